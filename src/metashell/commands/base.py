@@ -1,0 +1,122 @@
+"""What a command is, and what it may touch while it runs.
+
+A command is a value: a name, a manual, a parser of its own options, `run` and `complete`. It writes
+data to `Context.out` and diagnostics through `Context.warn`; it never prints, never asks, never
+exits the process, and knows no front end. One-shot, the REPL and the explorer call the same
+commands with contexts of their own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from metashell.fs.node import Directory
+
+
+class Output(Protocol):
+    """Where data goes."""
+
+    is_terminal: bool
+    """Whether a person looks at it: columns, colour and escaping of control characters."""
+    width: int
+    """Columns of the terminal; 80 where there is none."""
+
+    def write(self, text: str) -> None:
+        """Write text as it is. Raises BrokenPipeError where the reader is gone."""
+
+
+@dataclass(slots=True)
+class Context:
+    """What a running command can reach."""
+
+    root: Directory
+    """The root of the file system."""
+    out: Output
+    warn: Callable[[str], None]
+    """Report a diagnostic line on stderr, such as ``cat: /x: No such file or directory``."""
+    cwd: str = "/"
+    """The current directory: absolute, normalised. `cd` changes it."""
+    interactive: bool = False
+    """True in a REPL (``cd``, ``exit`` and ``history`` make sense there)."""
+    history: Sequence[str] = ()
+    """Lines entered before, oldest first."""
+    exit_requested: bool = False
+    """Set by `exit`; the front end then leaves."""
+    cancelled: Callable[[], bool] = field(default=lambda: False)
+    """Polled in long loops by front ends that can't interrupt a thread."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One option of a command, for parsing, completion and the manual."""
+
+    flags: tuple[str, ...]
+    """Such as ``("-L",)`` or ``("-1",)``."""
+    help: str
+    """One line of the manual."""
+    metavar: str | None = None
+    """Name of the value, None for a switch."""
+    choices: tuple[str, ...] = ()
+    """Values offered by completion where they are known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manual:
+    """A command's page, rendered by ``man`` and into docs/."""
+
+    synopsis: str
+    """Such as ``ls [-1dR] [PATH...]``."""
+    description: str
+    """Paragraphs separated by blank lines."""
+    options: tuple[Option, ...] = ()
+    examples: tuple[tuple[str, str], ...] = ()
+    """(command line that works on the demo directory, what it does); each is run by a test."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One proposal for the word under the cursor."""
+
+    text: str
+    """What replaces the word, quoted as the line needs it."""
+    start: int
+    """Where the replacement begins, as a (non-positive) distance from the cursor."""
+    display: str
+    """What the menu shows: the last component, with ``/`` after a directory."""
+    meta: str = ""
+    """A short remark beside it."""
+
+
+class Command(ABC):
+    """One command of the shell."""
+
+    name: str
+    summary: str
+    """One line for ``help``."""
+    manual: Manual
+    shell_only: bool = False
+    """True where the command means nothing outside a REPL."""
+
+    @abstractmethod
+    def run(self, context: Context, args: Sequence[str]) -> int:
+        """Run with the words after the command's name.
+
+        Returns:
+            0, or 1 where something asked for was not there; what could be done was done.
+
+        Raises:
+            UsageError: The arguments are wrong.
+            MetashellError: Nothing could be done.
+        """
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose values for `word`, the (unquoted) last word, given the words before it.
+
+        The default proposes the manual's options after a ``-`` and paths otherwise.
+        """
+        from metashell.commands.complete import complete_options_and_paths
+
+        return complete_options_and_paths(self, context, args, word)

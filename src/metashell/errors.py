@@ -1,0 +1,108 @@
+"""Every exception of metashell and the exit code that each stands for.
+
+This module imports nothing of ours, so that any layer can raise from it.
+A message is one sentence that names what it is about (a path, a file, a flag);
+``hint`` says what to do next and is printed on a line of its own.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """Exit status of the program; one table for every command."""
+
+    OK = 0
+    FAILED = 1
+    """Something asked for was not there or failed (also: differences found)."""
+    USAGE = 2
+    """The command line or a command's arguments are wrong."""
+    SOURCE = 3
+    """The source can't be read, reached or waited for."""
+    INTERRUPTED = 130
+    """Stopped by ^C."""
+
+
+class MetashellError(Exception):
+    """Base of all errors that a user sees as one line, never as a traceback.
+
+    Args:
+        message: One sentence without a full stop.
+        hint: What to do next, or None.
+    """
+
+    exit_code = ExitCode.FAILED
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+
+class UsageError(MetashellError):
+    """The command line is wrong: an unknown flag, two sources, a missing argument."""
+
+    exit_code = ExitCode.USAGE
+
+
+class SourceError(MetashellError):
+    """The source can't be read: missing, no permission, not a metadata log."""
+
+    exit_code = ExitCode.SOURCE
+
+
+class SchemaError(MetashellError):
+    """A message definition is malformed; names its file and the field."""
+
+    exit_code = ExitCode.USAGE
+
+
+class DecodeError(MetashellError):
+    """Bytes do not hold what their definition says.
+
+    Args:
+        message: What is wrong, with the field path in front where there is one.
+        pos: Position of the byte at fault in the buffer decoded, or None.
+    """
+
+    exit_code = ExitCode.SOURCE
+
+    def __init__(self, message: str, *, pos: int | None = None, hint: str | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.pos = pos
+
+
+class PathError(MetashellError):
+    """A path of the virtual file system can't be used as asked.
+
+    Args:
+        path: The path as the user typed it.
+        reason: Kafka's wording, such as ``No such file or directory``.
+    """
+
+    def __init__(self, path: str, reason: str) -> None:
+        super().__init__(f"{path}: {reason}")
+        self.path = path
+        self.reason = reason
+
+
+class NoSuchPathError(PathError, FileNotFoundError):
+    """Nothing is at that path."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "No such file or directory")
+
+
+class NotADirectoryPathError(PathError, NotADirectoryError):
+    """A directory is needed there and a leaf was found."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "Not a directory")
+
+
+class IsADirectoryPathError(PathError, IsADirectoryError):
+    """A leaf is needed there and a directory was found."""
+
+    def __init__(self, path: str) -> None:
+        super().__init__(path, "Is a directory")

@@ -1,0 +1,123 @@
+"""What a node of the virtual file system is.
+
+A node is a lazy view: it holds a reference to the image and nothing decoded. `Directory` and
+`Leaf` are the two kinds; generic code (walk, glob, find, completion) uses only what stands here
+and is right for every node. A directory whose whole subtree follows one pattern can say so with
+`Directory.grid`, by which `find` and globs answer for millions of nodes without making them; the
+answer must be the one that a generic walk gives.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from bisect import bisect_left
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+JsonValue: TypeAlias = (
+    "None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]"
+)
+"""What a leaf's structured value is made of."""
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The whole subtree of a directory that holds only directories of leaves.
+
+    Many of these directories hold leaves of the same names (``0 1 2 id name``), so the distinct
+    lists of names, the *shapes*, are few.
+    """
+
+    names: Sequence[str]
+    """Child directories, sorted by code point."""
+    shapes: Sequence[tuple[str, ...]]
+    """Distinct lists of leaf names, each sorted by code point."""
+    shape_of: Sequence[int]
+    """Index into `shapes` for each of `names`."""
+
+
+class Leaf(ABC):
+    """A node with a text: what ``cat`` prints."""
+
+    is_dir = False
+
+    @abstractmethod
+    def text(self) -> str:
+        """The node's text as Kafka prints it, secrets redacted, without a newline at the end."""
+
+    def value(self) -> JsonValue:
+        """The node's structured value, secrets redacted; the text where there is no structure."""
+        return self.text()
+
+
+class Directory(ABC):
+    """A node with children."""
+
+    is_dir = True
+
+    @abstractmethod
+    def names(self) -> Sequence[str]:
+        """Child names sorted by code point. Cost: may decode; the result is cached."""
+
+    @abstractmethod
+    def child(self, name: str) -> Node | None:
+        """The child of that exact name, or None. Cheap where `names` is not."""
+
+    def grid(self) -> Grid | None:
+        """The subtree as a `Grid`, or None where it has another form."""
+        return None
+
+    def names_from(self, prefix: str, limit: int) -> Sequence[str]:
+        """At most `limit` child names that begin with `prefix`, in order (for completion)."""
+        names = self.names()
+        start = bisect_left(names, prefix)
+        stop = start
+        while stop < len(names) and stop - start < limit and names[stop].startswith(prefix):
+            stop += 1
+        return names[start:stop]
+
+
+Node: TypeAlias = Directory | Leaf
+
+
+class TextLeaf(Leaf):
+    """A leaf whose text is computed when asked for."""
+
+    __slots__ = ("_text", "_value")
+
+    def __init__(
+        self, text: str | Callable[[], str], value: Callable[[], JsonValue] | None = None
+    ) -> None:
+        self._text = text
+        self._value = value
+
+    def text(self) -> str:
+        return self._text if isinstance(self._text, str) else self._text()
+
+    def value(self) -> JsonValue:
+        return self.text() if self._value is None else self._value()
+
+
+class FixedDirectory(Directory):
+    """A directory with children known beforehand, each made when first asked for."""
+
+    __slots__ = ("_makers", "_made", "_names")
+
+    def __init__(self, makers: Mapping[str, Callable[[], Node]]) -> None:
+        self._makers = dict(makers)
+        self._names = sorted(self._makers)
+        self._made: dict[str, Node] = {}
+
+    def names(self) -> Sequence[str]:
+        return self._names
+
+    def child(self, name: str) -> Node | None:
+        if name not in self._made:
+            make = self._makers.get(name)
+            if make is None:
+                return None
+            self._made[name] = make()
+        return self._made[name]
+
+

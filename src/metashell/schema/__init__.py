@@ -1,0 +1,1 @@
+"""Kafka message definitions and the two decoders made from them."""

@@ -1,0 +1,234 @@
+"""Kafka message definitions: the model and its JSON form.
+
+A definition is JSON as Kafka writes its own (comments with ``//`` allowed): name, valid versions
+and fields, each with type, versions, nullable versions, tag and default. ``messages/`` holds ours,
+one message a file; a user's directory (``--schemas``) is read by the same code, so that the next
+Kafka release, or a vendor's own record types, are new files and no new code.
+
+Owns what a definition *says*. How bytes are read by it is in `scalar` and `columnar`.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Final
+
+from metashell.errors import SchemaError
+
+FIXED_SIZES: Final[Mapping[str, int]] = {
+    "bool": 1,
+    "int8": 1,
+    "int16": 2,
+    "uint16": 2,
+    "int32": 4,
+    "uint32": 4,
+    "int64": 8,
+    "float64": 8,
+    "uuid": 16,
+}
+"""Bytes that a value of each fixed-size type takes."""
+
+VARIABLE_TYPES: Final = frozenset({"string", "bytes"})
+"""Types with a length in front of their bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Versions:
+    """An inclusive range of versions; empty when ``low > high``."""
+
+    low: int
+    high: int
+
+    def __contains__(self, version: object) -> bool:
+        return isinstance(version, int) and self.low <= version <= self.high
+
+    @classmethod
+    def parse(cls, text: str) -> Versions:
+        """Read ``3``, ``0-2``, ``1+`` or ``none``.
+
+        Raises:
+            SchemaError: The text has another form.
+        """
+        if text == "none":
+            return NO_VERSIONS
+        match = re.fullmatch(r"(\d+)(?:(\+)|-(\d+))?", text)
+        if match is None:
+            raise SchemaError(f"not a version range: `{text}`")
+        low = int(match[1])
+        if match[2]:
+            return cls(low, 32767)
+        return cls(low, int(match[3]) if match[3] else low)
+
+
+NO_VERSIONS: Final = Versions(0, -1)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldSpec:
+    """One field of a message or of a struct in it."""
+
+    name: str
+    """Kafka's name, in UpperCamelCase."""
+    type: str
+    """The element's type: a key of `FIXED_SIZES`, ``string``, ``bytes`` or a struct's name."""
+    is_array: bool
+    versions: Versions
+    nullable: Versions
+    tagged: Versions
+    tag: int | None
+    default: bool | int | float | str | None
+    """The value where the field is absent: None for null, ``""`` for empty strings and bytes, the
+    base64 form for a uuid; arrays and structs have None for null and ``""`` for empty."""
+    fields: tuple[FieldSpec, ...]
+    """The fields of the struct; empty for other types."""
+
+    @property
+    def json_name(self) -> str:
+        """The name in kafka-dump-log's JSON: lowerCamelCase."""
+        return self.name[0].lower() + self.name[1:]
+
+    @property
+    def column_name(self) -> str:
+        """The name in tables: snake_case (``LastKnownElr`` gives ``last_known_elr``)."""
+        return snake_case(self.name)
+
+    @property
+    def is_struct(self) -> bool:
+        """True where the element is a struct with fields of its own."""
+        return self.type not in FIXED_SIZES and self.type not in VARIABLE_TYPES
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MessageSpec:
+    """One message: a metadata record, or the value of a control record."""
+
+    name: str
+    api_key: int | None
+    """Of a metadata record; None for control records."""
+    control_type: int | None
+    """Of a control record; None for metadata records."""
+    versions: Versions
+    flexible: Versions
+    fields: tuple[FieldSpec, ...]
+
+    @property
+    def type_name(self) -> str:
+        """The name in kafka-dump-log's JSON: ``PARTITION_CHANGE_RECORD``."""
+        return snake_case(self.name).upper()
+
+
+@lru_cache(maxsize=None)
+def snake_case(name: str) -> str:
+    """Turn ``UpperCamelCase`` into ``upper_camel_case``; a run of capitals is one word.
+
+    Source: Kafka's MessageGenerator.toSnakeCase, by which enum constants are named.
+    """
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "_", name).lower()
+
+
+def parse_message(text: str, *, where: str = "definition") -> MessageSpec:
+    """Read one definition.
+
+    Args:
+        text: JSON, with ``//`` comments allowed on lines of their own or after a value.
+        where: The file's name, for errors.
+
+    Raises:
+        SchemaError: Not JSON, or a field lacks what it must have, or a type is unknown.
+    """
+    try:
+        raw = json.loads(re.sub(r'(?m)("(?:[^"\\\n]|\\.)*")|//.*$', r"\1", text))
+        return MessageSpec(
+            name=raw["name"],
+            api_key=raw.get("apiKey"),
+            control_type=raw.get("controlType"),
+            versions=Versions.parse(raw["validVersions"]),
+            flexible=Versions.parse(raw.get("flexibleVersions", "none")),
+            fields=_parse_fields(raw["fields"], _common_structs(raw)),
+        )
+    except json.JSONDecodeError as e:
+        raise SchemaError(f"{where}: line {e.lineno}: not JSON: {e.msg}") from e
+    except SchemaError as e:
+        raise SchemaError(f"{where}: {e.message}") from e
+    except (KeyError, TypeError, AttributeError, ValueError, RecursionError) as e:
+        raise SchemaError(f"{where}: not a message definition: {e!r}") from e
+
+
+def read_definitions(directory: Path) -> list[MessageSpec]:
+    """Read every ``*.json`` of a directory, in the order of their names.
+
+    Raises:
+        SchemaError: The directory can't be read, or a file in it is no definition.
+    """
+    try:
+        paths = sorted(p for p in directory.iterdir() if p.suffix == ".json")
+        texts = [(p, p.read_text(encoding="utf-8")) for p in paths]
+    except (OSError, UnicodeDecodeError) as e:
+        raise SchemaError(f"{directory}: can't read definitions: {e}") from e
+    if not texts:
+        raise SchemaError(f"{directory}: no *.json definitions there")
+    return [parse_message(text, where=str(path)) for path, text in texts]
+
+
+def _common_structs(raw: Mapping[str, object]) -> dict[str, list[dict[str, object]]]:
+    structs = raw.get("commonStructs", [])
+    assert isinstance(structs, Iterable)
+    return {s["name"]: s["fields"] for s in structs}
+
+
+def _parse_fields(
+    raws: Iterable[dict[str, object]], common: Mapping[str, list[dict[str, object]]]
+) -> tuple[FieldSpec, ...]:
+    return tuple(_parse_field(raw, common) for raw in raws)
+
+
+def _parse_field(
+    raw: dict[str, object], common: Mapping[str, list[dict[str, object]]]
+) -> FieldSpec:
+    name, type_text = str(raw["name"]), str(raw["type"])
+    is_array = type_text.startswith("[]")
+    element = type_text.removeprefix("[]")
+    is_struct = element not in FIXED_SIZES and element not in VARIABLE_TYPES
+    children = raw.get("fields", common.get(element)) if is_struct else ()
+    if children is None or not element or element.startswith("[]"):
+        raise SchemaError(f"{name}: unknown type `{type_text}`")
+    assert isinstance(children, Iterable)
+    tag = raw.get("tag")
+    tagged = Versions.parse(str(raw.get("taggedVersions", "none")))
+    if (tag is None) != (tagged == NO_VERSIONS):
+        raise SchemaError(f"{name}: tag and taggedVersions go together")
+    return FieldSpec(
+        name=name,
+        type=element,
+        is_array=is_array,
+        versions=Versions.parse(str(raw["versions"])),
+        nullable=Versions.parse(str(raw.get("nullableVersions", "none"))),
+        tagged=tagged,
+        tag=int(str(tag)) if tag is not None else None,
+        default=_parse_default(name, element, is_array or is_struct, raw.get("default")),
+        fields=_parse_fields(children, common),
+    )
+
+
+def _parse_default(
+    name: str, element: str, is_composite: bool, raw: object
+) -> bool | int | float | str | None:
+    if raw == "null":
+        return None
+    if is_composite or element in VARIABLE_TYPES:
+        return "" if raw is None else str(raw)
+    if element == "uuid":
+        return "AAAAAAAAAAAAAAAAAAAAAA" if raw is None else str(raw)
+    if raw is None:
+        return False if element == "bool" else 0.0 if element == "float64" else 0
+    try:
+        if element == "bool":
+            return {"true": True, "false": False}[str(raw).lower()]
+        return float(str(raw)) if element == "float64" else int(str(raw), 0)
+    except (KeyError, ValueError) as e:
+        raise SchemaError(f"{name}: default `{raw}` is no {element}") from e
