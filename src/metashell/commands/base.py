@@ -19,10 +19,13 @@ from metashell.fs.node import Directory
 class Output(Protocol):
     """Where data goes."""
 
-    is_terminal: bool
-    """Whether a person looks at it: columns, colour and escaping of control characters."""
-    width: int
-    """Columns of the terminal; 80 where there is none."""
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person looks at it: columns, colour and escaping of control characters."""
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal at this moment; 80 where there is none."""
 
     def write(self, text: str) -> None:
         """Write text as it is. Raises BrokenPipeError where the reader is gone."""
@@ -39,6 +42,8 @@ class Context:
     """Report a diagnostic line on stderr, such as ``cat: /x: No such file or directory``."""
     cwd: str = "/"
     """The current directory: absolute, normalised. `cd` changes it."""
+    previous_cwd: str | None = None
+    """Where ``cd -`` goes; None before the first `cd`."""
     interactive: bool = False
     """True in a REPL (``cd``, ``exit`` and ``history`` make sense there)."""
     history: Sequence[str] = ()

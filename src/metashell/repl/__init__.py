@@ -1,0 +1,9 @@
+"""The interactive shell: a prompt over the same commands that one-shot runs.
+
+It knows commands and a `Session`; it must never hold logic that one-shot lacks, nor know where the
+tree came from. Importing this package does not import prompt_toolkit; `run` does.
+"""
+
+from metashell.repl.session import Session, Status, run
+
+__all__ = ["Session", "Status", "run"]

@@ -1,0 +1,66 @@
+# The two commands of a newcomer are `make demo` and `make test`; `make help` lists the rest.
+
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+
+VENV ?= .venv
+BIN := $(VENV)/bin
+# Extras that `make test` installs; `make test EXTRAS=` leaves them out.
+EXTRAS ?= spark
+# Further arguments of pytest, such as PYTEST_ARGS='-k redact'.
+PYTEST_ARGS ?=
+
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+DEMO_STAMP := $(VENV)/.installed-demo
+TEST_STAMP := $(VENV)/.installed-test-$(or $(subst $() ,,$(EXTRAS)),plain)
+
+.PHONY: help
+help: ## Show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: demo
+demo: $(DEMO_STAMP) ## Open the shell on the bundled sample, a real controller's directory
+	@$(BIN)/metashell demo
+
+.PHONY: test
+test: $(TEST_STAMP) ## Install everything and run all tests
+	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+
+.PHONY: check
+check: $(TEST_STAMP) ## Lint, format, types and layers
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-cache
+
+.PHONY: format
+format: $(TEST_STAMP) ## Format the code and sort its imports
+	$(BIN)/ruff check --fix-only --select I .
+	$(BIN)/ruff format .
+
+.PHONY: bench-smoke
+bench-smoke: $(TEST_STAMP) ## Run every benchmark once at a tiny size, without judging times
+	$(BIN)/python benchmarks/run.py --smoke
+
+.PHONY: clean
+clean: ## Remove the virtual environment and what tools left behind
+	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
+
+# A dangling interpreter (Python was upgraded or removed) counts as missing, so it is made again.
+$(BIN)/python:
+	@scripts/make-venv $(VENV)
+
+$(DEMO_STAMP): pyproject.toml | $(BIN)/python
+	@echo "Installing metashell into $(VENV)"
+	@$(PIP) install --quiet --editable .
+	@touch $@
+
+$(TEST_STAMP): pyproject.toml scripts/ensure-java | $(BIN)/python
+	@$(if $(findstring spark,$(EXTRAS)),scripts/ensure-java,:)
+	@echo "Installing metashell$(if $(EXTRAS),[$(EXTRAS)]) and the development tools into $(VENV)"
+	@$(PIP) install --quiet --upgrade 'pip>=25.1'
+	@$(PIP) install --quiet --editable '.$(if $(EXTRAS),[$(EXTRAS)])' --group dev
+	@touch $@ $(DEMO_STAMP)

@@ -1,0 +1,200 @@
+"""The command line's grammar: options, then a command whose words are its own.
+
+Owns the table of options, from which parsing and the help text come. Must open nothing and print
+nothing. Not argparse: an option's abbreviation is refused here, options end at the first word that
+is none, and a mistake is told what was probably meant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from metashell.errors import UsageError
+
+DEMO: Final = "demo"
+"""The word that chooses the bundled sample as source; options may follow it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Flag:
+    """One option of the program."""
+
+    long: str
+    group: str
+    """Heading in the help text; empty where it is not shown there."""
+    help: tuple[str, ...] = ()
+    """Lines of the help text."""
+    short: str = ""
+    metavar: str = ""
+    """Name of the value; empty for a switch."""
+    aliases: tuple[str, ...] = ()
+    repeatable: bool = False
+
+    @property
+    def title(self) -> str:
+        """The option as help and errors call it, such as ``-d/--directory``."""
+        return f"{self.short}/{self.long}" if self.short else self.long
+
+
+SOURCE, WORK, READING, OTHER = "Source (one of)", "What to run", "Reading", "Other"
+
+FLAGS: Final = (
+    Flag(
+        long="--directory", short="-d", metavar="DIR", group=SOURCE,
+        help=(
+            "a metadata log (__cluster_metadata-0), or the log",
+            "directory of a node that holds one",
+        ),
+    ),
+    Flag(
+        long="--snapshot", short="-s", metavar="FILE", group=SOURCE,
+        help=("one checkpoint or one segment (.log) by itself",),
+    ),
+    Flag(
+        long="--config", metavar="FILE", group=SOURCE,
+        help=(
+            "a server.properties that names the log directory;",
+            "beside -d, -s or -q it adds settings only",
+        ),
+    ),
+    Flag(
+        long="--bootstrap-controllers", short="-q", metavar="HOST:PORT[,...]", group=SOURCE,
+        aliases=("--bootstrap-controller",),
+        help=("a live quorum (reserved for a later release)",),
+    ),
+    Flag(
+        long="--command", short="-c", metavar="CMD", group=WORK, repeatable=True,
+        help=("run a command line; may be given several times",),
+    ),
+    Flag(
+        long="--file", short="-f", metavar="FILE", group=WORK,
+        help=("run a script, a command a line; `-` is standard input",),
+    ),
+    Flag(
+        long="--keep-going", group=WORK,
+        help=("go on after a command that failed",),
+    ),
+    Flag(
+        long="--cluster-id", metavar="ID", group=READING,
+        help=("refuse a source of any other cluster",),
+    ),
+    Flag(
+        long="--committed-only", group=READING,
+        help=("stop at the newest checkpoint: what follows it may", "not be committed"),
+    ),
+    Flag(
+        long="--schemas", metavar="DIR", group=READING, repeatable=True,
+        help=("more message definitions, for a vendor's records;", "may be given several times"),
+    ),
+    Flag(
+        long="--show-secrets", group=READING,
+        help=("print credentials instead of [redacted]",),
+    ),
+    Flag(
+        long="--strict", group=READING,
+        help=("stop at the first fault in the log, and fail",),
+    ),
+    Flag(long="--help", short="-h", group=OTHER, help=("print this text",)),
+    Flag(long="--version", short="-V", group=OTHER, help=("print the version",)),
+    Flag(long="--live", group=""),
+    Flag(long="--timeout", metavar="SECONDS", group=""),
+)  # fmt: skip
+"""Every option. Those without a group are reserved for the live source."""
+
+_BY_NAME: Final[Mapping[str, Flag]] = {
+    name: flag for flag in FLAGS for name in (flag.long, flag.short, *flag.aliases) if name
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arguments:
+    """A command line, read."""
+
+    values: Mapping[str, tuple[str, ...]]
+    """Values of each option given, by its long name; a switch has one empty value."""
+    demo: bool
+    """Whether the word `demo` chose the source."""
+    words: tuple[str, ...]
+    """The command and its arguments."""
+
+    def has(self, long: str) -> bool:
+        """Whether that option was given."""
+        return long in self.values
+
+    def value(self, long: str) -> str | None:
+        """The value of an option that can be given once, or None."""
+        values = self.values.get(long)
+        return values[0] if values else None
+
+
+def parse_arguments(argv: Sequence[str]) -> Arguments:
+    """Read the words of a command line.
+
+    ``--help`` and ``--version`` end it at once, whatever follows.
+
+    Raises:
+        UsageError: An option is unknown, lacks its value or is given twice.
+    """
+    values: dict[str, tuple[str, ...]] = {}
+    rest = iter(argv)
+    demo = False
+    for word in rest:
+        if word == DEMO and not demo:
+            demo = True
+            continue
+        if word in {"-", "--"} or not word.startswith("-"):
+            words = tuple(rest) if word == "--" else (word, *rest)
+            return Arguments(values=values, demo=demo, words=words)
+        for flag, value in _flags_of(word, rest):
+            if flag.long in values and flag.metavar and not flag.repeatable:
+                raise UsageError(f"`{flag.title}` is given twice")
+            values[flag.long] = (*values.get(flag.long, ()), value)
+            if flag.long in ("--help", "--version"):
+                return Arguments(values=values, demo=demo, words=())
+    return Arguments(values=values, demo=demo, words=())
+
+
+def _flags_of(word: str, rest: Iterator[str]) -> Iterator[tuple[Flag, str]]:
+    """The options of one word with their values; a value may be the next word."""
+    if word.startswith("--"):
+        name, equals, value = word.partition("=")
+        flag = _flag(name)
+        if equals and not flag.metavar:
+            raise UsageError(f"`{flag.long}` takes no value")
+        yield flag, value if equals else _value(flag, rest)
+        return
+    letters = word[1:]
+    while letters:
+        flag = _flag("-" + letters[0])
+        letters = letters[1:]
+        if flag.metavar and letters:
+            yield flag, letters.removeprefix("=")
+            return
+        yield flag, _value(flag, rest)
+
+
+def _value(flag: Flag, rest: Iterator[str]) -> str:
+    """The next word for an option that needs a value, else the empty string."""
+    if not flag.metavar:
+        return ""
+    value = next(rest, None)
+    if value is None:
+        raise UsageError(f"`{flag.title}` needs a value: {flag.metavar}")
+    return value
+
+
+def _flag(name: str) -> Flag:
+    """The option of that name."""
+    flag = _BY_NAME.get(name)
+    if flag is not None:
+        return flag
+    from difflib import get_close_matches
+
+    shown = [known for known, flag in _BY_NAME.items() if flag.group]
+    close = get_close_matches(name, shown, n=1) or [
+        known for known in shown if name != "--" and known.startswith(name)
+    ]
+    hint = f"did you mean `{close[0]}`?" if close else "`metashell --help` lists the options"
+    raise UsageError(f"unknown option `{name}`", hint=hint)

@@ -1,0 +1,75 @@
+"""A progress bar on standard error while a source loads.
+
+Owns when and how it is drawn: only on a terminal, only when loading takes long enough to be
+noticed, and gone without a trace afterwards.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from types import TracebackType
+from typing import Final, Self
+
+from metashell.cli.output import Diagnostics
+
+_PATIENCE_S: Final = 0.5
+_REDRAW_S: Final = 0.1
+_BAR_MAX: Final = 40
+_BAR_MIN: Final = 8
+_MEGABYTE: Final = 1_000_000
+
+
+class ProgressBar:
+    """A callable ``(done_bytes, total_bytes)`` that draws itself, and erases itself at the end."""
+
+    def __init__(
+        self,
+        diagnostics: Diagnostics,
+        label: str,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._diagnostics = diagnostics
+        self._label = label
+        self._clock = clock
+        self._next_s = clock() + _PATIENCE_S
+        self._drawn = 0
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def __call__(self, done_bytes: int, total_bytes: int) -> None:
+        """Note how far loading has come."""
+        if not self._diagnostics.is_terminal or self._clock() < self._next_s:
+            return
+        self._next_s = self._clock() + _REDRAW_S
+        text = bar_text(self._label, done_bytes, total_bytes, self._diagnostics.width)
+        self._diagnostics.raw(f"\r{text.ljust(self._drawn)}".encode())
+        self._drawn = len(text)
+
+    def close(self) -> None:
+        """Erase the bar."""
+        if self._drawn:
+            self._diagnostics.raw(b"\r" + b" " * self._drawn + b"\r")
+            self._drawn = 0
+
+
+def bar_text(label: str, done_bytes: int, total_bytes: int, width: int) -> str:
+    """One line of at most `width` - 1 columns."""
+    total = max(total_bytes, 1)
+    done = min(max(done_bytes, 0), total)
+    figures = f"{100 * done // total:3d}%  {done // _MEGABYTE}/{-(-total // _MEGABYTE)} MB"
+    room = min(width - len(label) - len(figures) - 6, _BAR_MAX)
+    if room < _BAR_MIN:
+        return f"{label} {figures}"[: max(width - 1, 0)]
+    filled = room * done // total
+    return f"{label} [{'#' * filled}{'-' * (room - filled)}] {figures}"

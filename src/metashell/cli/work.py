@@ -1,0 +1,176 @@
+"""What to run: the words of a command, command lines, or the lines of a script.
+
+Owns their order, where a run stops and which exit status it ends with. How a line is split and
+what a command does is the business of `metashell.commands`.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import BinaryIO, Final, Protocol
+
+from metashell.cli.arguments import Arguments
+from metashell.cli.output import Diagnostics
+from metashell.commands.base import Context
+from metashell.errors import MetashellError, UsageError
+
+_LINE_MAX_BYTES: Final = 1 << 20
+_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """A command and its arguments, already split by the system's shell."""
+
+    words: tuple[str, ...]
+    place: str = ""
+    """Always empty: there is no line to point at."""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A command line, not yet split."""
+
+    text: str
+    place: str = ""
+    """Where it stands in a script, such as ``setup.txt:3: ``; precedes each of its diagnostics."""
+
+
+Task = Words | Line
+
+
+class Runner(Protocol):
+    """What runs a command: `metashell.commands.run`."""
+
+    def run_line(self, context: Context, line: str) -> int:
+        """Split a line and run it."""
+
+    def run_words(self, context: Context, words: Sequence[str]) -> int:
+        """Run a command whose words are given; globs in them are expanded."""
+
+
+def choose_work(arguments: Arguments) -> Iterable[Task] | None:
+    """Find what the arguments ask to run; None for the interactive shell.
+
+    Raises:
+        UsageError: It is asked for in two ways, or the script can't be read.
+    """
+    given = [
+        title
+        for title, is_given in (
+            ("-c/--command", arguments.has("--command")),
+            ("-f/--file", arguments.has("--file")),
+            (f"the command {arguments.words[0]}" if arguments.words else "", arguments.words),
+        )
+        if is_given
+    ]
+    if len(given) > 1:
+        raise UsageError(f"{' and '.join(given)}: each says what to run", hint="give one of them")
+    if arguments.words:
+        return (Words(arguments.words),)
+    if arguments.has("--command"):
+        return tuple(Line(text) for text in arguments.values["--command"])
+    script = arguments.value("--file")
+    if script is not None and script != "-":
+        return script_lines(_open_script(script), script)
+    if script is None and _is_terminal(sys.stdin):
+        if not (_is_terminal(sys.stdout) or _is_terminal(sys.stderr)):
+            raise UsageError("no command given, and no terminal to be interactive on")
+        return None
+    if sys.stdin is None:
+        return ()
+    return script_lines(sys.stdin.buffer, "stdin")
+
+
+def script_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
+    """Yield the lines of a script that say something, as they come.
+
+    Raises:
+        UsageError: It can't be read, or is no text.
+    """
+    with stream:
+        number = 0
+        while True:
+            try:
+                raw = stream.readline(_LINE_MAX_BYTES + 1)
+            except OSError as error:
+                raise UsageError(f"{name}: {error.strerror or error}") from error
+            if not raw:
+                return
+            number += 1
+            if b"\0" in raw:
+                raise UsageError(f"{name}:{number}: not a script: holds a NUL byte")
+            if len(raw) > _LINE_MAX_BYTES:
+                raise UsageError(f"{name}:{number}: longer than {_LINE_MAX_BYTES:,} bytes")
+            if number == 1:
+                raw = raw.removeprefix(_BYTE_ORDER_MARK)
+            text = raw.decode("utf-8", "surrogateescape").strip()
+            if text and not text.startswith("#"):
+                yield Line(text, f"{name}:{number}: ")
+
+
+def run_tasks(
+    tasks: Iterable[Task],
+    context: Context,
+    runner: Runner,
+    diagnostics: Diagnostics,
+    *,
+    keep_going: bool,
+    after_each: Callable[[], None],
+) -> int:
+    """Run tasks in order, until one fails unless `keep_going`, or one asks to leave.
+
+    Args:
+        tasks: What to run.
+        context: The same for all, so that ``cd`` holds for the next.
+        runner: What runs a task.
+        diagnostics: Where their errors go.
+        keep_going: Go on after a failure.
+        after_each: Called when a task is done.
+
+    Returns:
+        The first failure's exit status, or 0.
+    """
+    first_failure = 0
+    for task in tasks:
+        code = _run_task(task, context, runner, diagnostics)
+        after_each()
+        first_failure = first_failure or code
+        if context.exit_requested or (code and not keep_going):
+            break
+    return first_failure
+
+
+def _run_task(task: Task, context: Context, runner: Runner, diagnostics: Diagnostics) -> int:
+    """Run one task; its errors are printed with its place in front."""
+    context.warn = lambda text: diagnostics.line(f"{task.place}{text}")
+    # A lone command has nothing after it that `cd` or `exit` could matter to.
+    context.interactive = isinstance(task, Line)
+    try:
+        if isinstance(task, Words):
+            return int(runner.run_words(context, task.words))
+        return int(runner.run_line(context, task.text))
+    except MetashellError as error:
+        diagnostics.error(error, prefix=task.place or "metashell: ")
+        return int(error.exit_code)
+
+
+def _open_script(path: str) -> BinaryIO:
+    """Open a script, which may be a pipe."""
+    try:
+        stream = open(path, "rb")  # noqa: SIM115
+    except OSError as error:
+        raise UsageError(f"{path}: {error.strerror}") from error
+    if not stat.S_ISDIR(os.fstat(stream.fileno()).st_mode):
+        return stream
+    stream.close()
+    raise UsageError(f"{path}: Is a directory")
+
+
+def _is_terminal(stream: object) -> bool:
+    isatty = getattr(stream, "isatty", None)
+    return isatty is not None and bool(isatty())

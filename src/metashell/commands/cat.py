@@ -1,0 +1,72 @@
+"""``cat``: the text of leaves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metashell.commands.base import Command, Context, Manual
+from metashell.commands.options import parse_options
+from metashell.commands.targets import Targets, shown_text, stop_if_cancelled
+from metashell.errors import IsADirectoryPathError, UsageError
+from metashell.fs.node import Directory
+
+_CHUNK_CHARACTERS = 1 << 18
+
+
+class Cat(Command):
+    """Print the text of each path given."""
+
+    name = "cat"
+    summary = "Print the contents of nodes."
+    manual = Manual(
+        synopsis="cat PATH...",
+        description=(
+            "Prints the text of each PATH and a newline after it. What stands there is what "
+            "Apache Kafka's own metadata shell prints; secrets are shown as [redacted].\n\n"
+            "A path that is missing or a directory is reported and the rest still printed."
+        ),
+        examples=(
+            ("cat /image/features/metadataVersion", "the cluster's metadata.version"),
+            ("cat /image/topics/byName/orders/0", "partition 0 of the topic orders"),
+            ("cat /image/cluster/brokers/*", "the registration of every broker"),
+            ("cat /image/topics/byName/{orders,topic-00?}/id", "the ids of some topics"),
+            (
+                "cat '/image/configs/GROUP:streams%2Fgrp ü/streams.num.standby.replicas'",
+                "a name that holds a slash, written as %2F",
+            ),
+        ),
+    )
+
+    def run(self, context: Context, args: Sequence[str]) -> int:
+        """Print the texts."""
+        arguments = parse_options(self, args).arguments
+        if not arguments:
+            raise UsageError("which path?", hint=f"usage: {self.manual.synopsis}")
+        targets = Targets(context, self.name, arguments)
+        texts: list[str] = []
+        size = 0
+
+        def flush() -> None:
+            nonlocal size
+            if texts:
+                context.out.write("".join(texts))
+            texts.clear()
+            size = 0
+
+        targets.before_warning = flush
+        for match in targets:
+            node = match.place.node
+            if isinstance(node, Directory):
+                targets.fail(IsADirectoryPathError(match.path))
+                continue
+            text = shown_text(context, node.text()) + "\n"
+            texts.append(text)
+            size += len(text)
+            if size >= _CHUNK_CHARACTERS:
+                flush()
+                stop_if_cancelled(context)
+        flush()
+        return targets.status
+
+
+COMMAND = Cat()

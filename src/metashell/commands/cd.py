@@ -1,0 +1,61 @@
+"""``cd``: change the current directory of the session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import islice
+
+from metashell.commands.base import Command, Completion, Context, Manual
+from metashell.commands.options import no_arguments
+from metashell.commands.targets import matches
+from metashell.errors import MetashellError, NotADirectoryPathError, UsageError
+from metashell.fs.node import Directory
+
+
+class Cd(Command):
+    """Set where relative paths start."""
+
+    name = "cd"
+    summary = "Change the current directory."
+    shell_only = True
+    manual = Manual(
+        synopsis="cd [DIRECTORY]",
+        description=(
+            "Makes DIRECTORY the place where relative paths start. Without an argument that is the "
+            "root; - is the directory before the last change, which is then printed.\n\n"
+            "Works in the shell and in a script of several commands."
+        ),
+        examples=(
+            ("cd /image/topics/byName", "go to the topics"),
+            ("cd ..", "go one level up"),
+            ("cd", "go to the root"),
+        ),
+    )
+
+    def run(self, context: Context, args: Sequence[str]) -> int:
+        """Change `Context.cwd`."""
+        arguments = no_arguments(self, args, most=1)
+        target = arguments[0] if arguments else "/"
+        if target == "-":
+            if context.previous_cwd is None:
+                raise MetashellError("there is no directory to go back to")
+            target = context.previous_cwd
+        found = list(islice(matches(context, target), 2))
+        if len(found) > 1:
+            raise UsageError(f"{target}: names more than one path")
+        place = found[0].place
+        if not isinstance(place.node, Directory):
+            raise NotADirectoryPathError(found[0].path)
+        context.previous_cwd, context.cwd = context.cwd, place.encoded()
+        if arguments and arguments[0] == "-":
+            context.out.write(f"{context.cwd}\n")
+        return 0
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose directories alone."""
+        from metashell.commands.complete import complete_paths
+
+        return [] if args else complete_paths(context, word, directories_only=True)
+
+
+COMMAND = Cd()

@@ -1,0 +1,50 @@
+"""``history``: the lines entered before."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metashell.commands.base import Command, Completion, Context, Manual
+from metashell.commands.options import no_arguments
+from metashell.commands.targets import shown
+from metashell.errors import UsageError
+
+_MOST_DIGITS = 18
+
+
+class History(Command):
+    """Print the session's history."""
+
+    name = "history"
+    summary = "Print the lines entered before."
+    shell_only = True
+    manual = Manual(
+        synopsis="history [N]",
+        description="Prints the lines entered before, oldest first, or the last N of them.",
+        examples=(("history", "all lines"), ("history 5", "the last five")),
+    )
+
+    def run(self, context: Context, args: Sequence[str]) -> int:
+        """Print numbered lines."""
+        arguments = no_arguments(self, args, most=1)
+        lines = context.history
+        first = 0
+        if arguments:
+            typed = arguments[0]
+            if not (typed.isascii() and typed.isdigit() and len(typed) <= _MOST_DIGITS):
+                raise UsageError(f"{typed}: not a number of lines")
+            first = max(0, len(lines) - int(typed))
+        text = [
+            f"{number:5d}  {shown(context, line)}\n"
+            for number, line in enumerate(lines[first:], first + 1)
+        ]
+        if text:
+            context.out.write("".join(text))
+        return 0
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose nothing: the argument is a number."""
+        return []
+
+
+COMMAND = History()

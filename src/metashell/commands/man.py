@@ -1,0 +1,109 @@
+"""``man``: a command's manual as text."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Sequence
+
+from metashell.commands import get
+from metashell.commands.base import Command, Completion, Context, Manual, Option
+from metashell.commands.options import no_arguments
+from metashell.commands.targets import shown
+from metashell.errors import MetashellError, UsageError
+
+_WIDEST = 100
+_NARROWEST = 40
+_INDENT = "    "
+_EXIT_STATUS = (
+    ("0", "all went well"),
+    ("1", "something asked for was not there or failed; the rest was done"),
+    ("2", "the arguments are wrong"),
+    ("3", "the source can't be read"),
+    ("130", "interrupted"),
+)
+
+
+class Man(Command):
+    """Show the manual of a command."""
+
+    name = "man"
+    summary = "Show the manual of a command."
+    manual = Manual(
+        synopsis="man COMMAND",
+        description="Shows what COMMAND does, its options, and examples to try.",
+        examples=(("man find", "the manual of find"),),
+    )
+
+    def run(self, context: Context, args: Sequence[str]) -> int:
+        """Print the page."""
+        arguments = no_arguments(self, args, most=1)
+        if not arguments:
+            raise UsageError("which command?", hint="help lists the commands")
+        command = get(arguments[0])
+        if command is None:
+            raise MetashellError(f"{arguments[0]}: no such command", hint="help lists the commands")
+        context.out.write(shown_page(context, render_manual(command, context.out.width)))
+        return 0
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose names of commands."""
+        from metashell.commands.complete import complete_commands
+
+        return [] if args else complete_commands(word)
+
+
+def render_manual(command: Command, width: int = 80) -> str:
+    """A command's manual as plain text of at most `width` columns where words allow."""
+    width = max(_NARROWEST, min(width, _WIDEST))
+    manual = command.manual
+    lines = ["NAME", f"{_INDENT}{command.name} - {command.summary.rstrip('.')}", "", "SYNOPSIS"]
+    lines += _wrapped(manual.synopsis, width, hanging=_INDENT)
+    lines += ["", "DESCRIPTION"]
+    for i, paragraph in enumerate(manual.description.split("\n\n")):
+        lines += [""] * (i > 0) + _wrapped(paragraph, width)
+    if manual.options:
+        lines += ["", "OPTIONS"]
+        lines += _definitions(((_usage(option), option.help) for option in manual.options), width)
+    if manual.examples:
+        lines += ["", "EXAMPLES"]
+        for example, meaning in manual.examples:
+            lines += [f"{_INDENT}{example}", *_wrapped(meaning, width, indent=_INDENT * 2)]
+    lines += ["", "EXIT STATUS"]
+    lines += _definitions(_EXIT_STATUS, width)
+    return "\n".join(lines) + "\n"
+
+
+def shown_page(context: Context, page: str) -> str:
+    """A page as it goes to the output, line by line."""
+    return "".join(shown(context, line) + "\n" for line in page.splitlines())
+
+
+def _usage(option: Option) -> str:
+    flags = ", ".join(option.flags)
+    return flags if option.metavar is None else f"{flags} {option.metavar}"
+
+
+def _definitions(pairs: Iterable[tuple[str, str]], width: int) -> list[str]:
+    pairs = list(pairs)
+    column = max(len(term) for term, _ in pairs) + 2
+    lines = []
+    for term, meaning in pairs:
+        indent = _INDENT + " " * column
+        text = _wrapped(meaning, width, indent=indent)
+        lines.append(f"{_INDENT}{term:<{column}}{text[0].removeprefix(indent)}")
+        lines += text[1:]
+    return lines
+
+
+def _wrapped(text: str, width: int, *, indent: str = _INDENT, hanging: str = "") -> list[str]:
+    return textwrap.wrap(
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=indent + hanging,
+        break_long_words=False,
+        break_on_hyphens=False,
+    ) or [indent]
+
+
+COMMAND = Man()

@@ -1,0 +1,110 @@
+"""Options of a command: parsed from its words as its manual lists them.
+
+Short switches combine (``-1R``), values follow directly or as the next word (``-L2``, ``-L 2``,
+``--level=2``), ``--`` ends the options and ``-`` alone is an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+
+from metashell.commands.base import Command, Option
+from metashell.errors import UsageError
+
+
+@dataclass(slots=True)
+class Parsed:
+    """A command's words, sorted out."""
+
+    switches: set[str] = field(default_factory=set)
+    """First flags of the switches given."""
+    values: dict[str, str] = field(default_factory=dict)
+    """Values by first flag; the last one given wins."""
+    arguments: list[str] = field(default_factory=list)
+    """All that is no option, with its quoting."""
+
+    def count(self, flag: str) -> int | None:
+        """The value of an option that takes a whole number above 0, or None.
+
+        Raises:
+            UsageError: The value is something else.
+        """
+        value = self.values.get(flag)
+        if value is None:
+            return None
+        if not (value.isascii() and value.isdigit() and value.strip("0") and len(value) <= 9):
+            raise UsageError(f"{flag} {value}: not a whole number above 0")
+        return int(value)
+
+
+def parse_options(command: Command, args: Sequence[str]) -> Parsed:
+    """Sort a command's words into switches, values and arguments.
+
+    Raises:
+        UsageError: An option is unknown, lacks its value or has one too many.
+    """
+    by_flag = {flag: option for option in command.manual.options for flag in option.flags}
+    parsed = Parsed()
+    words = iter(args)
+    for word in words:
+        if word == "--":
+            parsed.arguments.extend(words)
+        elif word.startswith("--"):
+            flag, equals, value = word.partition("=")
+            option = _known(command, by_flag, flag)
+            if option.metavar is None:
+                if equals:
+                    raise UsageError(f"{flag} takes no value")
+                parsed.switches.add(option.flags[0])
+            else:
+                parsed.values[option.flags[0]] = value if equals else _next(words, flag)
+        elif word.startswith("-") and word != "-":
+            _parse_short(command, by_flag, word, words, parsed)
+        else:
+            parsed.arguments.append(word)
+    return parsed
+
+
+def no_arguments(command: Command, args: Sequence[str], most: int = 0) -> list[str]:
+    """Parse the words of a command that takes few arguments.
+
+    Raises:
+        UsageError: There are more than `most`.
+    """
+    arguments = parse_options(command, args).arguments
+    if len(arguments) > most:
+        raise UsageError(
+            f"too many arguments: {arguments[most]}", hint=f"usage: {command.manual.synopsis}"
+        )
+    return arguments
+
+
+def _parse_short(
+    command: Command,
+    by_flag: dict[str, Option],
+    word: str,
+    words: Iterator[str],
+    parsed: Parsed,
+) -> None:
+    for i, letter in enumerate(word[1:], 1):
+        option = _known(command, by_flag, f"-{letter}")
+        if option.metavar is None:
+            parsed.switches.add(option.flags[0])
+            continue
+        parsed.values[option.flags[0]] = word[i + 1 :] or _next(words, f"-{letter}")
+        return
+
+
+def _known(command: Command, by_flag: dict[str, Option], flag: str) -> Option:
+    option = by_flag.get(flag)
+    if option is None:
+        raise UsageError(f"unknown option {flag}", hint=f"usage: {command.manual.synopsis}")
+    return option
+
+
+def _next(words: Iterator[str], flag: str) -> str:
+    value = next(words, None)
+    if value is None:
+        raise UsageError(f"{flag} needs a value")
+    return value

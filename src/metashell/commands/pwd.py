@@ -1,0 +1,37 @@
+"""``pwd``: print the current directory."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metashell.commands.base import Command, Completion, Context, Manual
+from metashell.commands.options import no_arguments
+from metashell.commands.targets import shown
+
+
+class Pwd(Command):
+    """Print where relative paths start."""
+
+    name = "pwd"
+    summary = "Print the current directory."
+    manual = Manual(
+        synopsis="pwd",
+        description=(
+            "Prints the current directory as a path that can be typed: a slash within a name is "
+            "written %2F."
+        ),
+        examples=(("pwd", "print where you are"),),
+    )
+
+    def run(self, context: Context, args: Sequence[str]) -> int:
+        """Print `Context.cwd`."""
+        no_arguments(self, args)
+        context.out.write(shown(context, context.cwd) + "\n")
+        return 0
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose nothing: there are no arguments."""
+        return []
+
+
+COMMAND = Pwd()

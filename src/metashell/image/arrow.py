@@ -1,0 +1,248 @@
+"""The image's parts, and records by type, as Arrow tables.
+
+Each table of the image has behind its own columns ``created_offset``, ``created_epoch``,
+``created_time`` and the same of ``changed``: of the records that made and last changed the row. They
+are null for what the checkpoint says, which happened at or before its last offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from metashell.image.configs import resource_type_name
+from metashell.image.image import Image
+from metashell.image.keyed import Part
+from metashell.image.records import Records
+from metashell.image.security import SCRAM_MECHANISMS
+from metashell.redact import REDACTED, Redaction, record_secret_fields
+from metashell.schema.arena import AnyArray, I64
+from metashell.schema.arrow import (
+    columns_to_arrow,
+    fixed_array,
+    list_array,
+    string_array,
+    to_arrow,
+    uuid_array,
+)
+from metashell.schema.columns import SpanColumn
+from metashell.schema.model import snake_case
+
+
+def _topics(image: Image, _: Redaction) -> pa.Table:
+    topics, layout = image.topics, image.partition_layout
+    columns = {
+        "topic_id": uuid_array(topics.ids),
+        "name": string_array(topics.raw_names),
+        "partitions": fixed_array(np.diff(layout.bounds).astype(np.int32)),
+    }
+    return _table(image, columns, topics.created, topics.changed)
+
+
+def _partitions(image: Image, _: Redaction) -> pa.Table:
+    partitions, topics = image.partitions, image.topics
+    names = ("replicas", "isr", "removing_replicas", "adding_replicas", "elr", "last_known_elr")
+    columns = {
+        "topic_id": uuid_array(topics.ids[partitions.topic]),
+        "topic": string_array(topics.raw_names.take(partitions.topic)),
+        "partition_id": fixed_array(partitions.partition),
+        **{name: _list(partitions.list_column(name)) for name in names},
+        "directories": _directories(image),
+        "leader": fixed_array(partitions.leader),
+        "leader_recovery_state": fixed_array(partitions.leader_recovery_state),
+        "leader_epoch": fixed_array(partitions.leader_epoch),
+        "partition_epoch": fixed_array(partitions.partition_epoch),
+    }
+    return _table(image, columns, partitions.created, partitions.changed)
+
+
+def _directories(image: Image) -> pa.Array:
+    """Directory ids; MIGRATING for each replica where none are known."""
+    partitions = image.partitions
+    stored, replicas = partitions.list_column("directories"), partitions.list_column("replicas")
+    values, bounds = stored.gather()
+    default = partitions.directories_default
+    if not default.any():
+        return list_array(uuid_array(values), bounds, None)
+    counts = np.where(default, replicas.counts, stored.counts)
+    list_offsets = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=list_offsets[1:])
+    out = np.zeros(int(list_offsets[-1]), dtype="V16")
+    kept = np.repeat(~default, counts)
+    out[kept] = values[np.repeat(~default, np.diff(bounds))]
+    return list_array(uuid_array(out), list_offsets, None)
+
+
+def _list(column: SpanColumn) -> pa.Array:
+    values, list_offsets = column.gather()
+    return list_array(fixed_array(values), list_offsets, None)
+
+
+def _brokers(image: Image, _: Redaction) -> pa.Table:
+    brokers = image.brokers
+    columns = columns_to_arrow(brokers.registration)
+    spec = {s.column_name: s for s in brokers.registration.specs}
+    columns["fenced"] = fixed_array(brokers.fenced)
+    columns["in_controlled_shutdown"] = fixed_array(brokers.in_controlled_shutdown)
+    columns["log_dirs"] = to_arrow(spec["log_dirs"], brokers.log_dirs)
+    columns["cordoned_log_dirs"] = to_arrow(spec["cordoned_log_dirs"], brokers.cordoned_log_dirs)
+    return _table(image, columns, brokers.created, brokers.changed)
+
+
+def _features(image: Image, _: Redaction) -> pa.Table:
+    return _part_table(image, image.features)
+
+
+def _controllers(image: Image, _: Redaction) -> pa.Table:
+    return _part_table(image, image.controllers)
+
+
+def _acls(image: Image, _: Redaction) -> pa.Table:
+    return _part_table(image, image.acls)
+
+
+def _configs(image: Image, redaction: Redaction) -> pa.Table:
+    part = image.configs
+    columns = columns_to_arrow(part.columns)
+    kinds = [resource_type_name(code) for code in part.columns.fixed("resource_type").tolist()]
+    columns["resource_type"] = pa.array(kinds, type=pa.string())
+    keys = part.columns.span("name").texts()
+    hidden = [redaction.hides_config(kind, key) for kind, key in zip(kinds, keys, strict=True)]
+    columns["value"] = _hide(columns["value"], hidden)
+    return _table(image, columns, part.created, part.changed)
+
+
+def _client_quotas(image: Image, _: Redaction) -> pa.Table:
+    part = image.quotas
+    columns = columns_to_arrow(part.columns)
+    del columns["remove"]
+    return _table(image, columns, part.created, part.changed)
+
+
+def _producer_ids(image: Image, _: Redaction) -> pa.Table:
+    found = image.producer_ids
+    values, rows = ([found[0]], [found[1]]) if found else ([], [])
+    at = np.array(rows, dtype=np.int64)
+    return _table(image, {"next_producer_id": pa.array(values, type=pa.int64())}, at, at)
+
+
+def _scram_credentials(image: Image, redaction: Redaction) -> pa.Table:
+    part = image.scram
+    columns = columns_to_arrow(part.columns)
+    codes = part.columns.fixed("mechanism").tolist()
+    names = [SCRAM_MECHANISMS.get(code, str(code)) for code in codes]
+    columns["mechanism"] = pa.array(names, type=pa.string())
+    return _table(
+        image, _hide_fields("UserScramCredentialRecord", columns, redaction), part.created, part.changed
+    )
+
+
+def _delegation_tokens(image: Image, redaction: Redaction) -> pa.Table:
+    part = image.tokens
+    columns = columns_to_arrow(part.columns)
+    return _table(
+        image, _hide_fields("DelegationTokenRecord", columns, redaction), part.created, part.changed
+    )
+
+
+def _voters(image: Image, _: Redaction) -> pa.Table:
+    quorum = image.quorum
+    if quorum.voters is None or quorum.voters_row is None:
+        ids = list(quorum.leaders[-1].voters) if quorum.leaders else []
+        return pa.table({"voter_id": pa.array(ids, type=pa.int32())})
+    rows = np.full(quorum.voters.n, quorum.voters_row, dtype=np.int64)
+    return _table(image, columns_to_arrow(quorum.voters), rows, rows)
+
+
+TABLES: Final[dict[str, Callable[[Image, Redaction], pa.Table]]] = {
+    "acls": _acls,
+    "brokers": _brokers,
+    "client_quotas": _client_quotas,
+    "configs": _configs,
+    "controllers": _controllers,
+    "delegation_tokens": _delegation_tokens,
+    "features": _features,
+    "partitions": _partitions,
+    "producer_ids": _producer_ids,
+    "scram_credentials": _scram_credentials,
+    "topics": _topics,
+    "voters": _voters,
+}
+"""The image's tables by name."""
+
+
+def records_table(records: Records, message: str, redaction: Redaction) -> pa.Table:
+    """Every record of a message that counts, with offset, epoch and time in front."""
+    rows, columns = records.columns(message)
+    frames = records.frames
+    shown = _hide_fields(message, columns_to_arrow(columns), redaction)
+    if message == "ConfigRecord":
+        keys = columns.span("name").texts()
+        kinds = map(resource_type_name, columns.fixed("resource_type").tolist())
+        hidden = [redaction.hides_config(kind, key) for kind, key in zip(kinds, keys, strict=True)]
+        shown["value"] = _hide(shown["value"], hidden)
+    return pa.table(
+        {
+            "offset": pa.array(frames.offset[rows]),
+            "epoch": pa.array(frames.epochs(rows)),
+            "time": _times(frames.timestamps(rows), None),
+            **shown,
+        }
+    )
+
+
+def _part_table(image: Image, part: Part) -> pa.Table:
+    return _table(image, columns_to_arrow(part.columns), part.created, part.changed)
+
+
+def _table(image: Image, columns: dict[str, Any], created: I64, changed: I64) -> pa.Table:
+    return pa.table(
+        {
+            **columns,
+            **_where(image.records, "created", created),
+            **_where(image.records, "changed", changed),
+        }
+    )
+
+
+def _where(records: Records, prefix: str, rows: I64) -> dict[str, pa.Array]:
+    offset, known = records.offsets(rows)
+    unknown = ~known
+    return {
+        f"{prefix}_offset": pa.array(offset, mask=unknown),
+        f"{prefix}_epoch": pa.array(records.frames.epochs(rows), mask=unknown),
+        f"{prefix}_time": _times(records.frames.timestamps(rows), unknown),
+    }
+
+
+def _times(timestamps_ms: I64, mask: AnyArray | None) -> pa.Array:
+    return pa.array(timestamps_ms, mask=mask).cast(pa.timestamp("ms", tz="UTC"))
+
+
+def _hide_fields(
+    message: str, columns: dict[str, pa.Array], redaction: Redaction
+) -> dict[str, pa.Array]:
+    """Replace fields that are secret in every record of a type (see `Redaction`)."""
+    secret = {snake_case(name[0].upper() + name[1:]) for name in record_secret_fields(message, {})}
+    if redaction.show_secrets or message == "ConfigRecord":
+        return columns
+    return {
+        name: _hide(array, [True] * len(array)) if name in secret else array
+        for name, array in columns.items()
+    }
+
+
+def _hide(array: pa.Array, hidden: list[bool]) -> pa.Array:
+    """Text in place of hidden values; null stays null, and numbers become null."""
+    if not any(hidden):
+        return array
+    if pa.types.is_string(array.type) or pa.types.is_binary(array.type):
+        stand_in: str | bytes = REDACTED if pa.types.is_string(array.type) else REDACTED.encode()
+        values = array.to_pylist()
+        shown = [stand_in if h and v is not None else v for v, h in zip(values, hidden, strict=True)]
+        return pa.array(shown, type=array.type)
+    return pa.nulls(len(array), type=array.type)
+

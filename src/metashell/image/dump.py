@@ -1,0 +1,115 @@
+"""Records one by one, as kafka-dump-log shows them.
+
+Records are decoded in columns, a block of rows at a time, and only then taken apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from metashell.image.records import Records
+from metashell.log.frames import CONTROL_KEY
+from metashell.log.read import Loaded
+from metashell.redact import Redaction
+from metashell.schema.arena import I64
+from metashell.schema.dump import fields_json, json_text
+from metashell.schema.registry import Registry
+from metashell.schema.rows import to_rows
+
+CONTROL_NAMES: Final = {
+    0: "Abort",
+    1: "Commit",
+    2: "LeaderChange",
+    3: "SnapshotHeader",
+    4: "SnapshotFooter",
+    5: "KRaftVersion",
+    6: "KRaftVoters",
+}
+"""What kafka-dump-log calls the types of control records."""
+
+_BLOCK_ROWS: Final = 16_384
+
+
+@dataclass(frozen=True, slots=True)
+class DumpedRecord:
+    """One record. ``data`` and ``type`` are None where it can't be decoded; ``error`` then says why."""
+
+    row: int
+    file: str
+    offset: int
+    timestamp_ms: int
+    epoch: int
+    is_control: bool
+    type: str | None
+    version: int | None
+    data: dict[str, object] | None
+    error: str | None
+
+
+def dump(loaded: Loaded, registry: Registry) -> Iterator[DumpedRecord]:
+    """Every record of the files in order, nothing left out and nothing redacted."""
+    records = Records(loaded, registry)
+    frames = records.frames
+    for first in range(0, len(frames), _BLOCK_ROWS):
+        rows = np.arange(first, min(first + _BLOCK_ROWS, len(frames)))
+        yield from _dump_rows(records, rows)
+
+
+def _dump_rows(records: Records, rows: I64) -> Iterator[DumpedRecord]:
+    frames = records.frames
+    decoded: dict[int, tuple[str, int, dict[str, object]]] = {}
+    keys = frames.api_key[rows]
+    for key in sorted(set(keys.tolist())):
+        control = key <= CONTROL_KEY
+        spec = records.registry.control.get(CONTROL_KEY - key) if control else records.registry.metadata.get(key)
+        if spec is None:
+            continue
+        good, columns = records.decode(spec.name, rows[keys == key])
+        name = CONTROL_NAMES[CONTROL_KEY - key] if control else spec.type_name
+        versions = frames.version[good].tolist()
+        for row, version, fields in zip(good.tolist(), versions, to_rows(columns), strict=True):
+            decoded[row] = (name, version, fields_json(spec, version, fields))
+    errors = _errors(records, rows, decoded)
+    times, epochs = frames.timestamps(rows).tolist(), frames.epochs(rows).tolist()
+    for row, offset, time, epoch, key in zip(
+        rows.tolist(), frames.offset[rows].tolist(), times, epochs, keys.tolist(), strict=True
+    ):
+        name, version, data = decoded.get(row, (None, None, None))
+        yield DumpedRecord(
+            row, records.file_of(row).name, offset, time, epoch, key <= CONTROL_KEY,
+            name, version, data, errors.get(row),
+        )
+
+
+def _errors(
+    records: Records, rows: I64, decoded: dict[int, tuple[str, int, dict[str, object]]]
+) -> dict[int, str]:
+    """Why the rows that are not decoded could not be."""
+    left = [row for row in rows.tolist() if row not in decoded]
+    if not left:
+        return {}
+    records.report_unknown()
+    reasons: dict[int, str] = {}
+    for row, fault in records.faults_by_row():
+        reasons[row] = fault.reason
+    return {row: reasons.get(row, "not decoded") for row in left}
+
+
+def record_texts(loaded: Loaded, registry: Registry, redaction: Redaction) -> list[str]:
+    """Metadata records of small files as lines: type, version and JSON, secrets redacted."""
+    lines = []
+    for record in dump(loaded, registry):
+        if record.is_control:
+            continue
+        if record.data is None or record.type is None:
+            lines.append(f"UNKNOWN {record.error}")
+            continue
+        spec = next(s for s in registry.metadata.values() if s.type_name == record.type)
+        shown = dict(redaction.record(spec.name, record.data))
+        lines.append(f"{record.type} version {record.version} {json_text(shown)}")
+    return lines
+

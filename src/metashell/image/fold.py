@@ -1,0 +1,184 @@
+"""The fold: group events by key, and let the last writer win.
+
+Every part of the image is folded the same way: the records that say something about a key are its
+*events*, told apart by row (replay order). Keys become dense group numbers, events are sorted by
+group, and what replay would leave behind is read off with running maxima instead of by replaying.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from metashell.schema.arena import AnyArray, Bools, I64, gather_ragged
+from metashell.schema.columns import SpanColumn
+
+_PRIME = np.uint64(0x9E3779B97F4A7C15)
+
+
+def group_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
+    """Number the distinct keys of n events.
+
+    Args:
+        parts: What a key is made of: arrays of fixed-size values (``V16[n]`` for uuids) and strings.
+        n: Events.
+
+    Returns:
+        int64[n]: equal for equal keys, else different; dense, in no particular order.
+
+    Cost: one hash over the bytes and a sort; equality is then verified, so that keys which collide
+    (somebody may want them to) only cost time.
+    """
+    if n == 0:
+        return np.empty(0, dtype=np.int64)
+    hashes = np.zeros(n, dtype=np.uint64)
+    for part in parts:
+        hashes *= _PRIME
+        hashes ^= _hash_part(part)
+        hashes ^= hashes >> np.uint64(29)
+    order = np.argsort(hashes, kind="stable")
+    ordered = hashes[order]
+    new = np.ones(n, dtype=np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    if not _equal_neighbours(parts, order, ~new):
+        return _group_exactly(parts, n)
+    groups = np.empty(n, dtype=np.int64)
+    groups[order] = np.cumsum(new) - 1
+    return groups
+
+
+def _hash_part(part: AnyArray | SpanColumn) -> AnyArray:
+    if isinstance(part, SpanColumn):
+        return _hash_strings(part)
+    if part.dtype.itemsize == 16:
+        pairs = np.ascontiguousarray(part).view("<u8").reshape(-1, 2)
+        mixed: AnyArray = pairs[:, 0] * _PRIME ^ pairs[:, 1]
+        return mixed
+    return part.astype(np.int64).view(np.uint64) * _PRIME
+
+
+def _hash_strings(column: SpanColumn) -> AnyArray:
+    """uint64[n]: a polynomial of each string's bytes; null differs from empty."""
+    data, list_offsets = column.gather()
+    sizes = np.diff(list_offsets)
+    longest = int(sizes.max()) if len(sizes) else 0
+    powers = np.empty(longest + 1, dtype=np.uint64)
+    powers[:] = _PRIME
+    powers[0] = 1
+    np.multiply.accumulate(powers, out=powers)
+    place = np.arange(len(data), dtype=np.int64) - np.repeat(list_offsets[:-1], sizes)
+    terms = (data.astype(np.uint64) + np.uint64(1)) * powers[place]
+    hashes = np.zeros(len(sizes), dtype=np.uint64)
+    filled = np.flatnonzero(sizes)
+    if filled.size:
+        hashes[filled] = np.add.reduceat(terms, list_offsets[:-1][filled])
+    hashes ^= column.counts.astype(np.int64).view(np.uint64)
+    return hashes
+
+
+def _equal_neighbours(
+    parts: Sequence[AnyArray | SpanColumn], order: I64, same: Bools
+) -> bool:
+    """Whether each event marked in `same` has the key of the one before it in `order`."""
+    at = np.flatnonzero(same)
+    if not at.size:
+        return True
+    left, right = order[at - 1], order[at]
+    for part in parts:
+        if not isinstance(part, SpanColumn):
+            if part[left].tobytes() != part[right].tobytes():
+                return False
+            continue
+        if not (part.counts[left] == part.counts[right]).all():
+            return False
+        data_left, _ = gather_ragged(part.arena, part.dtype, part.starts[left], part.counts[left])
+        data_right, _ = gather_ragged(part.arena, part.dtype, part.starts[right], part.counts[right])
+        if not np.array_equal(data_left, data_right):
+            return False
+    return True
+
+
+def _group_exactly(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
+    """As `group_keys` with a dict of Python objects, for keys that collide."""
+    columns = [part.raws() if isinstance(part, SpanColumn) else part.tolist() for part in parts]
+    numbers: dict[tuple[object, ...], int] = {}
+    return np.array(
+        [numbers.setdefault(key, len(numbers)) for key in zip(*columns, strict=True)], dtype=np.int64
+    ).reshape(n)
+
+
+@dataclass(slots=True)
+class Events:
+    """Events sorted by group and, within a group, by row.
+
+    ``order``: int64[n], indexes into the arrays that the events were given as; ``first``: int64[n],
+    for each sorted event where its group begins; ``last``: int64[g], where each group's last event
+    stands.
+    """
+
+    order: I64
+    first: I64
+    last: I64
+
+
+def sort_events(groups: I64, rows: I64) -> Events:
+    """Bring events into the order of their groups and rows."""
+    if len(rows) and (rows[1:] >= rows[:-1]).all():
+        order = np.argsort(groups, kind="stable")
+    else:
+        order = np.lexsort((rows, groups))
+    ordered = groups[order]
+    begins = np.ones(len(order), dtype=np.bool_)
+    begins[1:] = ordered[1:] != ordered[:-1]
+    starts = np.flatnonzero(begins)
+    first = np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0)) if len(order) else starts
+    last = np.append(starts[1:], len(order)) - 1 if len(order) else starts
+    return Events(order, first, last)
+
+
+def last_marked(events: Events, marked: Bools) -> I64:
+    """For each sorted event the nearest marked one at or before it in its group, -1 for none.
+
+    Args:
+        events: The order.
+        marked: bool[n], in sorted order.
+
+    Returns:
+        int64[n]: indexes in sorted order.
+    """
+    at = np.where(marked, np.arange(len(marked)), -1)
+    if len(at):
+        np.maximum.accumulate(at, out=at)
+    return np.where(at >= events.first, at, -1)
+
+
+@dataclass(slots=True)
+class Survivors:
+    """The keys that exist after the last event, in the order of their creation.
+
+    ``last``: int64[k], index (into the arrays given) of the event that last wrote the key;
+    ``created``: int64[k], of the one that made it.
+    """
+
+    last: I64
+    created: I64
+
+
+def survivors(groups: I64, rows: I64, removes: Bools) -> Survivors:
+    """Which keys exist, when each event either writes its key whole or removes it.
+
+    Args:
+        groups: int64[n], from `group_keys`.
+        rows: int64[n], replay order.
+        removes: bool[n], events that remove their key.
+    """
+    events = sort_events(groups, rows)
+    gone = removes[events.order]
+    last_removal = last_marked(events, gone)
+    live = events.last[~gone[events.last]]
+    created = np.maximum(last_removal[live] + 1, events.first[live])
+    first_row = rows[events.order[created]]
+    by_creation = np.argsort(first_row, kind="stable")
+    return Survivors(events.order[live][by_creation], events.order[created][by_creation])

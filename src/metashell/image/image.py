@@ -1,0 +1,201 @@
+"""The image: every part, folded when first asked for.
+
+Source: org.apache.kafka.image.MetadataImage.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TypeVar
+
+import numpy as np
+
+from metashell.image.cluster import Brokers, fold_brokers, fold_controllers
+from metashell.image.configs import fold_configs
+from metashell.image.features import METADATA_VERSION, fold_features, fold_producer_ids
+from metashell.image.keyed import Part
+from metashell.image.partitions import Partitions, fold_partitions, partition_keys
+from metashell.image.quotas import fold_quotas
+from metashell.image.records import Records
+from metashell.image.security import fold_acls, fold_scram, fold_tokens
+from metashell.image.topics import Topics, fold_topics
+from metashell.image.voters import QuorumImage, fold_quorum
+from metashell.log.frames import CONTROL
+from metashell.schema.arena import I32, I64
+
+_T = TypeVar("_T")
+
+_TOPICS_KEPT = 256
+"""Topics whose partitions are kept after they were folded on their own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ImageProvenance:
+    """The last record that an image holds: offset, leader epoch, time in ms; -1 for none."""
+
+    offset: int
+    epoch: int
+    timestamp_ms: int
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionLayout:
+    """Which partitions each topic has: ids ``bounds[t]:bounds[t + 1]`` belong to topic t.
+
+    ``bounds``: int64[topics + 1]; ``ids``: int32, ascending within a topic (as unsigned).
+    """
+
+    bounds: I64
+    ids: I32
+
+
+class Image:
+    """The cluster's metadata after the last record that counts."""
+
+    def __init__(self, records: Records) -> None:
+        self.records = records
+        self._partitions_of = lru_cache(maxsize=_TOPICS_KEPT)(self._fold_partitions_of)
+
+    @cached_property
+    def features(self) -> Part:
+        """Finalized features."""
+        return fold_features(self.records)
+
+    @cached_property
+    def metadata_version(self) -> int | None:
+        """Level of metadata.version, None where no record sets it."""
+        names = self.features.columns.span("name").texts()
+        if METADATA_VERSION not in names:
+            return None
+        return int(self.features.columns.fixed("feature_level")[names.index(METADATA_VERSION)])
+
+    @cached_property
+    def producer_ids(self) -> tuple[int, int] | None:
+        """The next producer id and the row that set it."""
+        return fold_producer_ids(self.records)
+
+    @cached_property
+    def brokers(self) -> Brokers:
+        """Broker registrations."""
+        return fold_brokers(self.records)
+
+    @cached_property
+    def controllers(self) -> Part:
+        """Controller registrations."""
+        return fold_controllers(self.records)
+
+    @cached_property
+    def topics(self) -> Topics:
+        """Topics."""
+        return fold_topics(self.records)
+
+    @cached_property
+    def partitions(self) -> Partitions:
+        """Partitions of every topic."""
+        return fold_partitions(self.records, self.topics)
+
+    def partitions_of(self, topic: int) -> Partitions:
+        """Partitions of one topic (by index); other topics' records stay undecoded."""
+        return self._partitions_of(topic)
+
+    def _fold_partitions_of(self, topic: int) -> Partitions:
+        return fold_partitions(self.records, self.topics, only=topic)
+
+    @cached_property
+    def partition_layout(self) -> PartitionLayout:
+        """Which partitions there are, without what is known of them."""
+        topic, ids = partition_keys(self.records, self.topics)
+        return PartitionLayout(np.searchsorted(topic, np.arange(len(self.topics) + 1)), ids)
+
+    @cached_property
+    def configs(self) -> Part:
+        """Config values."""
+        return fold_configs(self.records, self.topics)
+
+    @cached_property
+    def quotas(self) -> Part:
+        """Client quotas."""
+        return fold_quotas(self.records)
+
+    @cached_property
+    def acls(self) -> Part:
+        """ACLs."""
+        return fold_acls(self.records)
+
+    @cached_property
+    def scram(self) -> Part:
+        """SCRAM credentials."""
+        return fold_scram(self.records)
+
+    @cached_property
+    def tokens(self) -> Part:
+        """Delegation tokens."""
+        return fold_tokens(self.records)
+
+    @cached_property
+    def quorum(self) -> QuorumImage:
+        """Voters, kraft.version and leaders as the log has them."""
+        return fold_quorum(self.records)
+
+    @cached_property
+    def provenance(self) -> ImageProvenance:
+        """The last record that the image holds, control records included.
+
+        Where a transaction is open it is the one before it: what follows does not count yet.
+        """
+        records = self.records
+        frames, counted = records.frames, records.counted
+        _ = records.applied
+        if records.open_transaction is not None:
+            counted = counted[: records.open_transaction]
+        last = np.flatnonzero(counted)[-1:]
+        if not last.size:
+            return ImageProvenance(-1, -1, -1)
+        row = int(last[0])
+        file = records.file_of(row)
+        if file.end_offset is not None:
+            return ImageProvenance(file.end_offset - 1, file.epoch, self._checkpoint_time())
+        batch = int(frames.batch[row])
+        if file.name.endswith(".checkpoint"):
+            # Of a checkpoint read alone the footer is not part.
+            control = frames.batches.header["attributes"] & CONTROL != 0
+            data = np.flatnonzero(~control[: batch + 1])
+            batch = int(data[-1]) if data.size else batch
+        header = frames.batches.header[batch]
+        whole = int(frames.batches.first_row[batch + 1]) <= row + 1
+        offset = int(header["base_offset"]) + int(header["last_delta"])
+        return ImageProvenance(
+            offset if whole else int(frames.offset[row]),
+            int(header["epoch"]),
+            int(header["max_timestamp"]),
+        )
+
+    def _checkpoint_time(self) -> int:
+        """When the last record of the checkpoint was appended, as its header says; -1 for unknown."""
+        rows, header = self.records.columns("SnapshotHeaderRecord")
+        return int(header.fixed("last_contained_log_timestamp")[0]) if len(rows) else -1
+
+    def fold_everything(self) -> None:
+        """Fold every part, so that every fault is found."""
+        records = self.records
+        _ = records.applied
+        folds: tuple[Callable[[], object], ...] = (
+            lambda: self.features,
+            lambda: self.producer_ids,
+            lambda: self.brokers,
+            lambda: self.controllers,
+            lambda: self.topics,
+            lambda: self.partitions.leader,
+            lambda: self.configs,
+            lambda: self.quotas,
+            lambda: self.acls,
+            lambda: self.scram,
+            lambda: self.tokens,
+            lambda: self.quorum,
+            lambda: [records.columns(name, ()) for name in ("NoOpRecord", "ZkMigrationStateRecord")],
+        )
+        for fold in folds:
+            fold()
+        records.report_unknown()

@@ -1,0 +1,448 @@
+"""Partitions: a PartitionRecord and the PartitionChangeRecords after it, field by field.
+
+A change touches only the fields that it carries, so each field of a partition comes from the last
+record that carried it. Two counters move with every change: ``partition_epoch`` by one, and
+``leader_epoch`` by one where the change names a leader, even the one of before.
+
+Nearly all partitions can be folded without looking at their changes one after the other. The few
+that can't are replayed on their own (`_replay`): those with a change whose directories do not fit
+its replicas, because such a change does not apply, and those with eligible leader replicas before a
+ClearElrRecord, which counts as a change only where there are some.
+
+Source: org.apache.kafka.metadata.PartitionRegistration, org.apache.kafka.image.TopicDelta.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from metashell.image.elr import Clears, find_clears
+from metashell.image.fold import Events, last_marked, sort_events
+from metashell.image.records import Records
+from metashell.image.topics import Topics, id_pairs
+from metashell.schema.arena import AnyArray, Bools, I32, I64
+from metashell.schema.columns import Columns, SpanColumn
+from metashell.schema.uuids import uuid_texts
+
+NO_LEADER_CHANGE: Final = -2
+NO_STATE_CHANGE: Final = -1
+LISTS: Final = {
+    "isr": "isr",
+    "replicas": "replicas",
+    "removing_replicas": "removing_replicas",
+    "adding_replicas": "adding_replicas",
+    "elr": "eligible_leader_replicas",
+    "last_known_elr": "last_known_elr",
+    "directories": "directories",
+}
+"""Fields that are lists, and their columns' names in both record types."""
+
+_EMPTY: Final = -1
+"""In place of an event: nothing provides the field, it is empty."""
+
+
+@dataclass(slots=True)
+class _Happenings:
+    """Every record about partitions of living topics that applies on its own; n of them.
+
+    Bases (PartitionRecords) come first, then changes; both in replay order.
+    """
+
+    base: Columns
+    change: Columns
+    rows: I64
+    """int64[n]: replay order."""
+    keys: I64
+    """int64[n]: topic index in the high half, partition id in the low."""
+
+    @property
+    def n_base(self) -> int:
+        return self.base.n
+
+
+class Partitions:
+    """The partitions that exist, sorted by topic (in the order of `Topics`) and partition id.
+
+    Columns are computed when first asked for; all have k elements.
+    """
+
+    def __init__(self, records: Records, topics: Topics, happenings: _Happenings) -> None:
+        self._records, self.topics, self._h = records, topics, happenings
+        self._events = sort_events(happenings.keys, happenings.rows)
+        is_base = self._events.order < happenings.n_base
+        self._base_at = last_marked(self._events, is_base)
+        self._is_base = is_base
+        at_end = self._base_at[self._events.last]
+        groups = at_end >= 0
+        self._last = self._events.last[groups]
+        """int64[k]: where each partition's last event stands."""
+        self._first = at_end[groups]
+        """int64[k]: where the base that it goes back to stands."""
+        keys = happenings.keys[self._events.order[self._first]]
+        self.topic: I64 = keys >> 32
+        """int64[k]: index into `topics`."""
+        self.partition: I32 = (keys & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
+        """int32[k]: partition id."""
+        self._report_orphans()
+
+    def __len__(self) -> int:
+        return len(self._first)
+
+    @cached_property
+    def topic_bounds(self) -> I64:
+        """int64[topics + 1]: where each topic's partitions begin."""
+        return np.searchsorted(self.topic, np.arange(len(self.topics) + 1))
+
+    def index(self, topic: int, partition: int) -> int | None:
+        """The row of a partition, or None where there is none."""
+        key = (topic << 32) | (partition & 0xFFFFFFFF)
+        keys = self._keys
+        at = int(np.searchsorted(keys, key))
+        return at if at < len(keys) and int(keys[at]) == key else None
+
+    @cached_property
+    def _keys(self) -> I64:
+        return (self.topic << 32) | self.partition.view(np.uint32).astype(np.int64)
+
+    @cached_property
+    def created(self) -> I64:
+        """int64[k]: row of the record that made each partition."""
+        return self._h.rows[self._events.order[self._first]]
+
+    @cached_property
+    def changed(self) -> I64:
+        """int64[k]: row of the record that last changed each partition."""
+        changed = self._h.rows[self._events.order[self._last]].copy()
+        for g, state in self._replayed.items():
+            changed[g] = state.row
+        return changed
+
+    @cached_property
+    def leader(self) -> I32:
+        """int32[k]: leading broker, -1 for none."""
+        return self._numbers("leader", NO_LEADER_CHANGE)
+
+    @cached_property
+    def leader_recovery_state(self) -> AnyArray:
+        """int8[k]: 0 recovered, 1 recovering."""
+        return self._numbers("leader_recovery_state", NO_STATE_CHANGE)
+
+    @cached_property
+    def leader_epoch(self) -> I32:
+        """int32[k]; wraps around, as in Java."""
+        changes = self._changed_leader
+        total = np.cumsum(changes)
+        moved = total[self._last] - total[self._first]
+        for g, state in self._replayed.items():
+            moved[g] = state.leader_changes
+        return self._counter("leader_epoch", moved)
+
+    @cached_property
+    def partition_epoch(self) -> I32:
+        """int32[k]; wraps around, as in Java."""
+        moved = self._last - self._first
+        for g, state in self._replayed.items():
+            moved[g] = state.changes
+        return self._counter("partition_epoch", moved)
+
+    def list_column(self, name: str) -> SpanColumn:
+        """A list field (`LISTS`), k lists; for ``directories`` see also `directories_default`."""
+        provider = self._provider(name)
+        at = self._events.order[np.maximum(provider, 0)]
+        base = self._h.base.span(LISTS[name])
+        change = self._h.change.span(LISTS[name])
+        n_base = self._h.n_base
+        starts = np.concatenate([base.starts, change.starts])[at]
+        counts = np.concatenate([base.counts, change.counts])[at]
+        starts = np.where(provider < 0, 0, starts)
+        counts = np.where((provider < 0) | (counts < 0), 0, counts)
+        assert n_base + self._h.change.n == len(self._events.order)
+        return SpanColumn(base.arena, base.dtype, starts, counts)
+
+    @cached_property
+    def directories_default(self) -> Bools:
+        """bool[k]: the directories are MIGRATING for each replica, whatever the column holds."""
+        lists = self.list_column("directories")
+        return (lists.counts == 0) | (lists.counts != self.list_column("replicas").counts)
+
+    def _numbers(self, name: str, no_change: int) -> AnyArray:
+        base, change = self._h.base.fixed(name), self._h.change.fixed(name)
+        values = np.concatenate([base, change])[self._events.order]
+        marked = self._is_base | (values != no_change)
+        provider = last_marked(self._events, marked)[self._last]
+        for g, state in self._replayed.items():
+            provider[g] = state.providers[name]
+        return values[provider]
+
+    def _counter(self, name: str, moved: I64) -> I32:
+        start = self._h.base.fixed(name)[self._events.order[self._first]].astype(np.int64)
+        return (start + moved).astype(np.uint32).view(np.int32)
+
+    def _provider(self, name: str) -> I64:
+        """int64[k]: the sorted event that each partition's list comes from, `_EMPTY` for none."""
+        provider = last_marked(self._events, self._carries(name))[self._last]
+        for g, state in self._replayed.items():
+            provider[g] = state.providers[name]
+        return provider
+
+    def _carries(self, name: str) -> Bools:
+        """bool[n], in sorted order: events that set a list field."""
+        change = self._h.change.span(LISTS[name]).counts >= 0
+        return np.concatenate([np.ones(self._h.n_base, dtype=np.bool_), change])[self._events.order]
+
+    @cached_property
+    def _changed_leader(self) -> Bools:
+        change = self._h.change.fixed("leader") != NO_LEADER_CHANGE
+        return np.concatenate([np.zeros(self._h.n_base, dtype=np.bool_), change])[self._events.order]
+
+    def _report_orphans(self) -> None:
+        """A change to a partition that no record made is a fault."""
+        for at in np.flatnonzero(self._base_at < 0).tolist():
+            event = int(self._events.order[at])
+            key = int(self._h.keys[event])
+            name = self.topics.names[key >> 32]
+            self._records.fault(
+                int(self._h.rows[event]),
+                f"partition {_low_half(key)} of topic `{name}` can't be changed: no such partition",
+            )
+
+    # Partitions that have to be replayed one record after the other.
+
+    @cached_property
+    def _replayed(self) -> dict[int, _State]:
+        """State of the partitions that can't be folded, by their row."""
+        clears = find_clears(self._records, self.topics)
+        groups = np.union1d(self._misfits(), self._cleared(clears))
+        return {g: self._replay(g, clears) for g in groups.tolist()}
+
+    def _counts_of(self, name: str) -> I64:
+        """int64[n], in sorted order: length of the list that each event carries, -1 for none."""
+        base = np.maximum(self._h.base.span(LISTS[name]).counts, 0)
+        change = self._h.change.span(LISTS[name]).counts
+        return np.concatenate([base, change])[self._events.order]
+
+    def _misfits(self) -> I64:
+        """Rows of partitions with a change that may not apply."""
+        if not self._h.change.n:
+            return np.empty(0, dtype=np.int64)
+        directories, replicas = self._counts_of("directories"), self._counts_of("replicas")
+        n_directories = directories[last_marked(self._events, directories >= 0)]
+        n_replicas = replicas[last_marked(self._events, replicas >= 0)]
+        odd = (n_directories > 0) & (n_directories != n_replicas)
+        state = np.concatenate(
+            [self._h.base.fixed("leader_recovery_state"), self._h.change.fixed("leader_recovery_state")]
+        )[self._events.order]
+        odd |= (state < NO_STATE_CHANGE) | (state > 1)
+        odd &= self._base_at >= 0
+        return self._groups_of(np.flatnonzero(odd))
+
+    def _cleared(self, clears: Clears) -> I64:
+        """Rows of partitions that had eligible leader replicas before a ClearElrRecord."""
+        if not clears.any:
+            return np.empty(0, dtype=np.int64)
+        topic = self._h.keys[self._events.order] >> 32
+        before = self._h.rows[self._events.order] < clears.last_row[topic]
+        some = (self._counts_of("elr") > 0) | (self._counts_of("last_known_elr") > 0)
+        return self._groups_of(np.flatnonzero(some & before))
+
+    def _groups_of(self, at: I64) -> I64:
+        """Rows of the partitions that sorted events belong to; events of earlier lives are left out."""
+        group = np.searchsorted(self._last, at)
+        inside = group < len(self._last)
+        at, group = at[inside], group[inside]
+        return np.unique(group[at >= self._first[group]])
+
+    def _replay(self, g: int, clears: Clears) -> _State:
+        """Replay one partition's records in order, in plain Python."""
+        first, last = int(self._first[g]), int(self._last[g])
+        state = _State(int(self._h.rows[self._events.order[first]]))
+        for name in (*LISTS, "leader", "leader_recovery_state"):
+            state.providers[name] = first
+        pending = clears.rows_of(int(self.topic[g]), state.row)
+        for at in range(first + 1, last + 1):
+            row = int(self._h.rows[self._events.order[at]])
+            while pending and pending[0] < row:
+                self._clear(state, pending.pop(0))
+            self._change(state, at, row)
+        for clear in pending:
+            self._clear(state, clear)
+        return state
+
+    def _clear(self, state: _State, row: int) -> None:
+        if self._length(state, "elr") or self._length(state, "last_known_elr"):
+            state.providers["elr"] = state.providers["last_known_elr"] = _EMPTY
+            state.changes += 1
+            state.row = row
+
+    def _change(self, state: _State, at: int, row: int) -> None:
+        event = int(self._events.order[at]) - self._h.n_base
+        change = self._h.change
+        carried = {name: int(change.span(column).counts[event]) >= 0 for name, column in LISTS.items()}
+        recovery = int(change.fixed("leader_recovery_state")[event])
+        after = {name: at if has else state.providers[name] for name, has in carried.items()}
+        if recovery not in (NO_STATE_CHANGE, 0, 1):
+            self._records.fault(row, f"partition can't be changed: leader recovery state {recovery}")
+            return
+        if not self._directories_fit(after):
+            self._records.fault(
+                row, "partition can't be changed: it has not as many directories as replicas"
+            )
+            return
+        state.providers.update(after)
+        if recovery != NO_STATE_CHANGE:
+            state.providers["leader_recovery_state"] = at
+        if int(change.fixed("leader")[event]) != NO_LEADER_CHANGE:
+            state.providers["leader"] = at
+            state.leader_changes += 1
+        state.changes += 1
+        state.row = row
+
+    def _directories_fit(self, providers: dict[str, int]) -> bool:
+        directories = self._list(providers["directories"], "directories")
+        replicas = self._list(providers["replicas"], "replicas")
+        return len(directories) in (0, len(replicas)) or not directories.view(np.uint8).any()
+
+    def _length(self, state: _State, name: str) -> int:
+        return len(self._list(state.providers[name], name))
+
+    def _list(self, at: int, name: str) -> AnyArray:
+        if at < 0:
+            return np.empty(0, dtype=np.uint8)
+        event = int(self._events.order[at])
+        n_base = self._h.n_base
+        columns, index = (self._h.base, event) if event < n_base else (self._h.change, event - n_base)
+        value = columns.span(LISTS[name]).value(index)
+        return np.empty(0, dtype=np.uint8) if value is None else value
+
+
+@dataclass(slots=True)
+class _State:
+    """A partition while it is replayed: which sorted event provides each field."""
+
+    row: int
+    leader_changes: int = 0
+    changes: int = 0
+    providers: dict[str, int] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        self.providers = {}
+
+
+def fold_partitions(records: Records, topics: Topics, only: int | None = None) -> Partitions:
+    """Fold the partitions of all living topics, or of one.
+
+    Args:
+        records: The records.
+        topics: The topics that exist.
+        only: Index of the one topic wanted: other topics' records are then not even decoded.
+    """
+    base_rows, base = _of_topics(records, topics, "PartitionRecord", only)
+    base_rows, base = _sound_bases(records, base_rows, base)
+    change_rows, change = _of_topics(records, topics, "PartitionChangeRecord", only)
+    base_keys, base = _keys(topics, base), base
+    change_keys = _keys(topics, change)
+    happenings = _Happenings(
+        base,
+        change,
+        np.concatenate([base_rows, change_rows]),
+        np.concatenate([base_keys, change_keys]),
+    )
+    return Partitions(records, topics, happenings)
+
+
+def partition_keys(records: Records, topics: Topics) -> tuple[I64, I32]:
+    """Which partitions exist, without decoding what changed them.
+
+    Returns:
+        (topic index: int64[k], partition id: int32[k]), sorted by both.
+    """
+    rows, base = _of_topics(records, topics, "PartitionRecord", None)
+    _, base = _sound_bases(records, rows, base)
+    keys = _keys(topics, base)
+    if (keys[1:] <= keys[:-1]).any():
+        keys = np.sort(keys)
+        keys = keys[np.append(True, keys[1:] != keys[:-1])]
+    return keys >> 32, (keys & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
+
+
+def _keys(topics: Topics, columns: Columns) -> I64:
+    topic = topics.index_of(columns.fixed("topic_id"))
+    return (topic << 32) | columns.fixed("partition_id").view(np.uint32).astype(np.int64)
+
+
+def _of_topics(
+    records: Records, topics: Topics, name: str, only: int | None
+) -> tuple[I64, Columns]:
+    """Decode the records of one type that concern a living topic in its present life."""
+    if only is None:
+        rows, columns = records.columns(name)
+    else:
+        rows = records.rows(name)
+        ids = id_pairs(records.key_prefix(name, "topic_id"))
+        wanted = id_pairs(topics.ids[only : only + 1])[0]
+        rows = rows[(ids[:, 0] == wanted[0]) & (ids[:, 1] == wanted[1])]
+        rows, columns = records.decode(name, rows)
+    topic = topics.index_of(columns.fixed("topic_id"))
+    # A TopicRecord begins a topic anew, so what came before it is of an earlier life.
+    alive = topic >= 0
+    alive[alive] = rows[alive] > topics.changed[topic[alive]]
+    if alive.all():
+        return rows, columns
+    _report_strays(records, topics, rows[~alive], columns.take(np.flatnonzero(~alive)), name)
+    keep = np.flatnonzero(alive)
+    return rows[keep], columns.take(keep)
+
+
+def _report_strays(
+    records: Records, topics: Topics, rows: I64, columns: Columns, name: str
+) -> None:
+    """Records of topics that never were are faults; those of topics since removed are history."""
+    ids = uuid_texts(columns.fixed("topic_id"))
+    removed: dict[str, int] = {}
+    for text, row in zip(uuid_texts(topics.removed.ids), topics.removed.rows.tolist(), strict=True):
+        removed[text] = max(row, removed.get(text, -1))
+    verb = "made" if name == "PartitionRecord" else "changed"
+    for row, text, partition in zip(
+        rows.tolist(), ids, columns.fixed("partition_id").tolist(), strict=True
+    ):
+        reborn = topics.by_id.get(text)
+        earlier_life = reborn is not None and row < int(topics.changed[reborn])
+        if row > removed.get(text, -1) and not earlier_life:
+            records.fault(
+                row, f"partition {partition} can't be {verb}: topic {text} does not exist"
+            )
+
+
+def _sound_bases(records: Records, rows: I64, base: Columns) -> tuple[I64, Columns]:
+    """Leave out PartitionRecords that Kafka would not take."""
+    replicas = base.span("replicas").counts
+    directories = base.span("directories").counts
+    misfit = (directories > 0) & (directories != replicas)
+    state = base.fixed("leader_recovery_state")
+    odd = (state < 0) | (state > 1)
+    if not (misfit | odd).any():
+        return rows, base
+    for i in np.flatnonzero(misfit | odd).tolist():
+        why = (
+            "it has not as many directories as replicas"
+            if misfit[i]
+            else f"leader recovery state {int(state[i])}"
+        )
+        records.fault(int(rows[i]), f"partition can't be made: {why}")
+    keep = np.flatnonzero(~(misfit | odd))
+    return rows[keep], base.take(keep)
+
+
+def _low_half(key: int) -> int:
+    low = key & 0xFFFFFFFF
+    return low - (1 << 32) if low >> 31 else low
+
+
+def shape_names(partitions: Sequence[int]) -> tuple[str, ...]:
+    """Leaf names of a topic's directory: its partitions, id and name, by code point."""
+    return tuple(sorted([*map(str, partitions), "id", "name"]))

@@ -1,0 +1,45 @@
+"""Client quotas: a value per entity and key.
+
+An entity is a set of (type, name) pairs, a null name meaning the default of that type; the order in
+which a record lists them does not matter.
+
+Source: org.apache.kafka.image.{ClientQuotasDelta, ClientQuotaDelta}.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+import numpy as np
+
+from metashell.image.fold import group_keys, survivors
+from metashell.image.keyed import Part
+from metashell.image.records import Records
+from metashell.schema.arena import I64
+from metashell.schema.columns import Columns
+
+
+def fold_quotas(records: Records) -> Part:
+    """The quota values that are set, by entity and key."""
+    rows, columns = records.columns("ClientQuotaRecord")
+    groups = group_keys([_entities(columns), columns.span("key")], len(rows))
+    alive = survivors(groups, rows, columns.fixed("remove"))
+    return Part(columns.take(alive.last), rows[alive.created], rows[alive.last])
+
+
+def _entities(columns: Columns) -> I64:
+    """int64[n]: equal for records of the same set of pairs.
+
+    Pairs are numbered exactly; a set is the sum of random numbers drawn for its pairs, so that no
+    input can make two sets meet but by a chance of one in 2**64.
+    """
+    entity = columns.structs("entity")
+    pairs = group_keys(
+        [entity.items.span("entity_type"), entity.items.span("entity_name")], entity.items.n
+    )
+    n_pairs = int(pairs.max()) + 1 if len(pairs) else 0
+    drawn = np.frombuffer(secrets.token_bytes(8 * n_pairs), dtype=np.uint64)
+    totals = np.zeros(len(pairs) + 1, dtype=np.uint64)
+    np.cumsum(drawn[pairs], out=totals[1:])
+    sums = totals[entity.list_offsets[1:]] - totals[entity.list_offsets[:-1]]
+    return sums.view(np.int64)

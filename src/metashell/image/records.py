@@ -1,0 +1,350 @@
+"""The records that count, by type: what the parts of the image are folded from.
+
+Owns which records of a source contribute (those of the checkpoint, then those at or after its end
+offset, without the ones of aborted or unfinished transactions) and the faults met on the way.
+Rows are numbered in replay order; a row's number is what folds compare, and what created or last
+changed a thing is kept as a row number until somebody asks for its offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from metashell.errors import DecodeError
+from metashell.log.fault import Fault, FaultKind
+from metashell.log.frames import CONTROL_KEY, Frames, build_frames, control_key
+from metashell.log.read import Loaded, LogFile
+from metashell.schema.arena import AnyArray, Bools, I64
+from metashell.schema.columnar import decode, decode_prefix
+from metashell.schema.columns import Columns, concat_columns
+from metashell.schema.registry import Registry
+
+KAFKA_28 = (
+    "record frame version 0: written by Kafka 2.8's early-access KRaft, whose format cannot be read"
+    " (KIP-746)"
+)
+
+
+@dataclass(slots=True)
+class Provenance:
+    """Where a row's record stands in the log.
+
+    ``offset``, ``epoch`` and ``timestamp_ms`` are None for records of the checkpoint that the
+    replay begins with: what they say happened at or before its last offset.
+    """
+
+    offset: int | None
+    epoch: int | None
+    timestamp_ms: int | None
+    type: str
+
+
+class Records:
+    """Records of a source, decoded by type when asked for.
+
+    Args:
+        loaded: The files.
+        registry: Message definitions.
+        before: Rows at or after this number do not count (time travel, ``--strict``); None for all.
+    """
+
+    def __init__(self, loaded: Loaded, registry: Registry, before: int | None = None) -> None:
+        self.loaded = loaded
+        self.registry = registry
+        self.before = before
+        self.faults: list[Fault] = []
+        """What was found so far; grows as records are decoded and folded."""
+        self._fault_rows: dict[int, Fault] = {}
+        self._unframed: list[Fault] = []
+        self._columns: dict[tuple[str, frozenset[str] | None], tuple[I64, Columns]] = {}
+        self._prefixes: dict[tuple[str, str], AnyArray] = {}
+        self._rows: dict[str, I64] = {}
+
+    @cached_property
+    def frames(self) -> Frames:
+        """Every record of the files. Cost: the first look at them."""
+        frames, faults = build_frames(self.loaded)
+        self.faults.extend(faults)
+        self._unframed = faults
+        return frames
+
+    def file_of(self, row: int) -> LogFile:
+        """The file that a row's record lies in."""
+        frames = self.frames
+        return self.loaded.files[int(frames.batches.file[frames.batch[row]])]
+
+    @cached_property
+    def counted(self) -> Bools:
+        """bool[n]: records that are replayed, control records included."""
+        frames = self.frames
+        counts = np.ones(len(frames), dtype=np.bool_)
+        base = next((f for f in self.loaded.files if f.is_checkpoint), None)
+        file_of_row = frames.batches.file[frames.batch]
+        if base is not None:
+            in_base = file_of_row == self.loaded.files.index(base)
+            if base.end_offset == 0:
+                # Bootstrap metadata stands in the log again; only its control records count.
+                counts[in_base & (frames.api_key > CONTROL_KEY)] = False
+            else:
+                counts[~in_base & (frames.offset < base.end_offset)] = False
+        if self.before is not None:
+            counts[self.before :] = False
+        return counts
+
+    @cached_property
+    def applied(self) -> Bools:
+        """bool[n]: records that are replayed and belong to no aborted or unfinished transaction.
+
+        Source: org.apache.kafka.image.loader.MetadataBatchLoader.
+        """
+        applied = self.counted.copy()
+        keys = self.frames.api_key
+        markers = np.flatnonzero((keys >= 23) & (keys <= 25) & applied)
+        begun = -1
+        for row in markers.tolist():
+            key = int(keys[row])
+            if key == 23:
+                if begun < 0:
+                    begun = row
+                else:
+                    self.fault(row, "a transaction begins inside an open one")
+            elif begun < 0:
+                what = "ends" if key == 24 else "is aborted"
+                self.fault(row, f"a transaction {what} that never began")
+            else:
+                if key == 25:
+                    applied[begun:row] = False
+                begun = -1
+        self.open_transaction = begun if begun >= 0 else None
+        if begun >= 0:
+            applied[begun:] = False
+        return applied
+
+    open_transaction: int | None = None
+    """Row of the record that began a transaction which is still open; set by `applied`."""
+
+    def rows(self, name: str) -> I64:
+        """Rows of a message's records that count, in replay order: int64."""
+        if name not in self._rows:
+            spec = self.registry.by_name[name]
+            if spec.api_key is not None:
+                mask = (self.frames.api_key == spec.api_key) & self.applied
+            else:
+                assert spec.control_type is not None
+                mask = (self.frames.api_key == control_key(spec.control_type)) & self.counted
+            self._rows[name] = np.flatnonzero(mask)
+        return self._rows[name]
+
+    def columns(
+        self, name: str, fields: Collection[str] | None = None
+    ) -> tuple[I64, Columns]:
+        """Every record of a message that counts and decodes: (rows: int64[n], columns of n).
+
+        Records that do not decode become faults. The result is kept.
+        """
+        key = (name, None if fields is None else frozenset(fields))
+        if key not in self._columns:
+            self._columns[key] = self.decode(name, self.rows(name), fields)
+        return self._columns[key]
+
+    def decode(
+        self, name: str, rows: I64, fields: Collection[str] | None = None
+    ) -> tuple[I64, Columns]:
+        """Decode the records of the rows given, all of one message: as `columns`."""
+        spec = self.registry.by_name[name]
+        frames = self.frames
+        versions = frames.version[rows]
+        parts: list[tuple[I64, Columns]] = []
+        for version in _distinct(versions):
+            these = rows[versions == version]
+            if version not in spec.versions or (spec.api_key is not None and self._odd(these).any()):
+                these = self._set_aside(spec.name, these, version)
+                if not len(these):
+                    continue
+            decoded = decode(
+                frames.arena, spec, version, frames.body[these], frames.stop[these], fields
+            )
+            if not decoded.ok.all():
+                self._report_undecodable(these[~decoded.ok])
+                good = np.flatnonzero(decoded.ok)
+                these, decoded = these[good], decoded.take(good)
+            parts.append((these, decoded))
+        if not parts:
+            nowhere = np.empty(0, dtype=np.int64)
+            empty = decode(frames.arena, spec, spec.versions.high, nowhere, nowhere, fields)
+            return nowhere, empty
+        if len(parts) == 1:
+            return parts[0]
+        together = np.concatenate([part[0] for part in parts])
+        order = np.argsort(together, kind="stable")
+        return together[order], concat_columns([part[1] for part in parts]).take(order)
+
+    def key_prefix(self, name: str, field: str) -> AnyArray:
+        """A fixed-size field of `rows`, read without decoding or checking anything else; kept.
+
+        Where a version has no such field at a fixed place the rows are decoded for it, and those
+        that do not decode have zeros.
+        """
+        rows = self.rows(name)
+        if (name, field) in self._prefixes:
+            return self._prefixes[name, field]
+        out = self._read_prefix(name, rows, field)
+        self._prefixes[name, field] = out
+        return out
+
+    def _read_prefix(self, name: str, rows: I64, field: str) -> AnyArray:
+        spec, frames = self.registry.by_name[name], self.frames
+        out: AnyArray | None = None
+        versions = frames.version[rows]
+        for version in _distinct(versions):
+            mask = versions == version
+            if version not in spec.versions:
+                continue
+            values = decode_prefix(frames.arena, spec, version, frames.body[rows[mask]], field)
+            if values is None:
+                columns = decode(
+                    frames.arena, spec, version, frames.body[rows[mask]], frames.stop[rows[mask]], [field]
+                )
+                values = columns.fixed(field)
+            if out is None:
+                out = np.zeros(len(rows), dtype=values.dtype)
+            out[mask] = values
+        return np.empty(0, dtype="V16") if out is None else out
+
+    def _odd(self, rows: I64) -> Bools:
+        return self.frames.frame_version[rows] != 1
+
+    def _set_aside(self, name: str, rows: I64, version: int) -> I64:
+        """Report rows of a version or frame that no definition describes; return the others."""
+        spec = self.registry.by_name[name]
+        if version not in spec.versions:
+            for row in rows.tolist():
+                self.fault(row, f"{spec.type_name} version {version} is not known: kept raw", FaultKind.UNKNOWN)
+            return rows[:0]
+        odd = self._odd(rows)
+        for row in rows[odd].tolist():
+            frame_version = int(self.frames.frame_version[row])
+            reason = KAFKA_28 if frame_version == 0 else f"record frame version {frame_version} is not known"
+            self.fault(row, reason, FaultKind.UNKNOWN)
+        return rows[~odd]
+
+    def _report_undecodable(self, rows: I64) -> None:
+        """Say why: the scalar decoder reads the record again and finds the field."""
+        from metashell.schema.scalar import decode_message
+
+        frames = self.frames
+        for row in rows.tolist():
+            spec = self._spec_of(row)
+            assert spec is not None
+            body, stop = int(frames.body[row]), int(frames.stop[row])
+            try:
+                decode_message(spec, int(frames.version[row]), frames.arena.slice(body, stop))
+                reason = "an array in it is over the limit"
+            except DecodeError as e:
+                reason = e.message
+            self.fault(row, f"{spec.type_name} can't be decoded: {reason}", FaultKind.RECORD)
+
+    def _spec_of(self, row: int) -> object:
+        key = int(self.frames.api_key[row])
+        if key <= CONTROL_KEY:
+            return self.registry.control.get(CONTROL_KEY - key)
+        return self.registry.metadata.get(key)
+
+    def fault(self, row: int, reason: str, kind: FaultKind = FaultKind.REPLAY) -> None:
+        """Note that a record can't be read or applied, once a row."""
+        if row in self._fault_rows:
+            return
+        frames = self.frames
+        file = self.file_of(row)
+        pos = int(frames.batches.pos[frames.batch[row]]) - file.start
+        fault = Fault(kind, reason, file.name, pos, int(frames.offset[row]))
+        self.faults.append(fault)
+        self._fault_rows[row] = fault
+
+    def faults_by_row(self) -> Iterator[tuple[int, Fault]]:
+        """Faults of single records, by row."""
+        yield from self._fault_rows.items()
+
+    def first_fault_row(self, of_files: Sequence[Fault] = ()) -> int | None:
+        """Where a replay that stops at the first fault ends: the first row of that fault's batch.
+
+        Args:
+            of_files: Faults of the files, found before any record was looked at.
+        """
+        batches = self.frames.batches
+        rows = [int(batches.first_row[self.frames.batch[row]]) for row in self._fault_rows]
+        starts = {file.name: (i, file.start) for i, file in enumerate(self.loaded.files)}
+        for fault in (*of_files, *self._unframed):
+            if fault.kind is FaultKind.TORN or fault.pos is None or fault.file not in starts:
+                continue
+            i, start = starts[fault.file]
+            after = (batches.file > i) | ((batches.file == i) & (batches.pos >= start + fault.pos))
+            following = np.flatnonzero(after)
+            if following.size:
+                rows.append(int(batches.first_row[following[0]]))
+        return min(rows, default=None)
+
+    def report_unknown(self) -> None:
+        """Note every record of a type that no definition describes."""
+        keys, counts = self.frames.api_key, self.counted
+        known = np.array([*self.registry.metadata, *(control_key(t) for t in self.registry.control)])
+        known = np.append(known, [control_key(0), control_key(1)])
+        strange = counts & ~np.isin(keys, known)
+        for row in np.flatnonzero(strange).tolist():
+            key = int(keys[row])
+            if key <= CONTROL_KEY:
+                reason = f"control record type {CONTROL_KEY - key} is not known: kept raw"
+            elif key < 0:
+                reason = "the record has no value that could be metadata"
+            elif self.frames.frame_version[row] == 0:
+                reason = KAFKA_28
+            else:
+                reason = f"record type {key} is not known: kept raw"
+            self.fault(row, reason, FaultKind.UNKNOWN)
+
+    def offsets(self, rows: AnyArray) -> tuple[I64, Bools]:
+        """Log offsets of rows, and whether each is known.
+
+        Returns:
+            (offset: int64[n], known: bool[n]); for a checkpoint's records the offset is that of the
+            last record it holds, and known is False: it happened then or before.
+        """
+        frames = self.frames
+        offset = frames.offset[rows].copy()
+        known = np.ones(len(offset), dtype=np.bool_)
+        for i, file in enumerate(self.loaded.files):
+            if file.end_offset is not None:
+                inside = frames.batches.file[frames.batch[rows]] == i
+                offset[inside] = file.end_offset - 1
+                known[inside] = False
+        return offset, known
+
+    def provenance(self, row: int) -> Provenance:
+        """Where the record of a row stands."""
+        spec = self._spec_of(row)
+        type_name = getattr(spec, "type_name", "UNKNOWN")
+        if self.file_of(row).is_checkpoint:
+            return Provenance(None, None, None, type_name)
+        rows = np.array([row])
+        return Provenance(
+            int(self.frames.offset[row]),
+            int(self.frames.epochs(rows)[0]),
+            int(self.frames.timestamps(rows)[0]),
+            type_name,
+        )
+
+
+def _distinct(versions: AnyArray) -> Sequence[int]:
+    """Distinct values, ascending. Sorting millions of equal numbers is what np.unique would do."""
+    if not len(versions):
+        return ()
+    low, high = int(versions.min()), int(versions.max())
+    if low == high:
+        return (low,)
+    if low >= -64 and high < 65_536:
+        return [int(v) + low for v in np.flatnonzero(np.bincount(versions - low))]
+    return [int(v) for v in np.unique(versions)]

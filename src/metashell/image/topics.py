@@ -1,0 +1,184 @@
+"""Topics: ids, names, and which of them exist.
+
+A topic is made by a TopicRecord and gone with a RemoveTopicRecord, which takes its partitions and
+its configs with it. One name may have had several ids; it means the living one made last.
+
+Source: org.apache.kafka.image.TopicsDelta.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from metashell.image.fold import group_keys, sort_events, survivors
+from metashell.image.records import Records
+from metashell.schema.arena import AnyArray, I64
+from metashell.schema.columns import SpanColumn
+from metashell.schema.uuids import parse_uuid, uuid_texts
+
+
+@dataclass
+class Topics:
+    """The topics that exist, in the order of their creation; k of them."""
+
+    ids: AnyArray
+    """V16[k]."""
+    raw_names: SpanColumn
+    """Strings, k of them."""
+    created: I64
+    """int64[k]: row of the record that made each."""
+    changed: I64
+    """int64[k]: row of the record that last wrote each."""
+    removed: Removed
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    @cached_property
+    def names(self) -> list[str]:
+        """Name of each topic."""
+        return self.raw_names.texts()
+
+    @cached_property
+    def id_texts(self) -> list[str]:
+        """Id of each topic as base64 text."""
+        return uuid_texts(self.ids)
+
+    def find_name(self, name: str) -> int | None:
+        """Index of the topic that a name means, or None.
+
+        Cost: a comparison of the bytes of all names of that length, where `by_name` makes a string
+        of each.
+        """
+        if "by_name" in self.__dict__ or not name or "\ufffd" in name:
+            return self.by_name.get(name)
+        raw = name.encode("utf-8", "surrogatepass")
+        column = self.raw_names
+        candidates = np.flatnonzero(column.counts == len(raw))
+        data, _ = column.take(candidates).gather()
+        same = data.reshape(len(candidates), len(raw)) == np.frombuffer(raw, dtype=np.uint8)
+        hits = candidates[same.all(axis=1)]
+        return int(hits[-1]) if len(hits) else None
+
+    def find_id(self, text: str) -> int | None:
+        """Index of the topic of an id's text, or None."""
+        raw = parse_uuid(text)
+        if raw is None or not len(self):
+            return None
+        hits = np.flatnonzero((id_pairs(self.ids) == np.frombuffer(raw, dtype="<u8")).all(axis=1))
+        return int(hits[0]) if len(hits) else None
+
+    @cached_property
+    def by_name(self) -> dict[str, int]:
+        """Index of the topic that a name means: of those alive the one made last."""
+        return {name: i for i, name in enumerate(self.names)}
+
+    @cached_property
+    def by_id(self) -> dict[str, int]:
+        """Index of the topic of an id."""
+        return {text: i for i, text in enumerate(self.id_texts)}
+
+    @cached_property
+    def id_order(self) -> tuple[I64, AnyArray]:
+        """For look-ups by the hundred thousand: (indexes sorted by id hash: int64[k], hashes)."""
+        hashes = hash_ids(self.ids)
+        order = np.argsort(hashes, kind="stable")
+        return order, hashes[order]
+
+    def index_of(self, ids: AnyArray) -> I64:
+        """Index of the topic of each id: int64[n], -1 for ids of no living topic."""
+        order, hashes = self.id_order
+        if not len(order) or not len(ids):
+            return np.full(len(ids), -1, dtype=np.int64)
+        return _look_up(ids, self.ids, order, hashes)
+
+
+@dataclass(slots=True)
+class Removed:
+    """Removals of topics that existed, in replay order.
+
+    ``ids``: V16[m]; ``names``: the name that each had; ``rows``: int64[m].
+    """
+
+    ids: AnyArray
+    names: SpanColumn
+    rows: I64
+
+
+def id_pairs(ids: AnyArray) -> AnyArray:
+    """``V16[n]`` as uint64[n, 2], to compare and hash by."""
+    return np.ascontiguousarray(ids).view("<u8").reshape(-1, 2)
+
+
+def hash_ids(ids: AnyArray) -> AnyArray:
+    """uint64[n] of ``V16[n]``."""
+    pairs = id_pairs(ids)
+    hashes: AnyArray = pairs[:, 0] ^ (pairs[:, 1] * np.uint64(0x9E3779B97F4A7C15))
+    return hashes
+
+
+def _look_up(ids: AnyArray, known: AnyArray, order: I64, hashes: AnyArray) -> I64:
+    """Search runs of equal ids once: a log names the same topic many times in a row."""
+    wanted, pairs, known_pairs = hash_ids(ids), id_pairs(ids), id_pairs(known)
+    begins = np.ones(len(ids), dtype=np.bool_)
+    begins[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
+    heads = np.flatnonzero(begins)
+    at = np.searchsorted(hashes, wanted[heads])
+    found = np.full(len(heads), -1, dtype=np.int64)
+    pending = np.arange(len(heads))
+    while pending.size:
+        # Ids whose hashes collide stand next to each other; step through them.
+        inside = at[pending] < len(hashes)
+        pending = pending[inside]
+        pending = pending[hashes[at[pending]] == wanted[heads[pending]]]
+        candidate = order[at[pending]]
+        hit = (known_pairs[candidate] == pairs[heads[pending]]).all(axis=1)
+        found[pending[hit]] = candidate[hit]
+        pending = pending[~hit]
+        at[pending] += 1
+    return found[np.cumsum(begins) - 1]
+
+
+def fold_topics(records: Records) -> Topics:
+    """Fold TopicRecord and RemoveTopicRecord."""
+    made_rows, made = records.columns("TopicRecord")
+    gone_rows, gone = records.columns("RemoveTopicRecord")
+    n_made = len(made_rows)
+    ids = np.concatenate([made.fixed("topic_id"), gone.fixed("topic_id")])
+    rows = np.concatenate([made_rows, gone_rows])
+    removes = np.zeros(len(rows), dtype=np.bool_)
+    removes[n_made:] = True
+    groups = group_keys([ids], len(rows))
+    removed = _removed(records, made.span("name"), ids, rows, groups, n_made)
+    alive = survivors(groups, rows, removes)
+    return Topics(
+        ids[alive.last], made.span("name").take(alive.last), rows[alive.created], rows[alive.last], removed
+    )
+
+
+def _removed(
+    records: Records, names: SpanColumn, ids: AnyArray, rows: I64, groups: I64, n_made: int
+) -> Removed:
+    """Pair each removal with the TopicRecord before it; a removal without one is a fault."""
+    if len(rows) == n_made:
+        nothing = np.empty(0, dtype=np.int64)
+        return Removed(ids[:0], names.take(nothing), nothing)
+    events = sort_events(groups, rows)
+    is_made = events.order < n_made
+    removals = np.flatnonzero(~is_made)
+    # What stood before the removal, the removal itself left out: the event just before in its group.
+    before = removals - 1
+    known = (before >= events.first[removals]) & is_made[np.maximum(before, 0)]
+    for at in removals[~known].tolist():
+        records.fault(
+            int(rows[events.order[at]]),
+            f"topic {uuid_texts(ids[events.order[at] : events.order[at] + 1])[0]} can't be removed:"
+            " no such topic",
+        )
+    removals, before = removals[known], before[known]
+    order = np.argsort(rows[events.order[removals]], kind="stable")
+    at = events.order[removals][order]
+    return Removed(ids[at], names.take(events.order[before][order]), rows[at])

@@ -1,0 +1,64 @@
+"""The quorum's own state as the log has it: voters, kraft.version, leaders.
+
+Source: org.apache.kafka.raft.internals.KRaftControlRecordStateMachine.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from metashell.image.records import Records
+from metashell.schema.columns import Columns
+
+
+@dataclass(frozen=True, slots=True)
+class Leadership:
+    """One LeaderChangeMessage: who began to lead, and from which offset on."""
+
+    leader: int
+    epoch: int
+    offset: int
+    timestamp_ms: int
+    voters: tuple[int, ...]
+
+
+@dataclass(slots=True)
+class QuorumImage:
+    """The newest of each control record; None where the log holds none."""
+
+    kraft_version: int | None
+    voters: Columns | None
+    """Elements of the newest VotersRecord: voter_id, voter_directory_id, endpoints, ..."""
+    voters_row: int | None
+    leaders: list[Leadership]
+    """Every leader change that the files hold, in order."""
+
+
+def fold_quorum(records: Records) -> QuorumImage:
+    """Fold the control records; they count even inside a transaction."""
+    rows, versions = records.columns("KRaftVersionRecord")
+    kraft_version = int(versions.fixed("k_raft_version")[-1]) if len(rows) else None
+    rows, voters = records.columns("VotersRecord")
+    newest, newest_row = None, None
+    if len(rows):
+        newest = voters.structs("voters").take([len(rows) - 1]).items  # type: ignore[arg-type]
+        newest_row = int(rows[-1])
+    return QuorumImage(kraft_version, newest, newest_row, _leaders(records))
+
+
+def _leaders(records: Records) -> list[Leadership]:
+    rows, columns = records.columns("LeaderChangeMessage")
+    voters = columns.structs("voters")
+    ids, bounds = voters.items.fixed("voter_id").tolist(), voters.list_offsets.tolist()
+    return [
+        Leadership(leader, epoch, offset, time, tuple(ids[a:b]))
+        for leader, epoch, offset, time, a, b in zip(
+            columns.fixed("leader_id").tolist(),
+            records.frames.epochs(rows).tolist(),
+            records.frames.offset[rows].tolist(),
+            records.frames.timestamps(rows).tolist(),
+            bounds,
+            bounds[1:],
+            strict=False,
+        )
+    ]

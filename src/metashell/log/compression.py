@@ -1,0 +1,100 @@
+"""Payloads of compressed batches.
+
+Kafka's codecs by the number in a batch's attributes: 1 gzip, 2 snappy (framed as Kafka's Java
+client frames it, after Xerial's snappy-java; raw from other writers), 3 lz4 (the frame format),
+4 zstd. Output is capped, because a few bytes can claim to hold gigabytes.
+"""
+
+from __future__ import annotations
+
+import zlib
+from typing import Final
+
+from metashell.errors import DecodeError
+
+NAMES: Final = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
+
+MAX_BATCH_BYTES: Final = 64 << 20
+"""Inflated bytes that one batch may have. Kafka's own limit for a metadata batch is 8 MiB."""
+
+_XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
+_XERIAL_HEADER_BYTES: Final = 16
+
+
+def inflate(codec: int, payload: memoryview, limit: int = MAX_BATCH_BYTES) -> bytes:
+    """Decompress one batch's records.
+
+    Args:
+        codec: 1 to 4.
+        payload: The bytes after the batch header.
+        limit: Most bytes that may come out.
+
+    Raises:
+        DecodeError: Unknown codec, damaged data, or more than `limit` bytes.
+    """
+    if codec not in NAMES or codec == 0:
+        raise DecodeError(f"unknown compression codec {codec}")
+    try:
+        if codec == 1:
+            data = _gunzip(payload, limit)
+        elif codec == 2:
+            data = _unsnappy(payload, limit)
+        else:
+            data = _stream(payload, NAMES[codec], limit)
+    except (zlib.error, OSError, ValueError, EOFError, MemoryError) as e:
+        raise DecodeError(f"{NAMES[codec]} data is damaged: {_first_line(e)}") from e
+    if len(data) > limit:
+        raise DecodeError(f"{NAMES[codec]} data is over the limit of {limit} bytes inflated")
+    return data
+
+
+def _gunzip(payload: memoryview, limit: int) -> bytes:
+    decompressor = zlib.decompressobj(wbits=31)
+    data = decompressor.decompress(payload, limit + 1)
+    if len(data) <= limit and not decompressor.eof:
+        raise ValueError("it ends early")
+    return data
+
+
+def _stream(payload: memoryview, codec: str, limit: int) -> bytes:
+    import pyarrow as pa
+
+    with pa.input_stream(pa.py_buffer(payload), compression=codec) as stream:
+        data: bytes = stream.read(limit + 1)
+    return data
+
+
+def _unsnappy(payload: memoryview, limit: int) -> bytes:
+    if bytes(payload[:8]) != _XERIAL_MAGIC:
+        return _unsnappy_block(payload, limit)
+    out, total, pos = [], 0, _XERIAL_HEADER_BYTES
+    while pos < len(payload):
+        size = int.from_bytes(payload[pos : pos + 4], "big", signed=True)
+        pos += 4
+        if size <= 0 or size > len(payload) - pos:
+            raise ValueError(f"a block of {size} bytes where {len(payload) - pos} are left")
+        out.append(_unsnappy_block(payload[pos : pos + size], limit - total))
+        total += len(out[-1])
+        pos += size
+    return b"".join(out)
+
+
+def _unsnappy_block(block: memoryview, limit: int) -> bytes:
+    import pyarrow as pa
+
+    size = 0
+    for i, byte in enumerate(block[:5]):
+        size |= (byte & 0x7F) << (7 * i)
+        if byte < 0x80:
+            break
+    else:
+        raise ValueError("its length is malformed")
+    # Three bytes can copy 64, so an honest block inflates by no more than that.
+    if size > limit or size > 32 * len(block) + 64:
+        raise DecodeError(f"snappy block claims {size} bytes, over the limit")
+    data: bytes = pa.Codec("snappy").decompress(block, decompressed_size=size, asbytes=True)
+    return data
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0]

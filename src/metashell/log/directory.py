@@ -1,0 +1,288 @@
+"""Which files of a metadata directory are replayed, and in what order.
+
+The newest checkpoint that proves whole, then every segment with records at or after its end
+offset. Older checkpoints are tried in turn; without one, the segments stand alone. The zero
+checkpoint is what the formatter wrote: its metadata records were written to the log again by the
+first controller, so only its control records count here (the voters of a young cluster).
+
+A running node deletes old files and appends to the last one: what vanishes between listing and
+opening is listed again, and only what was there when a file was opened is read.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass, field
+from typing import Final
+
+from metashell.errors import DecodeError, SourceError
+from metashell.log.fault import Fault, FaultKind
+from metashell.log.names import (
+    METADATA_DIRECTORY,
+    METADATA_TOPIC_ID,
+    CheckpointName,
+    Listing,
+    SegmentName,
+    list_names,
+    parse_name,
+    topic_of,
+)
+from metashell.log.read import Loaded, Progress, VanishedError, load, unreadable
+
+_LISTING_TRIES: Final = 5
+
+
+@dataclass(slots=True)
+class MetadataLog:
+    """Files to replay, and what was found out on the way to them."""
+
+    path: str
+    """The directory or file that was asked for."""
+    loaded: Loaded
+    listing: Listing
+    checkpoint: CheckpointName | None
+    """The one that the replay begins with."""
+    faults: list[Fault] = field(default_factory=list)
+    """Of the files as files; those of records come from decoding."""
+    notes: list[str] = field(default_factory=list)
+    """What a user should know, a sentence each."""
+
+
+def find_metadata_directory(path: str) -> str:
+    """The ``__cluster_metadata-0`` that a path means: itself, or the one in a node's log dir.
+
+    Raises:
+        SourceError: It is neither; the message says what it is instead.
+    """
+    path = os.path.normpath(path)
+    try:
+        names = os.listdir(path)
+    except NotADirectoryError as e:
+        raise SourceError(
+            f"{path}: not a directory", hint="one file alone is opened with -s"
+        ) from e
+    except OSError as e:
+        raise unreadable(path, e) from e
+    inner = os.path.join(path, METADATA_DIRECTORY)
+    if METADATA_DIRECTORY in names and os.path.isdir(inner):
+        return inner
+    name = os.path.basename(os.path.abspath(path))
+    topic_id = _topic_id(path) if "partition.metadata" in names else None
+    if name != METADATA_DIRECTORY and topic_id != METADATA_TOPIC_ID:
+        _refuse_other_directories(path, name, names, topic_id)
+    return path
+
+
+def _refuse_other_directories(
+    path: str, name: str, names: list[str], topic_id: str | None
+) -> None:
+    """Raise for a directory that is surely not a metadata log; a renamed copy of one is let pass."""
+    topic = topic_of(name)
+    hint = f"give a node's {METADATA_DIRECTORY} directory, or the log dir that holds it"
+    listing = list_names(names)
+    if topic is not None and (topic_id is not None or (not listing.is_empty and not listing.checkpoints)):
+        known = f" (topic id {topic_id})" if topic_id else ""
+        raise SourceError(
+            f"{path}: the log of topic `{topic[0]}`, partition {topic[1]}{known},"
+            " not the cluster's metadata log",
+            hint=hint,
+        )
+    if listing.is_empty:
+        what = "a Kafka log dir without a metadata log: a broker-only log dir, or another of several"
+        is_log_dir = "meta.properties" in names
+        raise SourceError(
+            f"{path}: {what if is_log_dir else 'no segment or checkpoint there'}", hint=hint
+        )
+
+
+def _topic_id(path: str) -> str | None:
+    try:
+        with open(os.path.join(path, "partition.metadata"), "rb") as file:
+            for line in file.read(4096).decode("ascii", "replace").splitlines():
+                key, _, value = line.partition(":")
+                if key.strip() == "topic_id":
+                    return value.strip()
+    except OSError:
+        return None
+    return None
+
+
+def read_directory(
+    path: str, *, committed_only: bool = False, progress: Progress | None = None
+) -> MetadataLog:
+    """Read what a directory's newest state is made of.
+
+    Args:
+        path: A metadata directory (see `find_metadata_directory`).
+        committed_only: Stop at the end of the newest checkpoint: what follows it in a directory
+            may not be committed.
+        progress: Called while bytes are read.
+
+    Raises:
+        SourceError: It can't be read, or holds no file of a metadata log.
+    """
+    for attempt in range(_LISTING_TRIES):
+        try:
+            listing = list_names(os.listdir(path))
+            return _read_listed(path, listing, committed_only, progress)
+        except VanishedError:
+            # Never an endless chase after a node that deletes faster than we read.
+            if attempt == _LISTING_TRIES - 1:
+                break
+        except OSError as e:
+            raise unreadable(path, e) from e
+    raise SourceError(f"{path}: its files keep vanishing while they are opened", hint="try again")
+
+
+def _read_listed(
+    path: str, listing: Listing, committed_only: bool, progress: Progress | None
+) -> MetadataLog:
+    if listing.is_empty:
+        raise SourceError(
+            f"{path}: no segment or checkpoint there",
+            hint="a node writes them once it was formatted and started",
+        )
+    faults: list[Fault] = []
+    notes: list[str] = []
+    for checkpoint in reversed(listing.checkpoints):
+        if checkpoint.is_bootstrap:
+            break
+        segments = _segments_after(listing, checkpoint.end_offset)
+        loaded = load(_paths(path, checkpoint, () if committed_only else segments), progress)
+        reason = why_not_whole(loaded)
+        if reason is None:
+            base = loaded.files[0]
+            base.end_offset, base.epoch = checkpoint.end_offset, checkpoint.epoch
+            log = MetadataLog(path, loaded, listing, checkpoint, faults, notes)
+            return _finish(log)
+        faults.append(reason)
+        notes.append(f"{reason.file} is not used: {reason.reason}")
+    boot = [c for c in listing.checkpoints if c.is_bootstrap][-1:]
+    loaded = load(_paths(path, boot[0] if boot else None, listing.segments), progress)
+    log = MetadataLog(path, loaded, listing, boot[0] if boot else None, faults, notes)
+    if boot:
+        loaded.files[0].end_offset, loaded.files[0].epoch = 0, boot[0].epoch
+    return _finish(log)
+
+
+def _paths(
+    path: str, checkpoint: CheckpointName | None, segments: tuple[SegmentName, ...]
+) -> list[str]:
+    first = [checkpoint.name] if checkpoint else []
+    return [os.path.join(path, name) for name in (*first, *(s.name for s in segments))]
+
+
+def _segments_after(listing: Listing, end_offset: int) -> tuple[SegmentName, ...]:
+    """Segments that may hold records at or after an offset."""
+    segments = listing.segments
+    first = 0
+    for i, segment in enumerate(segments):
+        if segment.base_offset <= end_offset:
+            first = i
+    return segments[first:]
+
+
+def why_not_whole(loaded: Loaded) -> Fault | None:
+    """What is missing from a checkpoint (the first file) that makes it no base; None if nothing.
+
+    A whole one has only sound batches, begins with a SnapshotHeader and ends with a SnapshotFooter.
+    """
+    file = loaded.files[0]
+    chain = file.chain
+    if chain.faults:
+        return chain.faults[0]
+    if not chain.positions:
+        return Fault(FaultKind.DAMAGED, "it is empty", file.name, 0)
+    view = memoryview(loaded.buffer)
+    for position, control_type, what in (
+        (chain.positions[0], 3, "header"),
+        (chain.positions[-1], 4, "footer"),
+    ):
+        if first_control_type(view, position) != control_type:
+            reason = f"no snapshot {what}: it was not finished"
+            return Fault(FaultKind.DAMAGED, reason, file.name, position - file.start)
+    return None
+
+
+def first_control_type(view: memoryview, position: int) -> int | None:
+    """The control type of a batch's first record, or None for a batch of data."""
+    attributes = view[position + 22]
+    if not attributes & 0x20:
+        return None
+    record = view[position + 61 :]
+    if attributes & 0x07:
+        from metashell.log.compression import inflate
+
+        length = int.from_bytes(view[position + 8 : position + 12], "big")
+        try:
+            record = memoryview(inflate(attributes & 0x07, record[: length - 49]))
+        except DecodeError:
+            return None
+    pos = 0
+    # Length; attributes; timestamp and offset deltas; a key of four bytes: version and type.
+    try:
+        for width in (5, 1, 10, 5):
+            for _ in range(width):
+                pos += 1
+                if width == 1 or record[pos - 1] < 0x80:
+                    break
+        return record[pos + 3] << 8 | record[pos + 4] if record[pos] == 8 else None
+    except IndexError:
+        return None
+
+
+def _finish(log: MetadataLog) -> MetadataLog:
+    """Look at how the files fit together."""
+    files = log.loaded.files
+    log.faults.extend(log.loaded.faults)
+    segments = [f for f in files if not f.is_checkpoint]
+    base = next((f.end_offset for f in files if f.is_checkpoint), None)
+    expected = base
+    for file in segments:
+        first = file.chain.first_offset
+        if first < 0:
+            continue
+        if expected is None and first > 0:
+            log.notes.append(
+                f"the base of {file.name} is missing: what happened before offset {first} is not known"
+            )
+        elif expected is not None and first > expected:
+            reason = f"offsets {expected} to {first - 1} are missing"
+            log.faults.append(Fault(FaultKind.GAP, reason, file.name, 0, expected))
+        expected = max(expected or 0, file.chain.last_offset + 1)
+    for fault in log.loaded.faults:
+        log.notes.append(_note(fault, fault is (log.loaded.faults or [None])[-1]))
+    return log
+
+
+def _note(fault: Fault, last: bool) -> str:
+    if fault.kind is FaultKind.TORN and last:
+        return f"{fault}; shown up to the last whole batch"
+    return str(fault)
+
+
+def read_file(path: str, *, progress: Progress | None = None) -> MetadataLog:
+    """Read one checkpoint or segment alone.
+
+    Raises:
+        SourceError: It can't be read, or is no checkpoint or segment by name or content.
+    """
+    name = os.path.basename(path)
+    try:
+        loaded = load([path], progress)
+    except VanishedError as e:
+        raise SourceError(f"{path}: No such file or directory") from e
+    chain = loaded.files[0].chain
+    if not chain.positions:
+        reason = chain.faults[0].reason if chain.faults else "it is empty"
+        raise SourceError(f"{path}: not a segment or checkpoint of a metadata log: {reason}")
+    parsed = parse_name(name)
+    checkpoint = parsed if isinstance(parsed, CheckpointName) else None
+    listing = list_names([name])
+    log = MetadataLog(path, loaded, listing, None)
+    if checkpoint is not None:
+        incomplete = why_not_whole(loaded)
+        if incomplete is not None and incomplete not in chain.faults:
+            log.faults.append(incomplete)
+            log.notes.append(str(incomplete))
+    return _finish(log)

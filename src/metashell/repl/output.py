@@ -1,0 +1,272 @@
+"""Where a command's text goes in the REPL: the screen, a pager, or the system's shell.
+
+Short output is written to the screen; output longer than the screen goes to the user's pager,
+whole, while it is made. No more than a screenful is ever held. Text meant for a person was escaped
+by the command that wrote it; nothing here changes it.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import threading
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import TextIO
+
+from prompt_toolkit.utils import get_cwidth
+
+from metashell.fs.escape import to_bytes
+from metashell.repl import interrupts
+
+REVEAL_AFTER_S = 0.15
+"""How long a screenful is awaited before what is there is shown."""
+FLUSH_AFTER_S = 0.05
+"""How long text for another program may lie in our buffer while more is written."""
+
+_STYLING = re.compile(r"\x1b\[[0-9;]*m")
+
+
+def write_to(stream: TextIO, text: str) -> None:
+    """Write text to a stream whatever its encoding, and flush it."""
+    buffer = getattr(stream, "buffer", None)
+    if buffer is None:
+        stream.write(text)
+    else:
+        stream.flush()
+        encoding = (stream.encoding or "utf-8").lower().replace("_", "-")
+        utf8 = encoding in {"utf-8", "utf8"}
+        buffer.write(to_bytes(text) if utf8 else text.encode(encoding, "backslashreplace"))
+    stream.flush()
+
+
+def terminal_size(stream: TextIO) -> os.terminal_size:
+    """Return the present size of the terminal behind a stream; 80 x 24 where there is none."""
+    try:
+        size = os.get_terminal_size(stream.fileno())
+    except (OSError, ValueError):
+        size = os.terminal_size((80, 24))
+    return os.terminal_size((size.columns or 80, size.lines or 24))
+
+
+def pager_command(environ: Mapping[str, str]) -> str | None:
+    """Return the command line of the pager to use, or None for none.
+
+    ``PAGER`` decides; empty or ``cat`` means none. Without it, or where it is not installed: less,
+    then more.
+    """
+    if environ.get("TERM", "dumb") in {"dumb", "unknown"}:
+        return None
+    chosen = environ.get("PAGER")
+    if chosen is not None:
+        try:
+            words = shlex.split(chosen)
+        except ValueError:
+            words = []
+        if not words or words == ["cat"]:
+            return None
+        # Past the first word it may be any shell syntax, such as VAR=1 less.
+        if "=" in words[0] or shutil.which(words[0], path=environ.get("PATH")):
+            return chosen
+    for name in ("less", "more"):
+        if shutil.which(name, path=environ.get("PATH")):
+            return name
+    return None
+
+
+def pager_environment(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return the pager's environment: what the user has not set is set as git sets it."""
+    return {"LESS": "FRX", "LESSCHARSET": "utf-8", "LV": "-c", **environ}
+
+
+class Pipe:
+    """Text into a command of the system's shell.
+
+    Args:
+        command: A command line for the system's shell.
+        environ: The environment, ours where None.
+        is_terminal: Whether a person reads what goes in.
+        width: Columns of the terminal it ends on.
+    """
+
+    def __init__(
+        self,
+        command: str,
+        environ: Mapping[str, str] | None = None,
+        *,
+        is_terminal: bool = False,
+        width: int = 80,
+    ) -> None:
+        self.is_terminal = is_terminal
+        self.width = width
+        self._process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environ)
+        assert self._process.stdin is not None
+        self._stdin = self._process.stdin
+        self._flushed = 0.0
+
+    def write(self, text: str) -> None:
+        """Write text; raises BrokenPipeError once the reader is gone."""
+        self._stdin.write(to_bytes(text))
+        now = time.monotonic()
+        if now - self._flushed > FLUSH_AFTER_S:
+            self._stdin.flush()
+            self._flushed = now
+
+    def finish(self) -> int:
+        """End the text, wait for the reader and return its status, as a shell gives it."""
+        with interrupts.left_to_children():
+            with suppress(BrokenPipeError):
+                self._stdin.close()
+            status = self._process.wait()
+        return status if status >= 0 else 128 - status
+
+
+class Plain:
+    """Text into a stream that is no terminal."""
+
+    is_terminal = False
+    width = 80
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def write(self, text: str) -> None:
+        """Write text at once."""
+        write_to(self._stream, text)
+
+    def finish(self) -> int:
+        """Nothing is held."""
+        return 0
+
+    def reveal(self) -> None:
+        """Nothing is held."""
+
+
+class Rows:
+    """Counts the screen rows that a text takes."""
+
+    def __init__(self, width: int) -> None:
+        self.count = 0
+        """Rows taken, with the one begun."""
+        self._width = width
+        self._column = 0
+
+    def feed(self, text: str, stop: int) -> None:
+        """Count on, until `stop` rows are passed. Cost: of a screenful at most."""
+        begin = 0
+        while begin < len(text) and self.count <= stop:
+            if self._column == 0:
+                self.count += 1
+            newline = text.find("\n", begin)
+            end = len(text) if newline < 0 else newline
+            part = text[begin : min(end, begin + (stop + 2) * self._width * 2)]
+            self._column += get_cwidth(_STYLING.sub("", part))
+            if self._column > self._width:
+                self.count += (self._column - 1) // self._width
+                self._column = (self._column - 1) % self._width + 1
+            if newline < 0:
+                return
+            self._column = 0
+            begin = newline + 1
+
+
+class Screen:
+    """Text onto the terminal, by way of a pager where it is longer than the screen.
+
+    Text is held until a screenful is there or a moment has passed, so that quick long output is
+    seen in the pager only and slow output is seen as it comes.
+
+    Args:
+        stream: The terminal.
+        pager: The pager's command line, or None.
+    """
+
+    is_terminal = True
+
+    def __init__(self, stream: TextIO, pager: str | None) -> None:
+        self._stream = stream
+        self._pager_command = pager
+        self._pager: Pipe | None = None
+        self._lock = threading.Lock()
+        self._held: list[str] = []
+        self._n_shown = 0  # of the pieces in _held
+        self._timer: threading.Timer | None = None
+        self._rows = Rows(self.width)
+        self._last_char = "\n"
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal at this moment."""
+        return terminal_size(self._stream).columns
+
+    @property
+    def is_paging(self) -> bool:
+        """Whether a pager is in front."""
+        return self._pager is not None
+
+    def write(self, text: str) -> None:
+        """Write text; raises BrokenPipeError once the user has left the pager."""
+        if not text:
+            return
+        if self._pager is not None:
+            self._pager.write(text)
+            return
+        if self._pager_command is None:
+            self._emit(text)
+            return
+        with self._lock:
+            self._held.append(text)
+            # A row for the prompt and one for the toolbar.
+            limit = max(1, terminal_size(self._stream).lines - 2)
+            self._rows.feed(text, limit)
+            if self._rows.count > limit:
+                self._start_pager(self._pager_command)
+            elif self._n_shown:
+                self._show()
+            elif self._timer is None:
+                self._timer = threading.Timer(REVEAL_AFTER_S, self.reveal)
+                self._timer.daemon = True
+                self._timer.start()
+
+    def reveal(self) -> None:
+        """Show what is held."""
+        with self._lock:
+            if self._pager is None:
+                self._show()
+
+    def finish(self) -> int:
+        """Show all, wait until the user leaves the pager; returns 0."""
+        self._stop_timer()
+        if self._pager is not None:
+            self._pager.finish()
+        else:
+            self.reveal()
+            if self._last_char != "\n":
+                self._emit("\n")  # the prompt begins a row of its own
+        return 0
+
+    def _show(self) -> None:
+        pieces = self._held[self._n_shown :]
+        self._n_shown = len(self._held)
+        if pieces:
+            self._emit("".join(pieces))
+
+    def _emit(self, text: str) -> None:
+        self._last_char = text[-1]
+        write_to(self._stream, text)
+
+    def _start_pager(self, command: str) -> None:
+        """Hand everything to the pager, what is on the screen too."""
+        self._stop_timer()
+        text = "".join(self._held)
+        self._held.clear()
+        self._pager = Pipe(command, pager_environment(os.environ), is_terminal=True)
+        self._pager.write(text)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.cancel()

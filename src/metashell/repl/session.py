@@ -1,0 +1,52 @@
+"""What the REPL is told about a source, and the way in.
+
+This module must stay cheap to import: whoever builds a `Session` may never start the REPL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from metashell.fs.node import Directory
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """What the bottom toolbar says; None where it is not known."""
+
+    offset: int | None = None
+    """Offset of the last record applied."""
+    epoch: int | None = None
+    """Leader epoch of that record."""
+    timestamp_ms: int | None = None
+    """Its time in ms since the epoch; -1 = none."""
+    metadata_version: str | None = None
+    """Such as ``4.4-IV2``."""
+    notes: tuple[str, ...] = ()
+    """Short remarks: ``torn tail``, ``3 faults``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """One source, as the REPL sees it."""
+
+    root: Directory
+    """The root of the file system."""
+    source_name: str
+    """What the prompt calls the source, such as ``demo``."""
+    status: Callable[[], Status]
+    """The state for the toolbar. May be slow: it is called in a thread, never twice at once."""
+    show_secrets: bool = False
+    """Whether secrets are shown; the toolbar then says so."""
+
+
+def run(session: Session) -> int:
+    """Read and run lines until the user leaves.
+
+    Returns:
+        The exit status of the program.
+    """
+    from metashell.repl.shell import Shell  # prompt_toolkit takes a tenth of a second to import
+
+    return Shell(session).run()

@@ -1,0 +1,280 @@
+"""The prompt loop: reads a line, runs it, comes back.
+
+Commands run in the main thread between two prompts, so that ^C reaches them as KeyboardInterrupt.
+Whatever a command raises ends that command and never the shell.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import traceback
+from pathlib import Path
+from typing import TextIO
+
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.formatted_text import StyleAndTextTuples, fragment_list_to_text
+from prompt_toolkit.input import Input
+from prompt_toolkit.output import ColorDepth, Output, create_output
+from prompt_toolkit.shortcuts import CompleteStyle, PromptSession
+from prompt_toolkit.utils import is_dumb_terminal
+
+from metashell import commands
+from metashell.commands.base import Context
+from metashell.commands.run import run_line
+from metashell.errors import ExitCode, MetashellError, UsageError
+from metashell.fs.escape import escape
+from metashell.repl import appearance, interrupts
+from metashell.repl.complete import LineCompleter
+from metashell.repl.highlight import LineLexer, Misleading
+from metashell.repl.history import LineHistory, default_path
+from metashell.repl.line import Line, parse
+from metashell.repl.output import Pipe, Plain, Screen, pager_command, terminal_size, write_to
+from metashell.repl.session import Session
+from metashell.repl.status import StatusWatcher
+
+MAX_HELD_WARNINGS = 100
+"""Diagnostics kept while a pager is in front; further ones are counted."""
+
+
+class Shell:
+    """One interactive session.
+
+    Args:
+        session: The source.
+        history_path: Where lines are kept; None for the platform's place.
+        terminal_input: Where keys come from, the terminal where None.
+        terminal_output: Where the prompt is drawn, the terminal where None.
+    """
+
+    def __init__(
+        self,
+        session: Session,
+        *,
+        history_path: Path | None = None,
+        terminal_input: Input | None = None,
+        terminal_output: Output | None = None,
+    ) -> None:
+        self._session = session
+        self._stdout: TextIO = sys.stdout
+        self._stderr: TextIO = sys.stderr
+        self._is_dumb = terminal_output is None and is_dumb_terminal()
+        self._has_colour = not os.environ.get("NO_COLOR") and not self._is_dumb
+        self._history = LineHistory(history_path or default_path())
+        self._status = 0
+        self._out: Screen | Plain = self._new_output()
+        self._held_warnings: list[str] = []
+        self._n_dropped = 0
+        self._context = Context(
+            root=session.root,
+            out=self._out,
+            warn=self._warn,
+            interactive=True,
+            history=self._history.lines,
+        )
+        self._watcher = StatusWatcher(session.status, self._redraw)
+        # On a terminal without abilities prompt_toolkit only echoes keys, after it has sent
+        # escape sequences; the terminal's own line editing does more.
+        self._prompt = None if self._is_dumb else self._new_prompt(terminal_input, terminal_output)
+
+    def run(self) -> int:
+        """Read and run lines until ``exit`` or ^D; return the program's exit status."""
+        if self._history.problem is not None:
+            self._warn(f"metashell: {self._history.problem}")
+        while True:
+            try:
+                entry = self._read()
+                for line in entry.split("\n"):  # several where a block was pasted
+                    self._status = self.run_line(line)
+                    if self._context.exit_requested:
+                        return self._status
+                    if self._status == ExitCode.INTERRUPTED:
+                        break
+            except KeyboardInterrupt:
+                self._status = ExitCode.INTERRUPTED
+            except EOFError:
+                return ExitCode.OK
+
+    def _new_prompt(self, keys: Input | None, screen: Output | None) -> PromptSession[str]:
+        if screen is None and not self._stdout.isatty() and self._stderr.isatty():
+            screen = create_output(self._stderr)  # stdout is data that goes elsewhere
+        return PromptSession(
+            message=self._message,
+            lexer=LineLexer(_is_command),
+            input_processors=[Misleading()],
+            completer=LineCompleter(lambda: self._context),
+            complete_in_thread=True,
+            complete_while_typing=False,
+            complete_style=CompleteStyle.MULTI_COLUMN,
+            # Up and down look for lines that begin with what is typed.
+            enable_history_search=True,
+            search_ignore_case=True,
+            auto_suggest=AutoSuggestFromHistory(),
+            history=self._history,
+            bottom_toolbar=self._toolbar,
+            style=appearance.STYLE,
+            include_default_pygments_style=False,
+            color_depth=None if self._has_colour else ColorDepth.DEPTH_1_BIT,
+            enable_suspend=True,
+            enable_open_in_editor=True,
+            reserve_space_for_menu=6,
+            input=keys,
+            output=screen,
+        )
+
+    def _read(self) -> str:
+        """Read a line.
+
+        Raises:
+            KeyboardInterrupt: The line was given up by ^C.
+            EOFError: ^D on an empty line.
+        """
+        if self._prompt is None:
+            return self._read_dumb()
+        return self._prompt.prompt(pre_run=self._watcher.refresh)
+
+    def _read_dumb(self) -> str:
+        """Read a line by the terminal's own line editing."""
+        try:
+            line = input(fragment_list_to_text(self._message()))
+        except (KeyboardInterrupt, EOFError):
+            write_to(self._stdout, "\n")
+            raise
+        if line.strip():
+            self._history.append_string(line)
+        return line
+
+    def _redraw(self) -> None:
+        """Draw the prompt anew; any thread may ask for it."""
+        if self._prompt is not None:
+            self._prompt.app.invalidate()
+
+    def _message(self) -> StyleAndTextTuples:
+        return appearance.prompt(
+            self._session.source_name,
+            self._context.cwd,
+            width=terminal_size(self._stdout).columns,
+            failed=self._status not in {ExitCode.OK, ExitCode.INTERRUPTED},
+        )
+
+    def _toolbar(self) -> StyleAndTextTuples:
+        return appearance.toolbar(self._watcher.latest, show_secrets=self._session.show_secrets)
+
+    def run_line(self, text: str) -> int:
+        """Run one line and return its status; nothing but exit_requested ends the shell."""
+        try:
+            status = self._run_parsed(parse(text))
+        except KeyboardInterrupt:
+            status = ExitCode.INTERRUPTED
+        except OSError as error:
+            # The system's shell or the pager could not be started.
+            self._warn(f"metashell: {error.strerror or error}")
+            return ExitCode.FAILED
+        except UsageError as error:
+            self._warn_of(error)
+            return error.exit_code
+        if status == ExitCode.INTERRUPTED and self._stderr.isatty():
+            write_to(self._stderr, "\n")  # behind the ^C that the terminal echoed
+        return status
+
+    def _run_parsed(self, line: Line) -> int:
+        if line.command is None:
+            return self._status if line.shell is None else self._run_shell(line.shell)
+        if line.shell is not None:
+            return self._run_piped(line.command, line.shell)
+        return self._run_on_screen(line.command)
+
+    def _run_on_screen(self, command: str) -> int:
+        self._out = self._new_output()
+        try:
+            return self._run_command(command, self._out)
+        finally:
+            self._out.finish()
+            self._tell_held_warnings()
+
+    def _run_piped(self, command: str, pipeline: str) -> int:
+        """Run a command into the system's shell; the pipeline's status counts unless it is 0."""
+        pipe = Pipe(pipeline)
+        status = int(ExitCode.FAILED)
+        try:
+            status = self._run_command(command, pipe)
+        finally:
+            behind = pipe.finish()
+        return behind or status
+
+    def _run_command(self, command: str, out: Screen | Plain | Pipe) -> int:
+        self._context.out = out
+        try:
+            return run_line(self._context, command)
+        except BrokenPipeError:
+            return ExitCode.OK  # the reader has seen enough
+        except MetashellError as error:
+            self._warn_of(error)
+            return error.exit_code
+        except Exception as error:
+            return self._internal_error(error)
+
+    def _run_shell(self, command: str) -> int:
+        """Run a command line in the system's shell; an empty one opens the user's shell."""
+        with interrupts.left_to_children():
+            if command:
+                status = subprocess.run(command, shell=True, check=False).returncode
+            else:
+                shell = os.environ.get("COMSPEC" if os.name == "nt" else "SHELL", "sh")
+                status = subprocess.run([shell], check=False).returncode
+        return status if status >= 0 else 128 - status
+
+    def _internal_error(self, error: Exception) -> int:
+        if os.environ.get("METASHELL_DEBUG"):
+            self._warn("".join(traceback.format_exception(error)).rstrip(), is_block=True)
+        message = " ".join(str(error).split())
+        self._warn(f"metashell: internal error: {type(error).__name__}: {message}")
+        if not os.environ.get("METASHELL_DEBUG"):
+            self._warn("metashell: run again with METASHELL_DEBUG=1 for the traceback")
+        return ExitCode.FAILED
+
+    def _warn_of(self, error: MetashellError) -> None:
+        self._warn(f"metashell: {error.message}")
+        if error.hint is not None:
+            self._warn(f"metashell: {error.hint}")
+
+    def _warn(self, line: str, *, is_block: bool = False) -> None:
+        """Write a diagnostic, or hold it while a pager is in front."""
+        if isinstance(self._out, Screen) and self._out.is_paging:
+            if len(self._held_warnings) < MAX_HELD_WARNINGS:
+                self._held_warnings.append(line)
+            else:
+                self._n_dropped += 1
+            return
+        self._out.reveal()  # what was written before comes before
+        if self._stderr.isatty():
+            line = (
+                "\n".join(escape(part) for part in line.split("\n")) if is_block else escape(line)
+            )
+            if self._has_colour:
+                line = f"\x1b[31m{line}\x1b[0m"
+        write_to(self._stderr, f"{line}\n")
+
+    def _tell_held_warnings(self) -> None:
+        """Write what was held; the pager is gone."""
+        lines, n_dropped = self._held_warnings, self._n_dropped
+        self._held_warnings, self._n_dropped = [], 0
+        self._out = Plain(self._stdout)
+        for line in lines:
+            self._warn(line)
+        if n_dropped:
+            self._warn(f"metashell: {n_dropped} more diagnostics")
+
+    def _new_output(self) -> Screen | Plain:
+        if self._stdout.isatty():
+            return Screen(self._stdout, pager_command(os.environ))
+        return Plain(self._stdout)
+
+
+_NAMES = frozenset(commands.all_names())
+
+
+def _is_command(word: str) -> bool:
+    """Tell whether a word names a command; of commands only an alias's is imported for that."""
+    return word in _NAMES or commands.get(word) is not None

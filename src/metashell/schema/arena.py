@@ -1,0 +1,130 @@
+"""One buffer of bytes, seen as overlapping numbers at every byte position.
+
+Every decoder works on an `Arena`: all bytes of a source in one place, so that a position is one
+number whatever file it lies in. Its views have a stride of one byte: element *i* of ``be32`` is the
+big-endian int32 that begins at byte *i*, so ``arena.be32[pos]`` reads n unaligned numbers at once
+without a copy of the rest.
+
+Reads may start anywhere up to `Arena.size` and run into the slack behind it, which is zero. So a
+cursor has to be checked against the end of its record only after it moved by a length that came
+from the input, not before each fixed-size read.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+SLACK: Final = 1024
+"""Zero bytes behind the last one; more than the fixed-size fields of any message add up to."""
+
+U1: TypeAlias = npt.NDArray[np.uint8]
+I64: TypeAlias = npt.NDArray[np.int64]
+I32: TypeAlias = npt.NDArray[np.int32]
+Bools: TypeAlias = npt.NDArray[np.bool_]
+AnyArray: TypeAlias = npt.NDArray[Any]
+
+
+class Arena:
+    """Bytes with stride-one views.
+
+    Args:
+        buffer: A writable or read-only buffer of at least ``size + SLACK`` bytes.
+        size: Bytes that count; those behind must be zero.
+    """
+
+    def __init__(self, buffer: Any, size: int) -> None:
+        self.size = size
+        self.u1: U1 = np.frombuffer(buffer, dtype=np.uint8, count=size + SLACK)
+
+    @classmethod
+    def from_bytes(cls, data: bytes | bytearray | memoryview) -> Arena:
+        """Copy bytes into an arena of their own (tests, single values)."""
+        return cls(bytes(data) + bytes(SLACK), len(data))
+
+    def view(self, dtype: str) -> AnyArray:
+        """Elements of `dtype` at every byte position: ``dtype[size + 1]``."""
+        return np.ndarray(shape=(self.size + 1,), dtype=dtype, buffer=self.u1, strides=(1,))
+
+    @cached_property
+    def le32(self) -> AnyArray:
+        """Four bytes as a little-endian uint32: the first byte is the lowest."""
+        return np.ndarray(
+            shape=(self.size + SLACK // 2,), dtype="<u4", buffer=self.u1, strides=(1,)
+        )
+
+    @cached_property
+    def _fixed(self) -> dict[str, AnyArray]:
+        return {}
+
+    def gather(self, dtype: str, pos: I64) -> AnyArray:
+        """Read one element of `dtype` at each position, as native-endian numbers.
+
+        Args:
+            dtype: Such as ``">i4"`` or ``"V16"``; at most ``SLACK // 2`` bytes long.
+            pos: int64[n], each at most ``size + SLACK // 2``.
+
+        Returns:
+            dtype[n], native byte order.
+        """
+        view = self._fixed.get(dtype)
+        if view is None:
+            view = np.ndarray(
+                shape=(self.size + SLACK // 2,), dtype=dtype, buffer=self.u1, strides=(1,)
+            )
+            self._fixed[dtype] = view
+        values = view[pos]
+        if not values.dtype.isnative:
+            # Swapping in place and relabelling is several times cheaper than astype.
+            values = values.byteswap(inplace=True).view(values.dtype.newbyteorder("="))
+        return values
+
+    def slice(self, start: int, stop: int) -> bytes:
+        """The bytes of one span."""
+        return self.u1[start:stop].tobytes()
+
+
+def gather_ragged(
+    arena: Arena, dtype: str, starts: I64, counts: AnyArray
+) -> tuple[AnyArray, I64]:
+    """Read runs of elements that begin at `starts` into one array.
+
+    Args:
+        arena: The bytes.
+        dtype: Of one element, such as ``">i4"``; ``"u1"`` for bytes.
+        starts: int64[n], where each run begins.
+        counts: int[n], elements in each run; nothing is read where it is 0 or less.
+
+    Returns:
+        (values: dtype[sum of counts], native; list_offsets: int64[n + 1]).
+
+    Cost: one gather of runs where all are equally long, else an index per element.
+    """
+    sizes = np.maximum(counts, 0).astype(np.int64)
+    list_offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=list_offsets[1:])
+    total = int(list_offsets[-1])
+    item = np.dtype(dtype).itemsize
+    if total == 0:
+        return np.empty(0, dtype=np.dtype(dtype).newbyteorder("=")), list_offsets
+    width = int(sizes[0])
+    if width * item <= SLACK // 2 and total == width * len(sizes) and (sizes == width).all():
+        rows = arena.gather(f"V{width * item}", starts)
+        values = rows.view(dtype)
+        if not values.dtype.isnative:
+            values = values.byteswap(inplace=True).view(values.dtype.newbyteorder("="))
+        return values, list_offsets
+    pieces = []
+    # In chunks: the index of a byte takes eight, and names can make up most of a file.
+    step = max(1, len(sizes) * 262_144 // max(total, 1))
+    for first in range(0, len(sizes), step):
+        part = slice(first, min(first + step, len(sizes)))
+        n = sizes[part]
+        base = starts[part] - (list_offsets[part] - list_offsets[first]) * item
+        index = np.repeat(base, n)
+        index += np.arange(len(index), dtype=np.int64) * item
+        pieces.append(arena.u1.take(index) if dtype == "u1" else arena.gather(dtype, index))
+    return (pieces[0] if len(pieces) == 1 else np.concatenate(pieces)), list_offsets

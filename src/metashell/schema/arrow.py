@@ -1,0 +1,125 @@
+"""Columns as Arrow arrays.
+
+What lies in one piece is shared with Arrow, not copied. Uuids become their text, the form in which
+every Kafka tool names them.
+"""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from metashell.schema.arena import AnyArray, Bools, I64
+from metashell.schema.columns import Column, Columns, FixedColumn, SpanColumn, StructColumn
+from metashell.schema.model import FieldSpec
+from metashell.schema.plan import ELEMENT
+from metashell.schema.uuids import TEXT_LENGTH
+
+_MAX_INT32 = 2**31 - 1
+
+
+def columns_to_arrow(columns: Columns) -> dict[str, pa.Array]:
+    """Every column by its name, in the definition's order."""
+    return {
+        spec.column_name: to_arrow(spec, columns.fields[spec.column_name])
+        for spec in columns.specs
+        if spec.column_name in columns.fields
+    }
+
+
+def to_arrow(spec: FieldSpec, column: Column) -> pa.Array:
+    """One column: null where the field is null."""
+    if isinstance(column, FixedColumn):
+        return fixed_array(column.values)
+    if isinstance(column, SpanColumn):
+        if not spec.is_array:
+            return string_array(column) if spec.type == "string" else binary_array(column)
+        values, list_offsets = column.gather()
+        if spec.type == "bool":
+            values = values != 0
+        return list_array(fixed_array(values), list_offsets, column.valid())
+    if isinstance(column, StructColumn):
+        return _struct(column.items, column.present)
+    items = column.items
+    if items.specs and items.specs[0].name == ELEMENT:
+        inner = to_arrow(items.specs[0], items.fields[ELEMENT])
+    else:
+        inner = _struct(items, None)
+    return list_array(inner, column.list_offsets, column.counts >= 0)
+
+
+def fixed_array(values: AnyArray) -> pa.Array:
+    """Numbers and bools as they are, ``V16`` as the text of uuids."""
+    if values.dtype.itemsize == 16:
+        return uuid_array(values)
+    return pa.array(np.ascontiguousarray(values))
+
+
+def uuid_array(ids: AnyArray) -> pa.Array:
+    """Texts of ``V16[n]``, made without a Python object for each."""
+    n = len(ids)
+    padded = np.zeros((n, 18), dtype=np.uint8)
+    padded[:, :16] = np.ascontiguousarray(ids).view(np.uint8).reshape(n, 16)
+    encoded = np.frombuffer(base64.urlsafe_b64encode(padded.tobytes()), dtype=np.uint8)
+    text = np.ascontiguousarray(encoded.reshape(n, 24)[:, :TEXT_LENGTH])
+    return _strings(text.reshape(-1), np.arange(n + 1, dtype=np.int64) * TEXT_LENGTH, None)
+
+
+def string_array(column: SpanColumn) -> pa.Array:
+    """Text; bytes that are not UTF-8 become U+FFFD as in Kafka."""
+    data, list_offsets = column.gather()
+    try:
+        data.tobytes().decode("utf-8")
+    except UnicodeDecodeError:
+        return pa.array(column.strings(), type=pa.string())
+    # Valid as a whole is not enough where a character lies across two values.
+    heads = list_offsets[:-1][np.diff(list_offsets) > 0]
+    if len(heads) and (data[heads] & 0xC0 == 0x80).any():
+        return pa.array(column.strings(), type=pa.string())
+    return _strings(data, list_offsets, column.valid())
+
+
+def binary_array(column: SpanColumn) -> pa.Array:
+    """Bytes."""
+    data, list_offsets = column.gather()
+    return _strings(data, list_offsets, column.valid(), binary=True)
+
+
+def _strings(
+    data: AnyArray, list_offsets: I64, valid: Bools | None, *, binary: bool = False
+) -> pa.Array:
+    large = int(list_offsets[-1]) > _MAX_INT32
+    kinds = {
+        (False, False): pa.string(),
+        (False, True): pa.large_string(),
+        (True, False): pa.binary(),
+        (True, True): pa.large_binary(),
+    }
+    bounds = list_offsets if large else list_offsets.astype(np.int32)
+    buffers = [_validity(valid), pa.py_buffer(bounds), pa.py_buffer(np.ascontiguousarray(data))]
+    return pa.Array.from_buffers(kinds[binary, large], len(list_offsets) - 1, buffers)
+
+
+def list_array(items: pa.Array, list_offsets: I64, valid: Bools | None) -> pa.Array:
+    """A list a row."""
+    large = int(list_offsets[-1]) > _MAX_INT32
+    kind = pa.large_list(items.type) if large else pa.list_(items.type)
+    bounds = list_offsets if large else list_offsets.astype(np.int32)
+    buffers = [_validity(valid), pa.py_buffer(bounds)]
+    return pa.Array.from_buffers(kind, len(list_offsets) - 1, buffers, children=[items])
+
+
+def _struct(items: Columns, present: Bools | None) -> pa.Array:
+    arrays: dict[str, Any] = columns_to_arrow(items)
+    n = items.n
+    kind = pa.struct([(name, array.type) for name, array in arrays.items()])
+    return pa.Array.from_buffers(kind, n, [_validity(present)], children=list(arrays.values()))
+
+
+def _validity(valid: Bools | None) -> pa.Buffer | None:
+    if valid is None or valid.all():
+        return None
+    return pa.py_buffer(np.packbits(valid, bitorder="little"))

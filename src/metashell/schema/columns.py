@@ -1,0 +1,218 @@
+"""What a columnar decode gives: one column a field, strings and arrays as spans.
+
+A column of fixed-size values holds them; one of strings, bytes or arrays holds where each value
+lies in the arena, and gathers the bytes only when asked. So a field that nobody reads costs its
+cursor arithmetic and nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+
+from metashell.schema.arena import AnyArray, Arena, Bools, I64, gather_ragged
+from metashell.schema.model import FieldSpec
+from metashell.schema.scalar import decode_utf8
+
+
+@dataclass(slots=True)
+class FixedColumn:
+    """One value of fixed size a row; never null.
+
+    ``values``: native dtype[n]; uuids are ``V16[n]``, their sixteen bytes in order.
+    """
+
+    values: AnyArray
+
+    def take(self, rows: AnyArray) -> FixedColumn:
+        return FixedColumn(self.values[rows])
+
+
+@dataclass(slots=True)
+class SpanColumn:
+    """A string, bytes value, or array of fixed-size elements a row, still in the arena.
+
+    ``starts``: int64[n], position of the first byte; ``counts``: int64[n], bytes or elements, -1 for
+    null; ``dtype``: of one element as it lies in the arena (``u1`` for strings and bytes).
+    """
+
+    arena: Arena
+    dtype: str
+    starts: I64
+    counts: I64
+
+    def take(self, rows: AnyArray) -> SpanColumn:
+        return SpanColumn(self.arena, self.dtype, self.starts[rows], self.counts[rows])
+
+    def gather(self) -> tuple[AnyArray, I64]:
+        """The elements of all rows and where each row's begin: (values, list_offsets: int64[n + 1])."""
+        return gather_ragged(self.arena, self.dtype, self.starts, self.counts)
+
+    def valid(self) -> Bools:
+        """bool[n]: not null."""
+        return self.counts >= 0
+
+    def value(self, row: int) -> AnyArray | None:
+        """The elements of one row, or None."""
+        count = int(self.counts[row])
+        if count < 0:
+            return None
+        start = int(self.starts[row])
+        size = count * np.dtype(self.dtype).itemsize
+        values = self.arena.u1[start : start + size].view(self.dtype)
+        return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+    def raw(self, row: int) -> bytes | None:
+        """The bytes of one row, or None."""
+        value = self.value(row)
+        return None if value is None else value.tobytes()
+
+    def raws(self) -> list[bytes | None]:
+        """The bytes of every row, as Python objects: for keys and names, not for whole logs."""
+        values, list_offsets = self.gather()
+        item = np.dtype(self.dtype).itemsize
+        data = values.tobytes()
+        bounds = (list_offsets * item).tolist()
+        nulls = self.counts < 0
+        pieces: list[bytes | None] = [
+            data[a:b] for a, b in zip(bounds, bounds[1:], strict=False)
+        ]
+        for row in np.flatnonzero(nulls).tolist():
+            pieces[row] = None
+        return pieces
+
+    def text(self, row: int) -> str | None:
+        """One row as text, or None."""
+        raw = self.raw(row)
+        return None if raw is None else decode_utf8(raw)
+
+    def strings(self) -> list[str | None]:
+        """Every row as text; bytes that are not UTF-8 become U+FFFD, as in Kafka."""
+        if not (self.counts < 0).any():
+            return list(self.texts())
+        return [None if b is None else decode_utf8(b) for b in self.raws()]
+
+    def texts(self) -> list[str]:
+        """As `strings`, null rows as empty text."""
+        values, list_offsets = self.gather()
+        data = values.tobytes()
+        bounds = list_offsets.tolist()
+        if data.isascii():
+            whole = data.decode("ascii")
+            return [whole[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
+        return [decode_utf8(data[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
+
+
+@dataclass(slots=True)
+class StructArrayColumn:
+    """An array of structs a row.
+
+    ``counts``: int64[n], elements, -1 for null; ``list_offsets``: int64[n + 1] into ``items``, the
+    elements of all rows one after the other.
+    """
+
+    counts: I64
+    list_offsets: I64
+    items: Columns
+
+    def take(self, rows: AnyArray) -> StructArrayColumn:
+        starts = self.list_offsets[:-1][rows]
+        counts = self.counts[rows]
+        sizes = np.maximum(counts, 0)
+        list_offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+        np.cumsum(sizes, out=list_offsets[1:])
+        index = np.repeat(starts - list_offsets[:-1], sizes)
+        index += np.arange(len(index), dtype=np.int64)
+        return StructArrayColumn(counts, list_offsets, self.items.take(index))
+
+
+@dataclass(slots=True)
+class StructColumn:
+    """A struct a row. ``present``: bool[n], False for null."""
+
+    present: Bools
+    items: Columns
+
+    def take(self, rows: AnyArray) -> StructColumn:
+        return StructColumn(self.present[rows], self.items.take(rows))
+
+
+Column: TypeAlias = FixedColumn | SpanColumn | StructArrayColumn | StructColumn
+
+
+@dataclass(slots=True)
+class Columns:
+    """The columns of n structs. ``ok``: bool[n], False where a row's bytes do not decode."""
+
+    specs: tuple[FieldSpec, ...]
+    n: int
+    ok: Bools
+    fields: dict[str, Column]
+
+    def fixed(self, name: str) -> AnyArray:
+        """Values of a fixed-size field: dtype[n]."""
+        column = self.fields[name]
+        assert isinstance(column, FixedColumn)
+        return column.values
+
+    def span(self, name: str) -> SpanColumn:
+        """A string, bytes or array-of-fixed field."""
+        column = self.fields[name]
+        assert isinstance(column, SpanColumn)
+        return column
+
+    def structs(self, name: str) -> StructArrayColumn:
+        """An array-of-struct field."""
+        column = self.fields[name]
+        assert isinstance(column, StructArrayColumn)
+        return column
+
+    def take(self, rows: AnyArray) -> Columns:
+        """The rows given, in that order."""
+        taken = {name: column.take(rows) for name, column in self.fields.items()}
+        ok = self.ok[rows]
+        return Columns(self.specs, len(ok), ok, taken)
+
+
+def concat_columns(parts: Sequence[Columns]) -> Columns:
+    """Put columns of the same fields one after the other."""
+    if len(parts) == 1:
+        return parts[0]
+    fields = {
+        name: _concat([part.fields[name] for part in parts]) for name in parts[0].fields
+    }
+    ok = np.concatenate([part.ok for part in parts])
+    return Columns(parts[0].specs, len(ok), ok, fields)
+
+
+def _concat(columns: Sequence[Column]) -> Column:
+    first = columns[0]
+    if isinstance(first, FixedColumn):
+        return FixedColumn(np.concatenate([c.values for c in columns if isinstance(c, FixedColumn)]))
+    if isinstance(first, SpanColumn):
+        spans = [c for c in columns if isinstance(c, SpanColumn)]
+        return SpanColumn(
+            first.arena,
+            first.dtype,
+            np.concatenate([c.starts for c in spans]),
+            np.concatenate([c.counts for c in spans]),
+        )
+    if isinstance(first, StructColumn):
+        structs = [c for c in columns if isinstance(c, StructColumn)]
+        return StructColumn(
+            np.concatenate([c.present for c in structs]),
+            concat_columns([c.items for c in structs]),
+        )
+    arrays = [c for c in columns if isinstance(c, StructArrayColumn)]
+    shifts = np.cumsum([0, *(int(c.list_offsets[-1]) for c in arrays)])
+    list_offsets = np.concatenate(
+        [arrays[0].list_offsets[:1], *(c.list_offsets[1:] + s for c, s in zip(arrays, shifts, strict=False))]
+    )
+    return StructArrayColumn(
+        np.concatenate([c.counts for c in arrays]),
+        list_offsets,
+        concat_columns([c.items for c in arrays]),
+    )

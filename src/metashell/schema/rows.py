@@ -1,0 +1,59 @@
+"""From columns back to rows: the values of records as Python objects.
+
+For what shows single records (and for the tests, which compare with the scalar decoder); never on
+the way to the image.
+"""
+
+from __future__ import annotations
+
+from metashell.schema.columns import Column, Columns, FixedColumn, SpanColumn, StructColumn
+from metashell.schema.model import FieldSpec
+from metashell.schema.plan import ELEMENT
+
+
+def to_rows(columns: Columns) -> list[dict[str, object]]:
+    """One dict a row, as `metashell.schema.scalar.decode_message` gives it (without unknown tags)."""
+    specs = [spec for spec in columns.specs if spec.column_name in columns.fields]
+    values = [_values(spec, columns.fields[spec.column_name]) for spec in specs]
+    names = [spec.column_name for spec in specs]
+    if not names:
+        return [{} for _ in range(columns.n)]
+    return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
+
+
+def _values(spec: FieldSpec, column: Column) -> list[object]:
+    if isinstance(column, FixedColumn):
+        if spec.type == "uuid":
+            return [value.tobytes() for value in column.values]
+        return list(column.values.tolist())
+    if isinstance(column, SpanColumn):
+        return _span_values(spec, column)
+    if isinstance(column, StructColumn):
+        rows = to_rows(column.items) if column.items.fields else [{}] * len(column.present)
+        return [row if here else None for row, here in zip(rows, column.present.tolist(), strict=True)]
+    if column.items.specs and column.items.specs[0].name == ELEMENT:
+        items: list[object] = [row[ELEMENT] for row in to_rows(column.items)]
+    else:
+        items = list(to_rows(column.items))
+    bounds = column.list_offsets.tolist()
+    return [
+        items[a:b] if count >= 0 else None
+        for a, b, count in zip(bounds, bounds[1:], column.counts.tolist(), strict=False)
+    ]
+
+
+def _span_values(spec: FieldSpec, column: SpanColumn) -> list[object]:
+    if not spec.is_array:
+        return list(column.strings() if spec.type == "string" else column.raws())
+    values, list_offsets = column.gather()
+    if spec.type == "uuid":
+        items: list[object] = [value.tobytes() for value in values]
+    elif spec.type == "bool":
+        items = (values != 0).tolist()
+    else:
+        items = values.tolist()
+    bounds = list_offsets.tolist()
+    return [
+        items[a:b] if count >= 0 else None
+        for a, b, count in zip(bounds, bounds[1:], column.counts.tolist(), strict=False)
+    ]

@@ -1,0 +1,105 @@
+"""Variable-length integers, decoded as vectors.
+
+A varint holds seven bits a byte, lowest first, the high bit saying that more follow: up to five
+bytes for 32-bit values, ten for 64-bit ones (``varlong``). Kafka writes lengths, tags and counts of
+messages unsigned, and all numbers of a record's frame zigzag-encoded.
+
+A malformed one moves its cursor to ``end + 1``, where no cursor of a good record ever stands, so
+callers need no second result to learn of it.
+
+Source: org.apache.kafka.common.utils.ByteUtils.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metashell.schema.arena import I64, Arena
+
+
+def read_uvarint(arena: Arena, pos: I64, end: I64) -> tuple[I64, I64]:
+    """Read an unsigned varint of 32 bits at each position.
+
+    Args:
+        arena: The bytes.
+        pos: int64[n], at most ``end + SLACK // 2``.
+        end: int64[n], where each record ends.
+
+    Returns:
+        (value: int64[n] in 0..2**31-1, next position: int64[n]); the position is ``end + 1`` where
+        the varint is longer than five bytes or its value over 31 bits.
+    """
+    first = arena.u1.take(pos)
+    if not first.size or int(first.max()) < 0x80:
+        return first.astype(np.int64), pos + 1
+    return _read_multibyte(arena, pos, end)
+
+
+def read_varint(arena: Arena, pos: I64, end: I64) -> tuple[I64, I64]:
+    """Read a zigzag varint of 32 bits at each position; as `read_uvarint`, value in int32's range."""
+    first = arena.u1.take(pos)
+    if not first.size or int(first.max()) < 0x80:
+        value, following = first.astype(np.int64), pos + 1
+    else:
+        value, following = _read_multibyte(arena, pos, end, zigzag=True)
+    return (value >> 1) ^ -(value & 1), following
+
+
+def read_varlong(arena: Arena, pos: I64, end: I64) -> tuple[I64, I64]:
+    """Read a zigzag varint of 64 bits at each position; as `read_varint`, up to ten bytes."""
+    first = arena.u1.take(pos)
+    if not first.size or int(first.max()) < 0x80:
+        value = first.astype(np.int64)
+        return (value >> 1) ^ -(value & 1), pos + 1
+    raw, following = _read_bytewise(arena, pos, end, max_bytes=10)
+    return (raw >> np.uint64(1)).astype(np.int64) ^ -(raw & np.uint64(1)).astype(np.int64), following
+
+
+def _read_multibyte(
+    arena: Arena, pos: I64, end: I64, *, zigzag: bool = False
+) -> tuple[I64, I64]:
+    """Up to four bytes from one load each; longer ones byte by byte."""
+    word = arena.le32[pos]
+    stops = ~word & np.uint32(0x80808080)
+    # The lowest clear high bit ends the varint; everything above it is the next field's.
+    last = stops & (~stops + np.uint32(1))
+    word &= (last << np.uint32(1)) - np.uint32(1)
+    value = (
+        (word & np.uint32(0x7F))
+        | ((word >> np.uint32(1)) & np.uint32(0x3F80))
+        | ((word >> np.uint32(2)) & np.uint32(0x1FC000))
+        | ((word >> np.uint32(3)) & np.uint32(0xFE00000))
+    ).astype(np.int64)
+    following = pos + 1
+    following += last > np.uint32(0x80)
+    following += last > np.uint32(0x8000)
+    following += last > np.uint32(0x800000)
+    if not last.all():
+        rows = np.flatnonzero(last == 0)
+        raw, after = _read_bytewise(arena, pos[rows], end[rows], max_bytes=5)
+        # A fifth byte may carry bits beyond 32; Kafka's reader lets them fall off.
+        raw &= np.uint64(0xFFFFFFFF)
+        value[rows] = raw.astype(np.int64)
+        following[rows] = after
+        if not zigzag:
+            too_large = value > 0x7FFFFFFF
+            following[too_large] = end[too_large] + 1
+            value[too_large] = 0
+    return value, following
+
+
+def _read_bytewise(
+    arena: Arena, pos: I64, end: I64, *, max_bytes: int
+) -> tuple[np.ndarray[tuple[int], np.dtype[np.uint64]], I64]:
+    value = np.zeros(len(pos), dtype=np.uint64)
+    following = end + 1
+    active = np.arange(len(pos))
+    for i in range(max_bytes):
+        byte = arena.u1.take(pos[active] + i).astype(np.uint64)
+        value[active] |= (byte & np.uint64(0x7F)) << np.uint64(7 * i)
+        done = byte < np.uint64(0x80)
+        following[active[done]] = pos[active[done]] + i + 1
+        active = active[~done]
+        if not active.size:
+            break
+    return value, following

@@ -1,0 +1,420 @@
+"""An opened source: the Python API, and what every front end works on.
+
+::
+
+    import metashell
+
+    source = metashell.open("/var/lib/kafka/metadata")
+    source.table("partitions")            # pyarrow.Table
+    source.cat("/image/features/metadataVersion")
+
+Opening reads the files and proves their batches; nothing is decoded before it is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metashell.errors import SourceError
+from metashell.fs.node import Directory, FixedDirectory, JsonValue
+from metashell.fs.nodes.extra import bootstrap_node, local_node, log_node
+from metashell.fs.nodes.image import image_node
+from metashell.log.directory import (
+    MetadataLog,
+    find_metadata_directory,
+    read_directory,
+    read_file,
+)
+from metashell.log.fault import Fault, FaultKind
+from metashell.redact import Redaction
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.image.image import Image
+    from metashell.quorum.meta_properties import MetaProperties
+    from metashell.schema.registry import Registry
+
+_FAULTS_TOLD = 3
+"""Faults of records that are told one by one in warnings; ``/log/faults`` has all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """Where an image stands; None where nothing says."""
+
+    offset: int | None
+    """Offset of the last record applied."""
+    epoch: int | None
+    """Its leader epoch."""
+    timestamp_ms: int | None
+    """Its time, ms since the epoch."""
+    metadata_version: str | None
+    """Such as ``4.4-IV2``."""
+    notes: tuple[str, ...]
+    """Short remarks, such as ``torn tail``."""
+
+
+class Source:
+    """Files of a metadata log, and the cluster's state as they tell it.
+
+    Made by `open` and `open_file`.
+    """
+
+    def __init__(
+        self,
+        log: MetadataLog,
+        *,
+        strict: bool = False,
+        schemas: Sequence[str | os.PathLike[str]] = (),
+        show_secrets: bool = False,
+        directory: str | None = None,
+    ) -> None:
+        self._log = log
+        self._strict = strict
+        self._schemas = [Path(p) for p in schemas]
+        self._redaction = Redaction(show_secrets)
+        self._directory = directory
+        self.path = log.path
+        """The directory or file read."""
+        self.name = os.path.basename(os.path.abspath(log.path))
+        """What a prompt calls the source."""
+        if schemas:
+            _ = self.registry  # a wrong definition is the user's mistake: say so at once
+
+    @cached_property
+    def registry(self) -> Registry:
+        """Message definitions, the user's included."""
+        from metashell.schema.registry import load_registry
+
+        return load_registry(self._schemas)
+
+    @cached_property
+    def image(self) -> Image:
+        """The parts of the image, each folded when first looked at."""
+        from metashell.image.image import Image
+        from metashell.image.records import Records
+
+        records = Records(self._log.loaded, self.registry)
+        image = Image(records)
+        if self._strict:
+            image.fold_everything()
+            first = records.first_fault_row(self._log.faults)
+            if first is not None:
+                self._strict_faults = [*self._log.faults, *records.faults]
+                image = Image(Records(self._log.loaded, self.registry, before=first))
+        return image
+
+    _strict_faults: Sequence[Fault] | None = None
+
+    @cached_property
+    def root(self) -> Directory:
+        """The root of the file system."""
+        from metashell import __version__
+
+        return FixedDirectory(
+            {
+                "bootstrap": lambda: bootstrap_node(self._bootstrap_texts),
+                "image": lambda: image_node(lambda: self.image, self._redaction),
+                "local": lambda: local_node(__version__),
+                "log": lambda: log_node(self._log, self.all_faults),
+                "quorum": self._quorum_node,
+            }
+        )
+
+    def _quorum_node(self) -> Directory:
+        from metashell.fs.nodes.quorum import quorum_node
+
+        return quorum_node(
+            lambda: self.image,
+            self._epochs,
+            {"quorum-state": self._quorum_state, "meta.properties": self._meta_properties_values},
+        )
+
+    # What stands beside the log.
+
+    @cached_property
+    def meta_properties(self) -> MetaProperties | None:
+        """The node's ``meta.properties``, None where there is none."""
+        from metashell.quorum.meta_properties import read_meta_properties
+
+        if self._directory is None:
+            return None
+        return read_meta_properties(os.path.join(os.path.dirname(self._directory), "meta.properties"))
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster's id, None where the source does not tell it."""
+        found = self.meta_properties
+        if found is not None and found.cluster_id is not None:
+            return found.cluster_id
+        state = self._quorum_state() or {}
+        return str(state["clusterId"]) if state.get("clusterId") else None
+
+    @property
+    def node_id(self) -> int | None:
+        """Id of the node whose directory it is, None where nothing says."""
+        return None if self.meta_properties is None else self.meta_properties.node_id
+
+    def _meta_properties_values(self) -> Mapping[str, JsonValue] | None:
+        found = self.meta_properties
+        if found is None:
+            return None
+        values = {
+            "version": found.version,
+            "cluster.id": found.cluster_id,
+            "node.id": found.node_id,
+            "directory.id": found.directory_id,
+        }
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _quorum_state(self) -> Mapping[str, JsonValue] | None:
+        from metashell.quorum.quorum_state import read_quorum_state
+
+        if self._directory is None:
+            return None
+        state = read_quorum_state(os.path.join(self._directory, "quorum-state"))
+        if state is None:
+            return None
+        values = {_camel(name): value for name, value in asdict(state).items()}
+        voters = values["currentVoters"]
+        values["currentVoters"] = None if voters is None else list(voters)
+        return {name: value for name, value in values.items() if value is not None}
+
+    def _epochs(self) -> Mapping[int, int]:
+        from metashell.quorum.epoch_checkpoint import read_epoch_checkpoint
+
+        if self._directory is None:
+            return {}
+        path = os.path.join(self._directory, "leader-epoch-checkpoint")
+        return {e.epoch: e.start_offset for e in read_epoch_checkpoint(path) or ()}
+
+    def _bootstrap_texts(self) -> Sequence[str]:
+        """The formatter's metadata records: in the zero checkpoint from Kafka 4.4 on, before that in
+        ``bootstrap.checkpoint`` beside the log."""
+        if self._directory is None:
+            return ()
+        from metashell.image.dump import record_texts
+
+        zero = [c.name for c in self._log.listing.checkpoints if c.is_bootstrap]
+        places = [os.path.join(self._directory, name) for name in zero]
+        places.append(os.path.join(os.path.dirname(self._directory), "bootstrap.checkpoint"))
+        for place in places:
+            if os.path.exists(place):
+                texts = record_texts(read_file(place).loaded, self.registry, self._redaction)
+                if texts:
+                    return texts
+        return ()
+
+    # What is wrong, and what a user should know.
+
+    @property
+    def faults(self) -> Sequence[Fault]:
+        """Faults found so far: of files at once, of records as they are decoded."""
+        if self._strict:
+            _ = self.image
+            if self._strict_faults is not None:
+                return self._strict_faults
+        decoded = self.__dict__.get("image")
+        return [*self._log.faults, *(decoded.records.faults if decoded else ())]
+
+    def all_faults(self) -> Sequence[Fault]:
+        """Every fault, having decoded everything."""
+        if self._strict_faults is None:
+            self.image.fold_everything()
+        return self.faults
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What a user should know, a sentence each; grows as more is decoded."""
+        out = list(self._log.notes)
+        out.extend(str(f) for f in self._log.faults if f.kind is FaultKind.GAP and str(f) not in out)
+        decoded = self.__dict__.get("image")
+        if decoded is None:
+            return out
+        records = decoded.records
+        faults = records.faults if self._strict_faults is None else self._strict_faults
+        out.extend(str(f) for f in faults[:_FAULTS_TOLD])
+        if len(faults) > _FAULTS_TOLD:
+            out.append(f"{len(faults) - _FAULTS_TOLD} more faults: see /log/faults")
+        if "applied" in records.__dict__ and records.open_transaction is not None:
+            offset = int(records.frames.offset[records.open_transaction])
+            out.append(f"a transaction is open since offset {offset}: its records do not count yet")
+        return out
+
+    def status(self) -> Status:
+        """Where the image stands. Cost: frames the log."""
+        from metashell.image.features import metadata_version_name
+
+        last, level = self.image.provenance, self.image.metadata_version
+        return Status(
+            offset=last.offset if last.offset >= 0 else None,
+            epoch=last.epoch if last.epoch >= 0 else None,
+            timestamp_ms=last.timestamp_ms if last.timestamp_ms >= 0 else None,
+            metadata_version=None if level is None else metadata_version_name(level),
+            notes=self._short_notes(),
+        )
+
+    def _short_notes(self) -> tuple[str, ...]:
+        notes = []
+        kinds = {fault.kind for fault in self._log.faults}
+        if FaultKind.TORN in kinds:
+            notes.append("torn tail")
+        n_faults = sum(fault.kind is not FaultKind.TORN for fault in self.faults)
+        if n_faults:
+            notes.append(f"{n_faults} fault{'s' if n_faults > 1 else ''}")
+        if self.image.records.open_transaction is not None:
+            notes.append("open transaction")
+        return tuple(notes)
+
+    # For notebooks.
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """Names of the tables that `table` gives."""
+        from metashell.image.arrow import TABLES
+
+        return tuple(TABLES)
+
+    def table(self, name: str) -> pa.Table:
+        """A part of the image as an Arrow table, secrets redacted.
+
+        Each has, behind its own columns, ``created_*`` and ``changed_*``: offset (int64), epoch
+        (int32) and timestamp (ms) of the record that made and last changed the row; null where that
+        happened at or before the checkpoint that the replay begins with.
+
+        Raises:
+            KeyError: There is no such table; see `tables`.
+        """
+        from metashell.image.arrow import TABLES
+
+        return TABLES[name](self.image, self._redaction)
+
+    def records(self, message: str) -> pa.Table:
+        """Every record of a type that counts, decoded, as an Arrow table, secrets redacted.
+
+        Args:
+            message: Such as ``PartitionChangeRecord``.
+
+        Raises:
+            KeyError: There is no such message.
+        """
+        from metashell.image.arrow import records_table
+
+        return records_table(self.image.records, message, self._redaction)
+
+    def ls(self, path: str = "/") -> list[str]:
+        """Child names of a directory.
+
+        Raises:
+            PathError: Nothing is there, or a leaf.
+        """
+        from metashell.errors import NotADirectoryPathError
+        from metashell.fs.path import resolve
+
+        node = resolve(self.root, path).node
+        if not isinstance(node, Directory):
+            raise NotADirectoryPathError(path)
+        return list(node.names())
+
+    def cat(self, path: str) -> str:
+        """Text of a leaf.
+
+        Raises:
+            PathError: Nothing is there, or a directory.
+        """
+        return self._leaf(path).text()
+
+    def value(self, path: str) -> JsonValue:
+        """Structured value of a leaf; errors as `cat`."""
+        value: JsonValue = self._leaf(path).value()
+        return value
+
+    def find(self, path: str = "/") -> list[str]:
+        """Paths of a node and all below it, depth first.
+
+        Raises:
+            PathError: Nothing is there.
+        """
+        from metashell.fs.path import resolve
+        from metashell.fs.walk import paths
+
+        node = resolve(self.root, path).node
+        return "".join(paths(node, path, end="\0")).split("\0")[:-1]
+
+    def _leaf(self, path: str) -> Any:
+        from metashell.errors import IsADirectoryPathError
+        from metashell.fs.path import resolve
+
+        node = resolve(self.root, path).node
+        if isinstance(node, Directory):
+            raise IsADirectoryPathError(path)
+        return node
+
+    def __repr__(self) -> str:
+        return f"<metashell.Source {self.path}>"
+
+
+def open(
+    path: str | os.PathLike[str],
+    *,
+    strict: bool = False,
+    schemas: Sequence[str | os.PathLike[str]] = (),
+    show_secrets: bool = False,
+    committed_only: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Source:
+    """Open a metadata directory, or a node's log dir that holds one; a running node's too.
+
+    Args:
+        path: The directory.
+        strict: End the image before the first fault instead of going on behind it.
+        schemas: Directories of further message definitions.
+        show_secrets: Do not redact.
+        committed_only: Leave out what may not be committed: all behind the newest checkpoint.
+        progress: Called with (bytes read, bytes in all).
+
+    Raises:
+        SourceError: It can't be read, or holds no metadata log.
+        SchemaError: A definition is malformed.
+    """
+    directory = find_metadata_directory(os.fspath(path))
+    log = read_directory(directory, committed_only=committed_only, progress=progress)
+    absolute = os.path.abspath(directory)
+    return Source(
+        log, strict=strict, schemas=schemas, show_secrets=show_secrets, directory=absolute
+    )
+
+
+def open_file(
+    path: str | os.PathLike[str],
+    *,
+    strict: bool = False,
+    schemas: Sequence[str | os.PathLike[str]] = (),
+    show_secrets: bool = False,
+    committed_only: bool = False,
+    progress: Callable[[int, int], None] | None = None,
+) -> Source:
+    """Open one checkpoint or segment alone; as `open`.
+
+    Raises:
+        SourceError: It can't be read, or is neither; also where `committed_only` is asked of a
+            segment, of which nothing says what is committed.
+    """
+    name = os.fspath(path)
+    if committed_only and not name.endswith(".checkpoint"):
+        raise SourceError(f"{name}: nothing in a segment says what of it is committed")
+    log = read_file(name, progress=progress)
+    return Source(log, strict=strict, schemas=schemas, show_secrets=show_secrets)
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(word.capitalize() for word in rest)
+
+

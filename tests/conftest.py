@@ -1,0 +1,50 @@
+"""What every test gets: fixed surroundings, Hypothesis profiles, recorded fixtures."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from support.fixtures import Fixture, fixture
+
+settings.register_profile(
+    "default",
+    deadline=None,
+    derandomize=True,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "exhaustive", settings.get_profile("default"), derandomize=False, max_examples=2_000
+)
+settings.load_profile(os.environ.get("METASHELL_HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(autouse=True)
+def _surroundings(
+    monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Keep tests from the user's files, terminal and language."""
+    home = _home(tmp_path_factory)
+    for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("HOME", str(home))
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "PAGER", "LESS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+
+
+def _home(factory: pytest.TempPathFactory) -> Path:
+    home = factory.getbasetemp() / "home"
+    home.mkdir(exist_ok=True)
+    return home
+
+
+@pytest.fixture(scope="session")
+def real_directory() -> Fixture:
+    """A running controller's directory with every kind of record an administrator causes."""
+    return fixture("real-44-live")

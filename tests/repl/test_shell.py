@@ -1,0 +1,200 @@
+"""The prompt loop in this process: keys go in by a pipe, nothing is drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.input import create_pipe_input
+from prompt_toolkit.output import DummyOutput
+
+from metashell.errors import ExitCode
+from metashell.repl import Session
+from metashell.repl.shell import Shell
+from support.tiny_shell import status, tree
+
+Play = Callable[[str], int]
+"""Types keys into a new shell and returns its exit status."""
+
+
+@pytest.fixture
+def play(tmp_path: Path) -> Play:
+    """A way to run shells that share one history."""
+
+    def run(keys: str) -> int:
+        session = Session(root=tree(), source_name="tiny", status=status)
+        with create_pipe_input() as pipe:
+            pipe.send_text(keys)
+            shell = Shell(
+                session,
+                history_path=tmp_path / "state" / "history",
+                terminal_input=pipe,
+                terminal_output=DummyOutput(),
+            )
+            return shell.run()
+
+    return run
+
+
+Captured = pytest.CaptureFixture[str]
+
+
+def test_commands_share_a_directory(play: Play, capfd: Captured) -> None:
+    """What cd changes holds for the next line; exit leaves with 0."""
+    assert ExitCode.OK == play("cd /image/topics/byName\rls\rexit\r")
+    assert ("bar\nbaz\nfoo\n", "") == capfd.readouterr()
+
+
+def test_end_of_input_leaves(play: Play) -> None:
+    """^D on an empty line leaves with 0, whatever failed before."""
+    assert ExitCode.OK == play("cat /nope\r\x04")
+
+
+def test_blank_lines_and_comments(play: Play, capfd: Captured) -> None:
+    """Nothing to run does nothing."""
+    play("\r   \r# ls | cat\r\x04")
+    assert ("", "") == capfd.readouterr()
+
+
+def test_interrupt_clears_the_line(play: Play, capfd: Captured) -> None:
+    """^C gives up the line typed, and the next one counts."""
+    play("cat /nope\x03cat /image/features/metadataVersion\r\x04")
+    assert ("4.4-IV2\n", "") == capfd.readouterr()
+
+
+def test_error_goes_to_stderr(play: Play, capfd: Captured) -> None:
+    """A failed command says so on stderr and the shell goes on."""
+    play("cat /nope\rpwd\r\x04")
+    assert ("/\n", "cat: /nope: No such file or directory\n") == capfd.readouterr()
+
+
+def test_defect_is_one_line(play: Play, capfd: Captured, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An exception that nobody expects ends the command and names the way to its traceback."""
+    monkeypatch.delenv("METASHELL_DEBUG", raising=False)
+    play("cat /broken\rpwd\r\x04")
+    out, err = capfd.readouterr()
+    assert "/\n" == out
+    assert [
+        "metashell: internal error: ZeroDivisionError: a defect of ours",
+        "metashell: run again with METASHELL_DEBUG=1 for the traceback",
+    ] == err.splitlines()
+
+
+def test_defect_with_traceback(
+    play: Play, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """METASHELL_DEBUG shows where it came from."""
+    monkeypatch.setenv("METASHELL_DEBUG", "1")
+    play("cat /broken\r\x04")
+    err = capfd.readouterr().err
+    assert "in broken" in err
+    assert "internal error: ZeroDivisionError" in err
+
+
+def test_deep_recursion_is_survived(play: Play, capfd: Captured) -> None:
+    """Even a command that exhausts the stack leaves the shell standing."""
+    play("cat /bottomless\rpwd\r\x04")
+    out, err = capfd.readouterr()
+    assert "/\n" == out
+    assert "RecursionError" in err
+
+
+def test_system_shell(play: Play, capfd: Captured) -> None:
+    """What follows a bang is the system's shell's, bars and all."""
+    play("!echo a | tr a b\r\x04")
+    assert "b\n" == capfd.readouterr().out
+
+
+def test_pipe_to_the_system_shell(play: Play, capfd: Captured) -> None:
+    """A command's output goes through a pipeline, unescaped and a name a line."""
+    play("ls /hostile | od -c | head -1\rls /image/topics/byName | sort -r | head -2\r\x04")
+    first, *others = capfd.readouterr().out.splitlines()
+    assert "033" in first
+    assert ["foo", "baz"] == others
+
+
+def test_pipe_whose_reader_leaves(play: Play, capfd: Captured) -> None:
+    """A reader that has seen enough ends an endless command quietly."""
+    play("find /endless | head -1\r\x04")
+    assert ("/endless\n", "") == capfd.readouterr()
+
+
+def test_bar_without_neighbour(play: Play, capfd: Captured) -> None:
+    """Half a pipe is told and nothing runs."""
+    play("ls |\r\x04")
+    out, err = capfd.readouterr()
+    assert "" == out
+    assert "|" in err
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("pwd", 0),
+        ("cat /nope", 1),
+        ("ls --nope", 2),
+        ("!exit 7", 7),
+        ("!kill -9 $$", 137),
+        ("pwd | exit 5", 5),
+        ("cat /nope | cat", 1),
+        ("| cat", 2),
+    ],
+)
+def test_status_of_a_line(tmp_path: Path, line: str, expected: int) -> None:
+    """Each line has the status that a shell would give it."""
+    session = Session(root=tree(), source_name="tiny", status=status)
+    with create_pipe_input() as pipe:
+        shell = Shell(
+            session,
+            history_path=tmp_path / "history",
+            terminal_input=pipe,
+            terminal_output=DummyOutput(),
+        )
+        assert expected == shell.run_line(line)
+
+
+def test_history_across_sessions(play: Play, capfd: Captured) -> None:
+    """A later session finds an earlier one's lines, by command and by key."""
+    play("pwd\r\x04")
+    capfd.readouterr()
+    play("\x1b[A\rhistory\r\x04")  # up, Enter
+    out = capfd.readouterr().out
+    assert "/\n    1  pwd\n    2  history\n" == out
+
+
+def test_reverse_search(play: Play, capfd: Captured) -> None:
+    """^R finds a line by what is in its middle."""
+    play("cat /image/features/metadataVersion\rpwd\r\x04")
+    capfd.readouterr()
+    play("\x12feat\r\r\x04")
+    assert "4.4-IV2\n" == capfd.readouterr().out
+
+
+def test_pasted_block(play: Play, capfd: Captured) -> None:
+    """Each line of a pasted block is run."""
+    play("\x1b[200~cd /image\npwd\n\x1b[201~\r\x04")
+    assert "/image\n" == capfd.readouterr().out
+
+
+def test_problem_with_the_history_is_told_once(tmp_path: Path, capfd: Captured) -> None:
+    """A state directory that can't be used costs one line on stderr."""
+    (tmp_path / "file").write_text("")
+    session = Session(root=tree(), source_name="tiny", status=status)
+    with create_pipe_input() as pipe:
+        pipe.send_text("pwd\rpwd\r\x04")
+        Shell(
+            session,
+            history_path=tmp_path / "file" / "history",
+            terminal_input=pipe,
+            terminal_output=DummyOutput(),
+        ).run()
+    out, err = capfd.readouterr()
+    assert "/\n/\n" == out
+    assert 1 == len(err.splitlines())
+
+
+def test_error_of_ours_from_a_node(play: Play, capfd: Captured) -> None:
+    """An error that a node raises is a line like any other."""
+    play("cat /unreadable\r\x04")
+    assert "torn in the middle" in capfd.readouterr().err

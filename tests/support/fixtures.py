@@ -1,0 +1,206 @@
+"""Recorded fixtures: directories of real Kafka nodes, and what Kafka's own classes say of them.
+
+Each fixture is an archive in tests/data and is unpacked when it is first asked for, into a
+directory of this process that goes away with it. Preallocated index files are made again as sparse
+files. Tests must not change what they get here: `copy_of` gives them a copy of their own.
+"""
+
+from __future__ import annotations
+
+import atexit
+import gzip
+import json
+import lzma
+import shutil
+import tarfile
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, BinaryIO, Final, Literal
+
+DATA: Final = Path(__file__).parents[1] / "data"
+
+METADATA_DIRECTORY: Final = "__cluster_metadata-0"
+
+_HOLE_BYTES: Final = 1 << 16
+"""Runs of zeros of this length become holes."""
+
+
+@dataclass(frozen=True)
+class Golden:
+    """What Kafka's classes printed for a fixture; each part is read when asked for."""
+
+    directory: Path
+
+    @cached_property
+    def find(self) -> str:
+        """Output of Kafka's ``find /``; ends with a line ``!!EXCEPTION`` where it threw."""
+        return self._text("find.txt")
+
+    @cached_property
+    def find_walk(self) -> str:
+        """A plain walk of Kafka's nodes, a path a line, ``\\t!nullChild`` after missing ones."""
+        return self._text("find-walk.txt")
+
+    @cached_property
+    def tree(self) -> str:
+        """Output of Kafka's ``tree /``, with ``!!EXCEPTION`` as in `find`."""
+        return self._text("tree.txt")
+
+    @cached_property
+    def ls(self) -> Mapping[str, Sequence[str]]:
+        """Child names by the directory's path."""
+        return self._json("ls.json")
+
+    @cached_property
+    def cat(self) -> Mapping[str, str]:
+        """Texts by the leaf's path, each with the newline that Kafka prints after it."""
+        return self._json("cat.json")
+
+    @cached_property
+    def nodes(self) -> Sequence[Mapping[str, Any]]:
+        """Nodes in the order of a walk: ``segments`` and ``text``, ``children`` or neither."""
+        return self._json("nodes.json")
+
+    @cached_property
+    def meta(self) -> Mapping[str, Any]:
+        """What was loaded, the last offset, provenance, faults and counts."""
+        return self._json("meta.json")
+
+    @property
+    def has_tree(self) -> bool:
+        """False for fixtures that are only for decoding."""
+        return (self.directory / "nodes.json").exists()
+
+    def dump(self) -> list[dict[str, Any]]:
+        """Read every record of every file as kafka-dump-log gives it."""
+        with gzip.open(self.directory / "dump-log.jsonl.gz", "rt", encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines]
+
+    def _text(self, name: str) -> str:
+        return (self.directory / name).read_bytes().decode()
+
+    def _json(self, name: str) -> Any:
+        return json.loads(self._text(name))
+
+
+@dataclass(frozen=True)
+class Fixture:
+    """An unpacked fixture."""
+
+    name: str
+    directory: Path
+
+    @property
+    def golden(self) -> Golden:
+        """Kafka's outputs for it."""
+        return golden(self.name)
+
+    @property
+    def kind(self) -> Literal["directory", "file"]:
+        """Whether it was loaded as a whole directory (``-d``) or as one file (``-s``)."""
+        return "directory" if (self.directory / METADATA_DIRECTORY).is_dir() else "file"
+
+    @property
+    def input(self) -> Path:
+        """The metadata directory, or the one file."""
+        if self.kind == "directory":
+            return self.directory / METADATA_DIRECTORY
+        (file,) = (path for path in self.directory.iterdir() if path.is_file())
+        return file
+
+    def data_files(self) -> list[Path]:
+        """Its segments and checkpoints, also those that a node would ignore."""
+        return sorted(
+            path
+            for path in self.directory.rglob("*")
+            if ".log" in path.name or ".check" in path.name
+        )
+
+
+@cache
+def fixture_names() -> tuple[str, ...]:
+    """Name all fixtures, each of the quirks as ``quirks/<name>``."""
+    names: list[str] = []
+    for archive in sorted(DATA.glob("*.tar.xz")):
+        name = archive.name.removesuffix(".tar.xz")
+        if name == "quirks":
+            names += [f"quirks/{path.name}" for path in sorted(_unpacked(name).iterdir())]
+        elif name != "wire":
+            names.append(name)
+    return tuple(names)
+
+
+@cache
+def tree_fixture_names() -> tuple[str, ...]:
+    """Name the fixtures that have golden trees, not records alone."""
+    return tuple(name for name in fixture_names() if golden(name).has_tree)
+
+
+def fixture_dir(name: str) -> Path:
+    """Unpack a fixture, or ``wire`` (recorded exchanges), and return its directory."""
+    archive, _, inner = name.partition("/")
+    directory = _unpacked(archive) / inner
+    if not directory.is_dir():
+        raise KeyError(f"no fixture is named {name}")
+    return directory
+
+
+def fixture(name: str) -> Fixture:
+    """Unpack a fixture."""
+    return Fixture(name, fixture_dir(name))
+
+
+@cache
+def golden(name: str) -> Golden:
+    """Return Kafka's outputs for a fixture."""
+    return Golden(fixture_dir(name) / "golden")
+
+
+def copy_of(name: str, destination: Path) -> Path:
+    """Copy a fixture, without its golden outputs, for a test that changes it.
+
+    Returns:
+        The copy's directory.
+    """
+    target = destination / name.replace("/", "-")
+    shutil.copytree(fixture_dir(name), target, ignore=shutil.ignore_patterns("golden"))
+    return target
+
+
+@cache
+def _root() -> Path:
+    root = tempfile.mkdtemp(prefix="metashell-fixtures-")
+    atexit.register(shutil.rmtree, root, ignore_errors=True)
+    return Path(root)
+
+
+@cache
+def _unpacked(archive_name: str) -> Path:
+    archive = DATA / f"{archive_name}.tar.xz"
+    if not archive.is_file():
+        raise KeyError(f"no fixture is named {archive_name}")
+    with lzma.open(archive) as packed, tarfile.open(fileobj=packed, mode="r|") as members:
+        for member in members:
+            target = _root() / member.name
+            if member.isdir():
+                target.mkdir(parents=True, exist_ok=True)
+            else:
+                target.parent.mkdir(parents=True, exist_ok=True)
+                content = members.extractfile(member)
+                assert content is not None
+                with target.open("wb") as file:
+                    _copy_with_holes(content, file, member.size)
+    return _root() / archive_name
+
+
+def _copy_with_holes(source: Any, target: BinaryIO, size: int) -> None:
+    zeros = bytes(_HOLE_BYTES)
+    while block := source.read(_HOLE_BYTES):
+        if block == zeros:
+            target.seek(len(block), 1)
+        else:
+            target.write(block)
+    target.truncate(size)

@@ -1,0 +1,49 @@
+"""Every wait of the tests: each has a condition and a limit, none is a fixed sleep."""
+
+from __future__ import annotations
+
+import select
+import threading
+import time
+from collections.abc import Callable
+
+LIMIT_S = 20.0
+"""How long anything is awaited; generous, as a machine under load must not fail a test."""
+
+_POLL_S = 0.005
+
+
+class Deadline:
+    """A moment after which waiting is over."""
+
+    def __init__(self, limit_s: float = LIMIT_S) -> None:
+        self._end = time.monotonic() + limit_s
+
+    @property
+    def left_s(self) -> float:
+        """Seconds left, 0 when it has passed."""
+        return max(0.0, self._end - time.monotonic())
+
+    @property
+    def has_passed(self) -> bool:
+        """Whether waiting is over."""
+        return self.left_s == 0
+
+
+def wait_readable(fd: int, deadline: Deadline) -> bool:
+    """Wait until a descriptor has something to read; False when the deadline passed first."""
+    return bool(select.select([fd], [], [], deadline.left_s)[0])
+
+
+def wait_until(
+    condition: Callable[[], bool], what: Callable[[], str] | str, limit_s: float = LIMIT_S
+) -> None:
+    """Wait until a condition holds; fails the test with `what` when it does not in time."""
+    deadline = Deadline(limit_s)
+    tick = threading.Event()
+    while not condition():
+        if deadline.has_passed:
+            raise AssertionError(
+                f"not within {limit_s} s: {what if isinstance(what, str) else what()}"
+            )
+        tick.wait(_POLL_S)

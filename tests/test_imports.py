@@ -1,0 +1,78 @@
+"""What each use of the program imports: start-up time and optional packages depend on it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import metashell
+
+SAMPLE = Path(metashell.__file__).parent / "sample"
+
+FRONT_ENDS = frozenset({"prompt_toolkit", "textual", "rich", "pyspark"})
+ARRAYS = frozenset({"numpy", "pyarrow"})
+
+MAIN = """
+import sys
+from metashell.cli import main
+try:
+    status = main({arguments!r})
+except SystemExit as stop:
+    status = stop.code
+assert not status, status
+"""
+
+
+def imported_by(code: str) -> set[str]:
+    """Run code in a Python of its own and return the top-level packages that it has imported."""
+    report = "\nimport json, sys\nsys.stderr.write('\\n' + json.dumps(sorted(sys.modules)))\n"
+    ran = subprocess.run(
+        [sys.executable, "-c", code + report],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert 0 == ran.returncode, ran.stderr
+    modules = json.loads(ran.stderr.rpartition("\n")[2])
+    return {module.partition(".")[0] for module in modules}
+
+
+def imported_by_command(*arguments: str) -> set[str]:
+    """Run the program with arguments in a Python of its own."""
+    return imported_by(MAIN.format(arguments=list(arguments)))
+
+
+def test_import_of_the_package_loads_nothing_heavy() -> None:
+    """``import metashell`` costs nothing; its names are imported on first use."""
+    assert set() == imported_by("import metashell; metashell.__version__") & (ARRAYS | FRONT_ENDS)
+
+
+@pytest.mark.parametrize("argument", ["--help", "--version"])
+def test_help_imports_no_arrays_and_no_front_end(argument: str) -> None:
+    """``--help`` and ``--version`` answer at once."""
+    assert set() == imported_by_command(argument) & (ARRAYS | FRONT_ENDS)
+
+
+@pytest.mark.parametrize(
+    "command", [["ls", "/image"], ["cat", "/image/provenance"], ["find", "/image/topics"]]
+)
+def test_one_shot_commands_import_no_arrow_and_no_front_end(command: list[str]) -> None:
+    """A one-shot command needs numpy at most."""
+    imported = imported_by_command("-d", str(SAMPLE), *command)
+
+    assert set() == imported & ({"pyarrow"} | FRONT_ENDS)
+
+
+def test_manual_imports_no_arrays() -> None:
+    """Reading a manual needs no data."""
+    assert "pyarrow" not in imported_by_command("demo", "man", "ls")
+
+
+def test_the_check_itself_sees_imports() -> None:
+    """A module that is imported is reported."""
+    assert "numpy" in imported_by("import numpy.linalg")

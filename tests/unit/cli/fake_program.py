@@ -1,0 +1,141 @@
+"""The command line over a made-up source and made-up commands; also a program of its own."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from metashell.cli import main
+from metashell.commands.base import Context
+from metashell.errors import MetashellError, UsageError
+from metashell.fs.node import FixedDirectory, TextLeaf
+
+
+@dataclass
+class FakeStatus:
+    """A status that knows little."""
+
+    offset: int | None = 7
+    epoch: int | None = 1
+    timestamp_ms: int | None = None
+    metadata_version: str | None = None
+    notes: Sequence[str] = ()
+
+
+@dataclass
+class FakeSource:
+    """A source that is what a test says."""
+
+    name: str = "fake"
+    cluster_id: str | None = "fakeClusterId"
+    warnings: list[str] = field(default_factory=list)
+    faults: list[object] = field(default_factory=list)
+    root: FixedDirectory = field(
+        default_factory=lambda: FixedDirectory({"leaf": lambda: TextLeaf("text")})
+    )
+
+    def status(self) -> FakeStatus:
+        """A fixed state."""
+        return FakeStatus()
+
+
+@dataclass
+class FakeOpener:
+    """Opens the same source whatever it is given, and remembers the calls."""
+
+    source: FakeSource = field(default_factory=FakeSource)
+    calls: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+    error: Exception | None = None
+
+    def open(self, path: str, **settings: Any) -> FakeSource:
+        """Open a directory."""
+        return self._open("open", path, settings)
+
+    def open_file(self, path: str, **settings: Any) -> FakeSource:
+        """Open a file."""
+        return self._open("open_file", path, settings)
+
+    def _open(self, how: str, path: str, settings: dict[str, Any]) -> FakeSource:
+        self.calls.append((how, path, settings))
+        if self.error is not None:
+            raise self.error
+        return self.source
+
+
+class FakeRunner:
+    """Commands that fail, flood, wait or break on demand."""
+
+    def __init__(self, source: FakeSource | None = None) -> None:
+        self.source = source
+        self.words: list[tuple[str, ...]] = []
+
+    def run_line(self, context: Context, line: str) -> int:
+        """Run a line split at blanks."""
+        return self.run_words(context, line.split())
+
+    def run_words(self, context: Context, words: Sequence[str]) -> int:
+        """Run a command."""
+        self.words.append(tuple(words))
+        name, *args = words
+        command: Callable[..., int] | None = getattr(self, f"do_{name}", None)
+        if command is None:
+            raise UsageError(f"no such command: {name}", hint="`help` lists them")
+        return command(context, *args)
+
+    def do_echo(self, context: Context, *args: str) -> int:
+        """Write the arguments."""
+        context.out.write(" ".join(args) + "\n")
+        return 0
+
+    def do_flood(self, context: Context, lines: str) -> int:
+        """Write many lines."""
+        for i in range(int(lines)):
+            context.out.write(f"{i} {'x' * 60}\n")
+        return 0
+
+    def do_fail(self, context: Context, path: str = "/nope") -> int:
+        """Fail as commands do."""
+        context.warn(f"fail: {path}: No such file or directory")
+        return 1
+
+    def do_raise(self, context: Context) -> int:
+        """Fail as a whole."""
+        raise MetashellError("it can't be done", hint="try something else")
+
+    def do_boom(self, context: Context) -> int:
+        """Have a bug."""
+        raise TypeError("an unsupported\nthing")
+
+    def do_interrupt(self, context: Context) -> int:
+        """Be interrupted."""
+        context.out.write("half a line")
+        raise KeyboardInterrupt
+
+    def do_wait(self, context: Context) -> int:
+        """Say so, and wait for a signal."""
+        context.warn("waiting")
+        signal.pause()
+        return 0
+
+    def do_exit(self, context: Context) -> int:
+        """Ask to leave."""
+        context.exit_requested = True
+        return 0
+
+    def do_discover(self, context: Context, count: str) -> int:
+        """Decode more, with warnings."""
+        assert self.source is not None
+        self.source.warnings.extend(f"discovered {i}" for i in range(int(count)))
+        return 0
+
+    def do_man(self, context: Context, topic: str) -> int:
+        """Show a page."""
+        return self.do_echo(context, "manual of", topic)
+
+
+if __name__ == "__main__":
+    fake_opener = FakeOpener()
+    sys.exit(main(opener=fake_opener, runner=FakeRunner(fake_opener.source)))  # type: ignore[arg-type]

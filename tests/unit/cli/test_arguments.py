@@ -1,0 +1,88 @@
+"""The grammar of the command line."""
+
+from __future__ import annotations
+
+import pytest
+
+from metashell.cli.arguments import FLAGS, parse_arguments
+from metashell.cli.usage import help_text
+from metashell.errors import UsageError
+
+
+@pytest.mark.parametrize(
+    ("argv", "values", "words"),
+    [
+        ([], {}, ()),
+        (["-d", "x"], {"--directory": ("x",)}, ()),
+        (["-dx", "ls"], {"--directory": ("x",)}, ("ls",)),
+        (["-d=x"], {"--directory": ("x",)}, ()),
+        (["--directory=x=y"], {"--directory": ("x=y",)}, ()),
+        (["--directory", "-x"], {"--directory": ("-x",)}, ()),
+        (["--bootstrap-controller", "h:1"], {"--bootstrap-controllers": ("h:1",)}, ()),
+        (["-c", "a", "-c", "b"], {"--command": ("a", "b")}, ()),
+        (["--strict", "--strict"], {"--strict": ("", "")}, ()),
+        (["-dx", "ls", "-1", "-d", "-h"], {"--directory": ("x",)}, ("ls", "-1", "-d", "-h")),
+        (["-d", "x", "--", "-weird", "--"], {"--directory": ("x",)}, ("-weird", "--")),
+        (["-s", "x", "find", "/", "--", "-x"], {"--snapshot": ("x",)}, ("find", "/", "--", "-x")),
+        (["-"], {}, ("-",)),
+        (["", "x"], {}, ("", "x")),
+        (["-hV"], {"--help": ("",)}, ()),
+        (["--version", "--nonsense"], {"--version": ("",)}, ()),
+    ],
+)  # fmt: skip
+def test_reads(argv: list[str], values: dict[str, tuple[str, ...]], words: tuple[str, ...]) -> None:
+    """Options end at the first word that is none; the rest is the command's."""
+    arguments = parse_arguments(argv)
+    assert (values, words) == (dict(arguments.values), arguments.words)
+
+
+@pytest.mark.parametrize(
+    ("argv", "demo", "words"),
+    [
+        (["demo"], True, ()),
+        (["demo", "ls", "demo"], True, ("ls", "demo")),
+        (["--show-secrets", "demo", "-c", "ls"], True, ()),
+        (["-d", "x", "ls", "demo"], False, ("ls", "demo")),
+        (["-d", "demo"], False, ()),
+        (["demo", "demo"], True, ("demo",)),
+        (["--", "demo"], False, ("demo",)),
+    ],
+)
+def test_demo_is_a_source(argv: list[str], demo: bool, words: tuple[str, ...]) -> None:
+    """The first word `demo` chooses the sample; options may follow it."""
+    arguments = parse_arguments(argv)
+    assert (demo, words) == (arguments.demo, arguments.words)
+
+
+@pytest.mark.parametrize(
+    ("argv", "message", "hint"),
+    [
+        (["--dir", "x"], "unknown option `--dir`", "`--directory`"),
+        (["--show-secret"], "unknown option `--show-secret`", "`--show-secrets`"),
+        (["--xyzzy"], "unknown option `--xyzzy`", "`metashell --help`"),
+        (["-x"], "unknown option `-x`", ""),
+        (["-d"], "`-d/--directory` needs a value: DIR", ""),
+        (["-d", "x", "-d", "y"], "`-d/--directory` is given twice", ""),
+        (["--strict=yes"], "`--strict` takes no value", ""),
+    ],
+)
+def test_refuses(argv: list[str], message: str, hint: str) -> None:
+    """A mistake is named, with what was probably meant."""
+    with pytest.raises(UsageError) as caught:
+        parse_arguments(argv)
+    assert message == caught.value.message
+    assert hint in (caught.value.hint or "")
+
+
+def test_help_shows_every_option_within_80_columns() -> None:
+    """The help text has all options but the reserved ones, and fits a small terminal."""
+    text = help_text()
+    missing = [flag.long for flag in FLAGS if flag.group and f"{flag.long}" not in text]
+    too_long = [line for line in text.splitlines() if len(line) > 80]
+    assert ([], []) == (missing, too_long)
+
+
+def test_help_is_plain_unless_bold() -> None:
+    """Escape sequences come only where they are asked for."""
+    assert "\x1b" not in help_text()
+    assert "\x1b[1mUsage:\x1b[0m" in help_text(bold=True)

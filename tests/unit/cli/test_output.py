@@ -1,0 +1,138 @@
+"""Encoding, escaping, widths and the progress bar."""
+
+from __future__ import annotations
+
+import io
+
+import pytest
+
+from metashell.cli.output import Diagnostics, StreamOutput, encode, terminal_width, wants_colour
+from metashell.cli.progress import ProgressBar, bar_text
+
+
+class Terminal(io.TextIOWrapper):
+    """A stream that says it is a terminal."""
+
+    def __init__(self) -> None:
+        super().__init__(io.BytesIO(), encoding="utf-8")
+
+    def isatty(self) -> bool:
+        """A person looks at it."""
+        return True
+
+    def written(self) -> bytes:
+        """What came through."""
+        assert isinstance(self.buffer, io.BytesIO)
+        return self.buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("text", "pipe", "terminal"),
+    [
+        ("plain\n", b"plain\n", b"plain\n"),
+        ("é☃", "é☃".encode(), "é☃".encode()),
+        ("a\tb\n", b"a\tb\n", b"a\tb\n"),
+        ("\x1b]0;title\x07", b"\x1b]0;title\x07", b"\\x1b]0;title\\x07"),
+        ("\x1b[2J", b"\x1b[2J", b"\\x1b[2J"),
+        ("\x1b[1mbold\x1b[0m", b"\x1b[1mbold\x1b[0m", b"\x1b[1mbold\x1b[0m"),
+        ("\u202e", "\u202e".encode(), b"\\u202e"),
+        ("\udcff", b"\xff", b"\\udcff"),
+    ],
+)
+def test_encode(text: str, pipe: bytes, terminal: bytes) -> None:
+    """A pipe gets text as it is; a terminal nothing that steers it but colours."""
+    assert (pipe, terminal) == (encode(text, terminal=False), encode(text, terminal=True))
+
+
+def test_encode_never_fails() -> None:
+    """Lone surrogates of any kind have some encoding."""
+    assert encode("\ud800\udcff", terminal=False)
+    assert b"\\ud800\\udcff" == encode("\ud800\udcff", terminal=True)
+
+
+def test_output_writes_in_order_and_only_once() -> None:
+    """What was flushed is not flushed again."""
+    stream = io.TextIOWrapper(io.BytesIO())
+    out = StreamOutput(stream)
+    for text in ("a", "b" * 100_000, "c"):
+        out.write(text)
+    out.flush()
+    out.flush()
+    assert isinstance(stream.buffer, io.BytesIO)
+    assert b"a" + b"b" * 100_000 + b"c" == stream.buffer.getvalue()
+
+
+def test_output_to_text_only_streams() -> None:
+    """A notebook's standard output has no bytes below it."""
+    stream = io.StringIO()
+    out = StreamOutput(stream)
+    out.write("é")
+    out.flush()
+    assert "é" == stream.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("columns", "width"), [("120", 120), ("0", 80), ("-3", 80), ("x", 80), ("²", 80)]
+)
+def test_width_from_environment(monkeypatch: pytest.MonkeyPatch, columns: str, width: int) -> None:
+    """COLUMNS goes first, where it is a number."""
+    monkeypatch.setenv("COLUMNS", columns)
+    assert width == terminal_width(io.StringIO())
+
+
+@pytest.mark.parametrize(
+    ("no_color", "term", "is_terminal", "wanted"),
+    [("", "xterm", True, True), ("1", "xterm", True, False), ("", "dumb", True, False),
+     ("", "xterm", False, False)],
+)  # fmt: skip
+def test_colour(
+    monkeypatch: pytest.MonkeyPatch, no_color: str, term: str, is_terminal: bool, wanted: bool
+) -> None:
+    """Only on a terminal that can, and not against NO_COLOR."""
+    monkeypatch.setenv("NO_COLOR", no_color)
+    monkeypatch.setenv("TERM", term)
+    assert wanted is wants_colour(is_terminal)
+
+
+@pytest.mark.parametrize("width", [0, 1, 10, 20, 40, 80, 300])
+@pytest.mark.parametrize("done", [-1, 0, 5, 10**9, 10**12])
+def test_bar_fits(width: int, done: int) -> None:
+    """The bar never wraps, whatever the figures."""
+    assert len(bar_text("loading", done, 10**9, width)) <= max(width - 1, 0)
+
+
+def test_bar_text() -> None:
+    """Bar, percentage and megabytes."""
+    text = bar_text("loading", 64_000_000, 128_000_000, 50)
+    assert "loading [###########-----------]  50%  64/128 MB" == text
+
+
+def test_bar_appears_late_and_vanishes() -> None:
+    """Quick loads show nothing; slow ones leave nothing."""
+    now = [0.0]
+    terminal = Terminal()
+    with ProgressBar(
+        Diagnostics(terminal, StreamOutput(None)), "loading", clock=lambda: now[0]
+    ) as bar:
+        bar(1, 10)
+        assert b"" == terminal.written()
+        now[0] = 1.0
+        bar(5, 10)
+        drawn = terminal.written()
+        bar(6, 10)
+        assert drawn == terminal.written()
+    assert b"50%" in drawn
+    assert terminal.written().endswith(b"\r" + b" " * (len(drawn) - 1) + b"\r")
+
+
+def test_bar_needs_a_terminal() -> None:
+    """A log file gets no bar."""
+    now = [0.0]
+    stream = io.TextIOWrapper(io.BytesIO())
+    with ProgressBar(
+        Diagnostics(stream, StreamOutput(None)), "loading", clock=lambda: now[0]
+    ) as bar:
+        now[0] = 9.0
+        bar(1, 2)
+    assert isinstance(stream.buffer, io.BytesIO)
+    assert b"" == stream.buffer.getvalue()

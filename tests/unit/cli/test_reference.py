@@ -1,0 +1,23 @@
+"""docs/reference/cli.md tells of everything that the program has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from metashell.cli.arguments import FLAGS
+from metashell.errors import ExitCode
+
+PAGE = Path(__file__).parents[3] / "docs" / "reference" / "cli.md"
+
+
+def test_every_option_is_documented() -> None:
+    """Long names, short names and other spellings."""
+    text = PAGE.read_text(encoding="utf-8")
+    names = [name for flag in FLAGS for name in (flag.long, flag.short, *flag.aliases) if name]
+    assert [] == [name for name in names if f"`{name}" not in text]
+
+
+def test_every_exit_status_is_documented() -> None:
+    """One table for the whole program."""
+    text = PAGE.read_text(encoding="utf-8")
+    assert [] == [code for code in ExitCode if f"| {code.value} |" not in text]

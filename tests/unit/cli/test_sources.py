@@ -1,0 +1,217 @@
+"""Which source is chosen, how it is opened, and what is said about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metashell.errors import SourceError
+from unit.cli.conftest import Program
+
+
+@pytest.mark.parametrize(
+    ("argv", "parts"),
+    [
+        (["-d", "a", "-s", "b", "ls"], ["`-d/--directory` and `-s/--snapshot` each choose"]),
+        (["-d", "a", "-q", "h:1", "ls"], ["`-d/--directory` and `-q/--bootstrap-controllers`"]),
+        (["-d", "a", "-s", "b", "-q", "c"], ["-d/--directory`, `-s/--snapshot` and `-q/"]),
+        (["-d", "a", "demo"], ["`-d/--directory` and `demo` each choose a source"]),
+        (["-q", "h:1", "ls"], ["not yet: reading a live quorum comes in a later release"]),
+        (["--live", "ls"], ["`--live`: not yet"]),
+        (["--timeout", "5", "-d", "a", "ls"], ["`--timeout`: not yet"]),
+        ([], ["no source given", "metashell -d DIR", "metashell demo"]),
+        (["ls", "/image"], ["no source given", "metashell demo"]),
+        (["/no/such"], ["/no/such: No such file or directory, and not a command", "-d DIR"]),
+        (["ls", "/", "-d", "a"], ["no source given", "options stand before the command"]),
+        (["-d", "", "ls"], ["`--directory` is given an empty value"]),
+        (["-d", "a", "--cluster-id=", "ls"], ["`--cluster-id` is given an empty value"]),
+        (["-d", "a", "-c", "x", "ls"], ["-c/--command and the command ls: each says what to run"]),
+        (["-d", "a", "-c", "x", "-f", "y"], ["-c/--command and -f/--file: each says what to run"]),
+        (["-d", "a", "-f", "/no/script"], ["/no/script: No such file or directory"]),
+        (["-d", "a", "-f", "/"], ["/: Is a directory"]),
+    ],
+)  # fmt: skip
+def test_usage_errors(program: Program, argv: list[str], parts: list[str]) -> None:
+    """Each conflict is named, ends with 2 and opens nothing."""
+    result = program(*argv)
+    assert (2, "", []) == (result.code, result.out, program.opener.calls)
+    assert result.err.startswith("metashell: ")
+    for part in parts:
+        assert part in result.err
+
+
+def test_a_directory_as_command_is_understood(program: Program, tmp_path: Path) -> None:
+    """A path given without its option is a common slip."""
+    result = program(str(tmp_path), "ls", "/a b")
+    assert 2 == result.code
+    assert f"{tmp_path} is a directory, not a command" in result.err
+    assert f"hint: `metashell -d {tmp_path} ls '/a b'`" in result.err
+
+
+@pytest.mark.parametrize(("name", "flag"), [("0.checkpoint", "-s"), ("s.properties", "--config")])
+def test_a_file_as_command_is_understood(
+    program: Program, tmp_path: Path, name: str, flag: str
+) -> None:
+    """So is a file."""
+    file = tmp_path / name
+    file.touch()
+    result = program(str(file))
+    assert 2 == result.code
+    assert f"`metashell {flag} {file}`" in result.err
+
+
+def test_file_and_directory_swapped(program: Program, tmp_path: Path) -> None:
+    """`-d FILE` and `-s DIR` say which option to use."""
+    file = tmp_path / "x.log"
+    file.touch()
+    directory, snapshot = program("-d", str(file), "ls"), program("-s", str(tmp_path), "ls")
+    assert (2, 2) == (directory.code, snapshot.code)
+    assert f"`metashell -s {file}`" in directory.err
+    assert f"`metashell -d {tmp_path}`" in snapshot.err
+
+
+def test_settings_reach_the_opener(program: Program) -> None:
+    """Each option about reading is handed on."""
+    argv = ["--strict", "--show-secrets", "--committed-only", "--schemas", "a", "--schemas=b"]
+    assert 0 == program("-d", "dir", *argv, "echo").code
+    ((how, path, settings),) = program.opener.calls
+    assert ("open", "dir") == (how, path)
+    assert settings == {
+        "strict": True,
+        "schemas": ("a", "b"),
+        "show_secrets": True,
+        "committed_only": True,
+        "progress": None,
+    }
+
+
+def test_snapshot_is_opened_as_a_file(program: Program) -> None:
+    """`-s` and `-d` differ in what opens them."""
+    program("-s", "x.checkpoint", "echo")
+    assert [("open_file", "x.checkpoint")] == [call[:2] for call in program.opener.calls]
+
+
+def test_demo_opens_the_bundled_sample(program: Program) -> None:
+    """`demo` needs no path."""
+    assert "hi\n" == program("demo", "echo", "hi").out
+    ((_, path, _),) = program.opener.calls
+    assert (Path(path) / "__cluster_metadata-0").is_dir()
+
+
+def _config(tmp_path: Path, text: str) -> str:
+    file = tmp_path / "server.properties"
+    file.write_text(text)
+    return str(file)
+
+
+def test_config_alone_names_the_directory(program: Program, tmp_path: Path) -> None:
+    """The log directory comes from the configuration."""
+    config = _config(tmp_path, "metadata.log.dir=/meta\nlog.dirs=/a,/b\n")
+    assert 0 == program("--config", config, "echo").code
+    assert "/meta" == program.opener.calls[0][1]
+
+
+def test_config_beside_another_source_only_adds_settings(program: Program, tmp_path: Path) -> None:
+    """`-d` goes before the directory that the configuration names."""
+    config = _config(tmp_path, "log.dirs=/a\n")
+    assert 0 == program("--config", config, "-d", "other", "echo").code
+    assert ["other"] == [call[1] for call in program.opener.calls]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "part"),
+    [
+        ("a=b\n", 2, "names no log directory"),
+        ("controller.quorum.voters=1@h:1\n", 2, "not yet: reading a live quorum"),
+        ("log.dirs=${file:/x:y}\n", 2, "`log.dirs` is not a path as it stands"),
+        ("sasl.jaas.config=hunter2 \\u12\n", 3, "malformed"),
+    ],
+)
+def test_config_that_names_no_directory(
+    program: Program, tmp_path: Path, text: str, code: int, part: str
+) -> None:
+    """What is wrong is said without a value of the file."""
+    result = program("--config", _config(tmp_path, text), "echo")
+    assert code == result.code
+    assert part in result.err
+    assert "hunter2" not in result.err
+
+
+def test_config_that_is_missing(program: Program, tmp_path: Path) -> None:
+    """It is a source that can't be read."""
+    result = program("--config", str(tmp_path / "no"), "echo")
+    assert (3, f"metashell: {tmp_path}/no: No such file or directory\n") == (
+        result.code,
+        result.err,
+    )
+
+
+@pytest.mark.parametrize(
+    ("found", "code", "part"),
+    [
+        ("wanted", 0, ""),
+        ("other", 3, "fake is of cluster other, not of wanted"),
+        (None, 0, "warning: fake does not say of which cluster it is"),
+    ],
+)
+def test_cluster_id(program: Program, found: str | None, code: int, part: str) -> None:
+    """Another cluster is refused; an unknown one is warned of."""
+    program.opener.source.cluster_id = found
+    result = program("-d", "x", "--cluster-id", "wanted", "echo")
+    assert code == result.code
+    assert part in result.err
+    assert bool(part) == bool(result.err)
+
+
+@pytest.mark.parametrize(
+    ("error", "line"),
+    [
+        (SourceError("dir: not a metadata log"), "metashell: dir: not a metadata log\n"),
+        (PermissionError(13, "No way", "dir/0.log"), "metashell: dir/0.log: No way\n"),
+        (OSError(5, "Input/output error"), "metashell: dir: Input/output error\n"),
+    ],
+)  # fmt: skip
+def test_a_source_that_cannot_be_opened(program: Program, error: Exception, line: str) -> None:
+    """One line, exit status 3."""
+    program.opener.error = error
+    result = program("-d", "dir", "echo")
+    assert (3, "", line) == (result.code, result.out, result.err)
+
+
+def test_warnings_are_printed_once_each(program: Program) -> None:
+    """Those of opening come first, those of decoding after the command; none twice."""
+    program.opener.source.warnings.append("torn tail")
+    result = program("-d", "x", "-c", "discover 2", "-c", "discover 2", "-c", "echo hi")
+    assert "hi\n" == result.out
+    assert ["torn tail", "discovered 0", "discovered 1"] == [
+        line.removeprefix("metashell: warning: ") for line in result.err.splitlines()
+    ]
+
+
+def test_many_warnings_are_counted(program: Program) -> None:
+    """After ten, only their number is told, once."""
+    result = program("-d", "x", "-c", "discover 13", "-c", "discover 14")
+    lines = result.err.splitlines()
+    assert (11, "metashell: warning: 4 more of these") == (len(lines), lines[-1])
+
+
+@pytest.mark.parametrize(
+    ("argv", "code", "lines"),
+    [([], 0, 0), (["--strict"], 1, 1)],
+)
+def test_faults_fail_only_when_strict(
+    program: Program, argv: list[str], code: int, lines: int
+) -> None:
+    """`--strict` prints a fault and fails."""
+    program.opener.source.faults.append("0.log: offset 5: unknown topic")
+    result = program("-d", "x", *argv, "echo", "hi")
+    assert (code, "hi\n", lines) == (result.code, result.out, result.err.count("unknown topic"))
+
+
+def test_a_fault_told_as_warning_is_not_told_twice(program: Program) -> None:
+    """A warning that holds the fault's text is enough."""
+    program.opener.source.faults.append("offset 5: unknown topic")
+    program.opener.source.warnings.append("fault: offset 5: unknown topic")
+    result = program("-d", "x", "--strict", "echo")
+    assert (1, 1) == (result.code, result.err.count("unknown topic"))

@@ -1,0 +1,145 @@
+"""Completion: proposals, and that taking one gives a line that means it."""
+
+from __future__ import annotations
+
+import pytest
+
+from metashell.commands.complete import LIMIT, complete_line
+from metashell.commands.words import split
+from metashell.fs.path import resolve
+from support.tree import MemoryDirectory, Session, Spec, session
+
+SPEC: Spec = {
+    "image": {
+        "topics": {"alpha": {"0": ""}, "al pha": {"0": ""}, "a/b": {"0": ""}, "-x": {}},
+        "it's": "",
+        "version": "",
+        "user(*)": "",
+    },
+    "local": {},
+}
+
+
+@pytest.fixture
+def shell() -> Session:
+    """A session over the tree."""
+    return session(SPEC)
+
+
+def taken(shell: Session, line: str) -> list[str]:
+    """The lines that taking each proposal gives."""
+    return [
+        line[: len(line) + completion.start] + completion.text
+        for completion in complete_line(shell.context, line)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "lines"),
+    [
+        ("h", ["help", "history"]),
+        ("ls -", ["ls -1", "ls -d", "ls -R"]),
+        ("ls i", ["ls image/"]),
+        ("ls /", ["ls /image/", "ls /local/"]),
+        ("ls /nothing/", []),
+        ("nothing /", []),
+        ("cat /image/v", ["cat /image/version"]),
+        ("cat /image/u", ["cat /image/user(\\*)"]),
+        ("cat '/image/it", ["cat '/image/it'\\''s'"]),
+        ("cat /image/'it", ["cat /image/'it'\\''s'"]),
+        ('cat "/image/i', ['cat "/image/it\'s"']),
+        ("cat /image/it", ["cat /image/it\\'s"]),
+        ("ls /image/topics/al", ["ls /image/topics/al\\ pha/", "ls /image/topics/alpha/"]),
+        ("ls '/image/topics/al", ["ls '/image/topics/al pha/", "ls '/image/topics/alpha/"]),
+        ("ls /image/topics/al\\ ", ["ls /image/topics/al\\ pha/"]),
+        ("ls /image/topics/al\\ pha/", ["ls /image/topics/al\\ pha/0"]),
+        ("ls /image/topics/a%2F", ["ls /image/topics/a%2Fb/"]),
+        ("ls /image/topics/a%2Fb/", ["ls /image/topics/a%2Fb/0"]),
+        ("ls /image/topics/a%", ["ls /image/topics/a%2Fb/"]),
+        ("ls /IMA", ["ls /image/"]),
+        ("ls /image/VER", ["ls /image/version"]),
+        ("cd /image/", ["cd /image/topics/"]),
+        ("cd / ", []),
+        ("man c", ["man cat", "man cd"]),
+        ("help pw", ["help pwd"]),
+        ("find /im", ["find /image/"]),
+        ("find / -ty", ["find / -type"]),
+        ("find / -type ", ["find / -type d", "find / -type f"]),
+        ("find / -name ", []),
+        ("find / -type d ", []),
+        ("ls -- -", []),
+        ("pwd ", []),
+        ("exit ", []),
+        ("history ", []),
+    ],
+)
+def test_lines_that_are_proposed(shell: Session, line: str, lines: list[str]) -> None:
+    """Commands, options, values and paths, quoted as the line is."""
+    assert lines == taken(shell, line)
+
+
+def test_relative_paths_start_at_the_current_directory(shell: Session) -> None:
+    """A name that looks like an option gets its `./`."""
+    shell.context.cwd = "/image/topics"
+    assert ["ls ./-x/", "ls a%2Fb/"] == taken(shell, "ls ")[:2]
+    assert ["cat ../version"] == taken(shell, "cat ../v")
+
+
+def test_the_cursor_may_stand_within_the_line(shell: Session) -> None:
+    """What follows the cursor does not count."""
+    completions = complete_line(shell.context, "ls /image/ver /local", 13)
+    assert ["version"] == [completion.text for completion in completions]
+
+
+def test_menus_show_no_control_characters() -> None:
+    """The display is escaped, the text encoded."""
+    shell = session({"a\x1b\n": "", "b": {}})
+    found = complete_line(shell.context, "cat ")
+    assert [("a%1B%0A", "a\\x1b\\n"), ("b/", "b/")] == [(c.text, c.display) for c in found]
+
+
+def test_every_proposal_means_its_node() -> None:
+    """Whatever the name and the quote, the finished word resolves to the node."""
+    names = [
+        "a b",
+        "'",
+        '"',
+        "*",
+        "{x}",
+        "\\",
+        "a/b",
+        "",
+        "..",
+        "\n",
+        "|",
+        "%41",
+        "a%2Fb",
+        "é",
+        "-",
+    ]
+    for opening in ("", "'", '"'):
+        shell = session({"d": dict.fromkeys(names, "")})
+        found = [split(line)[1] for line in taken(shell, f"cat {opening}/d/")]
+        assert sorted(names) == sorted(
+            resolve(shell.context.root, word).names()[-1] for word in found
+        )
+
+
+class Huge(MemoryDirectory):
+    """A directory whose names must not be listed."""
+
+    def names(self) -> list[str]:
+        return [f"t{i:07d}" for i in range(1_000_000)]
+
+    def names_from(self, prefix: str, limit: int) -> list[str]:
+        return [f"{prefix}{i}" for i in range(limit)] if prefix.startswith("t") else []
+
+    def child(self, name: str) -> None:
+        return None
+
+
+def test_a_huge_directory_is_not_searched() -> None:
+    """Proposals come from `names_from`, a bounded number of them."""
+    shell = session(Huge({}, grids=False))
+    assert LIMIT == len(complete_line(shell.context, "cat /t1"))
+    assert [] == complete_line(shell.context, "cat /x")

@@ -1,0 +1,64 @@
+"""The archives of tests/data unpack to what was recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from support.fixtures import copy_of, fixture, fixture_dir, fixture_names, tree_fixture_names
+
+
+def test_all_fixtures_are_there() -> None:
+    """Real directories, made ones and the quirks; the recorded exchanges apart."""
+    names = fixture_names()
+
+    assert len(names) == len(set(names))
+    assert 39 == len(names)
+    assert {"fuzz-decode"} == set(names) - set(tree_fixture_names())
+    assert (fixture_dir("wire") / "README.md").is_file()
+    assert (fixture_dir("real-44-admin") / "admin" / "acls.txt").is_file()
+
+
+def test_preallocated_index_files_are_sparse() -> None:
+    """They have their full length and take a page or so on disk."""
+    directory = fixture("real-44-live").input
+    index = directory / "00000000000000003389.index"
+    time_index = directory / "00000000000000003389.timeindex"
+
+    assert (10485760, 10485756) == (index.stat().st_size, time_index.stat().st_size)
+    assert index.stat().st_blocks * 512 < 1 << 20
+    assert index.read_bytes()[:8] != bytes(8)
+
+
+def test_empty_files_are_kept() -> None:
+    """A running node's ``.lock`` is empty and there."""
+    assert b"" == (fixture_dir("real-44-live") / ".lock").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "file"),
+    [
+        ("real-44-live", "directory", "__cluster_metadata-0"),
+        ("all-records-checkpoint", "file", "00000000000000005000-0000000003.checkpoint"),
+        ("quirks/one-record", "file", "00000000000000000000.log"),
+    ],
+)
+def test_input_is_a_directory_or_the_one_file(name: str, kind: str, file: str) -> None:
+    """What a fixture's golden outputs were made from."""
+    assert (kind, file) == (fixture(name).kind, fixture(name).input.name)
+
+
+def test_copies_can_be_changed(tmp_path: Path) -> None:
+    """A copy has the node's files, not the golden ones."""
+    copy = copy_of("quirks/one-record", tmp_path)
+    (copy / "00000000000000000000.log").write_bytes(b"")
+
+    assert ["00000000000000000000.log"] == [path.name for path in copy.iterdir()]
+    assert fixture("quirks/one-record").input.stat().st_size > 0
+
+
+def test_unknown_names_are_refused() -> None:
+    """A misspelt name says so."""
+    with pytest.raises(KeyError, match="no fixture is named nope"):
+        fixture("nope")
