@@ -12,7 +12,7 @@ __version__ = "0.1.0"
 __all__ = ["Source", "__version__", "open", "open_file"]
 
 if TYPE_CHECKING:
-    from metashell.source import Source, open, open_file  # noqa: A004
+    from metashell.source import Source, open, open_file
 
 
 def __getattr__(name: str) -> Any:

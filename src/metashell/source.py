@@ -145,7 +145,9 @@ class Source:
 
         if self._directory is None:
             return None
-        return read_meta_properties(os.path.join(os.path.dirname(self._directory), "meta.properties"))
+        return read_meta_properties(
+            os.path.join(os.path.dirname(self._directory), "meta.properties")
+        )
 
     @property
     def cluster_id(self) -> str | None:
@@ -195,8 +197,11 @@ class Source:
         return {e.epoch: e.start_offset for e in read_epoch_checkpoint(path) or ()}
 
     def _bootstrap_texts(self) -> Sequence[str]:
-        """The formatter's metadata records: in the zero checkpoint from Kafka 4.4 on, before that in
-        ``bootstrap.checkpoint`` beside the log."""
+        """The formatter's metadata records.
+
+        From Kafka 4.4 on they are in the zero checkpoint, before that in ``bootstrap.checkpoint``
+        beside the log.
+        """
         if self._directory is None:
             return ()
         from metashell.image.dump import record_texts
@@ -233,7 +238,9 @@ class Source:
     def warnings(self) -> Sequence[str]:
         """What a user should know, a sentence each; grows as more is decoded."""
         out = list(self._log.notes)
-        out.extend(str(f) for f in self._log.faults if f.kind is FaultKind.GAP and str(f) not in out)
+        out.extend(
+            str(f) for f in self._log.faults if f.kind is FaultKind.GAP and str(f) not in out
+        )
         decoded = self.__dict__.get("image")
         if decoded is None:
             return out
@@ -328,7 +335,8 @@ class Source:
         Raises:
             PathError: Nothing is there, or a directory.
         """
-        return self._leaf(path).text()
+        text: str = self._leaf(path).text()
+        return text
 
     def value(self, path: str) -> JsonValue:
         """Structured value of a leaf; errors as `cat`."""
@@ -416,5 +424,3 @@ def open_file(
 def _camel(name: str) -> str:
     first, *rest = name.split("_")
     return first + "".join(word.capitalize() for word in rest)
-
-

@@ -139,7 +139,7 @@ def entity_name(entity: list[dict[str, str | None]]) -> str:
     """Name a quota's entity: its parts in Kafka's order, with the default ones spelled out."""
     by_type = {part["entityType"]: part["entityName"] for part in entity}
     order = [("client-id", "clientId"), ("ip", "ip"), ("user", "user")]
-    order += [(kind, kind) for kind in by_type if kind not in dict(order)]
+    order += [(kind, kind) for kind in by_type if kind is not None and kind not in dict(order)]
     parts: list[str] = []
     for kind, label in order:
         if kind in by_type:

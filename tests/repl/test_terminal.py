@@ -64,7 +64,7 @@ def test_completion_of_commands_options_and_paths(start: Start) -> None:
         terminal.send(("ls " if typed == "/im" else "") + typed + TAB)
         terminal.read_until(re.compile(f"> ls .*{completed}$", re.MULTILINE))
     terminal.send(TAB)
-    terminal.read_until(re.compile(r"bar/ +baz/"))
+    terminal.read_until(re.compile(r"bar/\s+baz/"))
 
 
 def test_completion_in_a_million_children(start: Start) -> None:

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal
+from typing import Any, BinaryIO, Final, Literal, cast
 
 DATA: Final = Path(__file__).parents[1] / "data"
 
@@ -52,22 +52,22 @@ class Golden:
     @cached_property
     def ls(self) -> Mapping[str, Sequence[str]]:
         """Child names by the directory's path."""
-        return self._json("ls.json")
+        return cast("Mapping[str, Sequence[str]]", self._json("ls.json"))
 
     @cached_property
     def cat(self) -> Mapping[str, str]:
         """Texts by the leaf's path, each with the newline that Kafka prints after it."""
-        return self._json("cat.json")
+        return cast("Mapping[str, str]", self._json("cat.json"))
 
     @cached_property
     def nodes(self) -> Sequence[Mapping[str, Any]]:
         """Nodes in the order of a walk: ``segments`` and ``text``, ``children`` or neither."""
-        return self._json("nodes.json")
+        return cast("Sequence[Mapping[str, Any]]", self._json("nodes.json"))
 
     @cached_property
     def meta(self) -> Mapping[str, Any]:
         """What was loaded, the last offset, provenance, faults and counts."""
-        return self._json("meta.json")
+        return cast("Mapping[str, Any]", self._json("meta.json"))
 
     @property
     def has_tree(self) -> bool:

@@ -1,6 +1,7 @@
 """Values as Java prints them, which is how Kafka's nodes read.
 
-Source: java.util.Arrays/List.toString, java.util.Optional, java.time.format.DateTimeFormatter.ISO_ZONED_DATE_TIME.
+Source: java.util.{Arrays, List, Optional}.toString,
+java.time.format.DateTimeFormatter.ISO_ZONED_DATE_TIME.
 """
 
 from __future__ import annotations

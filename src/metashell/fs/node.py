@@ -119,5 +119,3 @@ class FixedDirectory(Directory):
                 return None
             self._made[name] = make()
         return self._made[name]
-
-

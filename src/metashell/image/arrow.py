@@ -1,8 +1,8 @@
 """The image's parts, and records by type, as Arrow tables.
 
 Each table of the image has behind its own columns ``created_offset``, ``created_epoch``,
-``created_time`` and the same of ``changed``: of the records that made and last changed the row. They
-are null for what the checkpoint says, which happened at or before its last offset.
+``created_time`` and the same of ``changed``: of the records that made and last changed the row.
+They are null for what the checkpoint says, which happened at or before its last offset.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from metashell.image.keyed import Part
 from metashell.image.records import Records
 from metashell.image.security import SCRAM_MECHANISMS
 from metashell.redact import REDACTED, Redaction, record_secret_fields
-from metashell.schema.arena import AnyArray, I64
+from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import (
     columns_to_arrow,
     fixed_array,
@@ -136,7 +136,10 @@ def _scram_credentials(image: Image, redaction: Redaction) -> pa.Table:
     names = [SCRAM_MECHANISMS.get(code, str(code)) for code in codes]
     columns["mechanism"] = pa.array(names, type=pa.string())
     return _table(
-        image, _hide_fields("UserScramCredentialRecord", columns, redaction), part.created, part.changed
+        image,
+        _hide_fields("UserScramCredentialRecord", columns, redaction),
+        part.created,
+        part.changed,
     )
 
 
@@ -242,7 +245,8 @@ def _hide(array: pa.Array, hidden: list[bool]) -> pa.Array:
     if pa.types.is_string(array.type) or pa.types.is_binary(array.type):
         stand_in: str | bytes = REDACTED if pa.types.is_string(array.type) else REDACTED.encode()
         values = array.to_pylist()
-        shown = [stand_in if h and v is not None else v for v, h in zip(values, hidden, strict=True)]
+        shown = [
+            stand_in if h and v is not None else v for v, h in zip(values, hidden, strict=True)
+        ]
         return pa.array(shown, type=array.type)
     return pa.nulls(len(array), type=array.type)
-

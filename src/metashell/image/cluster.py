@@ -16,7 +16,7 @@ import numpy as np
 from metashell.image.fold import Events, last_marked, sort_events
 from metashell.image.keyed import Part, fold_part, join_spans
 from metashell.image.records import Records
-from metashell.schema.arena import AnyArray, Bools, I32, I64
+from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.columns import Columns, SpanColumn
 
 _REGISTER: Final = 0
@@ -111,11 +111,13 @@ class _BrokerFold:
         is_register = self.kinds == _REGISTER
         fenced = last_marked(
             self.events,
-            is_register | (applies & ((self.kinds == _FENCE) | (self.kinds == _UNFENCE)))
+            is_register
+            | (applies & ((self.kinds == _FENCE) | (self.kinds == _UNFENCE)))
             | (is_change & (self._of_change("fenced") != 0)),
         )[alive]
         shutting = last_marked(
-            self.events, is_register | (is_change & (self._of_change("in_controlled_shutdown") == 1))
+            self.events,
+            is_register | (is_change & (self._of_change("in_controlled_shutdown") == 1)),
         )[alive]
         return Brokers(
             self.register.take(self.within[anchors[alive]]),
@@ -152,16 +154,21 @@ class _BrokerFold:
                 f" it has epoch {self.epochs[anchors[at]]}",
             )
         for at in np.flatnonzero(odd & ~unknown & ~mismatch).tolist():
-            name, value = ("fenced", fenced[at]) if odd_fenced[at] else ("inControlledShutdown", shutting[at])
-            self._fault(at, f"broker {self.ids[at]} can't be changed: unknown value {value} for {name}")
-        return ~(unknown | mismatch | odd)
+            name, value = (
+                ("fenced", fenced[at]) if odd_fenced[at] else ("inControlledShutdown", shutting[at])
+            )
+            self._fault(
+                at, f"broker {self.ids[at]} can't be changed: unknown value {value} for {name}"
+            )
+        applies: Bools = ~(unknown | mismatch | odd)
+        return applies
 
     def _fault(self, at: int, reason: str) -> None:
         self.records.fault(int(self.rows[at]), reason)
 
     def _fenced(self, provider: I64) -> Bools:
         kinds, within = self.kinds[provider], self.within[provider]
-        out = kinds == _FENCE
+        out: Bools = kinds == _FENCE
         made, changed = kinds == _REGISTER, kinds == _CHANGE
         out[made] = self.register.fixed("fenced")[within[made]]
         out[changed] = self.change.fixed("fenced")[within[changed]] == 1
@@ -169,7 +176,7 @@ class _BrokerFold:
 
     def _shutting_down(self, provider: I64) -> Bools:
         made = self.kinds[provider] == _REGISTER
-        out = ~made
+        out: Bools = ~made
         out[made] = self.register.fixed("in_controlled_shutdown")[self.within[provider][made]]
         return out
 
@@ -182,7 +189,9 @@ class _BrokerFold:
         mask = self.kinds == _CHANGE
         counts[mask] = change.counts[self.within[mask]]
         provider = last_marked(self.events, is_register | (is_change & (counts >= least)))[alive]
-        index = self.within[provider] + np.where(self.kinds[provider] == _CHANGE, register.counts.size, 0)
+        index = self.within[provider] + np.where(
+            self.kinds[provider] == _CHANGE, register.counts.size, 0
+        )
         return join_spans(register, change).take(index)
 
     def _created(self, alive: I64) -> I64:

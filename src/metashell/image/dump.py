@@ -5,9 +5,9 @@ Records are decoded in columns, a block of rows at a time, and only then taken a
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -33,10 +33,15 @@ CONTROL_NAMES: Final = {
 
 _BLOCK_ROWS: Final = 16_384
 
+_Decoded: TypeAlias = tuple[str | None, int | None, dict[str, object] | None]
+"""Type, version and fields."""
+
+_NOTHING: Final[_Decoded] = (None, None, None)
+
 
 @dataclass(frozen=True, slots=True)
 class DumpedRecord:
-    """One record. ``data`` and ``type`` are None where it can't be decoded; ``error`` then says why."""
+    """One record. ``data`` and ``type`` are None where it can't be decoded; ``error`` says why."""
 
     row: int
     file: str
@@ -61,11 +66,15 @@ def dump(loaded: Loaded, registry: Registry) -> Iterator[DumpedRecord]:
 
 def _dump_rows(records: Records, rows: I64) -> Iterator[DumpedRecord]:
     frames = records.frames
-    decoded: dict[int, tuple[str, int, dict[str, object]]] = {}
+    decoded: dict[int, _Decoded] = {}
     keys = frames.api_key[rows]
     for key in sorted(set(keys.tolist())):
         control = key <= CONTROL_KEY
-        spec = records.registry.control.get(CONTROL_KEY - key) if control else records.registry.metadata.get(key)
+        spec = (
+            records.registry.control.get(CONTROL_KEY - key)
+            if control
+            else records.registry.metadata.get(key)
+        )
         if spec is None:
             continue
         good, columns = records.decode(spec.name, rows[keys == key])
@@ -78,16 +87,22 @@ def _dump_rows(records: Records, rows: I64) -> Iterator[DumpedRecord]:
     for row, offset, time, epoch, key in zip(
         rows.tolist(), frames.offset[rows].tolist(), times, epochs, keys.tolist(), strict=True
     ):
-        name, version, data = decoded.get(row, (None, None, None))
+        kind, version, data = decoded.get(row) or _NOTHING
         yield DumpedRecord(
-            row, records.file_of(row).name, offset, time, epoch, key <= CONTROL_KEY,
-            name, version, data, errors.get(row),
+            row,
+            records.file_of(row).name,
+            offset,
+            time,
+            epoch,
+            key <= CONTROL_KEY,
+            kind,
+            version,
+            data,
+            errors.get(row),
         )
 
 
-def _errors(
-    records: Records, rows: I64, decoded: dict[int, tuple[str, int, dict[str, object]]]
-) -> dict[int, str]:
+def _errors(records: Records, rows: I64, decoded: Container[int]) -> dict[int, str]:
     """Why the rows that are not decoded could not be."""
     left = [row for row in rows.tolist() if row not in decoded]
     if not left:
@@ -112,4 +127,3 @@ def record_texts(loaded: Loaded, registry: Registry, redaction: Redaction) -> li
         shown = dict(redaction.record(spec.name, record.data))
         lines.append(f"{record.type} version {record.version} {json_text(shown)}")
     return lines
-

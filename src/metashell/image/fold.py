@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metashell.schema.arena import AnyArray, Bools, I64, gather_ragged
+from metashell.schema.arena import I64, AnyArray, Bools, gather_ragged
 from metashell.schema.columns import SpanColumn
 
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
@@ -22,7 +22,7 @@ def group_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
     """Number the distinct keys of n events.
 
     Args:
-        parts: What a key is made of: arrays of fixed-size values (``V16[n]`` for uuids) and strings.
+        parts: What a key is made of: fixed-size values (``V16[n]`` for uuids) and strings.
         n: Events.
 
     Returns:
@@ -78,9 +78,7 @@ def _hash_strings(column: SpanColumn) -> AnyArray:
     return hashes
 
 
-def _equal_neighbours(
-    parts: Sequence[AnyArray | SpanColumn], order: I64, same: Bools
-) -> bool:
+def _equal_neighbours(parts: Sequence[AnyArray | SpanColumn], order: I64, same: Bools) -> bool:
     """Whether each event marked in `same` has the key of the one before it in `order`."""
     at = np.flatnonzero(same)
     if not at.size:
@@ -94,7 +92,9 @@ def _equal_neighbours(
         if not (part.counts[left] == part.counts[right]).all():
             return False
         data_left, _ = gather_ragged(part.arena, part.dtype, part.starts[left], part.counts[left])
-        data_right, _ = gather_ragged(part.arena, part.dtype, part.starts[right], part.counts[right])
+        data_right, _ = gather_ragged(
+            part.arena, part.dtype, part.starts[right], part.counts[right]
+        )
         if not np.array_equal(data_left, data_right):
             return False
     return True
@@ -105,7 +105,8 @@ def _group_exactly(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
     columns = [part.raws() if isinstance(part, SpanColumn) else part.tolist() for part in parts]
     numbers: dict[tuple[object, ...], int] = {}
     return np.array(
-        [numbers.setdefault(key, len(numbers)) for key in zip(*columns, strict=True)], dtype=np.int64
+        [numbers.setdefault(key, len(numbers)) for key in zip(*columns, strict=True)],
+        dtype=np.int64,
     ).reshape(n)
 
 
@@ -133,7 +134,9 @@ def sort_events(groups: I64, rows: I64) -> Events:
     begins = np.ones(len(order), dtype=np.bool_)
     begins[1:] = ordered[1:] != ordered[:-1]
     starts = np.flatnonzero(begins)
-    first = np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0)) if len(order) else starts
+    first = (
+        np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0)) if len(order) else starts
+    )
     last = np.append(starts[1:], len(order)) - 1 if len(order) else starts
     return Events(order, first, last)
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from typing import TypeVar
 
 import numpy as np
@@ -16,6 +16,7 @@ from metashell.image.cluster import Brokers, fold_brokers, fold_controllers
 from metashell.image.configs import fold_configs
 from metashell.image.features import METADATA_VERSION, fold_features, fold_producer_ids
 from metashell.image.keyed import Part
+from metashell.image.lazy import lazy
 from metashell.image.partitions import Partitions, fold_partitions, partition_keys
 from metashell.image.quotas import fold_quotas
 from metashell.image.records import Records
@@ -56,14 +57,15 @@ class Image:
 
     def __init__(self, records: Records) -> None:
         self.records = records
+        self.lock = records.lock
         self._partitions_of = lru_cache(maxsize=_TOPICS_KEPT)(self._fold_partitions_of)
 
-    @cached_property
+    @lazy
     def features(self) -> Part:
         """Finalized features."""
         return fold_features(self.records)
 
-    @cached_property
+    @lazy
     def metadata_version(self) -> int | None:
         """Level of metadata.version, None where no record sets it."""
         names = self.features.columns.span("name").texts()
@@ -71,27 +73,27 @@ class Image:
             return None
         return int(self.features.columns.fixed("feature_level")[names.index(METADATA_VERSION)])
 
-    @cached_property
+    @lazy
     def producer_ids(self) -> tuple[int, int] | None:
         """The next producer id and the row that set it."""
         return fold_producer_ids(self.records)
 
-    @cached_property
+    @lazy
     def brokers(self) -> Brokers:
         """Broker registrations."""
         return fold_brokers(self.records)
 
-    @cached_property
+    @lazy
     def controllers(self) -> Part:
         """Controller registrations."""
         return fold_controllers(self.records)
 
-    @cached_property
+    @lazy
     def topics(self) -> Topics:
         """Topics."""
         return fold_topics(self.records)
 
-    @cached_property
+    @lazy
     def partitions(self) -> Partitions:
         """Partitions of every topic."""
         return fold_partitions(self.records, self.topics)
@@ -103,43 +105,43 @@ class Image:
     def _fold_partitions_of(self, topic: int) -> Partitions:
         return fold_partitions(self.records, self.topics, only=topic)
 
-    @cached_property
+    @lazy
     def partition_layout(self) -> PartitionLayout:
         """Which partitions there are, without what is known of them."""
         topic, ids = partition_keys(self.records, self.topics)
         return PartitionLayout(np.searchsorted(topic, np.arange(len(self.topics) + 1)), ids)
 
-    @cached_property
+    @lazy
     def configs(self) -> Part:
         """Config values."""
         return fold_configs(self.records, self.topics)
 
-    @cached_property
+    @lazy
     def quotas(self) -> Part:
         """Client quotas."""
         return fold_quotas(self.records)
 
-    @cached_property
+    @lazy
     def acls(self) -> Part:
         """ACLs."""
         return fold_acls(self.records)
 
-    @cached_property
+    @lazy
     def scram(self) -> Part:
         """SCRAM credentials."""
         return fold_scram(self.records)
 
-    @cached_property
+    @lazy
     def tokens(self) -> Part:
         """Delegation tokens."""
         return fold_tokens(self.records)
 
-    @cached_property
+    @lazy
     def quorum(self) -> QuorumImage:
         """Voters, kraft.version and leaders as the log has them."""
         return fold_quorum(self.records)
 
-    @cached_property
+    @lazy
     def provenance(self) -> ImageProvenance:
         """The last record that the image holds, control records included.
 
@@ -173,7 +175,7 @@ class Image:
         )
 
     def _checkpoint_time(self) -> int:
-        """When the last record of the checkpoint was appended, as its header says; -1 for unknown."""
+        """When the checkpoint's last record was appended, as its header says; -1 for unknown."""
         rows, header = self.records.columns("SnapshotHeaderRecord")
         return int(header.fixed("last_contained_log_timestamp")[0]) if len(rows) else -1
 
@@ -194,7 +196,9 @@ class Image:
             lambda: self.scram,
             lambda: self.tokens,
             lambda: self.quorum,
-            lambda: [records.columns(name, ()) for name in ("NoOpRecord", "ZkMigrationStateRecord")],
+            lambda: [
+                records.columns(name, ()) for name in ("NoOpRecord", "ZkMigrationStateRecord")
+            ],
         )
         for fold in folds:
             fold()

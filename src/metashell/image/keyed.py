@@ -15,7 +15,7 @@ import numpy as np
 
 from metashell.image.fold import group_keys, survivors
 from metashell.image.records import Records
-from metashell.schema.arena import AnyArray, Bools, I64
+from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import Columns, FixedColumn, SpanColumn
 
 

@@ -22,10 +22,10 @@ from typing import Final
 import numpy as np
 
 from metashell.image.elr import Clears, find_clears
-from metashell.image.fold import Events, last_marked, sort_events
+from metashell.image.fold import last_marked, sort_events
 from metashell.image.records import Records
-from metashell.image.topics import Topics, id_pairs
-from metashell.schema.arena import AnyArray, Bools, I32, I64
+from metashell.image.topics import Topics
+from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.uuids import uuid_texts
 
@@ -137,7 +137,7 @@ class Partitions:
         """int32[k]; wraps around, as in Java."""
         changes = self._changed_leader
         total = np.cumsum(changes)
-        moved = total[self._last] - total[self._first]
+        moved: I64 = total[self._last] - total[self._first]
         for g, state in self._replayed.items():
             moved[g] = state.leader_changes
         return self._counter("leader_epoch", moved)
@@ -145,7 +145,7 @@ class Partitions:
     @cached_property
     def partition_epoch(self) -> I32:
         """int32[k]; wraps around, as in Java."""
-        moved = self._last - self._first
+        moved: I64 = self._last - self._first
         for g, state in self._replayed.items():
             moved[g] = state.changes
         return self._counter("partition_epoch", moved)
@@ -168,7 +168,8 @@ class Partitions:
     def directories_default(self) -> Bools:
         """bool[k]: the directories are MIGRATING for each replica, whatever the column holds."""
         lists = self.list_column("directories")
-        return (lists.counts == 0) | (lists.counts != self.list_column("replicas").counts)
+        default: Bools = (lists.counts == 0) | (lists.counts != self.list_column("replicas").counts)
+        return default
 
     def _numbers(self, name: str, no_change: int) -> AnyArray:
         base, change = self._h.base.fixed(name), self._h.change.fixed(name)
@@ -198,7 +199,9 @@ class Partitions:
     @cached_property
     def _changed_leader(self) -> Bools:
         change = self._h.change.fixed("leader") != NO_LEADER_CHANGE
-        return np.concatenate([np.zeros(self._h.n_base, dtype=np.bool_), change])[self._events.order]
+        return np.concatenate([np.zeros(self._h.n_base, dtype=np.bool_), change])[
+            self._events.order
+        ]
 
     def _report_orphans(self) -> None:
         """A change to a partition that no record made is a fault."""
@@ -235,7 +238,10 @@ class Partitions:
         n_replicas = replicas[last_marked(self._events, replicas >= 0)]
         odd = (n_directories > 0) & (n_directories != n_replicas)
         state = np.concatenate(
-            [self._h.base.fixed("leader_recovery_state"), self._h.change.fixed("leader_recovery_state")]
+            [
+                self._h.base.fixed("leader_recovery_state"),
+                self._h.change.fixed("leader_recovery_state"),
+            ]
         )[self._events.order]
         odd |= (state < NO_STATE_CHANGE) | (state > 1)
         odd &= self._base_at >= 0
@@ -251,7 +257,7 @@ class Partitions:
         return self._groups_of(np.flatnonzero(some & before))
 
     def _groups_of(self, at: I64) -> I64:
-        """Rows of the partitions that sorted events belong to; events of earlier lives are left out."""
+        """Rows of the partitions of sorted events, without events of earlier lives."""
         group = np.searchsorted(self._last, at)
         inside = group < len(self._last)
         at, group = at[inside], group[inside]
@@ -282,11 +288,15 @@ class Partitions:
     def _change(self, state: _State, at: int, row: int) -> None:
         event = int(self._events.order[at]) - self._h.n_base
         change = self._h.change
-        carried = {name: int(change.span(column).counts[event]) >= 0 for name, column in LISTS.items()}
+        carried = {
+            name: int(change.span(column).counts[event]) >= 0 for name, column in LISTS.items()
+        }
         recovery = int(change.fixed("leader_recovery_state")[event])
         after = {name: at if has else state.providers[name] for name, has in carried.items()}
         if recovery not in (NO_STATE_CHANGE, 0, 1):
-            self._records.fault(row, f"partition can't be changed: leader recovery state {recovery}")
+            self._records.fault(
+                row, f"partition can't be changed: leader recovery state {recovery}"
+            )
             return
         if not self._directories_fit(after):
             self._records.fault(
@@ -315,7 +325,9 @@ class Partitions:
             return np.empty(0, dtype=np.uint8)
         event = int(self._events.order[at])
         n_base = self._h.n_base
-        columns, index = (self._h.base, event) if event < n_base else (self._h.change, event - n_base)
+        columns, index = (
+            (self._h.base, event) if event < n_base else (self._h.change, event - n_base)
+        )
         value = columns.span(LISTS[name]).value(index)
         return np.empty(0, dtype=np.uint8) if value is None else value
 
@@ -344,13 +356,11 @@ def fold_partitions(records: Records, topics: Topics, only: int | None = None) -
     base_rows, base = _of_topics(records, topics, "PartitionRecord", only)
     base_rows, base = _sound_bases(records, base_rows, base)
     change_rows, change = _of_topics(records, topics, "PartitionChangeRecord", only)
-    base_keys, base = _keys(topics, base), base
-    change_keys = _keys(topics, change)
     happenings = _Happenings(
         base,
         change,
         np.concatenate([base_rows, change_rows]),
-        np.concatenate([base_keys, change_keys]),
+        np.concatenate([_keys(topics, base), _keys(topics, change)]),
     )
     return Partitions(records, topics, happenings)
 
@@ -382,10 +392,7 @@ def _of_topics(
     if only is None:
         rows, columns = records.columns(name)
     else:
-        rows = records.rows(name)
-        ids = id_pairs(records.key_prefix(name, "topic_id"))
-        wanted = id_pairs(topics.ids[only : only + 1])[0]
-        rows = rows[(ids[:, 0] == wanted[0]) & (ids[:, 1] == wanted[1])]
+        rows = records.rows_with(name, "topic_id", topics.ids[only].tobytes())
         rows, columns = records.decode(name, rows)
     topic = topics.index_of(columns.fixed("topic_id"))
     # A TopicRecord begins a topic anew, so what came before it is of an earlier life.

@@ -8,7 +8,7 @@ Source: org.apache.kafka.image.{ClientQuotasDelta, ClientQuotaDelta}.
 
 from __future__ import annotations
 
-import secrets
+import os
 
 import numpy as np
 
@@ -38,7 +38,7 @@ def _entities(columns: Columns) -> I64:
         [entity.items.span("entity_type"), entity.items.span("entity_name")], entity.items.n
     )
     n_pairs = int(pairs.max()) + 1 if len(pairs) else 0
-    drawn = np.frombuffer(secrets.token_bytes(8 * n_pairs), dtype=np.uint64)
+    drawn = np.frombuffer(os.urandom(8 * n_pairs), dtype=np.uint64)
     totals = np.zeros(len(pairs) + 1, dtype=np.uint64)
     np.cumsum(drawn[pairs], out=totals[1:])
     sums = totals[entity.list_offsets[1:]] - totals[entity.list_offsets[:-1]]

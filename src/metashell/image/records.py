@@ -10,18 +10,23 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from threading import RLock
 
 import numpy as np
 
 from metashell.errors import DecodeError
+from metashell.image.lazy import lazy
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import CONTROL_KEY, Frames, build_frames, control_key
 from metashell.log.read import Loaded, LogFile
-from metashell.schema.arena import AnyArray, Bools, I64
-from metashell.schema.columnar import decode, decode_prefix
+from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.columnar import decode, prefix_distance
 from metashell.schema.columns import Columns, concat_columns
+from metashell.schema.model import MessageSpec
 from metashell.schema.registry import Registry
+
+_SEARCH_ROWS = 32_768
+"""Rows compared together, so that what is gathered stays in the cache."""
 
 KAFKA_28 = (
     "record frame version 0: written by Kafka 2.8's early-access KRaft, whose format cannot be read"
@@ -53,6 +58,8 @@ class Records:
     """
 
     def __init__(self, loaded: Loaded, registry: Registry, before: int | None = None) -> None:
+        self.lock = RLock()
+        """Held while anything is decoded or folded: the image is read by several threads."""
         self.loaded = loaded
         self.registry = registry
         self.before = before
@@ -61,10 +68,9 @@ class Records:
         self._fault_rows: dict[int, Fault] = {}
         self._unframed: list[Fault] = []
         self._columns: dict[tuple[str, frozenset[str] | None], tuple[I64, Columns]] = {}
-        self._prefixes: dict[tuple[str, str], AnyArray] = {}
         self._rows: dict[str, I64] = {}
 
-    @cached_property
+    @lazy
     def frames(self) -> Frames:
         """Every record of the files. Cost: the first look at them."""
         frames, faults = build_frames(self.loaded)
@@ -77,25 +83,25 @@ class Records:
         frames = self.frames
         return self.loaded.files[int(frames.batches.file[frames.batch[row]])]
 
-    @cached_property
+    @lazy
     def counted(self) -> Bools:
         """bool[n]: records that are replayed, control records included."""
         frames = self.frames
         counts = np.ones(len(frames), dtype=np.bool_)
-        base = next((f for f in self.loaded.files if f.is_checkpoint), None)
-        file_of_row = frames.batches.file[frames.batch]
-        if base is not None:
-            in_base = file_of_row == self.loaded.files.index(base)
-            if base.end_offset == 0:
+        for i, file in enumerate(self.loaded.files):
+            if file.end_offset is None:
+                continue
+            inside = frames.batches.file[frames.batch] == i
+            if file.end_offset == 0:
                 # Bootstrap metadata stands in the log again; only its control records count.
-                counts[in_base & (frames.api_key > CONTROL_KEY)] = False
+                counts[inside & (frames.api_key > CONTROL_KEY)] = False
             else:
-                counts[~in_base & (frames.offset < base.end_offset)] = False
+                counts[~inside & (frames.offset < file.end_offset)] = False
         if self.before is not None:
             counts[self.before :] = False
         return counts
 
-    @cached_property
+    @lazy
     def applied(self) -> Bools:
         """bool[n]: records that are replayed and belong to no aborted or unfinished transaction.
 
@@ -139,17 +145,16 @@ class Records:
             self._rows[name] = np.flatnonzero(mask)
         return self._rows[name]
 
-    def columns(
-        self, name: str, fields: Collection[str] | None = None
-    ) -> tuple[I64, Columns]:
+    def columns(self, name: str, fields: Collection[str] | None = None) -> tuple[I64, Columns]:
         """Every record of a message that counts and decodes: (rows: int64[n], columns of n).
 
         Records that do not decode become faults. The result is kept.
         """
         key = (name, None if fields is None else frozenset(fields))
-        if key not in self._columns:
-            self._columns[key] = self.decode(name, self.rows(name), fields)
-        return self._columns[key]
+        with self.lock:
+            if key not in self._columns:
+                self._columns[key] = self.decode(name, self.rows(name), fields)
+            return self._columns[key]
 
     def decode(
         self, name: str, rows: I64, fields: Collection[str] | None = None
@@ -161,7 +166,9 @@ class Records:
         parts: list[tuple[I64, Columns]] = []
         for version in _distinct(versions):
             these = rows[versions == version]
-            if version not in spec.versions or (spec.api_key is not None and self._odd(these).any()):
+            if version not in spec.versions or (
+                spec.api_key is not None and self._odd(these).any()
+            ):
                 these = self._set_aside(spec.name, these, version)
                 if not len(these):
                     continue
@@ -183,52 +190,69 @@ class Records:
         order = np.argsort(together, kind="stable")
         return together[order], concat_columns([part[1] for part in parts]).take(order)
 
-    def key_prefix(self, name: str, field: str) -> AnyArray:
-        """A fixed-size field of `rows`, read without decoding or checking anything else; kept.
+    def rows_with(self, name: str, field: str, wanted: bytes) -> I64:
+        """Rows of a message whose uuid field has a value, found without decoding them.
 
-        Where a version has no such field at a fixed place the rows are decoded for it, and those
-        that do not decode have zeros.
+        Nothing else is checked. Only in versions that have no such field at a fixed place near the
+        front are the rows decoded.
         """
-        rows = self.rows(name)
-        if (name, field) in self._prefixes:
-            return self._prefixes[name, field]
-        out = self._read_prefix(name, rows, field)
-        self._prefixes[name, field] = out
-        return out
-
-    def _read_prefix(self, name: str, rows: I64, field: str) -> AnyArray:
         spec, frames = self.registry.by_name[name], self.frames
-        out: AnyArray | None = None
-        versions = frames.version[rows]
-        for version in _distinct(versions):
-            mask = versions == version
+        rows = self.rows(name)
+        found = []
+        for version in _distinct(frames.version[rows]) if len(rows) else ():
             if version not in spec.versions:
                 continue
-            values = decode_prefix(frames.arena, spec, version, frames.body[rows[mask]], field)
-            if values is None:
-                columns = decode(
-                    frames.arena, spec, version, frames.body[rows[mask]], frames.stop[rows[mask]], [field]
-                )
-                values = columns.fixed(field)
-            if out is None:
-                out = np.zeros(len(rows), dtype=values.dtype)
-            out[mask] = values
-        return np.empty(0, dtype="V16") if out is None else out
+            these = (
+                rows
+                if len(_distinct(frames.version[rows])) == 1
+                else rows[frames.version[rows] == version]
+            )
+            distance = prefix_distance(spec, version, field)
+            if distance is None:
+                _, columns = self.decode(name, these, [field])
+                hits = columns.fixed(field) == np.void(wanted)
+                found.append(these[hits])
+            else:
+                found.append(self._search_uuid(these, distance, wanted))
+        return np.sort(np.concatenate(found)) if found else rows[:0]
+
+    def _search_uuid(self, rows: I64, distance: int, wanted: bytes) -> I64:
+        """Rows with sixteen bytes at a distance from their body; half are compared first."""
+        arena, body = self.frames.arena, self.frames.body
+        low = np.frombuffer(wanted, dtype="<u8")[1]
+        found = []
+        for first in range(0, len(rows), _SEARCH_ROWS):
+            block = rows[first : first + _SEARCH_ROWS]
+            at = body[block]
+            at += distance + 8
+            found.append(block[arena.le64[at] == low])
+        candidates = np.concatenate(found)
+        whole = arena.gather("V16", body[candidates] + distance)
+        return candidates[[value.tobytes() == wanted for value in whole]]
 
     def _odd(self, rows: I64) -> Bools:
-        return self.frames.frame_version[rows] != 1
+        odd: Bools = self.frames.frame_version[rows] != 1
+        return odd
 
     def _set_aside(self, name: str, rows: I64, version: int) -> I64:
         """Report rows of a version or frame that no definition describes; return the others."""
         spec = self.registry.by_name[name]
         if version not in spec.versions:
             for row in rows.tolist():
-                self.fault(row, f"{spec.type_name} version {version} is not known: kept raw", FaultKind.UNKNOWN)
+                self.fault(
+                    row,
+                    f"{spec.type_name} version {version} is not known: kept raw",
+                    FaultKind.UNKNOWN,
+                )
             return rows[:0]
         odd = self._odd(rows)
         for row in rows[odd].tolist():
             frame_version = int(self.frames.frame_version[row])
-            reason = KAFKA_28 if frame_version == 0 else f"record frame version {frame_version} is not known"
+            reason = (
+                KAFKA_28
+                if frame_version == 0
+                else f"record frame version {frame_version} is not known"
+            )
             self.fault(row, reason, FaultKind.UNKNOWN)
         return rows[~odd]
 
@@ -248,7 +272,7 @@ class Records:
                 reason = e.message
             self.fault(row, f"{spec.type_name} can't be decoded: {reason}", FaultKind.RECORD)
 
-    def _spec_of(self, row: int) -> object:
+    def _spec_of(self, row: int) -> MessageSpec | None:
         key = int(self.frames.api_key[row])
         if key <= CONTROL_KEY:
             return self.registry.control.get(CONTROL_KEY - key)
@@ -291,7 +315,9 @@ class Records:
     def report_unknown(self) -> None:
         """Note every record of a type that no definition describes."""
         keys, counts = self.frames.api_key, self.counted
-        known = np.array([*self.registry.metadata, *(control_key(t) for t in self.registry.control)])
+        known = np.array(
+            [*self.registry.metadata, *(control_key(t) for t in self.registry.control)]
+        )
         known = np.append(known, [control_key(0), control_key(1)])
         strange = counts & ~np.isin(keys, known)
         for row in np.flatnonzero(strange).tolist():
@@ -326,7 +352,7 @@ class Records:
     def provenance(self, row: int) -> Provenance:
         """Where the record of a row stands."""
         spec = self._spec_of(row)
-        type_name = getattr(spec, "type_name", "UNKNOWN")
+        type_name = "UNKNOWN" if spec is None else spec.type_name
         if self.file_of(row).is_checkpoint:
             return Provenance(None, None, None, type_name)
         rows = np.array([row])

@@ -11,7 +11,7 @@ import numpy as np
 
 from metashell.image.keyed import Part, fold_part
 from metashell.image.records import Records
-from metashell.schema.arena import Bools, I64
+from metashell.schema.arena import I64, Bools
 from metashell.schema.columns import Columns
 
 SCRAM_MECHANISMS: Final = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
@@ -32,7 +32,10 @@ def fold_acls(records: Records) -> Part:
 def fold_scram(records: Records) -> Part:
     """The SCRAM credentials, by mechanism and user."""
     return fold_part(
-        records, "UserScramCredentialRecord", "RemoveUserScramCredentialRecord", ["mechanism", "name"]
+        records,
+        "UserScramCredentialRecord",
+        "RemoveUserScramCredentialRecord",
+        ["mechanism", "name"],
     )
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from metashell.image.fold import group_keys, sort_events, survivors
 from metashell.image.records import Records
-from metashell.schema.arena import AnyArray, I64
+from metashell.schema.arena import I64, AnyArray
 from metashell.schema.columns import SpanColumn
 from metashell.schema.uuids import parse_uuid, uuid_texts
 
@@ -139,7 +139,8 @@ def _look_up(ids: AnyArray, known: AnyArray, order: I64, hashes: AnyArray) -> I6
         found[pending[hit]] = candidate[hit]
         pending = pending[~hit]
         at[pending] += 1
-    return found[np.cumsum(begins) - 1]
+    each: I64 = found[np.cumsum(begins) - 1]
+    return each
 
 
 def fold_topics(records: Records) -> Topics:
@@ -155,7 +156,11 @@ def fold_topics(records: Records) -> Topics:
     removed = _removed(records, made.span("name"), ids, rows, groups, n_made)
     alive = survivors(groups, rows, removes)
     return Topics(
-        ids[alive.last], made.span("name").take(alive.last), rows[alive.created], rows[alive.last], removed
+        ids[alive.last],
+        made.span("name").take(alive.last),
+        rows[alive.created],
+        rows[alive.last],
+        removed,
     )
 
 
@@ -169,7 +174,7 @@ def _removed(
     events = sort_events(groups, rows)
     is_made = events.order < n_made
     removals = np.flatnonzero(~is_made)
-    # What stood before the removal, the removal itself left out: the event just before in its group.
+    # What stood before the removal: the event just before it in its group.
     before = removals - 1
     known = (before >= events.first[removals]) & is_made[np.maximum(before, 0)]
     for at in removals[~known].tolist():

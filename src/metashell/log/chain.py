@@ -90,9 +90,7 @@ class Chainer:
                 pos = self._past_damage(pos)
         out = self.result
         if out.positions:
-            (out.last_timestamp_ms,) = _MAX_TIMESTAMP.unpack_from(
-                self.view, out.positions[-1] + 35
-            )
+            (out.last_timestamp_ms,) = _MAX_TIMESTAMP.unpack_from(self.view, out.positions[-1] + 35)
         return out
 
     def _hop(self, pos: int) -> int:
@@ -103,7 +101,12 @@ class Chainer:
         while stop - pos >= HEADER_BYTES:
             base, length, epoch_here, magic, crc, _, last_delta = unpack(view, pos)
             end = pos + 12 + length
-            if length < MIN_LENGTH or end > stop or magic != 2 or crc32c(view[pos + 21 : end]) != crc:
+            if (
+                length < MIN_LENGTH
+                or end > stop
+                or magic != 2
+                or crc32c(view[pos + 21 : end]) != crc
+            ):
                 break
             if base <= last or last_delta < 0:
                 out.last_offset, out.last_epoch = last, epoch
@@ -152,7 +155,10 @@ class Chainer:
     def _what_is_wrong(self, pos: int) -> tuple[FaultKind, str]:
         left = self.stop - pos
         if left < HEADER_BYTES:
-            return FaultKind.TORN, f"batch cut off: {left} bytes where its header takes {HEADER_BYTES}"
+            return (
+                FaultKind.TORN,
+                f"batch cut off: {left} bytes where its header takes {HEADER_BYTES}",
+            )
         _, length, _, magic, crc, _, _ = _HEAD.unpack_from(self.view, pos)
         if magic != 2:
             return FaultKind.DAMAGED, f"no record batch: magic {magic} where 2 is expected"

@@ -73,14 +73,14 @@ def find_metadata_directory(path: str) -> str:
     return path
 
 
-def _refuse_other_directories(
-    path: str, name: str, names: list[str], topic_id: str | None
-) -> None:
-    """Raise for a directory that is surely not a metadata log; a renamed copy of one is let pass."""
+def _refuse_other_directories(path: str, name: str, names: list[str], topic_id: str | None) -> None:
+    """Raise for what is surely no metadata log; a renamed copy of one is let pass."""
     topic = topic_of(name)
     hint = f"give a node's {METADATA_DIRECTORY} directory, or the log dir that holds it"
     listing = list_names(names)
-    if topic is not None and (topic_id is not None or (not listing.is_empty and not listing.checkpoints)):
+    if topic is not None and (
+        topic_id is not None or (not listing.is_empty and not listing.checkpoints)
+    ):
         known = f" (topic id {topic_id})" if topic_id else ""
         raise SourceError(
             f"{path}: the log of topic `{topic[0]}`, partition {topic[1]}{known},"
@@ -88,7 +88,9 @@ def _refuse_other_directories(
             hint=hint,
         )
     if listing.is_empty:
-        what = "a Kafka log dir without a metadata log: a broker-only log dir, or another of several"
+        what = (
+            "a Kafka log dir without a metadata log: a broker-only log dir, or another of several"
+        )
         is_log_dir = "meta.properties" in names
         raise SourceError(
             f"{path}: {what if is_log_dir else 'no segment or checkpoint there'}", hint=hint
@@ -244,14 +246,16 @@ def _finish(log: MetadataLog) -> MetadataLog:
             continue
         if expected is None and first > 0:
             log.notes.append(
-                f"the base of {file.name} is missing: what happened before offset {first} is not known"
+                f"the base of {file.name} is missing: what happened before offset {first}"
+                " is not known"
             )
         elif expected is not None and first > expected:
             reason = f"offsets {expected} to {first - 1} are missing"
             log.faults.append(Fault(FaultKind.GAP, reason, file.name, 0, expected))
         expected = max(expected or 0, file.chain.last_offset + 1)
-    for fault in log.loaded.faults:
-        log.notes.append(_note(fault, fault is (log.loaded.faults or [None])[-1]))
+    found = log.loaded.faults
+    for fault in found:
+        log.notes.append(_note(fault, fault is found[-1]))
     return log
 
 

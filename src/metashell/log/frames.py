@@ -1,14 +1,9 @@
 """From batches to frames: where every record lies, for all batches at once.
 
 A record in a batch is: length varint, attributes int8, timestampDelta varlong, offsetDelta varint,
-keyLength varint, key, valueLength varint, value, headers; varints zigzag-encoded. Only the lengths
-have to be read one after the other, so all batches advance together: step *i* hops over record *i*
-of every batch that has one. With batches sorted by their record count, the active ones are a prefix.
-Everything behind the length is then decoded for all records in blocks.
-
-A large batch would make few lanes of many steps, so it is cut into several lanes first
-(`_split_lanes`): a guess at where its n-th record begins, believed only when the lane before it
-arrives exactly there.
+keyLength varint, key, valueLength varint, value, headers; varints zigzag-encoded. `lanes` finds
+where each begins; what stands between a record's length and its message is decoded here for all
+records in blocks.
 
 Source: org.apache.kafka.common.record.internal.DefaultRecord.
 """
@@ -23,8 +18,9 @@ import numpy as np
 from metashell.errors import DecodeError
 from metashell.log.compression import MAX_BATCH_BYTES, inflate
 from metashell.log.fault import Fault, FaultKind
+from metashell.log.lanes import find_records
 from metashell.log.read import SLACK, Loaded
-from metashell.schema.arena import AnyArray, Arena, Bools, I32, I64
+from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
 from metashell.schema.varint import read_uvarint, read_varint, read_varlong
 
 HEADER: Final = np.dtype(
@@ -54,8 +50,6 @@ CONTROL: Final = 0x20
 CODEC: Final = 0x07
 
 _BLOCK: Final = 32_768
-_LANE_RECORDS: Final = 2_048
-"""A batch of more records is cut into lanes of about this many."""
 
 
 @dataclass(slots=True)
@@ -158,9 +152,9 @@ def build_frames(loaded: Loaded) -> tuple[Frames, list[Fault]]:
     n_records[faults.bad] = 0
     first_row = np.zeros(len(pos) + 1, dtype=np.int64)
     np.cumsum(n_records, out=first_row[1:])
-    begin, finish = _hop(arena, starts, stops, n_records, first_row, faults)
+    begin, size = find_records(arena, starts, stops, n_records, first_row, faults.add)
     batches = Batches(pos, file, header, first_row)
-    frames = _decode_heads(arena, batches, begin, finish, faults)
+    frames = _decode_heads(arena, batches, begin, size, faults)
     if faults.bad.any():
         frames = _without(frames, faults.bad)
     return frames, faults.found
@@ -187,9 +181,7 @@ class _Faults:
             )
 
 
-def _payloads(
-    arena: Arena, pos: I64, header: AnyArray, faults: _Faults
-) -> tuple[Arena, I64, I64]:
+def _payloads(arena: Arena, pos: I64, header: AnyArray, faults: _Faults) -> tuple[Arena, I64, I64]:
     """Where each batch's records lie: in the file, or behind all files where they were inflated."""
     starts = pos + HEADER.itemsize
     stops = pos + 12 + header["length"]
@@ -201,7 +193,7 @@ def _payloads(
     # A file of nothing but bombs may not grow without bound either.
     budget = 64 * arena.size + MAX_BATCH_BYTES
     for i in compressed.tolist():
-        payload = memoryview(arena.u1)[int(starts[i]) : int(stops[i])]
+        payload = arena.u1[int(starts[i]) : int(stops[i])].data
         try:
             data = inflate(int(codec[i]), payload, min(MAX_BATCH_BYTES, budget))
         except DecodeError as e:
@@ -215,176 +207,7 @@ def _payloads(
     return Arena(whole, at), starts, stops
 
 
-def _hop(
-    arena: Arena, starts: I64, stops: I64, counts: I64, first_row: I64, faults: _Faults
-) -> tuple[I64, I64]:
-    """Find every record's body: (first byte after its length, end), int64 each."""
-    total = int(first_row[-1])
-    begin = np.zeros(total, dtype=np.int64)
-    finish = np.zeros(total, dtype=np.int64)
-    lanes = _Lanes(starts, stops, counts, first_row[:-1])
-    if counts.size and int(counts.max()) > 2 * _LANE_RECORDS:
-        lanes = _split_lanes(arena, lanes)
-    order = np.argsort(-lanes.count, kind="stable")
-    pos, stop = lanes.pos[order].copy(), lanes.stop[order]
-    row, count = lanes.row[order], lanes.count[order]
-    n_active = np.searchsorted(-count, -np.arange(int(count[0]) if count.size else 0), side="left")
-    for i, n in enumerate(n_active.tolist()):
-        at, limit = pos[:n], stop[:n]
-        length, body = read_varint(arena, at, limit)
-        end = body + length
-        # Also when the length is negative: a cursor may stand still, but never go back or beyond.
-        wrong = (length < 0) | (end > limit)
-        if wrong.any():
-            end = np.where(wrong, limit + 1, end)
-            body = np.minimum(body, end)
-        rows = row[:n] + i
-        begin[rows] = body
-        finish[rows] = end
-        pos[:n] = end
-    arrived = np.empty(len(order), dtype=np.bool_)
-    arrived[order] = pos == stop
-    bad = np.unique(lanes.batch[~arrived])
-    if lanes.guessed and bad.size:
-        # A guess was wrong, or the batch is: hop through those batches without guessing.
-        redo = np.zeros(len(counts), dtype=np.int64)
-        redo[bad] = counts[bad]
-        again, ends = _hop_plain(arena, starts, stops, redo, first_row, faults)
-        for i in bad.tolist():
-            rows_of = slice(int(first_row[i]), int(first_row[i + 1]))
-            begin[rows_of], finish[rows_of] = again[rows_of], ends[rows_of]
-    else:
-        faults.add(bad, "its records do not fill it exactly")
-    return begin, finish
-
-
-@dataclass(slots=True)
-class _Lanes:
-    """Runs of records to hop through: each begins at ``pos``, has ``count`` records, ends at ``stop``."""
-
-    pos: I64
-    stop: I64
-    count: I64
-    row: I64
-    batch: I64 = None  # type: ignore[assignment]
-    guessed: bool = False
-
-    def __post_init__(self) -> None:
-        if self.batch is None:
-            self.batch = np.arange(len(self.pos), dtype=np.int64)
-
-
-def _hop_plain(
-    arena: Arena, starts: I64, stops: I64, counts: I64, first_row: I64, faults: _Faults
-) -> tuple[I64, I64]:
-    """Hop through batches one record after the other, for the few on which guessing failed."""
-    begin = np.zeros(int(first_row[-1]), dtype=np.int64)
-    finish = np.zeros(int(first_row[-1]), dtype=np.int64)
-    for i in np.flatnonzero(counts).tolist():
-        first, pos, stop = int(first_row[i]), int(starts[i]), int(stops[i])
-        base, data = pos, arena.u1[pos : stop + 8].tobytes()
-        size = stop - base
-        at = 0
-        for row in range(first, first + int(counts[i])):
-            value, shift = 0, 0
-            while at < size and shift < 35:
-                byte = data[at]
-                at += 1
-                value |= (byte & 0x7F) << shift
-                shift += 7
-                if byte < 0x80:
-                    break
-            end = at + ((value >> 1) ^ -(value & 1))
-            if end < at or end > size:
-                at = size + 1
-                break
-            begin[row], finish[row] = base + at, base + end
-            at = end
-        if at != size:
-            faults.add(np.array([i]), "its records do not fill it exactly")
-    return begin, finish
-
-
-def _split_lanes(arena: Arena, lanes: _Lanes) -> _Lanes:
-    """Cut large batches into lanes at guessed record boundaries.
-
-    The n-th record of a batch has an offset delta of n in every log that no one compacted, so its
-    bytes are searched for near where the average record length says: attributes 0, any timestamp
-    delta, then that delta, then a null key. The bytes before give the length, which must be the
-    distance to the record's end; but in the end only the lane before tells whether the guess holds.
-    """
-    out: list[tuple[int, int, int, int, int]] = []
-    for i in range(len(lanes.pos)):
-        pos, stop = int(lanes.pos[i]), int(lanes.stop[i])
-        count, row = int(lanes.count[i]), int(lanes.row[i])
-        done = 0
-        if count > 2 * _LANE_RECORDS:
-            data = arena.u1[pos:stop].tobytes()
-            at = 0
-            for n in range(_LANE_RECORDS, count - _LANE_RECORDS, _LANE_RECORDS):
-                found = _find_record(data, n, at, (len(data) - at) // max(count - done, 1) * (n - done))
-                if found is not None:
-                    out.append((pos + at, pos + found, n - done, row + done, i))
-                    at, done = found, n
-            out.append((pos + at, stop, count - done, row + done, i))
-        else:
-            out.append((pos, stop, count, row, i))
-    columns = np.array(out, dtype=np.int64).reshape(-1, 5).T.copy()
-    return _Lanes(columns[0], columns[1], columns[2], columns[3], columns[4], guessed=True)
-
-
-def _find_record(data: bytes, n: int, after: int, distance: int) -> int | None:
-    """Where record n seems to begin (at its length), beyond `after`, about `distance` further."""
-    delta = _varint_bytes(2 * n)
-    pattern = delta + b"\x01"
-    low = after + distance // 2
-    high = min(len(data), after + 2 * distance + 65_536)
-    at = data.find(pattern, low, high)
-    while at >= 0:
-        # A timestamp delta of one to three bytes stands between the attributes and the offset delta.
-        for width in (1, 2, 3):
-            body = at - width - 1
-            if body > after and data[body] == 0 and data[at - 1] < 0x80:
-                for prefix in (1, 2, 3):
-                    length = _read_varint(data, body - prefix, prefix)
-                    if length is not None and length >= at + len(pattern) - body:
-                        following = body + length
-                        if following < len(data) and _follows(data, following, n + 1):
-                            return body - prefix
-        at = data.find(pattern, at + 1, high)
-    return None
-
-
-def _follows(data: bytes, pos: int, n: int) -> bool:
-    """Whether what begins at `pos` looks like record n."""
-    pattern = _varint_bytes(2 * n) + b"\x01"
-    return 0 < data.find(pattern, pos, pos + 24) - pos < 12
-
-
-def _varint_bytes(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def _read_varint(data: bytes, pos: int, width: int) -> int | None:
-    """A zigzag varint of exactly `width` bytes, or None."""
-    if pos < 0 or data[pos + width - 1] >= 0x80:
-        return None
-    value = 0
-    for i in range(width):
-        if i < width - 1 and data[pos + i] < 0x80:
-            return None
-        value |= (data[pos + i] & 0x7F) << (7 * i)
-    return None if value & 1 else value >> 1
-
-
-def _decode_heads(
-    arena: Arena, batches: Batches, begin: I64, finish: I64, faults: _Faults
-) -> Frames:
+def _decode_heads(arena: Arena, batches: Batches, begin: I64, size: I32, faults: _Faults) -> Frames:
     """Decode what stands between a record's length and its message, block by block."""
     total = len(begin)
     counts = np.diff(batches.first_row)
@@ -408,7 +231,7 @@ def _decode_heads(
     for first in range(0, total, _BLOCK):
         rows = slice(first, min(first + _BLOCK, total))
         in_batch = batch[rows]
-        end = finish[rows]
+        end = begin[rows] + size[rows]
         delta, key, key_size, value, stop, ok = _head(arena, begin[rows], end)
         frames.offset[rows] = base_offset[in_batch] + delta
         ok &= (delta >= 0) & (delta <= last_delta[in_batch])
@@ -423,10 +246,11 @@ def _decode_heads(
     return frames
 
 
-def _head(
-    arena: Arena, begin: I64, end: I64
-) -> tuple[I64, I64, I64, I64, I64, Bools]:
-    """Offset delta, key position and size, value position and end, and whether the record is sound."""
+def _head(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64, I64, I64, I64, Bools]:
+    """Offset delta, key position and size, value position and end, and which are sound."""
+    short = _short_head(arena, begin, end)
+    if short is not None:
+        return short
     _, pos = read_varlong(arena, begin + 1, end)
     delta, pos = read_varint(arena, np.minimum(pos, end + 1), end)
     key_size, key = read_varint(arena, np.minimum(pos, end + 1), end)
@@ -442,6 +266,50 @@ def _head(
         value = np.minimum(value, end)
         stop = np.minimum(stop, end)
     return delta, key, key_size, value, stop, ok
+
+
+def _short_head(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64, I64, I64, I64, Bools] | None:
+    """As `_head`, from one load of eight bytes a record; None where a block needs more than that.
+
+    Enough for what a controller writes: a timestamp delta of one byte, an offset delta and a value
+    length of up to two, no key, no headers.
+    """
+    word = arena.le64[begin]
+    word >>= np.uint64(8)
+    if ((word & np.uint64(0x80)) != 0).any():
+        return None
+    word >>= np.uint64(8)
+    delta, width = _two_bytes(word)
+    word >>= np.uint64(8) + np.uint64(8) * width
+    if ((word & np.uint64(0xFF)) != np.uint64(1)).any():
+        return None
+    word >>= np.uint64(8)
+    size, size_width = _two_bytes(word)
+    width += size_width
+    value = begin + 5
+    value += width.view(np.int64)
+    size_signed = (size >> np.uint64(1)).view(np.int64)
+    stop = value + size_signed
+    np.minimum(stop, end, out=stop)
+    negative = ((delta | size) & np.uint64(1)) != 0
+    three = width > np.uint64(_THREE)
+    if negative.any() or three.any() or not ((arena.u1.take(stop) == 0) & (stop + 1 == end)).all():
+        return None
+    no_key = np.full(len(begin), -1, dtype=np.int64)
+    ok = np.ones(len(begin), dtype=np.bool_)
+    return (delta >> np.uint64(1)).view(np.int64), value, no_key, value, stop, ok
+
+
+_THREE: Final = 1 << 32
+"""Added to the width of a varint of three bytes or more."""
+
+
+def _two_bytes(word: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """The varint in the lowest bytes: (value, 0 or 1 for one or two bytes, more if longer)."""
+    more = (word >> np.uint64(7)) & np.uint64(1)
+    value = (word & np.uint64(0x7F)) | (((word >> np.uint64(1)) & np.uint64(0x3F80)) * more)
+    longer = (word & np.uint64(0x8080)) == np.uint64(0x8080)
+    return value, np.where(longer, np.uint64(2 * _THREE), more) if longer.any() else more
 
 
 def _headers_fit(arena: Arena, pos: int, end: int) -> bool:
@@ -478,7 +346,7 @@ def _headers_fit(arena: Arena, pos: int, end: int) -> bool:
 
 
 def _message_frame(frames: Frames, rows: slice, value: I64, stop: I64) -> None:
-    """Read frame version, api key and version: three unsigned varints, nearly always a byte each."""
+    """Read frame version, api key and version: three varints, nearly always a byte each."""
     word = frames.arena.le32[value]
     short = (word & np.uint32(0x808080)) == 0
     fits = value + 3 <= stop
@@ -520,7 +388,14 @@ def _without(frames: Frames, bad: Bools) -> Frames:
         *(
             getattr(frames, name)[keep]
             for name in (
-                "batch", "start", "body", "stop", "offset", "api_key", "version", "frame_version",
+                "batch",
+                "start",
+                "body",
+                "stop",
+                "offset",
+                "api_key",
+                "version",
+                "frame_version",
             )
         ),
     )

@@ -34,7 +34,7 @@ class SegmentName:
 
 @dataclass(frozen=True, slots=True, order=True)
 class CheckpointName:
-    """A checkpoint, by the first offset that it does not hold and the epoch of the last that it does."""
+    """A checkpoint, by the first offset that it lacks and the epoch of the last it holds."""
 
     end_offset: int
     epoch: int

@@ -45,9 +45,19 @@ class Arena:
         """Copy bytes into an arena of their own (tests, single values)."""
         return cls(bytes(data) + bytes(SLACK), len(data))
 
-    def view(self, dtype: str) -> AnyArray:
-        """Elements of `dtype` at every byte position: ``dtype[size + 1]``."""
-        return np.ndarray(shape=(self.size + 1,), dtype=dtype, buffer=self.u1, strides=(1,))
+    @cached_property
+    def le16(self) -> AnyArray:
+        """Two bytes as a little-endian uint16: the first byte is the lowest."""
+        return np.ndarray(
+            shape=(self.size + SLACK // 2,), dtype="<u2", buffer=self.u1, strides=(1,)
+        )
+
+    @cached_property
+    def le64(self) -> AnyArray:
+        """Eight bytes as a little-endian uint64: the first byte is the lowest."""
+        return np.ndarray(
+            shape=(self.size + SLACK // 2,), dtype="<u8", buffer=self.u1, strides=(1,)
+        )
 
     @cached_property
     def le32(self) -> AnyArray:
@@ -87,9 +97,7 @@ class Arena:
         return self.u1[start:stop].tobytes()
 
 
-def gather_ragged(
-    arena: Arena, dtype: str, starts: I64, counts: AnyArray
-) -> tuple[AnyArray, I64]:
+def gather_ragged(arena: Arena, dtype: str, starts: I64, counts: AnyArray) -> tuple[AnyArray, I64]:
     """Read runs of elements that begin at `starts` into one array.
 
     Args:

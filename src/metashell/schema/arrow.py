@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from metashell.schema.arena import AnyArray, Bools, I64
+from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import Column, Columns, FixedColumn, SpanColumn, StructColumn
 from metashell.schema.model import FieldSpec
 from metashell.schema.plan import ELEMENT

@@ -6,9 +6,9 @@ loop over rows. Rows are taken in blocks small enough that a block's cursors and
 the cache.
 
 Invariant of a cursor: it never moves back, and a row that went wrong stands beyond its end from
-then on (`_check` lets it go no further than ``end + 1``, so gathers stay inside the arena). So a row
-is sound when its cursor finishes exactly at its end, and only the cursors are ever tested. *Why* a
-row is unsound is for the scalar decoder to say, which reads it again.
+then on (`_check` stops it at ``end + 1``, so gathers stay inside the arena). So a row is sound when
+its cursor finishes exactly at its end, and only the cursors are ever tested. *Why* a row is unsound
+is for the scalar decoder to say, which reads it again.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Final
 
 import numpy as np
 
-from metashell.schema.arena import SLACK, AnyArray, Arena, I64
+from metashell.schema.arena import I64, SLACK, AnyArray, Arena
 from metashell.schema.columns import (
     Column,
     Columns,
@@ -82,22 +82,20 @@ def decode(
     return concat_columns(blocks)
 
 
-def decode_prefix(
-    arena: Arena, spec: MessageSpec, version: int, starts: I64, field: str
-) -> AnyArray | None:
-    """Read a fixed-size field that has only fixed-size fields before it, and nothing else.
+def prefix_distance(spec: MessageSpec, version: int, field: str) -> int | None:
+    """How far behind the first byte of a message a fixed-size field lies, where that is fixed.
 
-    This is how rows are chosen by key before they are decoded: it validates nothing.
+    This is how rows are chosen by key before they are decoded.
 
     Returns:
-        dtype[n], or None where the field does not lie at a fixed distance in this version.
+        Bytes, or None where a field of variable size stands before it.
     """
     distance = 0
     for plan in message_plan(spec, version).fields:
         if plan.size == 0 or plan.spec.is_array:
             return None
         if plan.name == field:
-            return arena.gather(plan.dtype, starts + distance)
+            return distance
         distance += plan.size
     return None
 
@@ -159,10 +157,8 @@ class _BlockDecoder:
         values = self.arena.gather(field.dtype, pos)
         return values != 0 if field.spec.type == "bool" else values
 
-    def _count(
-        self, field: FieldPlan, flexible: bool, pos: I64, end: I64
-    ) -> tuple[I64, I64]:
-        """Read a length or element count: -1 for null; a cursor goes wrong where null is not allowed."""
+    def _count(self, field: FieldPlan, flexible: bool, pos: I64, end: I64) -> tuple[I64, I64]:
+        """Read a length or count: -1 for null; where null is not allowed a cursor goes wrong."""
         if flexible:
             raw, pos = read_uvarint(self.arena, pos, end)
             count = raw - 1
@@ -195,7 +191,10 @@ class _BlockDecoder:
         items, following = self.struct(field.struct, after_marker[rows], end[rows], None)
         pos = after_marker.copy()
         pos[rows] = following
-        return StructColumn(present, _spread(items, rows, len(present))), pos
+        found = StructColumn(present[rows], items)
+        column = self._filled_struct(field, found, rows, len(present))
+        column.present = present
+        return column, pos
 
     def _struct_array(
         self, field: FieldPlan, flexible: bool, pos: I64, end: I64, keep: bool
@@ -282,8 +281,7 @@ class _BlockDecoder:
             if not rows.size:
                 return found, pos
             limit = end[rows]
-            tag, at = read_uvarint(self.arena, pos[rows], limit)
-            size, at = read_uvarint(self.arena, _check(at, limit), limit)
+            tag, size, at = self._tag_head(pos[rows], limit)
             stop = _check(at + size, limit)
             pos[rows] = stop
             for key, field in plan.tags.items():
@@ -298,6 +296,15 @@ class _BlockDecoder:
                 pos[wrong] = end[wrong] + 1
             step += 1
 
+    def _tag_head(self, pos: I64, end: I64) -> tuple[AnyArray, AnyArray, I64]:
+        """Read tag and size: two unsigned varints, nearly always a byte each."""
+        word = self.arena.le16[pos]
+        if not (word & np.uint16(0x8080)).any():
+            return (word & np.uint16(0xFF)).astype(np.uint8), word >> np.uint16(8), pos + 2
+        tag, at = read_uvarint(self.arena, pos, end)
+        size, at = read_uvarint(self.arena, _check(at, end), end)
+        return tag, size, _check(at, end)
+
     def _check_repeated(
         self,
         plan: StructPlan,
@@ -308,7 +315,7 @@ class _BlockDecoder:
         pos: I64,
         end: I64,
     ) -> None:
-        """The last of several occurrences of a tag counts, but the earlier ones have to decode too."""
+        """The last of a tag's occurrences counts, but the earlier ones have to decode too."""
         again = rows[start_of[rows] >= 0]
         if again.size:
             _, final = self._tagged(field, plan.flexible, start_of[again], stop_of[again])
@@ -411,9 +418,7 @@ def _check(pos: I64, end: I64) -> I64:
     return pos
 
 
-def _tag_slot(
-    found: dict[int, tuple[I64, I64]], tag: int, n: int
-) -> tuple[I64, I64]:
+def _tag_slot(found: dict[int, tuple[I64, I64]], tag: int, n: int) -> tuple[I64, I64]:
     if tag not in found:
         found[tag] = (np.full(n, -1, dtype=np.int64), np.zeros(n, dtype=np.int64))
     return found[tag]
@@ -426,19 +431,5 @@ def _uvarint_at(data: bytes, pos: int, limit: int) -> tuple[int, int]:
             break
         value |= (data[pos + i] & 0x7F) << (7 * i)
         if data[pos + i] < 0x80:
-            value &= 0xFFFFFFFF
             return (value, pos + i + 1) if value <= 0x7FFFFFFF else (0, limit + 1)
     return 0, limit + 1
-
-
-def _spread(items: Columns, rows: I64, n: int) -> Columns:
-    """Rows of `items` at the places given, the first one's values elsewhere (they mean nothing)."""
-    if not len(rows):
-        return items.take(np.empty(0, dtype=np.int64)) if n == 0 else _blank(items, n)
-    order = np.zeros(n, dtype=np.int64)
-    order[rows] = np.arange(len(rows))
-    return items.take(order)
-
-
-def _blank(items: Columns, n: int) -> Columns:
-    return Columns(items.specs, n, np.ones(n, dtype=np.bool_), {})

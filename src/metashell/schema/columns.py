@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TypeAlias
 
 import numpy as np
 
-from metashell.schema.arena import AnyArray, Arena, Bools, I64, gather_ragged
+from metashell.schema.arena import I64, AnyArray, Arena, Bools, gather_ragged
 from metashell.schema.model import FieldSpec
 from metashell.schema.scalar import decode_utf8
 
@@ -35,8 +36,8 @@ class FixedColumn:
 class SpanColumn:
     """A string, bytes value, or array of fixed-size elements a row, still in the arena.
 
-    ``starts``: int64[n], position of the first byte; ``counts``: int64[n], bytes or elements, -1 for
-    null; ``dtype``: of one element as it lies in the arena (``u1`` for strings and bytes).
+    ``starts``: int64[n], position of the first byte; ``counts``: int64[n], bytes or elements, -1
+    for null; ``dtype``: of one element as it lies in the arena (``u1`` for strings and bytes).
     """
 
     arena: Arena
@@ -48,7 +49,7 @@ class SpanColumn:
         return SpanColumn(self.arena, self.dtype, self.starts[rows], self.counts[rows])
 
     def gather(self) -> tuple[AnyArray, I64]:
-        """The elements of all rows and where each row's begin: (values, list_offsets: int64[n + 1])."""
+        """The elements of all rows, and where each row's begin: list_offsets, int64[n + 1]."""
         return gather_ragged(self.arena, self.dtype, self.starts, self.counts)
 
     def valid(self) -> Bools:
@@ -77,9 +78,7 @@ class SpanColumn:
         data = values.tobytes()
         bounds = (list_offsets * item).tolist()
         nulls = self.counts < 0
-        pieces: list[bytes | None] = [
-            data[a:b] for a, b in zip(bounds, bounds[1:], strict=False)
-        ]
+        pieces: list[bytes | None] = [data[a:b] for a, b in pairwise(bounds)]
         for row in np.flatnonzero(nulls).tolist():
             pieces[row] = None
         return pieces
@@ -102,8 +101,8 @@ class SpanColumn:
         bounds = list_offsets.tolist()
         if data.isascii():
             whole = data.decode("ascii")
-            return [whole[a:b] for a, b in zip(bounds, bounds[1:], strict=False)]
-        return [decode_utf8(data[a:b]) for a, b in zip(bounds, bounds[1:], strict=False)]
+            return [whole[a:b] for a, b in pairwise(bounds)]
+        return [decode_utf8(data[a:b]) for a, b in pairwise(bounds)]
 
 
 @dataclass(slots=True)
@@ -181,9 +180,7 @@ def concat_columns(parts: Sequence[Columns]) -> Columns:
     """Put columns of the same fields one after the other."""
     if len(parts) == 1:
         return parts[0]
-    fields = {
-        name: _concat([part.fields[name] for part in parts]) for name in parts[0].fields
-    }
+    fields = {name: _concat([part.fields[name] for part in parts]) for name in parts[0].fields}
     ok = np.concatenate([part.ok for part in parts])
     return Columns(parts[0].specs, len(ok), ok, fields)
 
@@ -191,7 +188,9 @@ def concat_columns(parts: Sequence[Columns]) -> Columns:
 def _concat(columns: Sequence[Column]) -> Column:
     first = columns[0]
     if isinstance(first, FixedColumn):
-        return FixedColumn(np.concatenate([c.values for c in columns if isinstance(c, FixedColumn)]))
+        return FixedColumn(
+            np.concatenate([c.values for c in columns if isinstance(c, FixedColumn)])
+        )
     if isinstance(first, SpanColumn):
         spans = [c for c in columns if isinstance(c, SpanColumn)]
         return SpanColumn(
@@ -209,7 +208,10 @@ def _concat(columns: Sequence[Column]) -> Column:
     arrays = [c for c in columns if isinstance(c, StructArrayColumn)]
     shifts = np.cumsum([0, *(int(c.list_offsets[-1]) for c in arrays)])
     list_offsets = np.concatenate(
-        [arrays[0].list_offsets[:1], *(c.list_offsets[1:] + s for c, s in zip(arrays, shifts, strict=False))]
+        [
+            arrays[0].list_offsets[:1],
+            *(c.list_offsets[1:] + s for c, s in zip(arrays, shifts, strict=False)),
+        ]
     )
     return StructArrayColumn(
         np.concatenate([c.counts for c in arrays]),

@@ -14,7 +14,7 @@ import json
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -122,7 +122,7 @@ class MessageSpec:
         return snake_case(self.name).upper()
 
 
-@lru_cache(maxsize=None)
+@cache
 def snake_case(name: str) -> str:
     """Turn ``UpperCamelCase`` into ``upper_camel_case``; a run of capitals is one word.
 
@@ -142,7 +142,9 @@ def parse_message(text: str, *, where: str = "definition") -> MessageSpec:
         SchemaError: Not JSON, or a field lacks what it must have, or a type is unknown.
     """
     try:
-        raw = json.loads(re.sub(r'(?m)("(?:[^"\\\n]|\\.)*")|//.*$', r"\1", text))
+        if "//" in text:
+            text = re.sub(r'(?m)("(?:[^"\\\n]|\\.)*")|//.*$', r"\1", text)
+        raw = json.loads(text)
         return MessageSpec(
             name=raw["name"],
             api_key=raw.get("apiKey"),

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache
 from typing import Final
 
 from metashell.errors import SchemaError
@@ -67,7 +67,7 @@ class StructPlan:
     """Fields that this version does not have: they take their defaults."""
 
 
-@lru_cache(maxsize=None)
+@cache
 def message_plan(spec: MessageSpec, version: int) -> StructPlan:
     """The plan of a message in a version.
 

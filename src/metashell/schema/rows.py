@@ -12,7 +12,7 @@ from metashell.schema.plan import ELEMENT
 
 
 def to_rows(columns: Columns) -> list[dict[str, object]]:
-    """One dict a row, as `metashell.schema.scalar.decode_message` gives it (without unknown tags)."""
+    """One dict a row, as `scalar.decode_message` gives it (without unknown tags)."""
     specs = [spec for spec in columns.specs if spec.column_name in columns.fields]
     values = [_values(spec, columns.fields[spec.column_name]) for spec in specs]
     names = [spec.column_name for spec in specs]
@@ -30,7 +30,9 @@ def _values(spec: FieldSpec, column: Column) -> list[object]:
         return _span_values(spec, column)
     if isinstance(column, StructColumn):
         rows = to_rows(column.items) if column.items.fields else [{}] * len(column.present)
-        return [row if here else None for row, here in zip(rows, column.present.tolist(), strict=True)]
+        return [
+            row if here else None for row, here in zip(rows, column.present.tolist(), strict=True)
+        ]
     if column.items.specs and column.items.specs[0].name == ELEMENT:
         items: list[object] = [row[ELEMENT] for row in to_rows(column.items)]
     else:

@@ -36,7 +36,7 @@ def read_uvarint(arena: Arena, pos: I64, end: I64) -> tuple[I64, I64]:
 
 
 def read_varint(arena: Arena, pos: I64, end: I64) -> tuple[I64, I64]:
-    """Read a zigzag varint of 32 bits at each position; as `read_uvarint`, value in int32's range."""
+    """Read a zigzag varint of 32 bits at each position; as `read_uvarint`, value an int32."""
     first = arena.u1.take(pos)
     if not first.size or int(first.max()) < 0x80:
         value, following = first.astype(np.int64), pos + 1
@@ -52,33 +52,27 @@ def read_varlong(arena: Arena, pos: I64, end: I64) -> tuple[I64, I64]:
         value = first.astype(np.int64)
         return (value >> 1) ^ -(value & 1), pos + 1
     raw, following = _read_bytewise(arena, pos, end, max_bytes=10)
-    return (raw >> np.uint64(1)).astype(np.int64) ^ -(raw & np.uint64(1)).astype(np.int64), following
+    return (raw >> np.uint64(1)).astype(np.int64) ^ -(raw & np.uint64(1)).astype(
+        np.int64
+    ), following
 
 
-def _read_multibyte(
-    arena: Arena, pos: I64, end: I64, *, zigzag: bool = False
-) -> tuple[I64, I64]:
-    """Up to four bytes from one load each; longer ones byte by byte."""
-    word = arena.le32[pos]
-    stops = ~word & np.uint32(0x80808080)
-    # The lowest clear high bit ends the varint; everything above it is the next field's.
-    last = stops & (~stops + np.uint32(1))
-    word &= (last << np.uint32(1)) - np.uint32(1)
-    value = (
-        (word & np.uint32(0x7F))
-        | ((word >> np.uint32(1)) & np.uint32(0x3F80))
-        | ((word >> np.uint32(2)) & np.uint32(0x1FC000))
-        | ((word >> np.uint32(3)) & np.uint32(0xFE00000))
-    ).astype(np.int64)
+def _read_multibyte(arena: Arena, pos: I64, end: I64, *, zigzag: bool = False) -> tuple[I64, I64]:
+    """One or two bytes from one load each, which is nearly all there is; longer ones one by one."""
+    word = arena.le16[pos]
+    more = (word & np.uint16(0x80)) >> np.uint16(7)
     following = pos + 1
-    following += last > np.uint32(0x80)
-    following += last > np.uint32(0x8000)
-    following += last > np.uint32(0x800000)
-    if not last.all():
-        rows = np.flatnonzero(last == 0)
+    following += more
+    # Without a continuation bit the second byte is the next field's.
+    second = (word >> np.uint16(1)) & np.uint16(0x3F80)
+    value = ((word & np.uint16(0x7F)) | (second * more)).astype(np.int64)
+    long = (word & np.uint16(0x8080)) == np.uint16(0x8080)
+    if long.any():
+        rows = np.flatnonzero(long)
         raw, after = _read_bytewise(arena, pos[rows], end[rows], max_bytes=5)
-        # A fifth byte may carry bits beyond 32; Kafka's reader lets them fall off.
-        raw &= np.uint64(0xFFFFFFFF)
+        if zigzag:
+            # A fifth byte may carry bits beyond 32; Kafka's reader lets them fall off.
+            raw &= np.uint64(0xFFFFFFFF)
         value[rows] = raw.astype(np.int64)
         following[rows] = after
         if not zigzag:

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+import numpy as np
+
 from metashell.fs.java import java_bool, java_list, java_optional
 from metashell.fs.node import Directory, FixedDirectory, JsonValue
 from metashell.fs.nodes.tables import RowDirectory, RowLeaf
@@ -21,7 +23,9 @@ SECURITY_PROTOCOLS: Final = {0: "PLAINTEXT", 1: "SSL", 2: "SASL_PLAINTEXT", 3: "
 
 def cluster_node(image: Image) -> Directory:
     """The directory ``cluster``."""
-    return FixedDirectory({"brokers": lambda: _brokers(image), "controllers": lambda: _controllers(image)})
+    return FixedDirectory(
+        {"brokers": lambda: _brokers(image), "controllers": lambda: _controllers(image)}
+    )
 
 
 def _brokers(image: Image) -> Directory:
@@ -77,7 +81,8 @@ def controller_value(image: Image, row: int) -> dict[str, JsonValue]:
 def _items(record: Columns, name: str, row: int) -> Columns:
     """The structs of one row."""
     column = record.structs(name)
-    return column.items.take(slice(int(column.list_offsets[row]), int(column.list_offsets[row + 1])))  # type: ignore[arg-type]
+    bounds = column.list_offsets
+    return column.items.take(np.arange(bounds[row], bounds[row + 1]))
 
 
 def _listeners(record: Columns, row: int) -> list[JsonValue]:
@@ -119,7 +124,10 @@ def _directories(column: SpanColumn, row: int) -> list[str] | None:
         return None
     ids = [raw[at : at + 16] for at in range(0, len(raw), 16)]
     ids.sort(
-        key=lambda u: (int.from_bytes(u[:8], "big", signed=True), int.from_bytes(u[8:], "big", signed=True))
+        key=lambda u: (
+            int.from_bytes(u[:8], "big", signed=True),
+            int.from_bytes(u[8:], "big", signed=True),
+        )
     )
     return [uuid_text(u) for u in ids]
 
@@ -155,7 +163,8 @@ def _broker_text(value: Mapping[str, JsonValue]) -> str:
         f"BrokerRegistration(id={v['id']}, epoch={v['epoch']}, incarnationId={v['incarnationId']},"
         f" listeners={_endpoint_texts(v['listeners'])},"
         f" supportedFeatures={_feature_texts(v['supportedFeatures'])},"
-        f" rack={java_optional(None if rack is None else str(rack))}, fenced={java_bool(v['fenced'])},"
+        f" rack={java_optional(None if rack is None else str(rack))},"
+        f" fenced={java_bool(v['fenced'])},"
         f" inControlledShutdown={java_bool(v['inControlledShutdown'])},"
         f" isMigratingZkBroker={java_bool(v['isMigratingZkBroker'])},"
         f" directories={java_list(directories)}, cordonedDirectories={cordoned_text})"

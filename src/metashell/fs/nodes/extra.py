@@ -41,7 +41,13 @@ def log_node(log: MetadataLog, faults: Callable[[], Sequence[Fault]]) -> Directo
 
     def fault_values() -> list[JsonValue]:
         return [
-            {"kind": f.kind.value, "reason": f.reason, "file": f.file, "pos": f.pos, "offset": f.offset}
+            {
+                "kind": f.kind.value,
+                "reason": f.reason,
+                "file": f.file,
+                "pos": f.pos,
+                "offset": f.offset,
+            }
             for f in faults()
         ]
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from metashell.fs.node import Directory, FixedDirectory, JsonValue, Node
 from metashell.fs.java import java_time
+from metashell.fs.node import Directory, FixedDirectory, JsonValue, Node
 from metashell.redact import Redaction
 
 if TYPE_CHECKING:

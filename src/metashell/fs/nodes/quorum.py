@@ -101,7 +101,7 @@ def _epochs(
 
 
 def _voters(load: Callable[[], Image]) -> Directory:
-    """A leaf for each voter: of the newest VotersRecord, else as the last leader change names them."""
+    """A leaf for each voter of the newest VotersRecord, else of the last leader change."""
 
     def rows() -> dict[str, int]:
         quorum = load().quorum
@@ -135,6 +135,4 @@ def _voters(load: Callable[[], Image]) -> Directory:
         )
         return f"Voter({', '.join(parts)})"
 
-    return RowDirectory(
-        rows, lambda voter, row: RowLeaf(lambda: value(voter, row), text)
-    )
+    return RowDirectory(rows, lambda voter, row: RowLeaf(lambda: value(voter, row), text))

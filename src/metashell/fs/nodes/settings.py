@@ -7,6 +7,7 @@ FeaturesImageNode, ProducerIdsImageNode}.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Final
 
 from metashell.fs.node import Directory, FixedDirectory, Leaf, TextLeaf
@@ -32,7 +33,9 @@ def configs_node(image: Image, redaction: Redaction) -> Directory:
         columns = image.configs.columns
         types = map(resource_type_name, columns.fixed("resource_type").tolist())
         names = columns.span("resource_name").texts()
-        resources = [f"{kind}:{name}" if name else kind for kind, name in zip(types, names, strict=True)]
+        resources = [
+            f"{kind}:{name}" if name else kind for kind, name in zip(types, names, strict=True)
+        ]
         return group_rows(resources, columns.span("name").texts())
 
     def leaf(resource: str, key: str, row: int) -> Leaf:
@@ -68,10 +71,7 @@ def entity_names(quotas: Part) -> list[str]:
     types = entity.items.span("entity_type").texts()
     names = entity.items.span("entity_name").strings()
     bounds = entity.list_offsets.tolist()
-    return [
-        entity_name(zip(types[a:b], names[a:b], strict=True))
-        for a, b in zip(bounds, bounds[1:], strict=False)
-    ]
+    return [entity_name(zip(types[a:b], names[a:b], strict=True)) for a, b in pairwise(bounds)]
 
 
 def entity_name(pairs: Iterable[tuple[str, str | None]]) -> str:
@@ -79,7 +79,9 @@ def entity_name(pairs: Iterable[tuple[str, str | None]]) -> str:
     parts = []
     for kind, name in dict(pairs).items():
         shown = _ENTITY_NAMES.get(kind, _escape(kind))
-        parts.append((_ENTITY_ORDER.get(shown, 3), shown, "<default>" if name is None else _escape(name)))
+        parts.append(
+            (_ENTITY_ORDER.get(shown, 3), shown, "<default>" if name is None else _escape(name))
+        )
     return "_".join(f"{kind}({name})" for _, kind, name in sorted(parts))
 
 
@@ -104,9 +106,7 @@ def features_node(image: Image) -> Directory:
             level = int(image.features.columns.fixed("feature_level")[row])
             return TextLeaf(str(level), lambda: level)
         version = image.metadata_version
-        return TextLeaf(
-            NO_METADATA_VERSION if version is None else metadata_version_name(version)
-        )
+        return TextLeaf(NO_METADATA_VERSION if version is None else metadata_version_name(version))
 
     return RowDirectory(rows, leaf)
 

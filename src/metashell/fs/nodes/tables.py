@@ -14,7 +14,9 @@ class RowLeaf(Leaf):
     __slots__ = ("_read", "_write")
 
     def __init__(
-        self, read: Callable[[], Mapping[str, JsonValue]], write: Callable[[Mapping[str, JsonValue]], str]
+        self,
+        read: Callable[[], Mapping[str, JsonValue]],
+        write: Callable[[Mapping[str, JsonValue]], str],
     ) -> None:
         self._read, self._write = read, write
 
@@ -90,7 +92,8 @@ class GroupDirectory(Directory):
     def _grid(self) -> Grid:
         shapes: dict[tuple[str, ...], int] = {}
         shape_of = [
-            shapes.setdefault(tuple(sorted(self._groups[name])), len(shapes)) for name in self._names
+            shapes.setdefault(tuple(sorted(self._groups[name])), len(shapes))
+            for name in self._names
         ]
         return Grid(self._names, list(shapes), shape_of)
 

@@ -29,13 +29,13 @@ def topics_node(image: Image) -> Directory:
                 image,
                 lambda: image.topics.id_texts,
                 lambda: image.topics.by_id,
-                lambda text: image.topics.find_id(text),
+                lambda text: image.topics.find_id(text),  # noqa: PLW0108  not before a look-up
             ),
             "byName": lambda: TopicsDirectory(
                 image,
                 lambda: image.topics.names,
                 lambda: image.topics.by_name,
-                lambda name: image.topics.find_name(name),
+                lambda name: image.topics.find_name(name),  # noqa: PLW0108  likewise
             ),
         }
     )
@@ -91,7 +91,7 @@ class TopicsDirectory(Directory):
         for topic in np.flatnonzero(~regular).tolist():
             ids = layout.ids[layout.bounds[topic] : layout.bounds[topic + 1]]
             shape_of[topic] = shapes.setdefault(shape_names(ids.tolist()), len(shapes))
-        return Grid(names, list(shapes), shape_of[topics])
+        return Grid(names, list(shapes), shape_of[topics].tolist())
 
 
 class TopicDirectory(Directory):
@@ -166,6 +166,7 @@ def partition_value(partitions: Partitions, row: int) -> dict[str, JsonValue]:
 def partition_text(value: Mapping[str, JsonValue]) -> str:
     """A partition as Kafka prints it."""
     fields = ", ".join(
-        f"{name}={java_list(part) if isinstance(part, list) else part}" for name, part in value.items()
+        f"{name}={java_list(part) if isinstance(part, list) else part}"
+        for name, part in value.items()
     )
     return f"PartitionRegistration({fields})"

@@ -1,0 +1,137 @@
+"""Directories to measure on, written once and kept.
+
+Owns where they lie and what they are called; what is in them is the business of `kraftgen`. Runs it
+in a process of its own, so that this one stays small.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+HERE: Final = Path(__file__).parent
+LOG_DIR: Final = "__cluster_metadata-0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sizes:
+    """How large the made-up clusters are."""
+
+    topics: int = 100_000
+    partitions: int = 10
+    """Of each topic."""
+    changes: int = 1_000_000
+    """PartitionChangeRecords after the checkpoint."""
+    siblings: int = 1_000_000
+    """Topics of the cluster in whose directory names are completed."""
+    scalar_records: int = 50_000
+    """Records that the scalar decoder is timed on."""
+
+    @property
+    def n_partitions(self) -> int:
+        """Partitions in all."""
+        return self.topics * self.partitions
+
+
+SMOKE: Final = Sizes(topics=60, partitions=4, changes=500, siblings=800, scalar_records=100)
+"""A few kilobytes, to see that everything works."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cluster:
+    """A directory made for a benchmark."""
+
+    log_dir: Path
+    """A node's log dir."""
+
+    @property
+    def checkpoint(self) -> Path:
+        """Its one checkpoint."""
+        return self._only("*.checkpoint")
+
+    @property
+    def segment(self) -> Path:
+        """Its one segment."""
+        return self._only("*.log")
+
+    def _only(self, pattern: str) -> Path:
+        (path,) = (self.log_dir / LOG_DIR).glob(pattern)
+        return path
+
+
+class Directories:
+    """The directories of one run, below a folder; each is made when first asked for.
+
+    Args:
+        folder: Where they are kept.
+        sizes: How large they are.
+    """
+
+    def __init__(self, folder: Path, sizes: Sizes) -> None:
+        self._folder, self.sizes = folder, sizes
+
+    def changed(self) -> Cluster:
+        """A checkpoint and changes to its partitions after it."""
+        sizes = self.sizes
+        return self._made(sizes.topics, sizes.partitions, sizes.changes)
+
+    def whole(self) -> Cluster:
+        """The checkpoint of `changed` alone."""
+        source = self.changed().log_dir
+        target = source.with_name(f"{source.name}-checkpoint-only")
+        if not target.exists():
+            part = _emptied(target)
+            (part / LOG_DIR).mkdir(parents=True)
+            for path in (*source.glob("meta.properties"), *(source / LOG_DIR).iterdir()):
+                if path.suffix not in (".log", ".index", ".timeindex"):
+                    os.link(path, part / path.relative_to(source))
+            part.rename(target)
+        return Cluster(log_dir=target)
+
+    def wide(self) -> Cluster:
+        """A checkpoint of very many topics with one partition each."""
+        return self._made(self.sizes.siblings, 1, 0)
+
+    def _made(self, topics: int, partitions: int, changes: int) -> Cluster:
+        name = f"topics-{topics}x{partitions}-changes-{changes}-{_generator_digest()}"
+        target = self._folder / name
+        if not target.exists():
+            print(f"making {target}", file=sys.stderr)
+            part = _emptied(target)
+            options = {"topics": topics, "partitions": partitions, "changes": changes}
+            flags = [f"--{flag}={value}" for flag, value in options.items()]
+            subprocess.run(
+                [sys.executable, "-m", "kraftgen", str(part), *flags],
+                check=True,
+                stdout=subprocess.DEVNULL,
+                env={**os.environ, "PYTHONPATH": python_path()},
+            )
+            part.rename(target)
+        return Cluster(log_dir=target)
+
+
+def python_path() -> str:
+    """The import path of children: ours before what is set."""
+    return os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
+
+
+def _emptied(target: Path) -> Path:
+    """Where a directory is made before it is moved to its place whole."""
+    part = target.with_name(f"{target.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.parent.mkdir(parents=True, exist_ok=True)
+    return part
+
+
+def _generator_digest() -> str:
+    """A digest of the generator's sources: another generator writes other directories."""
+    digest = hashlib.sha256()
+    for path in sorted((HERE / "kraftgen").glob("*.py")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:8]

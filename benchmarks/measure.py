@@ -1,0 +1,129 @@
+"""Runs a program as a whole process, several times, and says what each run took.
+
+Owns timing, the CPU it runs on, and the peak of its memory. Must stay small itself: a child's peak
+counts from the memory of the process that starts it, so this module imports nothing large and
+keeps no output.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Final
+
+_READ_BYTES: Final = 1 << 20
+_HEAD_BYTES: Final = 1 << 16
+RSS_UNIT_BYTES: Final = 1 if sys.platform == "darwin" else 1024
+
+
+class WrongOutputError(Exception):
+    """A program that was to be timed does not do what it should."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Output:
+    """What a program wrote, without keeping all of it."""
+
+    size: int = 0
+    """Bytes."""
+    n_lines: int = 0
+    head: bytes = b""
+    """The first `_HEAD_BYTES`."""
+
+    def add(self, piece: bytes) -> None:
+        """Take in what came next."""
+        self.size += len(piece)
+        self.n_lines += piece.count(b"\n")
+        if len(self.head) < _HEAD_BYTES:
+            self.head += piece[: _HEAD_BYTES - len(self.head)]
+
+
+@dataclass(slots=True, kw_only=True)
+class Measurement:
+    """Several runs of the same thing; times in seconds."""
+
+    wall_s: list[float] = field(default_factory=list)
+    user_s: list[float] = field(default_factory=list)
+    peak_rss_bytes: int = 0
+    n_items: int = 0
+    """Records that each run decodes; 0 where nothing is counted."""
+    first_s: float | None = None
+    """The first run in a process, before anything was cached; None for whole processes."""
+
+    @property
+    def median_s(self) -> float:
+        """Median wall time of a run."""
+        return statistics.median(self.wall_s)
+
+    @property
+    def items_per_s(self) -> float:
+        """Items a second, by the median."""
+        return self.n_items / self.median_s
+
+
+@contextmanager
+def one_cpu() -> Iterator[None]:
+    """Let children started in this block have the last CPU alone; the harness keeps all."""
+    if not hasattr(os, "sched_setaffinity"):
+        yield
+        return
+    own = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {max(own)})
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, own)
+
+
+def run_once(argv: Sequence[str]) -> tuple[Output, float, float, int]:
+    """Run a program to its end, reading what it writes through a pipe.
+
+    Returns:
+        (output, wall time in s, user CPU time in s, peak memory in bytes).
+
+    Raises:
+        WrongOutputError: Its exit status is not 0.
+    """
+    output = Output()
+    begin = time.perf_counter()
+    with one_cpu():
+        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    descriptor = process.stdout.fileno()
+    while piece := os.read(descriptor, _READ_BYTES):
+        output.add(piece)
+    _, status, usage = os.wait4(process.pid, 0)
+    wall = time.perf_counter() - begin
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stdout.close()
+    if process.returncode:
+        raise WrongOutputError(f"exit status {process.returncode}: {' '.join(argv)}")
+    return output, wall, usage.ru_utime, usage.ru_maxrss * RSS_UNIT_BYTES
+
+
+def run_often(argv: Sequence[str], runs: int) -> tuple[Output, Measurement]:
+    """Run a program once unmeasured, which brings its files into memory, then `runs` times.
+
+    Returns:
+        (the last run's output, what the runs took).
+
+    Raises:
+        WrongOutputError: Its exit status is not 0, or two runs write different things.
+    """
+    measurement = Measurement()
+    expected, *_ = run_once(argv)
+    output = expected
+    for _ in range(runs):
+        output, wall, user, rss = run_once(argv)
+        if output != expected:
+            raise WrongOutputError(f"two runs differ: {' '.join(argv)}")
+        measurement.wall_s.append(wall)
+        measurement.user_s.append(user)
+        measurement.peak_rss_bytes = max(measurement.peak_rss_bytes, rss)
+    return output, measurement

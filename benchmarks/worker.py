@@ -1,0 +1,269 @@
+"""Measures what happens inside of one process: decoding, and commands on a loaded image.
+
+Started by `figures` on one CPU as ``python worker.py TASK PATH RUNS [ARG...]``; prints what it
+measured as one line of JSON. Every answer is checked; a wrong one ends it with exit status 1.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import resource
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from measure import RSS_UNIT_BYTES, Measurement, WrongOutputError
+from oracle import partition_text
+
+BATCHES_MESSAGES = {".log": "PartitionChangeRecord", ".checkpoint": "PartitionRecord"}
+"""The records that are decoded of each kind of file."""
+
+
+BY_NAME = "/image/topics/byName"
+
+
+class Collected:
+    """A terminal that keeps what is written."""
+
+    is_terminal = True
+    width = 120
+
+    def __init__(self) -> None:
+        self.text = ""
+
+    def write(self, text: str) -> None:
+        """Keep a piece of text."""
+        self.text += text
+
+
+def main(argv: Sequence[str]) -> int:
+    """Do one task and print its measurement."""
+    task, path, runs, *rest = argv
+    try:
+        measurement = TASKS[task](Path(path), int(runs), rest)
+    except WrongOutputError as error:
+        print(f"{task}: {error}", file=sys.stderr)
+        return 1
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    measurement.peak_rss_bytes = peak * RSS_UNIT_BYTES
+    print(json.dumps(asdict(measurement)))
+    return 0
+
+
+def repeat(work: Callable[[], object], runs: int) -> Measurement:
+    """Time some work once for the first time, then `runs` times; what it returns is dropped."""
+    measurement = Measurement()
+    for i in range(runs + 1):
+        gc.collect()
+        user = resource.getrusage(resource.RUSAGE_SELF).ru_utime
+        begin = time.perf_counter()
+        result = work()
+        wall = time.perf_counter() - begin
+        user = resource.getrusage(resource.RUSAGE_SELF).ru_utime - user
+        del result
+        if i == 0:
+            measurement.first_s = wall
+        else:
+            measurement.wall_s.append(wall)
+            measurement.user_s.append(user)
+    return measurement
+
+
+def decode_columns(path: Path, runs: int, _: Sequence[str]) -> Measurement:
+    """From a file's bytes to columns in Arrow's layout: values and offsets of every field."""
+    from metashell.image.records import Records
+    from metashell.log.read import load
+    from metashell.schema.columns import SpanColumn, StructArrayColumn
+    from metashell.schema.registry import load_registry
+
+    registry, message = load_registry(), BATCHES_MESSAGES[path.suffix]
+    n_records = 0
+
+    def work() -> object:
+        nonlocal n_records
+        rows, columns = Records(load([str(path)]), registry).columns(message)
+        n_records = len(rows)
+        gathered: list[Any] = []
+        for column in columns.fields.values():
+            if isinstance(column, SpanColumn):
+                gathered.append((*column.gather(), column.valid()))
+            else:
+                assert not isinstance(column, StructArrayColumn)
+                gathered.append(column)
+        return gathered
+
+    measurement = repeat(work, runs)
+    measurement.n_items = n_records
+    _check_columns(path)
+    return measurement
+
+
+def _check_columns(path: Path) -> None:
+    """Compare the first and last records' columns with what the scalar decoder reads."""
+    from metashell.image.records import Records
+    from metashell.log.read import load
+    from metashell.schema.registry import load_registry
+    from metashell.schema.rows import to_rows
+    from metashell.schema.scalar import decode_message
+
+    records = Records(load([str(path)]), load_registry())
+    name = BATCHES_MESSAGES[path.suffix]
+    rows, columns = records.columns(name)
+    spec, frames = records.registry.by_name[name], records.frames
+    picked = sorted({*range(min(50, len(rows))), *range(max(0, len(rows) - 50), len(rows))})
+    for i, found in zip(picked, to_rows(columns.take(picked)), strict=True):
+        at = int(rows[i])
+        data = frames.arena.slice(int(frames.body[at]), int(frames.stop[at]))
+        if found != decode_message(spec, int(frames.version[at]), data):
+            raise WrongOutputError(f"record {i} is decoded wrongly")
+    if records.faults or not len(rows):
+        raise WrongOutputError(f"{len(rows)} records and {len(records.faults)} faults")
+
+
+def decode_table(path: Path, runs: int, _: Sequence[str]) -> Measurement:
+    """From a file's bytes to the `pyarrow.Table` that the Python API gives."""
+    import metashell
+
+    n_records = 0
+
+    def work() -> object:
+        nonlocal n_records
+        table = metashell.open_file(path).records(BATCHES_MESSAGES[path.suffix])
+        n_records = table.num_rows
+        return table
+
+    measurement = repeat(work, runs)
+    measurement.n_items = n_records
+    return measurement
+
+
+def decode_scalar(path: Path, runs: int, rest: Sequence[str]) -> Measurement:
+    """The scalar decoder, record by record, over some of the records; framing is not timed."""
+    from metashell.image.records import Records
+    from metashell.log.read import load
+    from metashell.schema.registry import load_registry
+    from metashell.schema.scalar import decode_message
+
+    records = Records(load([str(path)]), load_registry())
+    name = BATCHES_MESSAGES[path.suffix]
+    spec, frames = records.registry.by_name[name], records.frames
+    rows = records.rows(name)[: int(rest[0])].tolist()
+    inputs = [
+        (int(frames.version[row]), frames.arena.slice(int(frames.body[row]), int(frames.stop[row])))
+        for row in rows
+    ]
+
+    def work() -> object:
+        return [decode_message(spec, version, data) for version, data in inputs]
+
+    measurement = repeat(work, runs)
+    measurement.n_items = len(inputs)
+    return measurement
+
+
+class _Session:
+    """An opened source and a context, as the interactive shell has them."""
+
+    def __init__(self, path: Path) -> None:
+        import metashell
+        from metashell.commands.base import Context
+
+        self.source = metashell.open(path)
+        self.out = Collected()
+        self.warnings: list[str] = []
+        self.context = Context(
+            root=self.source.root, out=self.out, warn=self.warnings.append, interactive=True
+        )
+        self.source.status()  # which the toolbar asks for while the first line is typed
+
+    def run(self, line: str) -> str:
+        """Run a line and return what it prints."""
+        from metashell.commands.run import run_line
+
+        self.out.text = ""
+        status = run_line(self.context, line)
+        if status or self.warnings:
+            raise WrongOutputError(f"{line}: status {status}: {self.warnings}")
+        return self.out.text
+
+    def topics(self, count: int) -> list[str]:
+        """Names of some topics, spread over all of them, without looking at their partitions."""
+        import metashell
+
+        names = metashell.open(self.source.path).ls(BY_NAME)
+        step = max(1, len(names) // count)
+        return names[step // 2 :: step][:count]
+
+
+def command(path: Path, runs: int, rest: Sequence[str]) -> Measurement:
+    """A command line in the shell, of another topic each time, so that nothing is kept from before.
+
+    `rest` is the line, the kind of answer and the answer; ``{topic}`` and ``{end}`` in them stand
+    for a topic's name and the digits it ends with. Kinds: ``text``, ``lines`` (their number),
+    ``cwd`` and ``partition`` (its number; the text comes from `oracle`).
+    """
+    line, kind, answer = rest
+    session = _Session(path)
+    topics = session.topics(runs + 1)
+    lines = [_filled(line, topic) for topic in topics]
+    upcoming = iter(lines)
+    measurement = repeat(lambda: session.run(next(upcoming)), runs)
+    for typed, topic in zip(lines, topics, strict=True):
+        text, expected = session.run(typed), _filled(answer, topic)
+        if kind == "cwd":
+            text = session.context.cwd
+        elif kind == "lines":
+            text = str(text.count("\n"))
+        elif kind == "partition" and topic == topics[-1]:
+            inner = Path(session.source.path)
+            files = [*inner.glob("*.checkpoint"), *inner.glob("*.log")]
+            expected = partition_text(files, topic, int(answer)) + "\n"
+        elif kind == "partition":
+            continue
+        _check(text == expected, f"{typed}: {text!r} where {expected!r} is right")
+    return measurement
+
+
+def _filled(template: str, topic: str) -> str:
+    return template.replace("{topic}", topic).replace("{end}", topic[-6:])
+
+
+def completion(path: Path, runs: int, rest: Sequence[str]) -> Measurement:
+    """Completing the names of topics in the shell; `rest` is how many letters are not typed yet."""
+    from metashell.commands.complete import LIMIT, complete_line
+
+    session = _Session(path)
+    typed = [topic[: -int(rest[0])] for topic in session.topics(runs + 1)]
+    upcoming = iter(typed)
+    measurement = repeat(
+        lambda: complete_line(session.context, f"cat {BY_NAME}/{next(upcoming)}"), runs
+    )
+    names = session.source.ls(BY_NAME)
+    for prefix in typed:
+        expected = [f"{name}/" for name in names if name.startswith(prefix)][:LIMIT]
+        items = complete_line(session.context, f"cat {BY_NAME}/{prefix}")
+        found = [item.display for item in items]
+        _check(bool(found) and found == expected, f"{prefix}: {len(found)} proposals: {found[:3]}")
+    return measurement
+
+
+def _check(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise WrongOutputError(otherwise)
+
+
+TASKS: dict[str, Callable[[Path, int, Sequence[str]], Measurement]] = {
+    "decode-columns": decode_columns,
+    "decode-table": decode_table,
+    "decode-scalar": decode_scalar,
+    "command": command,
+    "completion": completion,
+}
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

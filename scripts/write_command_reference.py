@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Write docs/reference/commands.md from the commands' manuals.
+
+The page is checked in and compared by a test: run this after a manual has changed.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+from metashell.commands import all_names, get
+from metashell.commands.base import Command, Option
+
+PAGE: Final = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
+
+_INTRO: Final = """\
+# Commands
+
+This page is written by `scripts/write_command_reference.py` from the manuals that `man COMMAND` shows.
+Every example works on the bundled sample: `metashell demo ls /image/topics/byName`, or the same line in the shell that `metashell demo` opens.
+
+Paths follow [one set of rules](paths.md#how-paths-are-written), and exit statuses [one table](errors.md#exit-status).
+Each command answers `--help` with its manual.
+"""
+
+
+def render() -> str:
+    """The page."""
+    commands = [command for name in all_names() if (command := get(name)) is not None]
+    rows = [f"| [`{c.name}`](#{c.name}) | {c.summary} |" for c in commands]
+    table = "\n".join(["| command | what it does |", "| --- | --- |", *rows])
+    return "\n".join([_INTRO, table, *map(_section, commands)]) + "\n"
+
+
+def _section(command: Command) -> str:
+    manual = command.manual
+    parts = [f"\n## {command.name}\n", f"```text\n{manual.synopsis}\n```\n"]
+    if command.shell_only:
+        parts.append("Only in the shell, or in a script of several commands.\n")
+    parts.append("\n\n".join(_prose(text) for text in manual.description.split("\n\n")) + "\n")
+    if manual.options:
+        parts += ["| option | meaning |", "| --- | --- |"]
+        parts += [f"| {_flags(option)} | {_cell(option.help)} |" for option in manual.options]
+        parts.append("")
+    parts += ["| example | what it shows |", "| --- | --- |"]
+    parts += [f"| {_code(line)} | {_cell(what)} |" for line, what in manual.examples]
+    return "\n".join(parts)
+
+
+def _flags(option: Option) -> str:
+    value = f" {option.metavar}" if option.metavar else ""
+    return ", ".join(_code(f"{flag}{value}") for flag in option.flags)
+
+
+def _prose(text: str) -> str:
+    """A paragraph, a sentence a line; what Markdown would take for markup is escaped."""
+    escaped = "".join(f"\\{c}" if c in "\\*_<>[]|`" else c for c in text)
+    return escaped.replace(". ", ".\n")
+
+
+def _cell(text: str) -> str:
+    return "".join(f"\\{c}" if c in "\\*_<>[]|`" else c for c in text)
+
+
+def _code(text: str) -> str:
+    """Inline code within a table, where a bar would end the cell."""
+    return "`" + text.replace("|", "\\|") + "`"
+
+
+def main() -> int:
+    """Write the page; returns the exit status."""
+    PAGE.write_text(render(), encoding="utf-8", newline="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

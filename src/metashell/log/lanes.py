@@ -1,0 +1,207 @@
+"""Where every record of every batch lies: all batches advance together.
+
+Only the lengths of records have to be read one after the other, so step *i* hops over record *i* of
+every batch that has one. With batches sorted by record count, the active ones are a prefix.
+
+A large batch would make few lanes of many steps, so it is cut into several lanes first
+(`_split_lanes`): a guess at where its n-th record begins, believed only when the lane before it
+arrives exactly there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+import numpy as np
+
+from metashell.schema.arena import I32, I64, AnyArray, Arena
+from metashell.schema.varint import read_varint
+
+Report: TypeAlias = Callable[[AnyArray, str], None]
+"""Called with batches (by index) found unreadable, and why."""
+
+_LANE_RECORDS: Final = 2_048
+"""A batch of more records is cut into lanes of about this many."""
+
+
+def find_records(
+    arena: Arena, starts: I64, stops: I64, counts: I64, first_row: I64, report: Report
+) -> tuple[I64, I32]:
+    """Find every record: (first byte after its length: int64, bytes from there on: int32)."""
+    total = int(first_row[-1])
+    begin = np.zeros(total, dtype=np.int64)
+    size = np.zeros(total, dtype=np.int32)
+    lanes = _Lanes(starts, stops, counts, first_row[:-1], np.arange(len(starts)))
+    if counts.size and int(counts.max()) > 2 * _LANE_RECORDS:
+        lanes = _split_lanes(arena, lanes)
+    order = np.argsort(-lanes.count, kind="stable")
+    pos, stop = lanes.pos[order], lanes.stop[order]
+    row, count = lanes.row[order], lanes.count[order]
+    # A cursor that runs past its lane stands one byte behind it from then on.
+    beyond = stop + 1
+    negative = np.zeros(len(order), dtype=np.uint16)
+    n_active = np.searchsorted(-count, -np.arange(int(count[0]) if count.size else 0), side="left")
+    for n in n_active.tolist():
+        at = pos[:n]
+        word = arena.le16[at]
+        more = (word >> np.uint16(7)) & np.uint16(1)
+        length = (word & np.uint16(0x7F)) | (((word >> np.uint16(1)) & np.uint16(0x3F80)) * more)
+        body = at + more
+        body += 1
+        negative[:n] |= length
+        length >>= np.uint16(1)
+        end = body + length
+        word &= np.uint16(0x8080)
+        if int(word.max()) == 0x8080:
+            long = np.flatnonzero(word == np.uint16(0x8080))
+            wide, after = read_varint(arena, at[long], beyond[long])
+            negative[long] |= wide < 0
+            body[long], end[long] = after, after + np.maximum(wide, 0)
+        np.minimum(end, beyond[:n], out=end)
+        rows = row[:n]
+        begin[rows] = body
+        size[rows] = end - body
+        rows += 1
+        pos[:n] = end
+    arrived = np.empty(len(order), dtype=np.bool_)
+    arrived[order] = (pos == stop) & (negative & np.uint16(1) == 0)
+    bad = np.unique(lanes.batch[~arrived])
+    if lanes.guessed and bad.size:
+        # A guess was wrong, or the batch is: hop through those batches without guessing.
+        redo = np.zeros(len(counts), dtype=np.int64)
+        redo[bad] = counts[bad]
+        _hop_plain(arena, starts, stops, redo, first_row, report, begin, size)
+    else:
+        report(bad, "its records do not fill it exactly")
+    return begin, size
+
+
+@dataclass(slots=True)
+class _Lanes:
+    """Runs of records to hop through: ``count`` of them from ``pos`` to ``stop``.
+
+    ``row``: number of its first record; ``batch``: the batch that it is of.
+    """
+
+    pos: I64
+    stop: I64
+    count: I64
+    row: I64
+    batch: I64
+    guessed: bool = False
+
+
+def _hop_plain(
+    arena: Arena,
+    starts: I64,
+    stops: I64,
+    counts: I64,
+    first_row: I64,
+    report: Report,
+    begin: I64,
+    size_of: I32,
+) -> None:
+    """Hop through batches one record after the other, for the few on which guessing failed."""
+    for i in np.flatnonzero(counts).tolist():
+        first, pos, stop = int(first_row[i]), int(starts[i]), int(stops[i])
+        base, data = pos, arena.u1[pos : stop + 8].tobytes()
+        size = stop - base
+        at = 0
+        for row in range(first, first + int(counts[i])):
+            value, shift = 0, 0
+            while at < size and shift < 35:
+                byte = data[at]
+                at += 1
+                value |= (byte & 0x7F) << shift
+                shift += 7
+                if byte < 0x80:
+                    break
+            end = at + ((value >> 1) ^ -(value & 1))
+            if end < at or end > size:
+                at = size + 1
+                break
+            begin[row], size_of[row] = base + at, end - at
+            at = end
+        if at != size:
+            report(np.array([i]), "its records do not fill it exactly")
+
+
+def _split_lanes(arena: Arena, lanes: _Lanes) -> _Lanes:
+    """Cut large batches into lanes at guessed record boundaries.
+
+    The n-th record of a batch has an offset delta of n in every log that no one compacted, so its
+    bytes are searched for near where the average record length says: attributes 0, any timestamp
+    delta, then that delta, then a null key. The bytes before give the length, which must be the
+    distance to the record's end; but in the end only the lane before tells whether the guess holds.
+    """
+    out: list[tuple[int, int, int, int, int]] = []
+    for i in range(len(lanes.pos)):
+        pos, stop = int(lanes.pos[i]), int(lanes.stop[i])
+        count, row = int(lanes.count[i]), int(lanes.row[i])
+        done = 0
+        if count > 2 * _LANE_RECORDS:
+            data = arena.u1[pos:stop].tobytes()
+            at = 0
+            for n in range(_LANE_RECORDS, count - _LANE_RECORDS, _LANE_RECORDS):
+                found = _find_record(
+                    data, n, at, (len(data) - at) // max(count - done, 1) * (n - done)
+                )
+                if found is not None:
+                    out.append((pos + at, pos + found, n - done, row + done, i))
+                    at, done = found, n
+            out.append((pos + at, stop, count - done, row + done, i))
+        else:
+            out.append((pos, stop, count, row, i))
+    columns = np.array(out, dtype=np.int64).reshape(-1, 5).T.copy()
+    return _Lanes(columns[0], columns[1], columns[2], columns[3], columns[4], guessed=True)
+
+
+def _find_record(data: bytes, n: int, after: int, distance: int) -> int | None:
+    """Where record n seems to begin (at its length), beyond `after`, about `distance` further."""
+    delta = _varint_bytes(2 * n)
+    pattern = delta + b"\x01"
+    low = after + distance // 2
+    high = min(len(data), after + 2 * distance + 65_536)
+    at = data.find(pattern, low, high)
+    while at >= 0:
+        # A timestamp delta of one to three bytes stands before the offset delta.
+        for width in (1, 2, 3):
+            body = at - width - 1
+            if body > after and data[body] == 0 and data[at - 1] < 0x80:
+                for prefix in (1, 2, 3):
+                    length = _read_varint(data, body - prefix, prefix)
+                    if length is not None and length >= at + len(pattern) - body:
+                        following = body + length
+                        if following < len(data) and _follows(data, following, n + 1):
+                            return body - prefix
+        at = data.find(pattern, at + 1, high)
+    return None
+
+
+def _follows(data: bytes, pos: int, n: int) -> bool:
+    """Whether what begins at `pos` looks like record n."""
+    pattern = _varint_bytes(2 * n) + b"\x01"
+    return 0 < data.find(pattern, pos, pos + 24) - pos < 12
+
+
+def _varint_bytes(value: int) -> bytes:
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def _read_varint(data: bytes, pos: int, width: int) -> int | None:
+    """A zigzag varint of exactly `width` bytes, or None."""
+    if pos < 0 or data[pos + width - 1] >= 0x80:
+        return None
+    value = 0
+    for i in range(width):
+        if i < width - 1 and data[pos + i] < 0x80:
+            return None
+        value |= (data[pos + i] & 0x7F) << (7 * i)
+    return None if value & 1 else value >> 1
