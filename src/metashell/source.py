@@ -104,13 +104,20 @@ class Source:
         image = Image(records)
         if self._strict:
             image.fold_everything()
-            first = records.first_fault_row(self._log.faults)
+            first = records.first_fault(self._log.faults)
             if first is not None:
-                self._strict_faults = [*self._log.faults, *records.faults]
-                image = Image(Records(self._log.loaded, self.registry, before=first))
+                before, self._stopped_by = first
+                image = Image(Records(self._log.loaded, self.registry, before=before))
         return image
 
-    _strict_faults: Sequence[Fault] | None = None
+    _stopped_by: Fault | None = None
+
+    @property
+    def stopped_by(self) -> Fault | None:
+        """The fault before which a strict replay ended; None without one. Cost: decodes all."""
+        if self._strict:
+            _ = self.image
+        return self._stopped_by
 
     @cached_property
     def root(self) -> Directory:
@@ -221,17 +228,22 @@ class Source:
     @property
     def faults(self) -> Sequence[Fault]:
         """Faults found so far: of files at once, of records as they are decoded."""
-        if self._strict:
-            _ = self.image
-            if self._strict_faults is not None:
-                return self._strict_faults
         decoded = self.__dict__.get("image")
-        return [*self._log.faults, *(decoded.records.faults if decoded else ())]
+        if decoded is None:
+            return list(self._log.faults)
+        found = [*self._log.faults, *self._in_order(decoded.records.faults)]
+        if self._stopped_by is not None and self._stopped_by not in found:
+            found.append(self._stopped_by)
+        return found
+
+    def _in_order(self, faults: Sequence[Fault]) -> list[Fault]:
+        """Faults by file and offset, not in the order in which parts were folded."""
+        order = {file.name: i for i, file in enumerate(self._log.loaded.files)}
+        return sorted(faults, key=lambda f: (order.get(f.file or "", -1), f.offset or 0))
 
     def all_faults(self) -> Sequence[Fault]:
         """Every fault, having decoded everything."""
-        if self._strict_faults is None:
-            self.image.fold_everything()
+        self.image.fold_everything()
         return self.faults
 
     @property
@@ -245,10 +257,13 @@ class Source:
         if decoded is None:
             return out
         records = decoded.records
-        faults = records.faults if self._strict_faults is None else self._strict_faults
+        if self._stopped_by is not None:
+            out.append(f"the replay stopped before a fault: {self._stopped_by}")
+        faults = self._in_order(records.faults)
         out.extend(str(f) for f in faults[:_FAULTS_TOLD])
-        if len(faults) > _FAULTS_TOLD:
-            out.append(f"{len(faults) - _FAULTS_TOLD} more faults: see /log/faults")
+        n_more = len(faults) - _FAULTS_TOLD + records.faults_left_out
+        if n_more > 0:
+            out.append(f"{n_more} more faults: see /log/faults")
         if "applied" in records.__dict__ and records.open_transaction is not None:
             offset = int(records.frames.offset[records.open_transaction])
             out.append(f"a transaction is open since offset {offset}: its records do not count yet")
@@ -315,6 +330,25 @@ class Source:
 
         return records_table(self.image.records, message, self._redaction)
 
+    def unknown_records(self) -> pa.Table:
+        """Records that no definition describes, kept raw.
+
+        Columns: offset, epoch, time, api_key, version and ``raw`` (binary), the whole value, which
+        is ``[redacted]`` where a record of that type can hold a secret.
+        """
+        from metashell.image.arrow import unknown_table
+
+        return unknown_table(self.image.records, self._redaction)
+
+    def warm_up(self) -> None:
+        """Compute what the first commands of an interactive front end will ask for."""
+        from metashell.fs.path import resolve
+
+        for path in ("/image/topics/byName", "/image/topics/byId", "/image/configs"):
+            node = resolve(self.root, path).node
+            if isinstance(node, Directory):
+                node.grid()
+
     def ls(self, path: str = "/") -> list[str]:
         """Child names of a directory.
 
@@ -353,7 +387,8 @@ class Source:
         from metashell.fs.walk import paths
 
         node = resolve(self.root, path).node
-        return "".join(paths(node, path, end="\0")).split("\0")[:-1]
+        # A lone surrogate ends each path: no name that was decoded from UTF-8 holds one.
+        return "".join(paths(node, path, end="\udfff")).split("\udfff")[:-1]
 
     def _leaf(self, path: str) -> Any:
         from metashell.errors import IsADirectoryPathError

@@ -197,6 +197,27 @@ def records_table(records: Records, message: str, redaction: Redaction) -> pa.Ta
     )
 
 
+def unknown_table(records: Records, redaction: Redaction) -> pa.Table:
+    """Records that no definition describes, their values as bytes."""
+    frames, rows = records.frames, records.unknown_rows()
+    api_keys = frames.api_key[rows].tolist()
+    raws = []
+    for row, key in zip(rows.tolist(), api_keys, strict=True):
+        spec = records.registry.metadata.get(key)
+        hidden = spec is not None and redaction.hides_raw(spec.name, None)
+        raws.append(REDACTED.encode() if hidden else records.raw(row))
+    return pa.table(
+        {
+            "offset": pa.array(frames.offset[rows]),
+            "epoch": pa.array(frames.epochs(rows)),
+            "time": _times(frames.timestamps(rows), None),
+            "api_key": pa.array(api_keys, type=pa.int32()),
+            "version": pa.array(frames.version[rows].astype(np.int32)),
+            "raw": pa.array(raws, type=pa.binary()),
+        }
+    )
+
+
 def _part_table(image: Image, part: Part) -> pa.Table:
     return _table(image, columns_to_arrow(part.columns), part.created, part.changed)
 

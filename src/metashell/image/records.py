@@ -17,13 +17,16 @@ import numpy as np
 from metashell.errors import DecodeError
 from metashell.image.lazy import lazy
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.frames import CONTROL_KEY, Frames, build_frames, control_key
+from metashell.log.frames import CONTROL_KEY, Frames, build_frames, control_key, value_spans
 from metashell.log.read import Loaded, LogFile
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columnar import decode, prefix_distance
 from metashell.schema.columns import Columns, concat_columns
 from metashell.schema.model import MessageSpec
 from metashell.schema.registry import Registry
+
+MAX_FAULTS = 100_000
+"""Records at fault that are reported one by one: a log may consist of nothing else."""
 
 _SEARCH_ROWS = 32_768
 """Rows compared together, so that what is gathered stays in the cache."""
@@ -65,6 +68,8 @@ class Records:
         self.before = before
         self.faults: list[Fault] = []
         """What was found so far; grows as records are decoded and folded."""
+        self.faults_left_out = 0
+        """Records at fault beyond `MAX_FAULTS`, which are not in `faults`."""
         self._fault_rows: dict[int, Fault] = {}
         self._unframed: list[Fault] = []
         self._columns: dict[tuple[str, frozenset[str] | None], tuple[I64, Columns]] = {}
@@ -238,7 +243,7 @@ class Records:
         """Report rows of a version or frame that no definition describes; return the others."""
         spec = self.registry.by_name[name]
         if version not in spec.versions:
-            for row in rows.tolist():
+            for row in self._tell(rows):
                 self.fault(
                     row,
                     f"{spec.type_name} version {version} is not known: kept raw",
@@ -246,7 +251,7 @@ class Records:
                 )
             return rows[:0]
         odd = self._odd(rows)
-        for row in rows[odd].tolist():
+        for row in self._tell(rows[odd]):
             frame_version = int(self.frames.frame_version[row])
             reason = (
                 KAFKA_28
@@ -261,7 +266,7 @@ class Records:
         from metashell.schema.scalar import decode_message
 
         frames = self.frames
-        for row in rows.tolist():
+        for row in self._tell(rows):
             spec = self._spec_of(row)
             assert spec is not None
             body, stop = int(frames.body[row]), int(frames.stop[row])
@@ -282,6 +287,9 @@ class Records:
         """Note that a record can't be read or applied, once a row."""
         if row in self._fault_rows:
             return
+        if len(self._fault_rows) >= MAX_FAULTS:
+            self.faults_left_out += 1
+            return
         frames = self.frames
         file = self.file_of(row)
         pos = int(frames.batches.pos[frames.batch[row]]) - file.start
@@ -289,28 +297,53 @@ class Records:
         self.faults.append(fault)
         self._fault_rows[row] = fault
 
+    def _tell(self, rows: I64) -> list[int]:
+        """As many of these rows at fault as are still reported; the others are counted."""
+        room = max(MAX_FAULTS - len(self._fault_rows), 0)
+        self.faults_left_out += max(len(rows) - room, 0)
+        told: list[int] = rows[:room].tolist()
+        return told
+
     def faults_by_row(self) -> Iterator[tuple[int, Fault]]:
         """Faults of single records, by row."""
         yield from self._fault_rows.items()
 
-    def first_fault_row(self, of_files: Sequence[Fault] = ()) -> int | None:
-        """Where a replay that stops at the first fault ends: the first row of that fault's batch.
+    def first_fault(self, of_files: Sequence[Fault] = ()) -> tuple[int, Fault] | None:
+        """Where a replay that stops at the first fault ends.
 
         Args:
             of_files: Faults of the files, found before any record was looked at.
+
+        Returns:
+            (the first row of that fault's batch, the fault), or None where there is none. A torn
+            tail is none: what is cut off was never whole.
         """
         batches = self.frames.batches
-        rows = [int(batches.first_row[self.frames.batch[row]]) for row in self._fault_rows]
+        found = [
+            (int(batches.first_row[self.frames.batch[row]]), row, fault)
+            for row, fault in self._fault_rows.items()
+        ]
         starts = {file.name: (i, file.start) for i, file in enumerate(self.loaded.files)}
         for fault in (*of_files, *self._unframed):
             if fault.kind is FaultKind.TORN or fault.pos is None or fault.file not in starts:
                 continue
             i, start = starts[fault.file]
             after = (batches.file > i) | ((batches.file == i) & (batches.pos >= start + fault.pos))
-            following = np.flatnonzero(after)
-            if following.size:
-                rows.append(int(batches.first_row[following[0]]))
-        return min(rows, default=None)
+            following = np.flatnonzero(after)[:1]
+            row = int(batches.first_row[following[0] if following.size else -1])
+            found.append((row, -1, fault))
+        first = min(found, key=lambda f: f[:2], default=None)
+        return None if first is None else (first[0], first[2])
+
+    def unknown_rows(self) -> I64:
+        """Rows of metadata records whose type, version or frame no definition describes."""
+        frames = self.frames
+        known = np.zeros(len(frames), dtype=np.bool_)
+        for key, spec in self.registry.metadata.items():
+            low, high = spec.versions.low, spec.versions.high
+            known |= (frames.api_key == key) & (frames.version >= low) & (frames.version <= high)
+        known &= frames.frame_version == 1
+        return np.flatnonzero(self.counted & ~known & (frames.api_key > CONTROL_KEY))
 
     def report_unknown(self) -> None:
         """Note every record of a type that no definition describes."""
@@ -320,7 +353,7 @@ class Records:
         )
         known = np.append(known, [control_key(0), control_key(1)])
         strange = counts & ~np.isin(keys, known)
-        for row in np.flatnonzero(strange).tolist():
+        for row in self._tell(np.flatnonzero(strange)):
             key = int(keys[row])
             if key <= CONTROL_KEY:
                 reason = f"control record type {CONTROL_KEY - key} is not known: kept raw"
@@ -329,8 +362,19 @@ class Records:
             elif self.frames.frame_version[row] == 0:
                 reason = KAFKA_28
             else:
-                reason = f"record type {key} is not known: kept raw"
+                size = int(self.frames.stop[row] - self.frames.body[row])
+                reason = (
+                    f"record type {key} version {int(self.frames.version[row])} is not known:"
+                    f" kept raw, {size} bytes"
+                )
             self.fault(row, reason, FaultKind.UNKNOWN)
+
+    def raw(self, row: int) -> bytes:
+        """The whole value of a record."""
+        frames = self.frames
+        start, end = frames.start[row : row + 1], np.array([frames.arena.size])
+        value, _ = value_spans(frames.arena, start, end)
+        return frames.arena.slice(int(value[0]), int(frames.stop[row]))
 
     def offsets(self, rows: AnyArray) -> tuple[I64, Bools]:
         """Log offsets of rows, and whether each is known.

@@ -268,6 +268,15 @@ def _head(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64, I64, I64, I64, 
     return delta, key, key_size, value, stop, ok
 
 
+def value_spans(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64]:
+    """Where the values of records lie, given their attributes bytes: (first byte, end)."""
+    _, pos = read_varlong(arena, begin + 1, end)
+    _, pos = read_varint(arena, pos, end)
+    key_size, pos = read_varint(arena, pos, end)
+    size, value = read_varint(arena, pos + np.maximum(key_size, 0), end)
+    return value, value + np.maximum(size, 0)
+
+
 def _short_head(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64, I64, I64, I64, Bools] | None:
     """As `_head`, from one load of eight bytes a record; None where a block needs more than that.
 

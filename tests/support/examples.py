@@ -1,0 +1,169 @@
+"""Examples in documents: found, run on the bundled sample, compared with what is shown.
+
+A fenced block that begins with ``$ `` is a session of the system's shell, one that begins with
+``metashell demo:`` a session of ours. A line ``...`` in what is shown stands for any lines; trailing
+spaces do not count. `LOG_DIR` in an example stands for the bundled sample.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import redirect_stderr, redirect_stdout
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+import metashell
+from metashell.cli import main
+from metashell.commands.base import Context
+from metashell.commands.run import run_line
+from support.shell import Captured
+
+LOG_DIR: Final = "/var/lib/kafka/data"
+SAMPLE: Final = Path(metashell.__file__).parent / "sample"
+CUT: Final = "..."
+
+_BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_PROMPT: Final = re.compile(r"metashell demo:\S*> (.*)")
+_QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A fenced block."""
+
+    language: str
+    text: str
+    line: int
+    """Number of its first line in the document."""
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A command line in a block, and what is shown below it."""
+
+    prompt: str
+    """What stands before the command."""
+    command: str
+    shown: tuple[str, ...]
+
+
+def blocks(text: str) -> Iterator[Block]:
+    """Yield the fenced blocks of a document."""
+    for match in _BLOCK.finditer(text):
+        yield Block(match[1], match[2], text.count("\n", 0, match.start()) + 2)
+
+
+def is_session(block: Block) -> bool:
+    """Whether a block shows commands and what they print."""
+    return block.text.startswith("$ ") or bool(_PROMPT.match(block.text))
+
+
+def examples(block: Block) -> list[Example]:
+    """The commands of a session, each with what is shown below it."""
+    found: list[Example] = []
+    for line in block.text.splitlines():
+        prompted = _PROMPT.fullmatch(line)
+        if line.startswith("$ "):
+            found.append(Example("$ ", line[2:], ()))
+        elif prompted:
+            found.append(Example(line[: prompted.start(1)], prompted[1], ()))
+        else:
+            last = found[-1]
+            found[-1] = Example(last.prompt, last.command, (*last.shown, line.rstrip()))
+    return found
+
+
+def matches(shown: tuple[str, ...], printed: list[str]) -> bool:
+    """Whether lines printed are those shown, where a line ``...`` stands for any number."""
+    pattern = "".join("(?:.*\n)*" if line == CUT else re.escape(line) + "\n" for line in shown)
+    return re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)) is not None
+
+
+class System:
+    """The system's shell, in which ``metashell`` is this one.
+
+    Args:
+        directory: Where commands run; an empty one.
+    """
+
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+        self._status = 0
+        programs = directory / ".bin"
+        programs.mkdir()
+        program = programs / "metashell"
+        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m metashell "$@"\n')
+        program.chmod(0o755)
+        self._path = os.pathsep.join([str(programs), os.environ["PATH"]])
+
+    def run(self, command: str) -> list[str]:
+        """Run a command line; returns the lines that it prints on both streams."""
+        command = command.replace(LOG_DIR, str(SAMPLE))
+        if command == "echo $?":
+            return [str(self._status)]
+        if command.startswith("metashell ") and not re.search(r"[|;&<>$]", _QUOTED.sub("", command)):
+            printed = self._run_here(shlex.split(command)[1:])
+        else:
+            printed = self._run_there(command)
+        return [line.rstrip() for line in printed.replace(str(SAMPLE), LOG_DIR).splitlines()]
+
+    def _run_here(self, arguments: list[str]) -> str:
+        stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+        before = Path.cwd()
+        os.chdir(self._directory)
+        try:
+            with redirect_stdout(stream), redirect_stderr(stream):
+                self._status = main(arguments)
+        finally:
+            os.chdir(before)
+        stream.flush()
+        stream.seek(0)
+        return stream.read()
+
+    def _run_there(self, command: str) -> str:
+        source = str(Path(metashell.__file__).parents[1])
+        path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
+        ran = subprocess.run(
+            ["bash", "-c", command],
+            cwd=self._directory,
+            env={**os.environ, "PATH": self._path, "PYTHONPATH": path},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        self._status = ran.returncode
+        return ran.stdout
+
+
+class Shell:
+    """Our shell on the sample, as on a terminal of 80 columns."""
+
+    def __init__(self) -> None:
+        self._out = Captured(is_terminal=True)
+        self._context = Context(
+            root=metashell.open(SAMPLE).root,
+            out=self._out,
+            warn=lambda line: self._out.write(f"{line}\n"),
+            interactive=True,
+        )
+
+    @property
+    def prompt(self) -> str:
+        """What stands before the next command."""
+        return f"metashell demo:{self._context.cwd}> "
+
+    def run(self, command: str) -> list[str]:
+        """Run a command line; returns the lines that it prints."""
+        self._out.parts.clear()
+        run_line(self._context, command)
+        return [line.rstrip() for line in "".join(self._out.parts).splitlines()]

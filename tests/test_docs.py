@@ -1,0 +1,254 @@
+"""What the documents say is so: examples, options, commands, paths, tables, links.
+
+With METASHELL_UPDATE_DOCS=1 the sessions in the documents are rewritten with what is printed, but
+for those that are cut by a line ``...``.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib.util
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+import figures
+import metashell
+import run as benchmarks
+from metashell.cli.arguments import FLAGS
+from metashell.commands import all_names, get
+from metashell.commands.base import Command
+from metashell.errors import ExitCode
+from metashell.log.fault import FaultKind
+from support.examples import (
+    CUT,
+    LOG_DIR,
+    SAMPLE,
+    Shell,
+    System,
+    blocks,
+    examples,
+    is_session,
+    matches,
+)
+from support.fixtures import fixture
+
+ROOT = Path(__file__).parents[1]
+DOCS = ROOT / "docs"
+PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *DOCS.rglob("*.md")])
+SESSIONS = [page for page in PAGES if any(map(is_session, blocks(page.read_text("utf-8"))))]
+COMMANDS: list[Command] = [command for name in all_names() if (command := get(name)) is not None]
+
+# Options of other programs that the documents name.
+OTHER_OPTIONS = {"-x", "-0", "-m", "-k"}
+
+
+def page_id(page: Path) -> str:
+    """A page as test reports name it."""
+    return str(page.relative_to(ROOT))
+
+
+@pytest.mark.parametrize("page", SESSIONS, ids=page_id)
+def test_sessions_show_what_is_printed(page: Path, tmp_path: Path) -> None:
+    """Every command of a session prints what stands below it."""
+    text = page.read_text("utf-8")
+    system, wrong = System(tmp_path), []
+    for block in filter(is_session, blocks(text)):
+        shell, lines = Shell(), []
+        for example in examples(block):
+            if example.prompt == "$ ":
+                printed = system.run(example.command)
+            else:
+                assert shell.prompt == example.prompt, f"line {block.line}"
+                printed = shell.run(example.command)
+            if not matches(example.shown, printed):
+                wrong.append((block.line, example.command, printed))
+            lines.append(example.prompt + example.command)
+            lines.extend(example.shown if CUT in example.shown else printed)
+        text = text.replace(block.text, "\n".join(lines) + "\n")
+    if os.environ.get("METASHELL_UPDATE_DOCS"):
+        page.write_text(text, "utf-8")
+    assert [] == wrong
+
+
+def test_readme_shows_five_commands_and_how_to_install() -> None:
+    """On its first screen."""
+    first_screen = "\n".join((ROOT / "README.md").read_text("utf-8").splitlines()[:60])
+    session = next(filter(is_session, blocks(first_screen)))
+    assert 5 == len(examples(session))
+    assert {"make demo", "make test"} <= set(re.findall("make [a-z]+", first_screen))
+    assert "pip install" in first_screen
+
+
+def test_command_reference_is_up_to_date() -> None:
+    """scripts/write_command_reference.py has been run."""
+    path = ROOT / "scripts" / "write_command_reference.py"
+    spec = importlib.util.spec_from_file_location("write_command_reference", path)
+    assert spec is not None and spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    assert script.render() == script.PAGE.read_text("utf-8")
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
+def test_examples_of_manuals_work(command: Command) -> None:
+    """Each prints something, or changes the directory, and no diagnostic."""
+    for line, _ in command.manual.examples:
+        shell = Shell()
+        before = shell.prompt
+        printed = shell.run(line)
+        said_nothing_by_nature = command.name in {"cd", "exit", "history"}
+        assert printed or said_nothing_by_nature, line
+        assert not (printed and printed[0].startswith(f"{command.name}: ")), line
+        assert command.name != "cd" or line in {"cd", "cd .."} or shell.prompt != before
+
+
+def test_every_command_is_in_the_readme() -> None:
+    """Its name, and whether it changes something needs no look elsewhere."""
+    text = (ROOT / "README.md").read_text("utf-8")
+    assert [] == [command.name for command in COMMANDS if f"`{command.name}`" not in text]
+
+
+def known_options() -> set[str]:
+    """Every option that the program, its commands or the benchmarks have."""
+    program = {name for flag in FLAGS for name in (flag.long, flag.short, *flag.aliases) if name}
+    commands = {flag for c in COMMANDS for option in c.manual.options for flag in option.flags}
+    parser = benchmarks._parser()
+    return program | commands | {"--help"} | {*parser._option_string_actions} | OTHER_OPTIONS
+
+
+def documented_options(text: str) -> set[str]:
+    """Options in the code spans of a document, and in the commands of its sessions."""
+    prose = re.sub(r"^```.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL)
+    spans = re.findall(r"`([^`\n]+)`", prose)
+    for block in blocks(text):
+        if is_session(block):
+            spans += [e.command.partition("|")[0] for e in examples(block)]
+    words = [word for span in spans for word in re.sub(r"'[^']*'", "", span).split()]
+    shaped = (re.fullmatch(r"(--?[A-Za-z][A-Za-z0-9-]*).*", word) for word in words)
+    return {match[1] for match in shaped if match}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_options_in_documents_exist(page: Path) -> None:
+    """Of the program, of one of its commands, or of the benchmarks."""
+    known = known_options()
+    combined = {option for option in documented_options(page.read_text("utf-8")) - known}
+    assert set() == {o for o in combined if not all(f"-{letter}" in known for letter in o[1:])}
+
+
+def test_every_option_is_documented() -> None:
+    """Those of the program in cli.md, those of commands in commands.md."""
+    text = (DOCS / "reference" / "cli.md").read_text("utf-8")
+    commands = (DOCS / "reference" / "commands.md").read_text("utf-8")
+    for flag in FLAGS:
+        assert f"`{flag.long}" in text
+    for command in COMMANDS:
+        for option in command.manual.options:
+            assert all(f"`{flag}" in commands for flag in option.flags), option
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Each file exists, and each heading that a link names."""
+    text = page.read_text("utf-8")
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if "://" in target:
+            continue
+        name, _, anchor = target.partition("#")
+        path = (page.parent / name).resolve() if name else page
+        assert path.exists(), target
+        if anchor:
+            headings = re.findall(r"^#+ (.+)$", path.read_text("utf-8"), re.MULTILINE)
+            slugs = [re.sub(r"[^\w\- ]", "", h.lower()).replace(" ", "-") for h in headings]
+            assert anchor in slugs, target
+
+
+def test_every_page_is_linked_from_the_index() -> None:
+    """docs/index.md leads to all others."""
+    text = (DOCS / "index.md").read_text("utf-8")
+    pages = [str(page.relative_to(DOCS)) for page in DOCS.rglob("*.md")]
+    assert [] == [page for page in pages if page != "index.md" and f"({page}" not in text]
+
+
+def documented_tables() -> dict[str, list[tuple[str, str]]]:
+    """Tables of docs/reference/tables.md: name -> (column, type) of each row."""
+    found: dict[str, list[tuple[str, str]]] = {}
+    for section in re.split(r"^## ", (DOCS / "reference" / "tables.md").read_text("utf-8"), flags=re.M):
+        name = section.partition("\n")[0].strip("` ")
+        found[name] = re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", section, re.MULTILINE)
+    return found
+
+
+def test_tables_are_documented() -> None:
+    """Every table with its columns and types in order; the columns that all have stand once."""
+    documented = documented_tables()
+    source = metashell.open(SAMPLE)
+    common = documented["Columns of every table"]
+    for name in source.tables:
+        schema = [(field.name, str(field.type)) for field in source.table(name).schema]
+        assert documented[name] + common == schema, name
+    assert set(source.tables) == {name for name in documented if name.islower()}
+
+
+def documented_paths() -> list[str]:
+    """Patterns of docs/reference/paths.md."""
+    text = (DOCS / "reference" / "paths.md").read_text("utf-8")
+    return re.findall(r"^\| `(/[^`]*)` \|", text, re.MULTILINE)
+
+
+def path_pattern(documented: str) -> re.Pattern[str]:
+    """What a documented path means: ``<x>`` is any name, and names may hold slashes."""
+    parts = re.split(r"<[^>]+>", documented)
+    return re.compile("(?s:.+)".join(map(re.escape, parts)))
+
+
+def test_paths_are_documented() -> None:
+    """Every path has its row, and every row a path."""
+    patterns = {path: path_pattern(path) for path in documented_paths()}
+    found = metashell.open(SAMPLE).find("/")
+    found += metashell.open(fixture("real-40-static").input).find("/")
+    unknown = [p for p in found if not any(pattern.fullmatch(p) for pattern in patterns.values())]
+    assert [] == unknown
+    assert [] == [name for name, p in patterns.items() if not any(map(p.fullmatch, found))]
+
+
+def test_exit_codes_and_faults_are_documented() -> None:
+    """docs/reference/errors.md has all of both."""
+    text = (DOCS / "reference" / "errors.md").read_text("utf-8")
+    assert [] == [code for code in ExitCode if f"| {code.value} |" not in text]
+    assert [] == [kind for kind in FaultKind if f"| `{kind.value}` |" not in text]
+
+
+def test_python_examples_work() -> None:
+    """Every line of the Python guide, in the order in which it stands."""
+    text = (DOCS / "guides" / "python.md").read_text("utf-8")
+    code = "".join(block.text for block in blocks(text) if block.language == "pycon")
+    assert code
+    globs = {"__name__": "guide", "LOG_DIR": str(SAMPLE)}
+    code = code.replace(f'"{LOG_DIR}"', "LOG_DIR").replace(f'"{LOG_DIR}/', 'LOG_DIR + "/')
+    test = doctest.DocTestParser().get_doctest(code, globs, "python.md", "python.md", 0)
+    runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
+    report: list[str] = []
+    runner.run(test, out=report.append)
+    assert 0 == runner.failures, "".join(report)
+
+
+def test_benchmarks_name_real_figures() -> None:
+    """A figure that a document names as `--only NAME` exists."""
+    names = {figure.name for figure in figures.FIGURES}
+    for page in PAGES:
+        named = re.findall(r"--only '?([a-z*-]+)", page.read_text("utf-8"))
+        assert all(benchmarks.choose([name]) for name in named), page
+    assert names
+
+
+@pytest.mark.parametrize("page", PAGES, ids=page_id)
+def test_sentences_have_lines_of_their_own(page: Path) -> None:
+    """One sentence a line, tables and code aside."""
+    text = re.sub(r"^```.*?^```$", "", page.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    prose = [line for line in text.splitlines() if not line.startswith(("|", " ", "#"))]
+    several = [line for line in prose if re.search(r"[a-z`)]\. [A-Z]", line)]
+    assert [] == several
