@@ -48,6 +48,19 @@ class _Screen(pyte.HistoryScreen):
     def write_process_input(self, data: str) -> None:
         self._answer(data)
 
+    def resize(self, lines: int | None = None, columns: int | None = None) -> None:
+        """Keep the cursor on the screen and in its line, as terminals do; pyte leaves it below."""
+        new_lines = lines or self.lines
+        if new_lines < self.lines:
+            n_above = max(0, self.cursor.y - new_lines + 1)
+            rows = {y - n_above: row for y, row in self.buffer.items()}
+            self.buffer.clear()
+            self.buffer.update({y: row for y, row in rows.items() if 0 <= y < new_lines})
+            self.cursor.y -= n_above
+            self.lines = new_lines
+        super().resize(new_lines, columns)
+        self.cursor.x = min(self.cursor.x, self.columns - 1)
+
 
 class Terminal:
     """A running program and its screen; a context manager that ends both.

@@ -196,9 +196,7 @@ class Image:
             lambda: self.scram,
             lambda: self.tokens,
             lambda: self.quorum,
-            lambda: [
-                records.columns(name, ()) for name in ("NoOpRecord", "ZkMigrationStateRecord")
-            ],
+            records.check_the_rest,
         )
         for fold in folds:
             fold()

@@ -28,6 +28,18 @@ Bools: TypeAlias = npt.NDArray[np.bool_]
 AnyArray: TypeAlias = npt.NDArray[Any]
 
 
+def _keep_freed_memory() -> None:
+    """Let glibc's allocator keep what a block's temporaries free, for the next block's.
+
+    It maps large arrays one by one and unmaps them again, each time at a page fault for every
+    4 KB, until it has seen a large one freed. So it is shown one, of which no page is ever touched.
+    """
+    np.empty(31 << 20, dtype=np.uint8)
+
+
+_keep_freed_memory()
+
+
 class Arena:
     """Bytes with stride-one views.
 

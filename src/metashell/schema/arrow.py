@@ -1,7 +1,8 @@
 """Columns as Arrow arrays.
 
-What lies in one piece is shared with Arrow, not copied. Uuids become their text, the form in which
-every Kafka tool names them.
+What lies in one piece is shared with Arrow, not copied. A uuid is sixteen bytes
+(``fixed_size_binary[16]``), or its text, the form in which every Kafka tool names it, where a
+person will read it.
 """
 
 from __future__ import annotations
@@ -13,7 +14,14 @@ import numpy as np
 import pyarrow as pa
 
 from metashell.schema.arena import I64, AnyArray, Bools
-from metashell.schema.columns import Column, Columns, FixedColumn, SpanColumn, StructColumn
+from metashell.schema.columns import (
+    Column,
+    Columns,
+    FixedColumn,
+    SpanColumn,
+    StructColumn,
+    is_constant,
+)
 from metashell.schema.model import FieldSpec
 from metashell.schema.plan import ELEMENT
 from metashell.schema.uuids import TEXT_LENGTH
@@ -21,40 +29,44 @@ from metashell.schema.uuids import TEXT_LENGTH
 _MAX_INT32 = 2**31 - 1
 
 
-def columns_to_arrow(columns: Columns) -> dict[str, pa.Array]:
+def columns_to_arrow(columns: Columns, *, uuid_text: bool = True) -> dict[str, pa.Array]:
     """Every column by its name, in the definition's order."""
     return {
-        spec.column_name: to_arrow(spec, columns.fields[spec.column_name])
+        spec.column_name: to_arrow(spec, columns.fields[spec.column_name], uuid_text=uuid_text)
         for spec in columns.specs
         if spec.column_name in columns.fields
     }
 
 
-def to_arrow(spec: FieldSpec, column: Column) -> pa.Array:
+def to_arrow(spec: FieldSpec, column: Column, *, uuid_text: bool = True) -> pa.Array:
     """One column: null where the field is null."""
     if isinstance(column, FixedColumn):
-        return fixed_array(column.values)
+        return fixed_array(column.values, uuid_text=uuid_text)
     if isinstance(column, SpanColumn):
         if not spec.is_array:
             return string_array(column) if spec.type == "string" else binary_array(column)
         values, list_offsets = column.gather()
         if spec.type == "bool":
             values = values != 0
-        return list_array(fixed_array(values), list_offsets, column.valid())
+        inner = fixed_array(values, uuid_text=uuid_text)
+        return list_array(inner, list_offsets, column.valid())
     if isinstance(column, StructColumn):
-        return _struct(column.items, column.present)
+        return _struct(column.items, column.present, uuid_text)
     items = column.items
     if items.specs and items.specs[0].name == ELEMENT:
-        inner = to_arrow(items.specs[0], items.fields[ELEMENT])
+        inner = to_arrow(items.specs[0], items.fields[ELEMENT], uuid_text=uuid_text)
     else:
-        inner = _struct(items, None)
+        inner = _struct(items, None, uuid_text)
     return list_array(inner, column.list_offsets, column.counts >= 0)
 
 
-def fixed_array(values: AnyArray) -> pa.Array:
-    """Numbers and bools as they are, ``V16`` as the text of uuids."""
+def fixed_array(values: AnyArray, *, uuid_text: bool = True) -> pa.Array:
+    """Numbers and bools as they are, ``V16`` as uuids."""
     if values.dtype.itemsize == 16:
-        return uuid_array(values)
+        if uuid_text:
+            return uuid_array(values)
+        data = pa.py_buffer(np.ascontiguousarray(values).view(np.uint8))
+        return pa.Array.from_buffers(pa.binary(16), len(values), [None, data])
     return pa.array(np.ascontiguousarray(values))
 
 
@@ -105,6 +117,8 @@ def _strings(
 
 def list_array(items: pa.Array, list_offsets: I64, valid: Bools | None) -> pa.Array:
     """A list a row."""
+    if valid is not None and is_constant(valid) and len(valid) and not valid[0]:
+        return pa.nulls(len(valid), pa.list_(items.type))
     large = int(list_offsets[-1]) > _MAX_INT32
     kind = pa.large_list(items.type) if large else pa.list_(items.type)
     bounds = list_offsets if large else list_offsets.astype(np.int32)
@@ -112,14 +126,14 @@ def list_array(items: pa.Array, list_offsets: I64, valid: Bools | None) -> pa.Ar
     return pa.Array.from_buffers(kind, len(list_offsets) - 1, buffers, children=[items])
 
 
-def _struct(items: Columns, present: Bools | None) -> pa.Array:
-    arrays: dict[str, Any] = columns_to_arrow(items)
+def _struct(items: Columns, present: Bools | None, uuid_text: bool) -> pa.Array:
+    arrays: dict[str, Any] = columns_to_arrow(items, uuid_text=uuid_text)
     n = items.n
     kind = pa.struct([(name, array.type) for name, array in arrays.items()])
     return pa.Array.from_buffers(kind, n, [_validity(present)], children=list(arrays.values()))
 
 
 def _validity(valid: Bools | None) -> pa.Buffer | None:
-    if valid is None or valid.all():
+    if valid is None or bool(valid.all()):
         return None
     return pa.py_buffer(np.packbits(valid, bitorder="little"))

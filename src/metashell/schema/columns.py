@@ -50,10 +50,15 @@ class SpanColumn:
 
     def gather(self) -> tuple[AnyArray, I64]:
         """The elements of all rows, and where each row's begin: list_offsets, int64[n + 1]."""
+        if is_constant(self.counts) and len(self.counts) and self.counts[0] <= 0:
+            nothing = np.empty(0, dtype=np.dtype(self.dtype).newbyteorder("="))
+            return nothing, constant(np.int64(0), len(self.counts) + 1)
         return gather_ragged(self.arena, self.dtype, self.starts, self.counts)
 
     def valid(self) -> Bools:
         """bool[n]: not null."""
+        if is_constant(self.counts) and len(self.counts):
+            return constant(np.bool_(self.counts[0] >= 0), len(self.counts))
         return self.counts >= 0
 
     def value(self, row: int) -> AnyArray | None:
@@ -174,6 +179,102 @@ class Columns:
         taken = {name: column.take(rows) for name, column in self.fields.items()}
         ok = self.ok[rows]
         return Columns(self.specs, len(ok), ok, taken)
+
+
+def constant(value: np.generic, n: int) -> AnyArray:
+    """One value n times, in the memory of one: a column that no record has costs nothing."""
+    return np.broadcast_to(value, (n,))
+
+
+def is_constant(values: AnyArray) -> bool:
+    """Whether an array was made by `constant`."""
+    return values.strides == (0,)
+
+
+class _ArrayBuilder:
+    """Puts blocks into one array, made when the first comes that is not one value throughout."""
+
+    __slots__ = ("_array", "_at", "_constant", "_n")
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._at = 0
+        self._array: AnyArray | None = None
+        self._constant: AnyArray | None = None
+
+    def add(self, block: AnyArray) -> None:
+        if self._array is None and is_constant(block) and self._goes_on(block):
+            self._constant = block
+            self._at += len(block)
+            return
+        if self._array is None:
+            self._array = np.empty(self._n, dtype=block.dtype)
+            if self._constant is not None:
+                self._array[: self._at] = self._constant[0]
+        self._array[self._at : self._at + len(block)] = block
+        self._at += len(block)
+
+    def _goes_on(self, block: AnyArray) -> bool:
+        return self._constant is None or self._constant[:1].tobytes() == block[:1].tobytes()
+
+    def finish(self) -> AnyArray:
+        if self._array is not None:
+            return self._array
+        assert self._constant is not None
+        return constant(self._constant[0], self._n)
+
+
+class ColumnsBuilder:
+    """Puts the columns of blocks together, each copied once and while it is still in the cache.
+
+    Args:
+        n: Rows of all blocks.
+    """
+
+    def __init__(self, n: int) -> None:
+        self._n = n
+        self._first: Columns | None = None
+        self._ok = _ArrayBuilder(n)
+        self._arrays: dict[str, tuple[_ArrayBuilder, ...]] = {}
+        self._nested: dict[str, list[Column]] = {}
+
+    def add(self, block: Columns) -> None:
+        """Add the next rows."""
+        if self._first is None:
+            self._first = block
+            if block.n == self._n:
+                return
+        self._ok.add(block.ok)
+        for name, column in block.fields.items():
+            if isinstance(column, FixedColumn):
+                arrays: tuple[AnyArray, ...] = (column.values,)
+            elif isinstance(column, SpanColumn):
+                arrays = (column.starts, column.counts)
+            else:
+                self._nested.setdefault(name, []).append(column)
+                continue
+            if name not in self._arrays:
+                self._arrays[name] = tuple(_ArrayBuilder(self._n) for _ in arrays)
+            for builder, array in zip(self._arrays[name], arrays, strict=True):
+                builder.add(array)
+
+    def finish(self) -> Columns:
+        """The columns of all rows."""
+        first = self._first
+        assert first is not None
+        if first.n == self._n:
+            return first
+        fields: dict[str, Column] = {}
+        for name, column in first.fields.items():
+            if name in self._nested:
+                fields[name] = _concat(self._nested[name])
+                continue
+            arrays = [builder.finish() for builder in self._arrays[name]]
+            if isinstance(column, SpanColumn):
+                fields[name] = SpanColumn(column.arena, column.dtype, arrays[0], arrays[1])
+            else:
+                fields[name] = FixedColumn(arrays[0])
+        return Columns(first.specs, self._n, self._ok.finish(), fields)
 
 
 def concat_columns(parts: Sequence[Columns]) -> Columns:

@@ -170,8 +170,10 @@ def read_definitions(directory: Path) -> list[MessageSpec]:
     try:
         paths = sorted(p for p in directory.iterdir() if p.suffix == ".json")
         texts = [(p, p.read_text(encoding="utf-8")) for p in paths]
-    except (OSError, UnicodeDecodeError) as e:
-        raise SchemaError(f"{directory}: can't read definitions: {e}") from e
+    except OSError as e:
+        raise SchemaError(f"{directory}: can't read definitions: {e.strerror or e}") from e
+    except UnicodeDecodeError as e:
+        raise SchemaError(f"{directory}: a definition in it is not UTF-8") from e
     if not texts:
         raise SchemaError(f"{directory}: no *.json definitions there")
     return [parse_message(text, where=str(path)) for path, text in texts]
