@@ -24,13 +24,16 @@ from typing import Any, Final
 
 from directories import SMOKE, Directories, Sizes
 from figures import FIGURES, Figure
-from measure import RSS_UNIT_BYTES, Measurement, WrongOutputError
+from measure import RSS_UNIT_BYTES, Measurement, WrongOutputError, median
 
 _RUNS: Final = 7
 _HEADINGS: Final = (
     "figure", "what", "target", "result", "fastest", "first", "user CPU", "peak memory", "runs",
 )  # fmt: skip
 _MEGABYTE: Final = 1_000_000
+BEGIN: Final = "<!-- results -->\n"
+END: Final = "\n<!-- end of results -->"
+"""Marks around the table in a document."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,6 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="metashell-smoke-")))
         results, wrong = measure(chosen, Directories(folder, sizes), runs)
     print(as_json(results, sizes) if arguments.json else as_table(results))
+    if arguments.write is not None:
+        write_into(arguments.write, as_table(results))
     for line in wrong:
         print(f"wrong output: {line}", file=sys.stderr)
     return 1 if wrong else 0
@@ -74,6 +79,10 @@ def _parser() -> argparse.ArgumentParser:
         "--smoke", action="store_true", help="run everything once at a tiny size, in seconds"
     )
     parser.add_argument("--json", action="store_true", help="print every run as JSON, not a table")
+    parser.add_argument(
+        "--write", type=Path, metavar="FILE",
+        help="put the table into a document too, in place of the one there (docs/benchmarks.md)",
+    )  # fmt: skip
     parser.add_argument("--runs", type=_count, metavar="N", help=f"runs of each figure ({_RUNS})")
     parser.add_argument(
         "--directory", type=Path, metavar="DIR",
@@ -139,6 +148,15 @@ def as_table(results: Sequence[tuple[Figure, Measurement]]) -> str:
     return "\n".join(lines)
 
 
+def write_into(document: Path, table: str) -> None:
+    """Replace what stands between the marks of a document by a table."""
+    before, _, rest = document.read_text(encoding="utf-8").partition(BEGIN)
+    _, end, after = rest.partition(END)
+    if not end:
+        raise SystemExit(f"{document}: there is no {BEGIN.strip()} and {END.strip()}")
+    document.write_text(f"{before}{BEGIN}{table}{END}{after}", encoding="utf-8", newline="\n")
+
+
 def _cells(figure: Figure, measurement: Measurement) -> list[str]:
     unit = figure.unit if figure.unit == "ms" else "s"
     first = measurement.first_s
@@ -149,7 +167,7 @@ def _cells(figure: Figure, measurement: Measurement) -> list[str]:
         figure.result(measurement),
         _time(min(measurement.wall_s), unit),
         "-" if first is None else _time(first, unit),
-        _time(sorted(measurement.user_s)[len(measurement.user_s) // 2], unit),
+        _time(median(measurement.user_s), unit),
         _memory(measurement.peak_rss_bytes),
         str(len(measurement.wall_s)),
     ]

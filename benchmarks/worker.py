@@ -104,6 +104,8 @@ def decode_columns(path: Path, runs: int, _: Sequence[str]) -> Measurement:
 
 def _check_columns(path: Path) -> None:
     """Compare the first and last records' columns with what the scalar decoder reads."""
+    import numpy as np
+
     from metashell.image.records import Records
     from metashell.log.read import load
     from metashell.schema.registry import load_registry
@@ -115,7 +117,7 @@ def _check_columns(path: Path) -> None:
     rows, columns = records.columns(name)
     spec, frames = records.registry.by_name[name], records.frames
     picked = sorted({*range(min(50, len(rows))), *range(max(0, len(rows) - 50), len(rows))})
-    for i, found in zip(picked, to_rows(columns.take(picked)), strict=True):
+    for i, found in zip(picked, to_rows(columns.take(np.array(picked))), strict=True):
         at = int(rows[i])
         data = frames.arena.slice(int(frames.body[at]), int(frames.stop[at]))
         if found != decode_message(spec, int(frames.version[at]), data):

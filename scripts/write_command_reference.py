@@ -18,11 +18,12 @@ PAGE: Final = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
 _INTRO: Final = """\
 # Commands
 
-This page is written by `scripts/write_command_reference.py` from the manuals that `man COMMAND` shows.
-Every example works on the bundled sample: `metashell demo ls /image/topics/byName`, or the same line in the shell that `metashell demo` opens.
-
-Paths follow [one set of rules](paths.md#how-paths-are-written), and exit statuses [one table](errors.md#exit-status).
+What each command does, as `man COMMAND` shows it.
+Every example works in the shell that `metashell demo` opens.
+A path is written [as everywhere](paths.md#how-paths-are-written).
+[Exit statuses](errors.md#exit-status) are those of the whole program.
 Each command answers `--help` with its manual.
+This page is written by `scripts/write_command_reference.py`.
 """
 
 

@@ -37,7 +37,7 @@ from support.fixtures import fixture
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
-PAGES = sorted([ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "CHANGELOG.md", *DOCS.rglob("*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
 SESSIONS = [page for page in PAGES if any(map(is_session, blocks(page.read_text("utf-8"))))]
 COMMANDS: list[Command] = [command for name in all_names() if (command := get(name)) is not None]
 
@@ -54,9 +54,9 @@ def page_id(page: Path) -> str:
 def test_sessions_show_what_is_printed(page: Path, tmp_path: Path) -> None:
     """Every command of a session prints what stands below it."""
     text = page.read_text("utf-8")
-    system, wrong = System(tmp_path), []
+    system, shell, wrong = System(tmp_path), Shell(), []
     for block in filter(is_session, blocks(text)):
-        shell, lines = Shell(), []
+        lines = []
         for example in examples(block):
             if example.prompt == "$ ":
                 printed = system.run(example.command)
@@ -86,7 +86,8 @@ def test_command_reference_is_up_to_date() -> None:
     """scripts/write_command_reference.py has been run."""
     path = ROOT / "scripts" / "write_command_reference.py"
     spec = importlib.util.spec_from_file_location("write_command_reference", path)
-    assert spec is not None and spec.loader is not None
+    assert spec is not None
+    assert spec.loader is not None
     script = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(script)
     assert script.render() == script.PAGE.read_text("utf-8")
@@ -135,8 +136,9 @@ def documented_options(text: str) -> set[str]:
 def test_options_in_documents_exist(page: Path) -> None:
     """Of the program, of one of its commands, or of the benchmarks."""
     known = known_options()
-    combined = {option for option in documented_options(page.read_text("utf-8")) - known}
-    assert set() == {o for o in combined if not all(f"-{letter}" in known for letter in o[1:])}
+    unknown = documented_options(page.read_text("utf-8")) - known
+    # Short ones are written together, or with their value: -1R, -dDIR.
+    assert set() == {option for option in unknown if option[:2] not in known}
 
 
 def test_every_option_is_documented() -> None:
@@ -176,7 +178,8 @@ def test_every_page_is_linked_from_the_index() -> None:
 def documented_tables() -> dict[str, list[tuple[str, str]]]:
     """Tables of docs/reference/tables.md: name -> (column, type) of each row."""
     found: dict[str, list[tuple[str, str]]] = {}
-    for section in re.split(r"^## ", (DOCS / "reference" / "tables.md").read_text("utf-8"), flags=re.M):
+    text = (DOCS / "reference" / "tables.md").read_text("utf-8")
+    for section in re.split(r"^## ", text, flags=re.MULTILINE):
         name = section.partition("\n")[0].strip("` ")
         found[name] = re.findall(r"^\| `(\w+)` \| `([^`]+)` \|", section, re.MULTILINE)
     return found
@@ -222,14 +225,15 @@ def test_exit_codes_and_faults_are_documented() -> None:
     assert [] == [kind for kind in FaultKind if f"| `{kind.value}` |" not in text]
 
 
-def test_python_examples_work() -> None:
-    """Every line of the Python guide, in the order in which it stands."""
-    text = (DOCS / "guides" / "python.md").read_text("utf-8")
+@pytest.mark.parametrize("page", ["README.md", "docs/guides/python.md"])
+def test_python_examples_work(page: str) -> None:
+    """Every line, in the order in which it stands."""
+    text = (ROOT / page).read_text("utf-8")
     code = "".join(block.text for block in blocks(text) if block.language == "pycon")
     assert code
     globs = {"__name__": "guide", "LOG_DIR": str(SAMPLE)}
     code = code.replace(f'"{LOG_DIR}"', "LOG_DIR").replace(f'"{LOG_DIR}/', 'LOG_DIR + "/')
-    test = doctest.DocTestParser().get_doctest(code, globs, "python.md", "python.md", 0)
+    test = doctest.DocTestParser().get_doctest(code, globs, page, page, 0)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     report: list[str] = []
     runner.run(test, out=report.append)

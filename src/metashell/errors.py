@@ -39,6 +39,11 @@ class MetashellError(Exception):
         self.message = message
         self.hint = hint
 
+    def lines(self, prefix: str) -> list[str]:
+        """The message behind a prefix, and the hint: the one form that every front end prints."""
+        hint = [f"  hint: {self.hint}"] if self.hint else []
+        return [f"{prefix}{self.message}", *hint]
+
 
 class UsageError(MetashellError):
     """The command line is wrong: an unknown flag, two sources, a missing argument."""

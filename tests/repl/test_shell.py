@@ -46,6 +46,12 @@ def test_commands_share_a_directory(play: Play, capfd: Captured) -> None:
     assert ("bar\nbaz\nfoo\n", "") == capfd.readouterr()
 
 
+def test_exit_takes_a_status(play: Play) -> None:
+    """It is the program's; a wrong one leaves nothing."""
+    assert 3 == play("exit 3\r")
+    assert 255 == play("exit 256\rexit 255\r")
+
+
 def test_end_of_input_leaves(play: Play) -> None:
     """^D on an empty line leaves with 0, whatever failed before."""
     assert ExitCode.OK == play("cat /nope\r\x04")
@@ -77,7 +83,7 @@ def test_defect_is_one_line(play: Play, capfd: Captured, monkeypatch: pytest.Mon
     assert "/\n" == out
     assert [
         "metashell: internal error: ZeroDivisionError: a defect of ours",
-        "metashell: run again with METASHELL_DEBUG=1 for the traceback",
+        "  hint: run again with METASHELL_DEBUG=1 for the traceback",
     ] == err.splitlines()
 
 
@@ -138,6 +144,7 @@ def test_bar_without_neighbour(play: Play, capfd: Captured) -> None:
         ("!kill -9 $$", 137),
         ("pwd | exit 5", 5),
         ("cat /nope | cat", 1),
+        ("exit 4", 4),
         ("| cat", 2),
     ],
 )

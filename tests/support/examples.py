@@ -1,8 +1,8 @@
 """Examples in documents: found, run on the bundled sample, compared with what is shown.
 
-A fenced block that begins with ``$ `` is a session of the system's shell, one that begins with
-``metashell demo:`` a session of ours. A line ``...`` in what is shown stands for any lines; trailing
-spaces do not count. `LOG_DIR` in an example stands for the bundled sample.
+A fenced block of language ``console`` is a session: of the system's shell where a line begins with
+``$ ``, of ours where it begins with ``metashell demo:``. A line ``...`` in what is shown stands for
+any lines; trailing spaces do not count. `LOG_DIR` in an example stands for the bundled sample.
 """
 
 from __future__ import annotations
@@ -62,7 +62,7 @@ def blocks(text: str) -> Iterator[Block]:
 
 def is_session(block: Block) -> bool:
     """Whether a block shows commands and what they print."""
-    return block.text.startswith("$ ") or bool(_PROMPT.match(block.text))
+    return block.language == "console"
 
 
 def examples(block: Block) -> list[Example]:
@@ -108,7 +108,8 @@ class System:
         command = command.replace(LOG_DIR, str(SAMPLE))
         if command == "echo $?":
             return [str(self._status)]
-        if command.startswith("metashell ") and not re.search(r"[|;&<>$]", _QUOTED.sub("", command)):
+        needs_shell = re.search(r"[|;&<>$]", _QUOTED.sub("", command))
+        if command.startswith("metashell ") and not needs_shell:
             printed = self._run_here(shlex.split(command)[1:])
         else:
             printed = self._run_there(command)

@@ -102,13 +102,14 @@ class State:
 class Replayed:
     """The outcome of a replay.
 
-    ``faults``: (file, offset) of every record that can't be read or applied; ``past_faults``: those
-    of them that concern a partition which was since made anew or whose topic was.
+    ``faults``: (file, offset) of every record that can't be read or applied; ``moot_faults``: those
+    of them that concern a partition which was since made anew or whose topic was, or a record that
+    can't be read in a transaction that does not count. Nobody has to find these.
     """
 
     state: State
     faults: set[tuple[str, int]]
-    past_faults: set[tuple[str, int]]
+    moot_faults: set[tuple[str, int]]
     provenance: tuple[int, int, int]
     open_transaction: bool
 
@@ -128,17 +129,16 @@ def replay(
     counted = list(_counted(registry, base, base_file, segments))
     faults: set[tuple[str, int]] = set()
     applied, begun = _committed(counted, faults)
-    for record in counted:
-        if record.name is None:
-            faults.add(record.place)
+    unreadable = {record.place for record in counted if record.name is None}
+    dropped = unreadable - {record.place for record in applied}
     replayer = _Replayer()
     for record in applied:
         if record.name is not None and not record.plain.batch.is_control:
             replayer.apply(record)
-    faults |= replayer.faults
-    past = replayer.past_faults()
+    faults |= replayer.faults | unreadable
+    moot = replayer.moot_faults() | dropped
     return Replayed(
-        replayer.state, faults, past, _provenance(counted, begun, base, base_file), begun is not None
+        replayer.state, faults, moot, _provenance(counted, begun, base, base_file), begun is not None
     )
 
 
@@ -238,7 +238,7 @@ class _Replayer:
             if self._concerned is not None:
                 self._partition_faults.append((record.place, *self._concerned))
 
-    def past_faults(self) -> set[tuple[str, int]]:
+    def moot_faults(self) -> set[tuple[str, int]]:
         """Faults whose topic, or whose partition, is not the one that exists in the end."""
         out = set()
         for place, topic, partition in self._partition_faults:

@@ -109,9 +109,8 @@ class Diagnostics:
 
     def error(self, error: MetashellError, prefix: str = "metashell: ") -> None:
         """Write an error, and on a line of its own what to do next."""
-        self.line(f"{prefix}{error.message}")
-        if error.hint:
-            self.line(f"  hint: {error.hint}")
+        for line in error.lines(prefix):
+            self.line(line)
 
     def raw(self, data: bytes) -> None:
         """Write bytes as they are."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import importlib
-import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -184,22 +183,11 @@ def _unexpected(error: Exception, out: StreamOutput, diagnostics: Diagnostics) -
     if _began_with_interrupt(error):
         return _interrupted(out, diagnostics)
     out.discard()
-    if isinstance(error, MemoryError):
-        diagnostics.program("out of memory")
-        return ExitCode.FAILED
-    diagnostics.program(f"internal error: {type(error).__name__}: {_one_line(error)}")
-    if os.environ.get("METASHELL_DEBUG"):
-        import traceback
+    from metashell.commands.defect import defect_lines
 
-        diagnostics.line("".join(traceback.format_exception(error)).rstrip())
-    else:
-        diagnostics.line("  hint: run with METASHELL_DEBUG=1 for the traceback")
+    for line in defect_lines(error):
+        diagnostics.line(line)
     return ExitCode.FAILED
-
-
-def _one_line(error: Exception) -> str:
-    """An exception's message on one line of bounded length."""
-    return " ".join(str(error).split())[:500]
 
 
 def _began_with_interrupt(error: BaseException) -> bool:

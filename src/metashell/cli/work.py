@@ -133,7 +133,7 @@ def run_tasks(
         after_each: Called when a task is done.
 
     Returns:
-        The first failure's exit status, or 0.
+        The status that ``exit`` was given, else the first failure's exit status, else 0.
     """
     first_failure = 0
     for task in tasks:
@@ -142,12 +142,16 @@ def run_tasks(
         first_failure = first_failure or code
         if context.exit_requested or (code and not keep_going):
             break
-    return first_failure
+    return first_failure if context.exit_status is None else context.exit_status
 
 
 def _run_task(task: Task, context: Context, runner: Runner, diagnostics: Diagnostics) -> int:
     """Run one task; its errors are printed with its place in front."""
-    context.warn = lambda text: diagnostics.line(f"{task.place}{text}")
+    def warn(text: str) -> None:
+        # What is indented, such as a hint, belongs to the line before.
+        diagnostics.line(text if text.startswith(" ") else f"{task.place}{text}")
+
+    context.warn = warn
     # A lone command has nothing after it that `cd` or `exit` could matter to.
     context.interactive = isinstance(task, Line)
     try:

@@ -50,6 +50,8 @@ class Context:
     """Lines entered before, oldest first."""
     exit_requested: bool = False
     """Set by `exit`; the front end then leaves."""
+    exit_status: int | None = None
+    """The status that `exit` was given; None where that is the front end's choice."""
     cancelled: Callable[[], bool] = field(default=lambda: False)
     """Polled in long loops by front ends that can't interrupt a thread."""
 

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 from metashell.commands.base import Command, Completion, Context, Manual
 from metashell.commands.options import no_arguments
+from metashell.errors import UsageError
+
+_HIGHEST = 255
 
 
 class Exit(Command):
@@ -15,20 +18,33 @@ class Exit(Command):
     summary = "Leave the shell."
     shell_only = True
     manual = Manual(
-        synopsis="exit",
-        description="Leaves the shell, or ends a script. quit and, in the shell, ^D do the same.",
-        examples=(("exit", "leave"),),
+        synopsis="exit [STATUS]",
+        description=(
+            "Leaves the shell, or ends a script, with STATUS (0 to 255) as the program's exit "
+            "status. Without one that is 0, or in a script the first failure's. quit and, in the "
+            "shell, ^D do the same."
+        ),
+        examples=(("exit", "leave"), ("exit 3", "leave with exit status 3")),
     )
 
     def run(self, context: Context, args: Sequence[str]) -> int:
-        """Set `Context.exit_requested`."""
-        no_arguments(self, args)
+        """Set `Context.exit_requested` and `Context.exit_status`."""
+        arguments = no_arguments(self, args, most=1)
+        if arguments:
+            context.exit_status = _status(arguments[0])
         context.exit_requested = True
-        return 0
+        return context.exit_status or 0
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose nothing: there are no arguments."""
+        """Propose nothing: the argument is a number."""
         return []
+
+
+def _status(text: str) -> int:
+    digits = text.lstrip("0") or "0"
+    if text.isascii() and text.isdigit() and len(digits) <= 3 and int(digits) <= _HIGHEST:
+        return int(digits)
+    raise UsageError(f"{text}: not a status from 0 to {_HIGHEST}")
 
 
 COMMAND = Exit()

@@ -70,8 +70,6 @@ def _print_manual(context: Context, command: Command) -> int:
 
 
 def _report(context: Context, command: Command | None, error: MetashellError) -> int:
-    message = error.message if command is None else f"{command.name}: {error.message}"
-    context.warn(escape(message))
-    if error.hint:
-        context.warn(escape(error.hint))
+    for line in error.lines("" if command is None else f"{command.name}: "):
+        context.warn(escape(line))
     return int(error.exit_code)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from metashell.image.records import Records
-from metashell.image.topics import Topics
+from metashell.image.topics import ENDLESS, Topics
 from metashell.schema.arena import I64
 
 
@@ -44,30 +44,31 @@ def find_clears(records: Records, topics: Topics) -> Clears:
     if not len(records.rows("ClearElrRecord")):
         return clears
     rows, columns = records.columns("ClearElrRecord")
-    history = _history(records, topics)
+    lives = _lives_by_name(topics)
     for row, name in zip(rows.tolist(), columns.span("topic_name").texts(), strict=True):
         if not name:
             clears.of_all.append(row)
             np.maximum(last_row, row, out=last_row)
             continue
-        lives = history.get(name, [])
-        if not any(made < row < removed for made, removed in lives):
+        # A name means the one that was made last of those that existed at the time.
+        alive = [life for life in lives.get(name, ()) if life[0] < row < life[1]]
+        if not alive:
             records.fault(row, f"ELR of topic `{name}` can't be cleared: no such topic")
             continue
-        topic = topics.by_name.get(name)
-        if topic is not None and row > int(topics.changed[topic]):
+        begin, end = alive[-1]
+        if end == ENDLESS:
+            topic = int(np.searchsorted(topics.changed, begin))
             clears.of_topic.setdefault(topic, []).append(row)
             last_row[topic] = row
     return clears
 
 
-def _history(records: Records, topics: Topics) -> dict[str, list[tuple[int, int]]]:
-    """When topics of each name existed: (row made, row removed), the latter endless if alive."""
+def _lives_by_name(topics: Topics) -> dict[str, list[tuple[int, int]]]:
+    """When topics of each name existed: (row made, row of the end), in the order of the former."""
     lives: dict[str, list[tuple[int, int]]] = {}
-    rows, made = records.columns("TopicRecord")
-    for row, name in zip(rows.tolist(), made.span("name").texts(), strict=True):
-        lives.setdefault(name, []).append((row, len(records.frames)))
-    removed = topics.removed
-    for row, name in zip(removed.rows.tolist(), removed.names.texts(), strict=True):
-        lives[name] = [(m, min(r, row) if m < row else r) for m, r in lives.get(name, [])]
+    of = topics.lives
+    for name, begin, end in zip(
+        of.names.texts(), of.begins.tolist(), of.ends.tolist(), strict=True
+    ):
+        lives.setdefault(name, []).append((begin, end))
     return lives

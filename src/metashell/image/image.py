@@ -28,8 +28,8 @@ from metashell.schema.arena import I32, I64
 
 _T = TypeVar("_T")
 
-_TOPICS_KEPT = 256
-"""Topics whose partitions are kept after they were folded on their own."""
+_TOPICS_FOLDED_ALONE = 16
+"""Topics that are folded on their own before the partitions of all are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Image:
     def __init__(self, records: Records) -> None:
         self.records = records
         self.lock = records.lock
-        self._partitions_of = lru_cache(maxsize=_TOPICS_KEPT)(self._fold_partitions_of)
+        self._partitions_of = lru_cache(maxsize=_TOPICS_FOLDED_ALONE)(self._fold_partitions_of)
 
     @lazy
     def features(self) -> Part:
@@ -99,8 +99,17 @@ class Image:
         return fold_partitions(self.records, self.topics)
 
     def partitions_of(self, topic: int) -> Partitions:
-        """Partitions of one topic (by index); other topics' records stay undecoded."""
-        return self._partitions_of(topic)
+        """Partitions of one topic (by index), or of all where they are folded already.
+
+        One topic is folded without decoding the others' records. Each costs a search through all
+        records, so who asks for many gets the fold of all.
+        """
+        if "partitions" in self.__dict__:
+            return self.partitions
+        if self._partitions_of.cache_info().misses >= _TOPICS_FOLDED_ALONE:
+            return self.partitions
+        with self.lock:
+            return self._partitions_of(topic)
 
     def _fold_partitions_of(self, topic: int) -> Partitions:
         return fold_partitions(self.records, self.topics, only=topic)

@@ -88,6 +88,7 @@ class Partitions:
         """int64[k]: index into `topics`."""
         self.partition: I32 = (keys & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
         """int32[k]: partition id."""
+        self._lists: dict[str, SpanColumn] = {}
         self._report_orphans()
 
     def __len__(self) -> int:
@@ -97,6 +98,12 @@ class Partitions:
     def topic_bounds(self) -> I64:
         """int64[topics + 1]: where each topic's partitions begin."""
         return np.searchsorted(self.topic, np.arange(len(self.topics) + 1))
+
+    def ids_of(self, topic: int) -> list[int]:
+        """Ids of a topic's partitions."""
+        bounds = np.searchsorted(self.topic, [topic, topic + 1])
+        ids: list[int] = self.partition[bounds[0] : bounds[1]].tolist()
+        return ids
 
     def index(self, topic: int, partition: int) -> int | None:
         """The row of a partition, or None where there is none."""
@@ -152,6 +159,11 @@ class Partitions:
 
     def list_column(self, name: str) -> SpanColumn:
         """A list field (`LISTS`), k lists; for ``directories`` see also `directories_default`."""
+        if name not in self._lists:
+            self._lists[name] = self._list_column(name)
+        return self._lists[name]
+
+    def _list_column(self, name: str) -> SpanColumn:
         provider = self._provider(name)
         at = self._events.order[np.maximum(provider, 0)]
         base = self._h.base.span(LISTS[name])
@@ -408,21 +420,19 @@ def _of_topics(
 def _report_strays(
     records: Records, topics: Topics, rows: I64, columns: Columns, name: str
 ) -> None:
-    """Records of topics that never were are faults; those of topics since removed are history."""
-    ids = uuid_texts(columns.fixed("topic_id"))
-    removed: dict[str, int] = {}
-    for text, row in zip(uuid_texts(topics.removed.ids), topics.removed.rows.tolist(), strict=True):
-        removed[text] = max(row, removed.get(text, -1))
+    """A record of a topic that does not exist at its time is a fault; of one since gone, history."""
+    ids = columns.fixed("topic_id")
+    strays = np.flatnonzero(~topics.lives.existed(ids, rows))
+    if not strays.size:
+        return
     verb = "made" if name == "PartitionRecord" else "changed"
     for row, text, partition in zip(
-        rows.tolist(), ids, columns.fixed("partition_id").tolist(), strict=True
+        rows[strays].tolist(),
+        uuid_texts(ids[strays]),
+        columns.fixed("partition_id")[strays].tolist(),
+        strict=True,
     ):
-        reborn = topics.by_id.get(text)
-        earlier_life = reborn is not None and row < int(topics.changed[reborn])
-        if row > removed.get(text, -1) and not earlier_life:
-            records.fault(
-                row, f"partition {partition} can't be {verb}: topic {text} does not exist"
-            )
+        records.fault(row, f"partition {partition} can't be {verb}: topic {text} does not exist")
 
 
 def _sound_bases(records: Records, rows: I64, base: Columns) -> tuple[I64, Columns]:
@@ -430,6 +440,9 @@ def _sound_bases(records: Records, rows: I64, base: Columns) -> tuple[I64, Colum
     replicas = base.span("replicas").counts
     directories = base.span("directories").counts
     misfit = (directories > 0) & (directories != replicas)
+    for i in np.flatnonzero(misfit).tolist():
+        # However many there are, MIGRATING alone says that none are known.
+        misfit[i] = any(base.span("directories").raw(i) or b"")
     state = base.fixed("leader_recovery_state")
     odd = (state < 0) | (state > 1)
     if not (misfit | odd).any():

@@ -16,7 +16,7 @@ from metashell.image.fold import group_keys, survivors
 from metashell.image.keyed import Part
 from metashell.image.records import Records
 from metashell.schema.arena import I64
-from metashell.schema.columns import Columns
+from metashell.schema.columns import Columns, StructArrayColumn
 
 
 def fold_quotas(records: Records) -> Part:
@@ -39,7 +39,21 @@ def _entities(columns: Columns) -> I64:
     )
     n_pairs = int(pairs.max()) + 1 if len(pairs) else 0
     drawn = np.frombuffer(os.urandom(8 * n_pairs), dtype=np.uint64)
+    terms = drawn[pairs]
+    terms[_overruled(entity)] = 0
     totals = np.zeros(len(pairs) + 1, dtype=np.uint64)
-    np.cumsum(drawn[pairs], out=totals[1:])
+    np.cumsum(terms, out=totals[1:])
     sums = totals[entity.list_offsets[1:]] - totals[entity.list_offsets[:-1]]
     return sums.view(np.int64)
+
+
+def _overruled(entity: StructArrayColumn) -> I64:
+    """Indexes of pairs behind which another of the same type comes: as in a map, the last counts."""
+    several = np.flatnonzero(entity.counts > 1)
+    if not several.size:
+        return several
+    types = group_keys([entity.items.span("entity_type")], entity.items.n)
+    row = np.repeat(np.arange(len(entity.counts)), np.maximum(entity.counts, 0))
+    order = np.lexsort((np.arange(len(types)), types, row))
+    same = (row[order][1:] == row[order][:-1]) & (types[order][1:] == types[order][:-1])
+    return order[:-1][same]

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from threading import RLock
+from typing import Final
 
 import numpy as np
 
@@ -49,6 +50,13 @@ class Provenance:
     epoch: int | None
     timestamp_ms: int | None
     type: str
+
+
+_MARKERS: Final = {
+    23: "BeginTransactionRecord",
+    24: "EndTransactionRecord",
+    25: "AbortTransactionRecord",
+}
 
 
 class Records:
@@ -115,6 +123,16 @@ class Records:
         applied = self.counted.copy()
         keys = self.frames.api_key
         markers = np.flatnonzero((keys >= 23) & (keys <= 25) & applied)
+        if markers.size:
+            # One that can't be read is no marker.
+            markers = np.sort(
+                np.concatenate(
+                    [
+                        self.decode(name, markers[keys[markers] == key], ())[0]
+                        for key, name in _MARKERS.items()
+                    ]
+                )
+            )
         begun = -1
         for row in markers.tolist():
             key = int(keys[row])

@@ -10,19 +10,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 
-from metashell.image.fold import group_keys, sort_events, survivors
+from metashell.image.fold import group_keys, last_marked, sort_events, survivors
 from metashell.image.records import Records
-from metashell.schema.arena import I64, AnyArray
+from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import SpanColumn
 from metashell.schema.uuids import parse_uuid, uuid_texts
+
+ENDLESS: Final = 1 << 62
+"""In place of a row: of a life that has not ended."""
 
 
 @dataclass
 class Topics:
-    """The topics that exist, in the order of their creation; k of them."""
+    """The topics that exist, in the order of the records that last made them; k of them."""
 
     ids: AnyArray
     """V16[k]."""
@@ -33,6 +37,7 @@ class Topics:
     changed: I64
     """int64[k]: row of the record that last wrote each."""
     removed: Removed
+    lives: Lives
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -108,6 +113,33 @@ class Removed:
     rows: I64
 
 
+@dataclass(slots=True)
+class Lives:
+    """Every TopicRecord that counts, in replay order; each begins a topic anew. n of them.
+
+    ``ids``: V16[n]; ``names``: strings; ``begins``: int64[n], row of the record; ``ends``: int64[n],
+    row of the next record that makes or removes that topic, `ENDLESS` where there is none.
+    """
+
+    ids: AnyArray
+    names: SpanColumn
+    begins: I64
+    ends: I64
+
+    def existed(self, ids: AnyArray, rows: I64) -> Bools:
+        """Whether the topic of each id existed at a row: bool[m]."""
+        n = len(self.begins)
+        all_rows = np.concatenate([self.begins, rows])
+        events = sort_events(group_keys([np.concatenate([self.ids, ids])], len(all_rows)), all_rows)
+        asked = np.flatnonzero(events.order >= n)
+        nearest = last_marked(events, events.order < n)[asked]
+        which, begun = events.order[asked] - n, nearest >= 0
+        ends = self.ends[events.order[nearest[begun]]]
+        out = np.zeros(len(rows), dtype=np.bool_)
+        out[which[begun]] = rows[which[begun]] < ends
+        return out
+
+
 def id_pairs(ids: AnyArray) -> AnyArray:
     """``V16[n]`` as uint64[n, 2], to compare and hash by."""
     return np.ascontiguousarray(ids).view("<u8").reshape(-1, 2)
@@ -155,13 +187,22 @@ def fold_topics(records: Records) -> Topics:
     groups = group_keys([ids], len(rows))
     removed = _removed(records, made.span("name"), ids, rows, groups, n_made)
     alive = survivors(groups, rows, removes)
+    order = np.argsort(rows[alive.last], kind="stable")
+    last, created = alive.last[order], alive.created[order]
+    lives = Lives(ids[:n_made], made.span("name"), made_rows, _ends(groups, rows)[:n_made])
     return Topics(
-        ids[alive.last],
-        made.span("name").take(alive.last),
-        rows[alive.created],
-        rows[alive.last],
-        removed,
+        ids[last], made.span("name").take(last), rows[created], rows[last], removed, lives
     )
+
+
+def _ends(groups: I64, rows: I64) -> I64:
+    """Row of the next event of the same group for each event, `ENDLESS` for none."""
+    events = sort_events(groups, rows)
+    following = np.append(rows[events.order][1:], ENDLESS)
+    following[events.last] = ENDLESS
+    ends = np.empty(len(rows), dtype=np.int64)
+    ends[events.order] = following[: len(rows)]
+    return ends
 
 
 def _removed(

@@ -39,6 +39,8 @@ _LOOKS_LIKE_BATCH: Final = re.compile(
 )
 """A base offset below 2**56, a length that is not negative, magic 2, and no unknown attributes."""
 
+_MAX_OFFSET: Final = (1 << 63) - 1
+
 _SEARCH_BUDGET: Final = 16
 """How often, at most, each byte of a file may be read again in search of a sound batch: candidates
 that overlap each other could otherwise make the search quadratic."""
@@ -74,11 +76,16 @@ class Chainer:
         start: Where the file begins in it.
         stop: Where it ends.
         name: The file's name, for faults.
+        after: Offset behind which the file's batches must lie: the last of the file before it.
     """
 
-    def __init__(self, view: memoryview, start: int, stop: int, name: str) -> None:
+    def __init__(
+        self, view: memoryview, start: int, stop: int, name: str, after: int = -1
+    ) -> None:
         self.view, self.start, self.stop, self.name = view, start, stop, name
-        self.result = Chain(array("q"))
+        self.result = Chain(array("q"), last_offset=after)
+        self._resumed = -1
+        """Where reading went on after damage, which says already that something is missing."""
         self._budget = _SEARCH_BUDGET * (stop - start) + (1 << 20)
 
     def run(self) -> Chain:
@@ -91,6 +98,8 @@ class Chainer:
         out = self.result
         if out.positions:
             (out.last_timestamp_ms,) = _MAX_TIMESTAMP.unpack_from(self.view, out.positions[-1] + 35)
+        else:
+            out.last_offset = -1
         return out
 
     def _hop(self, pos: int) -> int:
@@ -108,17 +117,11 @@ class Chainer:
                 or crc32c(view[pos + 21 : end]) != crc
             ):
                 break
-            if base <= last or last_delta < 0:
+            if base != last + 1 or last_delta < 0 or epoch_here < epoch:
                 out.last_offset, out.last_epoch = last, epoch
-                self._fault(
-                    FaultKind.GAP,
-                    f"batch of offset {base} skipped: offsets go back, {last + 1} was to come"
-                    if base <= last
-                    else f"batch skipped: its last offset is {-last_delta} below its first",
-                    pos,
-                )
-                pos = end
-                continue
+                if not self._accept(pos, end, base, last_delta, epoch_here):
+                    pos = end
+                    continue
             if out.first_offset < 0:
                 out.first_offset = base
             append(pos)
@@ -126,6 +129,47 @@ class Chainer:
             pos = end
         out.last_offset, out.last_epoch = last, epoch
         return pos
+
+    def _accept(self, pos: int, end: int, base: int, last_delta: int, epoch: int) -> bool:
+        """Report what is odd about a batch that does not follow on the one before.
+
+        Neither its base offset nor its epoch is covered by the CRC.
+
+        Returns:
+            Whether it counts all the same.
+        """
+        out = self.result
+        expected = out.last_offset + 1
+        if last_delta < 0 or base + last_delta > _MAX_OFFSET:
+            reason = f"batch skipped: it goes from offset {base} to {base + last_delta}"
+            self._fault(FaultKind.DAMAGED, reason, pos)
+            return False
+        if base < expected:
+            reason = f"batch of offset {base} skipped: offsets go back, {expected} was to come"
+            self._fault(FaultKind.GAP, reason, pos)
+            return False
+        if base > expected:
+            following = self._base_at(end)
+            if following is not None and expected <= following <= base + last_delta:
+                reason = (
+                    f"batch of offset {base} skipped: {expected} was to come, {following} follows"
+                )
+                self._fault(FaultKind.DAMAGED, reason, pos)
+                return False
+            if out.positions and pos != self._resumed:
+                reason = f"offsets {expected} to {base - 1} are missing"
+                self._fault(FaultKind.GAP, reason, pos)
+        if epoch < out.last_epoch:
+            reason = f"the leader epoch goes back from {out.last_epoch} to {epoch}"
+            self._fault(FaultKind.DAMAGED, reason, pos)
+        return True
+
+    def _base_at(self, pos: int) -> int | None:
+        """The base offset of what seems to be a batch, or None."""
+        if self.stop - pos < HEADER_BYTES:
+            return None
+        base, _, _, magic, _, _, _ = _HEAD.unpack_from(self.view, pos)
+        return int(base) if magic == 2 else None
 
     def _past_damage(self, pos: int) -> int:
         """Report what is wrong at `pos`; return where reading can go on."""
@@ -142,14 +186,17 @@ class Chainer:
             f"{reason}; {following - pos} bytes skipped, to the next sound batch",
             pos,
         )
+        self._resumed = following
         return following
 
     def _is_zero(self, pos: int) -> bool:
-        step = 1 << 20
-        for at in range(pos, self.stop, step):
-            piece = self.view[at : min(at + step, self.stop)]
-            if any(piece[:64]) or bytes(piece).strip(b"\0"):
+        # In growing steps: what is looked at is never much more than the zeros that are there.
+        step = 64
+        while pos < self.stop:
+            if bytes(self.view[pos : min(pos + step, self.stop)]).strip(b"\0"):
                 return False
+            pos += step
+            step = min(2 * step, 1 << 20)
         return True
 
     def _what_is_wrong(self, pos: int) -> tuple[FaultKind, str]:
@@ -166,6 +213,8 @@ class Chainer:
             return FaultKind.DAMAGED, f"no record batch: length {length} is below {MIN_LENGTH}"
         if 12 + length > left:
             return FaultKind.TORN, f"batch cut off: {left} bytes of {12 + length}"
+        # Once for this sum and once for that which failed: damage may not cost ever more of them.
+        self._budget -= 2 * length
         actual = crc32c(self.view[pos + 21 : pos + 12 + length])
         return FaultKind.DAMAGED, f"CRC mismatch: stored {crc:08x}, computed {actual:08x}"
 

@@ -19,6 +19,7 @@ from typing import Final, TypeAlias
 from metashell.errors import SourceError
 from metashell.log.chain import Chain, Chainer
 from metashell.log.fault import Fault
+from metashell.log.names import SegmentName, parse_name
 
 SLACK: Final = 1024
 """Zero bytes behind the last; the same number as the arena's."""
@@ -121,10 +122,15 @@ def load(paths: Sequence[str], progress: Progress | None = None) -> Loaded:
             raise SourceError(f"{total} bytes do not fit in memory: {e}") from e
         view = memoryview(buffer)
         files, at = [], 0
+        last_offset = -1
         for path, fd, size in opened:
             read = _read_into(path, fd, view[at : at + size], at, total, progress)
             name = os.path.basename(path)
-            files.append(LogFile(name, at, read, Chainer(view, at, at + read, name).run()))
+            is_segment = isinstance(parse_name(name), SegmentName)
+            chain = Chainer(view, at, at + read, name, last_offset if is_segment else -1).run()
+            if is_segment:
+                last_offset = max(last_offset, chain.last_offset)
+            files.append(LogFile(name, at, read, chain))
             at += read
         return Loaded(buffer, at, files)
     finally:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import traceback
 from pathlib import Path
 from typing import TextIO
 
@@ -22,6 +21,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 
 from metashell import commands
 from metashell.commands.base import Context
+from metashell.commands.defect import defect_lines
 from metashell.commands.run import run_line
 from metashell.errors import ExitCode, MetashellError, UsageError
 from metashell.fs.escape import escape
@@ -74,6 +74,7 @@ class Shell:
             history=self._history.lines,
         )
         self._watcher = StatusWatcher(session.status, self._redraw)
+        self._is_status_due = False
         # On a terminal without abilities prompt_toolkit only echoes keys, after it has sent
         # escape sequences; the terminal's own line editing does more.
         self._prompt = None if self._is_dumb else self._new_prompt(terminal_input, terminal_output)
@@ -88,7 +89,7 @@ class Shell:
                 for line in entry.split("\n"):  # several where a block was pasted
                     self._status = self.run_line(line)
                     if self._context.exit_requested:
-                        return self._status
+                        return self._context.exit_status or ExitCode.OK
                     if self._status == ExitCode.INTERRUPTED:
                         break
             except KeyboardInterrupt:
@@ -99,7 +100,7 @@ class Shell:
     def _new_prompt(self, keys: Input | None, screen: Output | None) -> PromptSession[str]:
         if screen is None and not self._stdout.isatty() and self._stderr.isatty():
             screen = create_output(self._stderr)  # stdout is data that goes elsewhere
-        return PromptSession(
+        prompt: PromptSession[str] = PromptSession(
             message=self._message,
             lexer=LineLexer(_is_command),
             input_processors=[Misleading()],
@@ -122,6 +123,8 @@ class Shell:
             input=keys,
             output=screen,
         )
+        prompt.app.after_render += self._after_render
+        return prompt
 
     def _read(self) -> str:
         """Read a line.
@@ -132,7 +135,8 @@ class Shell:
         """
         if self._prompt is None:
             return self._read_dumb()
-        return self._prompt.prompt(pre_run=self._watcher.refresh)
+        self._is_status_due = True
+        return self._prompt.prompt()
 
     def _read_dumb(self) -> str:
         """Read a line by the terminal's own line editing."""
@@ -144,6 +148,12 @@ class Shell:
         if line.strip():
             self._history.append_string(line)
         return line
+
+    def _after_render(self, _app: object) -> None:
+        """Look at the source anew once a prompt is drawn: not before, that may take the time."""
+        if self._is_status_due:
+            self._is_status_due = False
+            self._watcher.refresh()
 
     def _redraw(self) -> None:
         """Draw the prompt anew; any thread may ask for it."""
@@ -213,7 +223,9 @@ class Shell:
             self._warn_of(error)
             return error.exit_code
         except Exception as error:
-            return self._internal_error(error)
+            for part in defect_lines(error):
+                self._warn(part)
+            return ExitCode.FAILED
 
     def _run_shell(self, command: str) -> int:
         """Run a command line in the system's shell; an empty one opens the user's shell."""
@@ -225,21 +237,11 @@ class Shell:
                 status = subprocess.run([shell], check=False).returncode
         return status if status >= 0 else 128 - status
 
-    def _internal_error(self, error: Exception) -> int:
-        if os.environ.get("METASHELL_DEBUG"):
-            self._warn("".join(traceback.format_exception(error)).rstrip(), is_block=True)
-        message = " ".join(str(error).split())
-        self._warn(f"metashell: internal error: {type(error).__name__}: {message}")
-        if not os.environ.get("METASHELL_DEBUG"):
-            self._warn("metashell: run again with METASHELL_DEBUG=1 for the traceback")
-        return ExitCode.FAILED
-
     def _warn_of(self, error: MetashellError) -> None:
-        self._warn(f"metashell: {error.message}")
-        if error.hint is not None:
-            self._warn(f"metashell: {error.hint}")
+        for line in error.lines("metashell: "):
+            self._warn(line)
 
-    def _warn(self, line: str, *, is_block: bool = False) -> None:
+    def _warn(self, line: str) -> None:
         """Write a diagnostic, or hold it while a pager is in front."""
         if isinstance(self._out, Screen) and self._out.is_paging:
             if len(self._held_warnings) < MAX_HELD_WARNINGS:
@@ -249,9 +251,7 @@ class Shell:
             return
         self._out.reveal()  # what was written before comes before
         if self._stderr.isatty():
-            line = (
-                "\n".join(escape(part) for part in line.split("\n")) if is_block else escape(line)
-            )
+            line = escape(line)
             if self._has_colour:
                 line = f"\x1b[31m{line}\x1b[0m"
         write_to(self._stderr, f"{line}\n")

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
+from struct import Struct
 from typing import TypeAlias
 
 import numpy as np
@@ -17,6 +19,11 @@ import numpy as np
 from metashell.schema.arena import I64, AnyArray, Arena, Bools, gather_ragged
 from metashell.schema.model import FieldSpec
 from metashell.schema.scalar import decode_utf8
+
+
+@lru_cache(maxsize=64)
+def _int32s(count: int) -> Struct:
+    return Struct(f">{count}i")
 
 
 @dataclass(slots=True)
@@ -70,6 +77,16 @@ class SpanColumn:
         size = count * np.dtype(self.dtype).itemsize
         values = self.arena.u1[start : start + size].view(self.dtype)
         return values.astype(values.dtype.newbyteorder("="), copy=False)
+
+    def int32s(self, row: int) -> list[int]:
+        """The numbers of one row of an int32 array column; none where it is null.
+
+        Cost: a microsecond; `value` takes several.
+        """
+        count = int(self.counts[row])
+        if count <= 0:
+            return []
+        return list(_int32s(count).unpack_from(self.arena.u1.data, int(self.starts[row])))
 
     def raw(self, row: int) -> bytes | None:
         """The bytes of one row, or None."""

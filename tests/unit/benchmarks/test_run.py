@@ -10,13 +10,12 @@ from pathlib import Path
 import pytest
 
 import figures
+import metashell
 import run
 from directories import SMOKE, Directories
 from kraftgen.cluster import ClusterSpec, write_cluster
 from measure import Measurement, Output, WrongOutputError, run_often
 from oracle import partition_text
-
-import metashell
 
 DOCS = Path(__file__).parents[3] / "docs" / "benchmarks.md"
 

@@ -120,10 +120,11 @@ class FakeRunner:
         signal.pause()
         return 0
 
-    def do_exit(self, context: Context) -> int:
-        """Ask to leave."""
+    def do_exit(self, context: Context, status: str | None = None) -> int:
+        """Ask to leave, perhaps with a status."""
         context.exit_requested = True
-        return 0
+        context.exit_status = None if status is None else int(status)
+        return context.exit_status or 0
 
     def do_discover(self, context: Context, count: str) -> int:
         """Decode more, with warnings."""

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from metashell.commands import run as commands_run
 from metashell.repl.session import Session
 from unit.cli.conftest import Program
 
@@ -27,6 +28,8 @@ def test_words_survive_as_they_are(program: Program) -> None:
         (["--keep-going", "-c", "raise", "-c", "nonsense", "-c", "echo b"], 1, "b\n"),
         (["-c", "echo a", "-c", "exit", "-c", "echo b"], 0, "a\n"),
         (["--keep-going", "-c", "fail", "-c", "exit", "-c", "echo b"], 1, ""),
+        (["-c", "echo a", "-c", "exit 3", "-c", "echo b"], 3, "a\n"),
+        (["--keep-going", "-c", "fail", "-c", "exit 0", "-c", "echo b"], 0, ""),
     ],
 )
 def test_stops_at_the_first_failure(program: Program, argv: list[str], code: int, out: str) -> None:
@@ -78,6 +81,13 @@ def test_script_that_is_none(program: Program, script: bytes, part: str) -> None
     result = program("-d", "x", stdin=script)
     assert 2 == result.code
     assert part in result.err
+
+
+def test_a_hint_stands_below_its_error(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The place in the script precedes the error alone, also of commands' own errors."""
+    monkeypatch.setattr(program, "runner", commands_run)
+    result = program("-d", "x", stdin=b"\ncat\n")
+    assert "stdin:2: cat: which path?\n  hint: usage: cat PATH...\n" == result.err
 
 
 def test_an_empty_script_does_nothing(program: Program) -> None:

@@ -127,6 +127,21 @@ def test_exit_asks_to_leave(shell: Session, line: str) -> None:
     """The front end does the leaving."""
     shell.output(line)
     assert shell.context.exit_requested
+    assert shell.context.exit_status is None
+
+
+@pytest.mark.parametrize(("typed", "status"), [("0", 0), ("007", 7), ("255", 255)])
+def test_exit_takes_a_status(shell: Session, typed: str, status: int) -> None:
+    """It is the line's and the front end's."""
+    assert status == shell.run(f"exit {typed}")
+    assert (True, status) == (shell.context.exit_requested, shell.context.exit_status)
+
+
+@pytest.mark.parametrize("typed", ["256", "-1", "x", "''", "1 2", "٣", "9" * 5000])
+def test_exit_with_a_wrong_status_stays(shell: Session, typed: str) -> None:
+    """It is a usage error, and nothing ends."""
+    assert 2 == shell.run(f"exit {typed}")
+    assert (False, None) == (shell.context.exit_requested, shell.context.exit_status)
 
 
 def test_a_deep_tree_does_not_recurse() -> None:

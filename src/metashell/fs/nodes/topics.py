@@ -68,7 +68,9 @@ class TopicsDirectory(Directory):
         return self._names
 
     def child(self, name: str) -> Node | None:
-        topic = self._find(name)
+        # Once the names were listed, the index of all is there.
+        listed = "_names" in self.__dict__
+        topic = self._by_key().get(name) if listed else self._find(name)
         return None if topic is None else TopicDirectory(self._image, topic)
 
     def grid(self) -> Grid:
@@ -106,7 +108,7 @@ class TopicDirectory(Directory):
 
     @cached_property
     def _names(self) -> Sequence[str]:
-        return shape_names(self._partitions.partition.tolist())
+        return shape_names(self._partitions.ids_of(self._topic))
 
     def names(self) -> Sequence[str]:
         return self._names
@@ -138,8 +140,7 @@ def partition_value(partitions: Partitions, row: int) -> dict[str, JsonValue]:
     """The fields of a partition, named as Kafka's PartitionRegistration names them."""
 
     def numbers(name: str) -> list[int]:
-        value = partitions.list_column(name).value(row)
-        return [] if value is None else [int(v) for v in value]
+        return partitions.list_column(name).int32s(row)
 
     replicas = numbers("replicas")
     if partitions.directories_default[row]:
@@ -165,8 +166,9 @@ def partition_value(partitions: Partitions, row: int) -> dict[str, JsonValue]:
 
 def partition_text(value: Mapping[str, JsonValue]) -> str:
     """A partition as Kafka prints it."""
-    fields = ", ".join(
-        f"{name}={java_list(part) if isinstance(part, list) else part}"
-        for name, part in value.items()
-    )
-    return f"PartitionRegistration({fields})"
+    fields = dict(value)
+    directories = fields["directories"]
+    assert isinstance(directories, list)
+    # Python writes lists of numbers as Java does.
+    fields["directories"] = java_list(directories)
+    return f"PartitionRegistration({', '.join([f'{k}={v}' for k, v in fields.items()])})"
