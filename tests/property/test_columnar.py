@@ -66,7 +66,9 @@ def decode_all(
         starts.append(len(data))
         data += message
         stops.append(len(data))
-    block = nullcontext() if block_rows is None else patch.object(columnar, "BLOCK_ROWS", block_rows)
+    block = (
+        nullcontext() if block_rows is None else patch.object(columnar, "BLOCK_ROWS", block_rows)
+    )
     with block:
         return columnar.decode(
             Arena.from_bytes(data),
@@ -117,14 +119,14 @@ def check(spec: MessageSpec, version: int, data: st.DataObject) -> None:
 
 
 @every_message
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(data=st.data())
 def test_every_message(spec: MessageSpec, version: int, data: st.DataObject) -> None:
     """Of every message in every version the same values are decoded, and the same bytes refused."""
     check(spec, version, data)
 
 
-@settings(max_examples=150)
+@settings(max_examples=100)
 @given(spec=definitions(), data=st.data())
 def test_made_up_definitions(spec: MessageSpec, data: st.DataObject) -> None:
     """Definitions with any types, nesting, nullability and tags are decoded alike."""
@@ -137,7 +139,9 @@ def test_made_up_definitions(spec: MessageSpec, data: st.DataObject) -> None:
         st.lists(
             st.tuples(
                 st.sampled_from([0, 1, 2, 3, 5, 8, 9, 200]),
-                st.sampled_from([b"", b"\x00", b"\x01", b"\x00\x00\x00\x07", b"\x02\x00\x00\x00\x01"]),
+                st.sampled_from(
+                    [b"", b"\x00", b"\x01", b"\x00\x00\x00\x07", b"\x02\x00\x00\x00\x01"]
+                ),
             ),
             max_size=40,
         ),
@@ -182,6 +186,27 @@ def test_too_many_structs(flexible: bool) -> None:
 
     assert all(row is not None for row in scalar_rows(spec, 0, messages))
     assert [False] == decode_all(spec, 0, messages[1:]).ok.tolist()
+
+
+@pytest.mark.parametrize("steps", [0, 1, 5, 6, 7, 12])
+@pytest.mark.parametrize("wanted", [None, ()])
+def test_too_many_nested_structs(steps: int, wanted: Collection[str] | None) -> None:
+    """Arrays in arrays are found in a bounded number of steps; a record beyond is refused whole."""
+    spec = builtin_registry().by_name["VotersRecord"]
+    endpoint = {"name": "n", "host": "h", "port": 1}
+
+    def voters(*counts: int) -> bytes:
+        made = [{"voter_id": i, "endpoints": [endpoint] * n} for i, n in enumerate(counts)]
+        return encode_message(spec, 0, {"voters": made})
+
+    messages = [voters(), voters(0, 0, 0), voters(2, 2, 2)]
+    with patch.object(columnar, "MAX_NESTED_STEPS", steps):
+        columns = decode_all(spec, 0, messages, wanted)
+
+    assert [True, True, steps >= 6] == columns.ok.tolist()
+    if wanted is None:
+        read = [row for row in columnar_rows(columns) if row is not None]
+        assert scalar_rows(spec, 0, messages)[: len(read)] == read
 
 
 @pytest.mark.parametrize("flexible", [False, True])

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from metashell.image import fold
 from metashell.image.fold import group_keys, last_marked, sort_events, survivors
-from metashell.schema.arena import Arena, gather_ragged
+from metashell.schema.arena import AnyArray, Arena, gather_ragged
 from metashell.schema.columns import SpanColumn
 from metashell.schema.uuids import parse_uuid, uuid_text, uuid_texts
 
@@ -29,11 +29,17 @@ def test_gather_ragged(dtype: str, data: bytes, runs: list[tuple[int, int]], sam
     """Runs of elements are what slicing each from the bytes gives, equally long ones too."""
     item = ITEM_SIZES[dtype]
     starts = [min(start, len(data)) for start, _ in runs]
-    counts = [min(count, (len(data) - start) // item) for start, (_, count) in zip(starts, runs, strict=True)]
+    counts = [
+        min(count, (len(data) - start) // item)
+        for start, (_, count) in zip(starts, runs, strict=True)
+    ]
     if same:
         counts = [min(counts, default=0)] * len(counts)
     values, list_offsets = gather_ragged(
-        Arena.from_bytes(data), dtype, np.array(starts, dtype=np.int64), np.array(counts, dtype=np.int64)
+        Arena.from_bytes(data),
+        dtype,
+        np.array(starts, dtype=np.int64),
+        np.array(counts, dtype=np.int64),
     )
     pieces = [data[s : s + max(c, 0) * item] for s, c in zip(starts, counts, strict=True)]
     whole = np.frombuffer(b"".join(pieces), dtype=dtype)
@@ -50,7 +56,9 @@ def test_gather_ragged_in_pieces() -> None:
     starts = np.arange(0, 1 << 22, 5_003, dtype=np.int64)
     counts = np.minimum(np.arange(len(starts)) * 7 % 5_000 + 1, (1 << 22) - starts)
     values, list_offsets = gather_ragged(Arena.from_bytes(data), "u1", starts, counts)
-    expected = b"".join(data[s : s + c] for s, c in zip(starts.tolist(), counts.tolist(), strict=True))
+    expected = b"".join(
+        data[s : s + c] for s, c in zip(starts.tolist(), counts.tolist(), strict=True)
+    )
 
     assert expected == values.tobytes()
     assert [0, *np.cumsum(counts).tolist()] == list_offsets.tolist()
@@ -82,7 +90,7 @@ keys = st.tuples(
 @given(rows=st.lists(keys, max_size=20))
 def test_group_keys(rows: list[tuple[bytes | None, bytes, int, bytes]], colliding: bool) -> None:
     """Groups are those of a dict of tuples, also where every hash collides."""
-    parts = [
+    parts: list[AnyArray | SpanColumn] = [
         string_column([row[0] for row in rows]),
         string_column([row[1] for row in rows]),
         np.array([row[2] for row in rows], dtype=np.int8),
@@ -120,7 +128,9 @@ def test_survivors(events: list[tuple[int, bool]], data: st.DataObject) -> None:
     alive = survivors(groups, rows, removals)
 
     expected = sorted((created, last) for created, last in state.values())
-    assert expected == list(zip(rows[alive.created].tolist(), rows[alive.last].tolist(), strict=True))
+    assert expected == list(
+        zip(rows[alive.created].tolist(), rows[alive.last].tolist(), strict=True)
+    )
 
 
 @given(events=events)

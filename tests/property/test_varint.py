@@ -26,7 +26,12 @@ READERS = [
 ]
 
 EDGES = sorted(
-    {edge + d for bits in (0, *range(6, 71, 7), 31, 32, 63) for edge in (1 << bits,) for d in (-1, 0, 1)}
+    {
+        edge + d
+        for bits in (0, *range(6, 71, 7), 31, 32, 63)
+        for edge in (1 << bits,)
+        for d in (-1, 0, 1)
+    }
 )
 
 encoded = st.one_of(

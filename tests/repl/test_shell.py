@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from prompt_toolkit.application import Application
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
 from metashell.errors import ExitCode
 from metashell.repl import Session
 from metashell.repl.shell import Shell
+from metashell.repl.status import STATUS_THREAD
 from support.tiny_shell import status, tree
+from support.waiting import LIMIT_S, wait_until
 
 Play = Callable[[str], int]
 """Types keys into a new shell and returns its exit status."""
@@ -199,6 +203,26 @@ def test_problem_with_the_history_is_told_once(tmp_path: Path, capfd: Captured) 
     out, err = capfd.readouterr()
     assert "/\n/\n" == out
     assert 1 == len(err.splitlines())
+
+
+def test_status_that_comes_when_the_prompt_is_gone(
+    play: Play, capfd: Captured, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not drawn, and nothing is said of that."""
+    came = threading.Event()
+
+    def invalidate(_app: object) -> None:
+        if threading.current_thread() is not threading.main_thread():
+            came.set()
+            raise RuntimeError("Event loop is closed")
+
+    monkeypatch.setattr(Application, "invalidate", invalidate)
+    play("pwd\r\x04")
+    wait_until(came.is_set, "the status is computed")
+    for thread in threading.enumerate():
+        if thread.name == STATUS_THREAD:
+            thread.join(LIMIT_S)
+    assert ("/\n", "") == capfd.readouterr()
 
 
 def test_error_of_ours_from_a_node(play: Play, capfd: Captured) -> None:

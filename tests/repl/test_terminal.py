@@ -42,6 +42,12 @@ def start(tmp_path: Path) -> Iterator[Start]:
         yield begin
 
 
+def read_answer(terminal: Terminal) -> None:
+    """See that the shell goes on: the next command is run."""
+    terminal.enter("pwd")
+    terminal.read_until(re.compile(r"^/$", re.MULTILINE))
+
+
 def test_prompt_and_toolbar(start: Start) -> None:
     """The prompt shows source and path, the toolbar the state, both without control characters."""
     terminal = start()
@@ -104,8 +110,7 @@ def test_interrupt_at_the_prompt(start: Start) -> None:
     terminal = start()
     terminal.send("cat /nope" + CTRL_C)
     terminal.read_prompt(PROMPT)
-    terminal.enter("pwd")
-    terminal.read_until(re.compile(r"^/$", re.MULTILINE))
+    read_answer(terminal)
     assert "No such file" not in terminal.text
 
 
@@ -127,8 +132,7 @@ def test_interrupt_of_a_pipe(start: Start) -> None:
     terminal.read_until("\nreading")
     terminal.send(CTRL_C)
     terminal.read_prompt(PROMPT)
-    terminal.enter("pwd")
-    terminal.read_until(re.compile(r"^/$", re.MULTILINE))
+    read_answer(terminal)
 
 
 def test_interrupt_of_the_system_shell(start: Start) -> None:
@@ -152,6 +156,27 @@ def test_exit(start: Start) -> None:
     terminal = start()
     terminal.enter("exit")
     assert 0 == terminal.read_to_end()
+
+
+def test_exit_with_a_status(start: Start) -> None:
+    """It is the program's."""
+    terminal = start()
+    terminal.enter("exit 3")
+    assert 3 == terminal.read_to_end()
+
+
+def test_resize_of_a_full_screen(start: Start) -> None:
+    """The prompt stays on the screen, and the toolbar below it, when it gets smaller."""
+    terminal = start(rows=40, PAGER="")
+    terminal.enter("ls -1 /hundred")
+    terminal.read_until("n-0000099")
+    terminal.read_prompt(PROMPT)
+    terminal.resize(10, 100)
+    terminal.read_while(lambda: "torn tail" not in terminal.lines[-1], "the toolbar at the bottom")
+    terminal.read_prompt(PROMPT)
+    terminal.resize(30, 120)
+    terminal.read_while(lambda: "torn tail" not in terminal.lines[-1], "the toolbar at the bottom")
+    read_answer(terminal)
 
 
 def test_resize(start: Start) -> None:
@@ -203,8 +228,7 @@ def test_interrupt_in_the_pager(start: Start, tmp_path: Path) -> None:
     terminal.read_until("ended")
     terminal.send(ENTER)
     terminal.read_prompt(PROMPT)
-    terminal.enter("pwd")
-    terminal.read_until(re.compile(r"^/$", re.MULTILINE))
+    read_answer(terminal)
 
 
 def test_without_a_pager(start: Start) -> None:

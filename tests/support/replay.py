@@ -1,7 +1,7 @@
-"""Replays a metadata log record by record into dicts: slow, obvious, independent of `metashell.image`.
+"""Replays a metadata log record by record into dicts: slow, obvious, independent of the product.
 
-The rules are those of docs on the replay of records; of the product only the scalar decoder is used.
-Input is trusted to be sound batches; records may be anything.
+Of `metashell` only the scalar decoder is used, nothing of `metashell.image`. Input is trusted to be
+sound batches; records may be anything.
 """
 
 from __future__ import annotations
@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
+from metashell.errors import DecodeError
 from metashell.schema.dump import java_double
 from metashell.schema.registry import Registry, load_registry
-from metashell.schema.scalar import DecodeError, decode_message, decode_record
+from metashell.schema.scalar import decode_message, decode_record
 from metashell.schema.uuids import uuid_text
 from support.plain_batches import PlainRecord, read_records
 
@@ -23,7 +24,13 @@ Fields = dict[str, Any]
 
 MIGRATING: Final = bytes(16)
 
-CONFIG_TYPES: Final = {2: "TOPIC", 4: "BROKER", 8: "BROKER_LOGGER", 16: "CLIENT_METRICS", 32: "GROUP"}
+CONFIG_TYPES: Final = {
+    2: "TOPIC",
+    4: "BROKER",
+    8: "BROKER_LOGGER",
+    16: "CLIENT_METRICS",
+    32: "GROUP",
+}
 SCRAM_TYPES: Final = {1: "SCRAM-SHA-256", 2: "SCRAM-SHA-512"}
 RELEASES: Final = {1: "3.0-IV1", 25: "4.0-IV3", 33: "4.4-IV2"}
 """A few levels of metadata.version, enough for the tests."""
@@ -121,9 +128,7 @@ class Replayed:
         return out
 
 
-def replay(
-    base: Base | None, base_file: str, segments: Sequence[tuple[str, bytes]]
-) -> Replayed:
+def replay(base: Base | None, base_file: str, segments: Sequence[tuple[str, bytes]]) -> Replayed:
     """Replay a checkpoint and the segments after it, each given by name and bytes."""
     registry = load_registry()
     counted = list(_counted(registry, base, base_file, segments))
@@ -138,7 +143,11 @@ def replay(
     faults |= replayer.faults | unreadable
     moot = replayer.moot_faults() | dropped
     return Replayed(
-        replayer.state, faults, moot, _provenance(counted, begun, base, base_file), begun is not None
+        replayer.state,
+        faults,
+        moot,
+        _provenance(counted, begun, base, base_file),
+        begun is not None,
     )
 
 
@@ -216,6 +225,14 @@ def _provenance(
     return last.plain.offset, last.plain.batch.leader_epoch, last.plain.batch.max_timestamp
 
 
+@dataclass
+class _Concerned:
+    """The topic and partition that a record is about, as far as they exist."""
+
+    topic: Topic | None = None
+    partition: Partition | None = None
+
+
 class _Replayer:
     """Applies records to a state."""
 
@@ -223,20 +240,21 @@ class _Replayer:
         self.state = State()
         self.faults: set[tuple[str, int]] = set()
         self._partition_faults: list[tuple[tuple[str, int], Topic, Partition | None]] = []
-        self._concerned: tuple[Topic, Partition | None] | None = None
+        self._concerned = _Concerned()
 
     def apply(self, record: Decoded) -> None:
         assert record.name is not None
         handler: Callable[[Fields], None] | None = getattr(self, f"_{record.name}", None)
         if handler is None:
             return
-        self._concerned = None
+        concerned = self._concerned = _Concerned()
         try:
             handler(record.fields)
         except Refused:
             self.faults.add(record.place)
-            if self._concerned is not None:
-                self._partition_faults.append((record.place, *self._concerned))
+            if concerned.topic is not None:
+                fault = record.place, concerned.topic, concerned.partition
+                self._partition_faults.append(fault)
 
     def moot_faults(self) -> set[tuple[str, int]]:
         """Faults whose topic, or whose partition, is not the one that exists in the end."""
@@ -317,7 +335,9 @@ class _Replayer:
         topic = self._topic(r["topic_id"])
         if r["leader_recovery_state"] not in (0, 1):
             raise Refused
-        fields = {name: value for name, value in r.items() if name not in ("topic_id", "partition_id")}
+        fields = {
+            name: value for name, value in r.items() if name not in ("topic_id", "partition_id")
+        }
         fields["eligible_leader_replicas"] = r["eligible_leader_replicas"] or []
         fields["last_known_elr"] = r["last_known_elr"] or []
         fields["directories"] = directories_of(r["directories"], len(r["replicas"]))
@@ -329,7 +349,7 @@ class _Replayer:
         partition = topic.partitions.get(r["partition_id"])
         if partition is None:
             raise Refused
-        self._concerned = topic, partition
+        self._concerned.partition = partition
         old = partition.fields
         new = dict(old)
         if r["leader_recovery_state"] not in (-1, 0, 1):
@@ -355,7 +375,11 @@ class _Replayer:
         partition.fields = new
 
     def _ClearElrRecord(self, r: Fields) -> None:
-        named = [t for t in self.state.topics.values() if not r["topic_name"] or t.name == r["topic_name"]]
+        named = [
+            t
+            for t in self.state.topics.values()
+            if not r["topic_name"] or t.name == r["topic_name"]
+        ]
         if r["topic_name"]:
             if not named:
                 raise Refused
@@ -371,7 +395,7 @@ class _Replayer:
         topic = self.state.topics.get(topic_id)
         if topic is None:
             raise Refused
-        self._concerned = topic, None
+        self._concerned.topic = topic
         return topic
 
     # Configs, quotas, security.
@@ -535,8 +559,14 @@ def _listeners(fields: Fields) -> str:
 
 
 def _ranges(fields: Fields) -> str:
-    ranges = {f["name"]: (f["min_supported_version"], f["max_supported_version"]) for f in fields["features"]}
-    parts = [f"{n}: {low}" if low == high else f"{n}: {low}-{high}" for n, (low, high) in sorted(ranges.items())]
+    ranges = {
+        f["name"]: (f["min_supported_version"], f["max_supported_version"])
+        for f in fields["features"]
+    }
+    parts = [
+        f"{n}: {low}" if low == high else f"{n}: {low}-{high}"
+        for n, (low, high) in sorted(ranges.items())
+    ]
     return "{" + ", ".join(parts) + "}"
 
 

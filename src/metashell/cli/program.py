@@ -41,7 +41,12 @@ class _Program:
         """Do what the arguments ask for."""
         if self.arguments.has("--help") or self.arguments.has("--version"):
             return self._tell_about_itself()
-        from metashell.cli.sources import choose_source, no_source_error, open_source
+        from metashell.cli.sources import (
+            choose_source,
+            no_source_error,
+            open_source,
+            prompt_name,
+        )
         from metashell.cli.work import choose_work
 
         choice = choose_source(self.arguments)
@@ -54,7 +59,7 @@ class _Program:
         tasks = choose_work(self.arguments)
         source = open_source(choice, self.arguments, self.opener, self.diagnostics)
         if tasks is None:
-            return self._interact(source, choice.name or source.name)
+            return self._interact(source, prompt_name(choice, source))
         return self._run_on_source(tasks, source)
 
     def _tell_about_itself(self) -> int:
@@ -80,7 +85,8 @@ class _Program:
         try:
             warnings.print_new()
             code = self._run_tasks(tasks, source.root, after_each=warnings.print_new)
-            if self.arguments.has("--strict") and warnings.print_faults():
+            if self.arguments.has("--strict") and source.stopped_by is not None:
+                warnings.print_new()
                 code = code or ExitCode.FAILED
             return code
         finally:
@@ -128,6 +134,7 @@ class _Program:
             root=source.root,
             source_name=name,
             status=status,
+            warm_up=source.warm_up,
             show_secrets=self.arguments.has("--show-secrets"),
         )
         warnings = WarningPrinter(source, self.diagnostics)

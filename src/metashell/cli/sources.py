@@ -69,8 +69,11 @@ class Source(Protocol):
         """What the user should know; may grow as more is decoded."""
 
     @property
-    def faults(self) -> Sequence[object]:
-        """Faults found so far; ``str`` of each is a line for the user."""
+    def stopped_by(self) -> object | None:
+        """The fault before which a strict replay ended; it is among the warnings too."""
+
+    def warm_up(self) -> None:
+        """Compute what the first commands of an interactive shell will need."""
 
     def status(self) -> Status:
         """The state of the image. Cost: may decode."""
@@ -253,6 +256,16 @@ def _check_cluster_id(source: Source, wanted: str | None, diagnostics: Diagnosti
         )
 
 
+def prompt_name(choice: Choice, source: Source) -> str:
+    """What the prompt calls a source: of metadata logs, which are all named alike, the parent."""
+    from metashell.log.names import METADATA_DIRECTORY
+
+    if choice.name is not None or source.name != METADATA_DIRECTORY:
+        return choice.name or source.name
+    parts = os.path.abspath(choice.path).split(os.sep)
+    return next((part for part in parts[::-1] if part not in ("", source.name)), source.name)
+
+
 class WarningPrinter:
     """Prints each of a source's warnings once, and only counts them when they get many."""
 
@@ -266,13 +279,6 @@ class WarningPrinter:
     def print_new(self) -> None:
         """Print the warnings that came since the last call."""
         self._print(tuple(self._source.warnings))
-
-    def print_faults(self) -> bool:
-        """Print the faults that were in no warning; returns whether there are any at all."""
-        faults = [str(fault) for fault in self._source.faults]
-        told = "\n".join(self._seen)
-        self._print([fault for fault in faults if fault not in told])
-        return bool(faults)
 
     def print_count(self) -> None:
         """Say how many were not printed, if any."""

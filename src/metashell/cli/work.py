@@ -147,6 +147,7 @@ def run_tasks(
 
 def _run_task(task: Task, context: Context, runner: Runner, diagnostics: Diagnostics) -> int:
     """Run one task; its errors are printed with its place in front."""
+
     def warn(text: str) -> None:
         # What is indented, such as a hint, belongs to the line before.
         diagnostics.line(text if text.startswith(" ") else f"{task.place}{text}")

@@ -8,6 +8,7 @@ what is left to be asked of whole paths is asked one by one.
 from __future__ import annotations
 
 from collections.abc import Callable, Container, Iterable, Sequence
+from dataclasses import dataclass
 
 from metashell.commands.base import Command, Completion, Context, Manual, Option
 from metashell.commands.find_expression import (
@@ -143,8 +144,10 @@ class _Search:
         self._context = context
         self._query = query
         self._prefix = query.path_prefix
+        self._needle = query.needle
         self._leaf = query.expression.given(is_dir=False)
         self._directory = query.expression.given(is_dir=True)
+        self._first_names = (_first_name(self._leaf), _first_name(self._directory))
         self._lines: list[str] = []
         self._write_name: NameWriter | None = _encode if query.encode else None
 
@@ -195,9 +198,15 @@ class _Search:
     def _visit(self, visit: Visit) -> None:
         if visit.depth < self._query.min_depth:
             return
-        kind = self._directory if visit.is_dir else self._leaf
+        if not self._needle.may_be_in(visit.path):
+            return
+        is_dir = visit.is_dir
+        first = self._first_names[is_dir]
+        if first is not None and not first.pattern.match(visit.name):
+            return
+        kind = self._directory if is_dir else self._leaf
         if not isinstance(kind, Constant):
-            rest = kind.given(is_dir=visit.is_dir, name=visit.name)
+            rest = kind.given(is_dir=is_dir, name=visit.name)
             visit.pruned = self._act(rest, visit.path)
 
     def _act(self, rest: Expression, path: str) -> bool:
@@ -236,6 +245,7 @@ class _Search:
             real=visit.grid.names,
             names=names,
             shape_of=indices(visit.grid.shape_of),
+            shapes=shapes,
         )
         leaves = [
             _decide(self._leaf, real, written) if with_leaves else _NOTHING
@@ -259,12 +269,15 @@ class _Search:
             return
         if silent and isinstance(directory, Constant):
             return
-        candidates: Sequence[int] = range(start, stop)
-        chosen: Container[int] = candidates
+        candidates: Iterable[int] = range(start, stop)
+        chosen: Container[int] = range(start, stop)
         if (test := _first_name(directory)) is not None:
             selected = [i for i in test.pattern.select(grid.real) if start <= i < stop]
             chosen = set(selected)
             candidates = selected if silent else candidates
+        candidates = self._needle.candidates(
+            grid.base, grid.names, grid.shape_of, grid.shapes, candidates
+        )
         self._one_by_one(grid, leaves, directory, candidates, chosen)
 
     def _span(self, grid: _WrittenGrid) -> tuple[int, int]:
@@ -368,18 +381,16 @@ class _Leaves:
         """Leaves, as written, and what is left to be asked of their paths."""
 
 
+@dataclass(frozen=True, slots=True)
 class _WrittenGrid:
     """A grid's directories with their names, real and as written."""
 
-    __slots__ = ("base", "names", "real", "shape_of")
-
-    def __init__(
-        self, *, base: str, real: Sequence[str], names: Sequence[str], shape_of: Sequence[int]
-    ) -> None:
-        self.base = base
-        self.real = real
-        self.names = names
-        self.shape_of = shape_of
+    base: str
+    real: Sequence[str]
+    names: Sequence[str]
+    shape_of: Sequence[int]
+    shapes: Sequence[Sequence[str]]
+    """The names of leaves as written."""
 
 
 _NOTHING = _Leaves()

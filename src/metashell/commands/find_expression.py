@@ -12,10 +12,11 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+from metashell.commands.find_literal import NO_NEEDLE, Needle, required_literal
 from metashell.errors import UsageError
 from metashell.fs.pattern import Pattern
 
@@ -100,6 +101,8 @@ class Path(Expression):
     match: Callable[[str], object]
     prefix: str = ""
     """A literal beginning of all paths that match."""
+    needle: Needle = NO_NEEDLE
+    """A literal that all paths that match hold."""
 
     def run(self, path: str, effects: list[Effect]) -> bool:
         return bool(self.match(path))
@@ -185,17 +188,25 @@ class Query:
     @property
     def path_prefix(self) -> str:
         """A literal beginning of every path that can have an effect."""
+        return max((path.prefix for path in self._paths()), key=len, default="")
+
+    @property
+    def needle(self) -> Needle:
+        """A literal that every path that can have an effect holds."""
+        needles = (path.needle for path in self._paths())
+        return max(needles, key=lambda needle: len(needle.text), default=NO_NEEDLE)
+
+    def _paths(self) -> Iterator[Path]:
+        """The tests of the path that come before any effect."""
         expression = self.expression
         operands: tuple[Expression, ...] = (expression,)
         if isinstance(expression, Chain) and not expression.decisive:
             operands = expression.operands
-        longest = ""
         for operand in operands:
             if operand.acts:
-                break
-            if isinstance(operand, Path) and len(operand.prefix) > len(longest):
-                longest = operand.prefix
-        return longest
+                return
+            if isinstance(operand, Path):
+                yield operand
 
 
 def _chain(operands: Sequence[Expression], decisive: bool) -> Expression:
@@ -343,14 +354,19 @@ def _name(predicate: str, text: str) -> Expression:
 
 
 def _path(predicate: str, text: str) -> Expression:
-    pattern = Pattern(text, braces=False, ignore_case=predicate == "-ipath")
-    return Path(pattern.match, pattern.prefix)
+    ignore_case = predicate == "-ipath"
+    pattern = Pattern(text, braces=False, ignore_case=ignore_case)
+    return Path(
+        pattern.match, pattern.prefix, Needle.of(pattern.longest_literal, ignore_case=ignore_case)
+    )
 
 
 def _regex(predicate: str, text: str) -> Expression:
-    flags = re.DOTALL | (re.IGNORECASE if predicate == "-iregex" else re.NOFLAG)
+    ignore_case = predicate == "-iregex"
+    flags = re.DOTALL | (re.IGNORECASE if ignore_case else re.NOFLAG)
     try:
-        return Path(re.compile(text, flags).fullmatch)
+        match = re.compile(text, flags).fullmatch
+        return Path(match, needle=Needle.of(required_literal(text), ignore_case=ignore_case))
     except (re.error, RecursionError, OverflowError) as error:
         raise UsageError(f"{predicate} {text}: {error}") from error
 

@@ -420,7 +420,7 @@ def _of_topics(
 def _report_strays(
     records: Records, topics: Topics, rows: I64, columns: Columns, name: str
 ) -> None:
-    """A record of a topic that does not exist at its time is a fault; of one since gone, history."""
+    """A record of a topic that did not exist then is a fault; of one since gone, history."""
     ids = columns.fixed("topic_id")
     strays = np.flatnonzero(~topics.lives.existed(ids, rows))
     if not strays.size:

@@ -48,7 +48,7 @@ def _entities(columns: Columns) -> I64:
 
 
 def _overruled(entity: StructArrayColumn) -> I64:
-    """Indexes of pairs behind which another of the same type comes: as in a map, the last counts."""
+    """Indexes of pairs before another of the same type: as in a map, the last counts."""
     several = np.flatnonzero(entity.counts > 1)
     if not several.size:
         return several
@@ -56,4 +56,5 @@ def _overruled(entity: StructArrayColumn) -> I64:
     row = np.repeat(np.arange(len(entity.counts)), np.maximum(entity.counts, 0))
     order = np.lexsort((np.arange(len(types)), types, row))
     same = (row[order][1:] == row[order][:-1]) & (types[order][1:] == types[order][:-1])
-    return order[:-1][same]
+    overruled: I64 = order[:-1][same]
+    return overruled

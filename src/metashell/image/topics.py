@@ -117,8 +117,8 @@ class Removed:
 class Lives:
     """Every TopicRecord that counts, in replay order; each begins a topic anew. n of them.
 
-    ``ids``: V16[n]; ``names``: strings; ``begins``: int64[n], row of the record; ``ends``: int64[n],
-    row of the next record that makes or removes that topic, `ENDLESS` where there is none.
+    ``ids``: V16[n]; ``names``: strings; ``begins``: int64[n], row of the record; ``ends``:
+    int64[n], row of the next record that makes or removes that topic, `ENDLESS` without one.
     """
 
     ids: AnyArray

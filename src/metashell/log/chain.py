@@ -79,9 +79,7 @@ class Chainer:
         after: Offset behind which the file's batches must lie: the last of the file before it.
     """
 
-    def __init__(
-        self, view: memoryview, start: int, stop: int, name: str, after: int = -1
-    ) -> None:
+    def __init__(self, view: memoryview, start: int, stop: int, name: str, after: int = -1) -> None:
         self.view, self.start, self.stop, self.name = view, start, stop, name
         self.result = Chain(array("q"), last_offset=after)
         self._resumed = -1

@@ -160,7 +160,10 @@ def _read_listed(
         faults.append(reason)
         notes.append(f"{reason.file} is not used: {reason.reason}")
     boot = [c for c in listing.checkpoints if c.is_bootstrap][-1:]
-    loaded = load(_paths(path, boot[0] if boot else None, listing.segments), progress)
+    if committed_only:
+        notes.append("no checkpoint says what is committed: nothing of the segments is shown")
+    segments = () if committed_only else listing.segments
+    loaded = load(_paths(path, boot[0] if boot else None, segments), progress)
     log = MetadataLog(path, loaded, listing, boot[0] if boot else None, faults, notes)
     if boot:
         loaded.files[0].end_offset, loaded.files[0].epoch = 0, boot[0].epoch

@@ -136,26 +136,26 @@ def _split_lanes(arena: Arena, lanes: _Lanes) -> _Lanes:
     delta, then that delta, then a null key. The bytes before give the length, which must be the
     distance to the record's end; but in the end only the lane before tells whether the guess holds.
     """
+    large = lanes.count > 2 * _LANE_RECORDS
     out: list[tuple[int, int, int, int, int]] = []
-    for i in range(len(lanes.pos)):
+    for i in np.flatnonzero(large).tolist():
         pos, stop = int(lanes.pos[i]), int(lanes.stop[i])
         count, row = int(lanes.count[i]), int(lanes.row[i])
-        done = 0
-        if count > 2 * _LANE_RECORDS:
-            data = arena.u1[pos:stop].tobytes()
-            at = 0
-            for n in range(_LANE_RECORDS, count - _LANE_RECORDS, _LANE_RECORDS):
-                found = _find_record(
-                    data, n, at, (len(data) - at) // max(count - done, 1) * (n - done)
-                )
-                if found is not None:
-                    out.append((pos + at, pos + found, n - done, row + done, i))
-                    at, done = found, n
-            out.append((pos + at, stop, count - done, row + done, i))
-        else:
-            out.append((pos, stop, count, row, i))
-    columns = np.array(out, dtype=np.int64).reshape(-1, 5).T.copy()
-    return _Lanes(columns[0], columns[1], columns[2], columns[3], columns[4], guessed=True)
+        data = arena.u1[pos:stop].tobytes()
+        at, done = 0, 0
+        for n in range(_LANE_RECORDS, count - _LANE_RECORDS, _LANE_RECORDS):
+            distance = (len(data) - at) * (n - done) // (count - done)
+            found = _find_record(data, n, at, distance)
+            if found is not None:
+                out.append((pos + at, pos + found, n - done, row + done, i))
+                at, done = found, n
+        out.append((pos + at, stop, count - done, row + done, i))
+    cut = np.array(out, dtype=np.int64).T
+    whole = (lanes.pos, lanes.stop, lanes.count, lanes.row, lanes.batch)
+    pos_of, stop_of, counts, rows, batches = (
+        np.concatenate([a[~large], b]) for a, b in zip(whole, cut, strict=True)
+    )
+    return _Lanes(pos_of, stop_of, counts, rows, batches, guessed=True)
 
 
 def _find_record(data: bytes, n: int, after: int, distance: int) -> int | None:

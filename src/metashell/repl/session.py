@@ -37,6 +37,8 @@ class Session:
     """What the prompt calls the source, such as ``demo``."""
     status: Callable[[], Status]
     """The state for the toolbar. May be slow: it is called in a thread, never twice at once."""
+    warm_up: Callable[[], None] | None = None
+    """Computes what the first commands will need; called once, in the thread of `status`."""
     show_secrets: bool = False
     """Whether secrets are shown; the toolbar then says so."""
 

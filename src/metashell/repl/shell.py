@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -73,7 +74,7 @@ class Shell:
             interactive=True,
             history=self._history.lines,
         )
-        self._watcher = StatusWatcher(session.status, self._redraw)
+        self._watcher = StatusWatcher(session.status, self._redraw, session.warm_up)
         self._is_status_due = False
         # On a terminal without abilities prompt_toolkit only echoes keys, after it has sent
         # escape sequences; the terminal's own line editing does more.
@@ -157,7 +158,10 @@ class Shell:
 
     def _redraw(self) -> None:
         """Draw the prompt anew; any thread may ask for it."""
-        if self._prompt is not None:
+        if self._prompt is None:
+            return
+        # The prompt may end meanwhile and take its event loop along; the next one is drawn anew.
+        with suppress(RuntimeError, AttributeError):
             self._prompt.app.invalidate()
 
     def _message(self) -> StyleAndTextTuples:

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 
 from metashell.errors import MetashellError
 from metashell.repl.session import Status
 
+STATUS_THREAD = "metashell-status"
+"""Name of the thread that computes."""
 PENDING = "…"
 """Shown while the first status is computed."""
 
@@ -47,11 +50,18 @@ class StatusWatcher:
     Args:
         compute: May be slow or fail.
         changed: Called from the thread when there is something new to show.
+        afterwards: Called from the thread, once, when the first status is known.
     """
 
-    def __init__(self, compute: Callable[[], Status], changed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        compute: Callable[[], Status],
+        changed: Callable[[], None],
+        afterwards: Callable[[], None] | None = None,
+    ) -> None:
         self._compute = compute
         self._changed = changed
+        self._afterwards = afterwards
         self._lock = threading.Lock()
         self._running = False
         self.latest: Status | None = None
@@ -63,7 +73,7 @@ class StatusWatcher:
             if self._running:
                 return
             self._running = True
-        threading.Thread(target=self._run, name="metashell-status", daemon=True).start()
+        threading.Thread(target=self._run, name=STATUS_THREAD, daemon=True).start()
 
     def _run(self) -> None:
         try:
@@ -78,3 +88,8 @@ class StatusWatcher:
             self.latest = status
         if is_new:
             self._changed()
+        afterwards, self._afterwards = self._afterwards, None
+        if afterwards is not None:
+            # What goes wrong here goes wrong again, and is told, in the command that needs it.
+            with suppress(Exception):
+                afterwards()

@@ -123,28 +123,32 @@ def gather_ragged(arena: Arena, dtype: str, starts: I64, counts: AnyArray) -> tu
 
     Cost: one gather of runs where all are equally long, else an index per element.
     """
+    n, item = len(counts), np.dtype(dtype).itemsize
+    native = np.dtype(dtype).newbyteorder("=")
+    width = max(int(counts[0]), 0) if n else 0
+    if n and width * item <= SLACK // 2 and (counts == counts[0]).all():
+        list_offsets = np.arange(n + 1, dtype=np.int64)
+        list_offsets *= width
+        if not width:
+            return np.empty(0, dtype=native), list_offsets
+        values = arena.gather(f"V{width * item}", starts).view(dtype)
+        if native != dtype:
+            values = values.byteswap(inplace=True).view(native)
+        return values, list_offsets
     sizes = np.maximum(counts, 0).astype(np.int64)
-    list_offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+    list_offsets = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(sizes, out=list_offsets[1:])
     total = int(list_offsets[-1])
-    item = np.dtype(dtype).itemsize
     if total == 0:
-        return np.empty(0, dtype=np.dtype(dtype).newbyteorder("=")), list_offsets
-    width = int(sizes[0])
-    if width * item <= SLACK // 2 and total == width * len(sizes) and (sizes == width).all():
-        rows = arena.gather(f"V{width * item}", starts)
-        values = rows.view(dtype)
-        if not values.dtype.isnative:
-            values = values.byteswap(inplace=True).view(values.dtype.newbyteorder("="))
-        return values, list_offsets
+        return np.empty(0, dtype=native), list_offsets
     pieces = []
     # In chunks: the index of a byte takes eight, and names can make up most of a file.
     step = max(1, len(sizes) * 262_144 // max(total, 1))
     for first in range(0, len(sizes), step):
         part = slice(first, min(first + step, len(sizes)))
-        n = sizes[part]
+        size = sizes[part]
         base = starts[part] - (list_offsets[part] - list_offsets[first]) * item
-        index = np.repeat(base, n)
+        index = np.repeat(base, size)
         index += np.arange(len(index), dtype=np.int64) * item
         pieces.append(arena.u1.take(index) if dtype == "u1" else arena.gather(dtype, index))
     return (pieces[0] if len(pieces) == 1 else np.concatenate(pieces)), list_offsets

@@ -41,6 +41,12 @@ MAX_STRUCTS: Final = 16_384
 """Elements that an array of structs may have. Elements are found one after the other across all
 rows, so one lying count would otherwise cost a vector step for each byte of its record."""
 
+MAX_NESTED_STEPS: Final = 32_768
+"""Vector steps a block may take to find elements of arrays in elements of arrays. They multiply: a
+file of a few kilobytes, compressed, could otherwise keep us busy for an hour."""
+
+_NO_LIMIT: Final = 1 << 62
+
 MAX_STRING_BYTES: Final = 32_767
 """The longest string that Kafka reads, whatever its length field could say."""
 
@@ -73,12 +79,11 @@ def decode(
     Cost: about 30 ns for each fixed-size field of a row and 60 ns for each string or array.
     """
     plan = message_plan(spec, version)
-    decoder = _BlockDecoder(arena)
     blocks = ColumnsBuilder(len(starts))
     for first in range(0, max(len(starts), 1), BLOCK_ROWS):
         pos = starts[first : first + BLOCK_ROWS]
         end = stops[first : first + BLOCK_ROWS]
-        columns, final = decoder.struct(plan, pos, end, fields)
+        columns, final = _BlockDecoder(arena).struct(plan, pos, end, fields)
         columns.ok &= final == end
         blocks.add(columns)
     return blocks.finish()
@@ -103,10 +108,12 @@ def prefix_distance(spec: MessageSpec, version: int, field: str) -> int | None:
 
 
 class _BlockDecoder:
-    """Decodes one block of rows; holds only the arena."""
+    """Decodes one block of rows; holds only the arena, and what finding elements has cost."""
 
     def __init__(self, arena: Arena) -> None:
         self.arena = arena
+        self._depth = 0
+        self._steps = MAX_NESTED_STEPS
 
     def struct(
         self, plan: StructPlan, pos: I64, end: I64, wanted: Collection[str] | None
@@ -215,12 +222,24 @@ class _BlockDecoder:
         np.cumsum(sizes, out=list_offsets[1:])
         starts = np.empty(int(list_offsets[-1]), dtype=np.int64)
         pos = pos.copy()
+        ends = np.repeat(end, sizes)
+        self._depth += 1
         for i in range(int(sizes.max()) if sizes.size else 0):
             rows = np.flatnonzero(sizes > i)
+            if self._depth > 1:
+                if not self._steps:
+                    pos[rows] = end[rows] + 1
+                    unknown = np.arange(len(starts)) - np.repeat(list_offsets[:-1], sizes) >= i
+                    starts[unknown] = ends[unknown] + 1
+                    break
+                self._steps -= 1
             starts[list_offsets[rows] + i] = pos[rows]
             _, pos[rows] = self.struct(plan, pos[rows], end[rows], ())
-        ends = np.repeat(end, sizes)
+        self._depth -= 1
+        # What was found within bounds is decoded whole: elements stand side by side now.
+        steps, self._steps = self._steps, _NO_LIMIT
         items, _ = self.struct(plan, starts, ends, None if keep else ())
+        self._steps = steps
         return StructArrayColumn(counts, list_offsets, items), pos
 
     def _tags(

@@ -43,14 +43,15 @@ class FixedColumn:
 class SpanColumn:
     """A string, bytes value, or array of fixed-size elements a row, still in the arena.
 
-    ``starts``: int64[n], position of the first byte; ``counts``: int64[n], bytes or elements, -1
-    for null; ``dtype``: of one element as it lies in the arena (``u1`` for strings and bytes).
+    ``starts``: int64[n], position of the first byte; ``counts``: int32[n] or int64[n], bytes or
+    elements, -1 for null; ``dtype``: of one element as it lies in the arena (``u1`` for strings and
+    bytes).
     """
 
     arena: Arena
     dtype: str
     starts: I64
-    counts: I64
+    counts: AnyArray
 
     def take(self, rows: AnyArray) -> SpanColumn:
         return SpanColumn(self.arena, self.dtype, self.starts[rows], self.counts[rows])
@@ -211,10 +212,11 @@ def is_constant(values: AnyArray) -> bool:
 class _ArrayBuilder:
     """Puts blocks into one array, made when the first comes that is not one value throughout."""
 
-    __slots__ = ("_array", "_at", "_constant", "_n")
+    __slots__ = ("_array", "_at", "_constant", "_dtype", "_n")
 
-    def __init__(self, n: int) -> None:
+    def __init__(self, n: int, dtype: type[np.generic] | None = None) -> None:
         self._n = n
+        self._dtype = dtype
         self._at = 0
         self._array: AnyArray | None = None
         self._constant: AnyArray | None = None
@@ -225,7 +227,7 @@ class _ArrayBuilder:
             self._at += len(block)
             return
         if self._array is None:
-            self._array = np.empty(self._n, dtype=block.dtype)
+            self._array = np.empty(self._n, dtype=self._dtype or block.dtype)
             if self._constant is not None:
                 self._array[: self._at] = self._constant[0]
         self._array[self._at : self._at + len(block)] = block
@@ -271,7 +273,9 @@ class ColumnsBuilder:
                 self._nested.setdefault(name, []).append(column)
                 continue
             if name not in self._arrays:
-                self._arrays[name] = tuple(_ArrayBuilder(self._n) for _ in arrays)
+                # Positions and values as they are; counts, the second array, fit in 31 bits.
+                dtypes = (None, np.int32)[: len(arrays)]
+                self._arrays[name] = tuple(_ArrayBuilder(self._n, dtype) for dtype in dtypes)
             for builder, array in zip(self._arrays[name], arrays, strict=True):
                 builder.add(array)
 

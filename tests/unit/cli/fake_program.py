@@ -32,10 +32,13 @@ class FakeSource:
     name: str = "fake"
     cluster_id: str | None = "fakeClusterId"
     warnings: list[str] = field(default_factory=list)
-    faults: list[object] = field(default_factory=list)
+    stopped_by: object | None = None
     root: FixedDirectory = field(
         default_factory=lambda: FixedDirectory({"leaf": lambda: TextLeaf("text")})
     )
+
+    def warm_up(self) -> None:
+        """Nothing to compute."""
 
     def status(self) -> FakeStatus:
         """A fixed state."""

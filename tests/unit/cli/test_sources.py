@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from metashell.cli.sources import Choice, prompt_name
 from metashell.errors import SourceError
 from unit.cli.conftest import Program
+from unit.cli.fake_program import FakeSource
 
 
 @pytest.mark.parametrize(
@@ -69,6 +71,25 @@ def test_file_and_directory_swapped(program: Program, tmp_path: Path) -> None:
     assert (2, 2) == (directory.code, snapshot.code)
     assert f"`metashell -s {file}`" in directory.err
     assert f"`metashell -d {tmp_path}`" in snapshot.err
+
+
+@pytest.mark.parametrize(
+    ("path", "own_name", "shown"),
+    [
+        ("/var/lib/kafka/data", "__cluster_metadata-0", "data"),
+        ("/var/lib/kafka/data/__cluster_metadata-0/", "__cluster_metadata-0", "data"),
+        ("/__cluster_metadata-0", "__cluster_metadata-0", "__cluster_metadata-0"),
+        ("/tmp/one.checkpoint", "one.checkpoint", "one.checkpoint"),
+    ],
+)
+def test_name_in_the_prompt(path: str, own_name: str, shown: str) -> None:
+    """Metadata logs are all named alike; where they lie tells them apart."""
+    assert shown == prompt_name(Choice(path), FakeSource(name=own_name))
+
+
+def test_the_demo_has_a_name() -> None:
+    """It is not that of its directory."""
+    assert "demo" == prompt_name(Choice("/x/sample", name="demo"), FakeSource())
 
 
 def test_settings_reach_the_opener(program: Program) -> None:
@@ -196,22 +217,10 @@ def test_many_warnings_are_counted(program: Program) -> None:
     assert (11, "metashell: warning: 4 more of these") == (len(lines), lines[-1])
 
 
-@pytest.mark.parametrize(
-    ("argv", "code", "lines"),
-    [([], 0, 0), (["--strict"], 1, 1)],
-)
-def test_faults_fail_only_when_strict(
-    program: Program, argv: list[str], code: int, lines: int
-) -> None:
-    """`--strict` prints a fault and fails."""
-    program.opener.source.faults.append("0.log: offset 5: unknown topic")
+@pytest.mark.parametrize(("argv", "code"), [([], 0), (["--strict"], 1)])
+def test_a_stopped_replay_fails_when_strict(program: Program, argv: list[str], code: int) -> None:
+    """With `--strict` a fault that stopped the replay is told once, and fails."""
+    program.opener.source.stopped_by = "0.log: offset 5: unknown topic"
+    program.opener.source.warnings.append("stopped before 0.log: offset 5: unknown topic")
     result = program("-d", "x", *argv, "echo", "hi")
-    assert (code, "hi\n", lines) == (result.code, result.out, result.err.count("unknown topic"))
-
-
-def test_a_fault_told_as_warning_is_not_told_twice(program: Program) -> None:
-    """A warning that holds the fault's text is enough."""
-    program.opener.source.faults.append("offset 5: unknown topic")
-    program.opener.source.warnings.append("fault: offset 5: unknown topic")
-    result = program("-d", "x", "--strict", "echo")
-    assert (1, 1) == (result.code, result.err.count("unknown topic"))
+    assert (code, "hi\n", 1) == (result.code, result.out, result.err.count("unknown topic"))

@@ -74,6 +74,12 @@ def shell(request: pytest.FixtureRequest) -> Session:
         ("/ -path '*/topics/*/0'", [f"{T}/a/0", f"{T}/a-b/0", f"{T}/n/m/0"]),
         ("/ -path '/image*m/0'", [f"{T}/n/m/0"]),
         ("/ -path /image/topics/n/m/0", [f"{T}/n/m/0"]),
+        ("/ -path '*-b/i*'", [f"{T}/a-b/id"]),
+        ("/ -path '*/m/x y'", [f"{T}/n/m/x y"]),
+        ("/ -ipath '*/A-B/I*'", [f"{T}/a-b/id"]),
+        ("/ -regex '.*s/a-b/?i?d?'", [f"{T}/a-b", f"{T}/a-b/id"]),
+        ("/ -iregex '.*S/A-B.*' -type d", [f"{T}/a-b"]),
+        ("/ -path '*/a-b' -prune -o -name 0 -print", [f"{T}/a/0", f"{T}/n/m/0"]),
         ("/ -ipath '*/TOPICS'", [T]),
         ("/ -regex '.*/[0-9]'", [f"{T}/a/0", f"{T}/a/1", f"{T}/a-b/0", f"{T}/n/m/0"]),
         ("/ -regex topics", []),
@@ -181,7 +187,8 @@ LEAVES = st.dictionaries(NAMES, st.just(""), max_size=3)
 TREES = st.dictionaries(NAMES, st.dictionaries(NAMES, LEAVES, max_size=4), max_size=3)
 TESTS = st.sampled_from(
     ["-name a", "-name 'a*'", "-iname '*B'", "-path '/a*'", "-path '*/a'", "-path '/a/b*'",
-     "-path '*/b/*'", "-regex '.*a/.?'", "-type d", "-type f", "-true", "-false"]
+     "-path '*/b/*'", "-ipath '*A/B*'", "-regex '.*a/.?'", "-iregex '.*B/A.*'",
+     "-type d", "-type f", "-true", "-false"]
 )  # fmt: skip
 ACTIONS = st.sampled_from(["-print", "-print0", "-prune", "-quit"])
 EXPRESSIONS = st.recursive(

@@ -63,7 +63,7 @@ def opened(directory: Path, *values: bytes) -> Source:
     return metashell.open(directory)
 
 
-def fault_offsets(source: Source) -> list[int | None]:
+def fault_offsets(source: Source) -> list[int]:
     """Offsets of all faults, ascending."""
     return sorted(fault.offset or 0 for fault in source.all_faults())
 
