@@ -111,31 +111,35 @@ def load(paths: Sequence[str], progress: Progress | None = None) -> Loaded:
         VanishedError: One of them is gone.
         SourceError: One can't be read.
     """
-    opened: list[tuple[str, int, int]] = []
+    # One file is open at a time: a log may have more segments than a process may have files.
+    sizes = [_size_of(path) for path in paths]
+    total = sum(sizes)
     try:
-        for path in paths:
-            opened.append((path, *open_regular(path)))
-        total = sum(size for _, _, size in opened)
+        buffer = _anonymous(total + SLACK)
+    except (OSError, ValueError, OverflowError) as e:
+        raise SourceError(f"{total} bytes do not fit in memory: {e}") from e
+    view = memoryview(buffer)
+    files, at, last_offset = [], 0, -1
+    for path, size in zip(paths, sizes, strict=True):
+        fd, _ = open_regular(path)
         try:
-            buffer = _anonymous(total + SLACK)
-        except (OSError, ValueError, OverflowError) as e:
-            raise SourceError(f"{total} bytes do not fit in memory: {e}") from e
-        view = memoryview(buffer)
-        files, at = [], 0
-        last_offset = -1
-        for path, fd, size in opened:
             read = _read_into(path, fd, view[at : at + size], at, total, progress)
-            name = os.path.basename(path)
-            is_segment = isinstance(parse_name(name), SegmentName)
-            chain = Chainer(view, at, at + read, name, last_offset if is_segment else -1).run()
-            if is_segment:
-                last_offset = max(last_offset, chain.last_offset)
-            files.append(LogFile(name, at, read, chain))
-            at += read
-        return Loaded(buffer, at, files)
-    finally:
-        for _, fd, _ in opened:
+        finally:
             os.close(fd)
+        name = os.path.basename(path)
+        is_segment = isinstance(parse_name(name), SegmentName)
+        chain = Chainer(view, at, at + read, name, last_offset if is_segment else -1).run()
+        if is_segment:
+            last_offset = max(last_offset, chain.last_offset)
+        files.append(LogFile(name, at, read, chain))
+        at += read
+    return Loaded(buffer, at, files)
+
+
+def _size_of(path: str) -> int:
+    fd, size = open_regular(path)
+    os.close(fd)
+    return size
 
 
 def _anonymous(size: int) -> mmap.mmap:
