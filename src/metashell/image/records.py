@@ -18,7 +18,14 @@ import numpy as np
 from metashell.errors import DecodeError
 from metashell.image.lazy import lazy
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.frames import CONTROL_KEY, Frames, build_frames, control_key, value_spans
+from metashell.log.frames import (
+    CONTROL_FRAME,
+    CONTROL_KEY,
+    Frames,
+    build_frames,
+    control_key,
+    value_spans,
+)
 from metashell.log.read import Loaded, LogFile
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columnar import decode, prefix_distance
@@ -188,9 +195,11 @@ class Records:
         versions = frames.version[rows]
         parts: list[tuple[I64, Columns]] = []
         for version in _distinct(versions):
-            these = rows[versions == version]
+            # Nearly always all of them, and a comparison tells sooner than picking them out.
+            same = versions == version
+            these = rows if same.all() else rows[same]
             if version not in spec.versions or (
-                spec.api_key is not None and self._odd(these).any()
+                spec.api_key is not None and self._any_odd and self._odd(these).any()
             ):
                 these = self._set_aside(spec.name, these, version)
                 if not len(these):
@@ -259,6 +268,12 @@ class Records:
         candidates = np.concatenate(found)
         whole = arena.gather("V16", body[candidates] + distance)
         return candidates[[value.tobytes() == wanted for value in whole]]
+
+    @lazy
+    def _any_odd(self) -> bool:
+        """Whether any metadata record has a frame version other than 1."""
+        versions = self.frames.frame_version
+        return bool(((versions != 1) & (versions != CONTROL_FRAME)).any())
 
     def _odd(self, rows: I64) -> Bools:
         odd: Bools = self.frames.frame_version[rows] != 1

@@ -95,6 +95,7 @@ class Chainer:
                 pos = self._past_damage(pos)
         out = self.result
         if out.positions:
+            out.first_offset = _HEAD.unpack_from(self.view, out.positions[0])[0]
             (out.last_timestamp_ms,) = _MAX_TIMESTAMP.unpack_from(self.view, out.positions[-1] + 35)
         else:
             out.last_offset = -1
@@ -120,8 +121,6 @@ class Chainer:
                 if not self._accept(pos, end, base, last_delta, epoch_here):
                     pos = end
                     continue
-            if out.first_offset < 0:
-                out.first_offset = base
             append(pos)
             last, epoch = base + last_delta, epoch_here
             pos = end

@@ -112,6 +112,9 @@ class Frames:
 
 
 NO_KEY: Final = -1
+CONTROL_FRAME: Final = -1
+"""Frame version of control records, which have none."""
+
 NO_FRAME: Final = -2
 """Frame version of a value that is null, empty or too short to have one."""
 CONTROL_KEY: Final = -1000
@@ -224,26 +227,34 @@ def _decode_heads(arena: Arena, batches: Batches, begin: I64, size: I32, faults:
         np.empty(total, dtype=np.int32),
         np.empty(total, dtype=np.int32),
     )
-    base_offset = batches.header["base_offset"].astype(np.int64)
-    last_delta = batches.header["last_delta"].astype(np.int64)
-    is_control = batches.header["attributes"] & CONTROL != 0
-    any_control = bool(is_control.any())
+    frames.offset[:] = np.repeat(batches.header["base_offset"].astype(np.int64), counts)
+    last_delta = np.repeat(batches.header["last_delta"].astype(np.int32), counts)
+    control = _control_rows(batches, counts)
     for first in range(0, total, _BLOCK):
         rows = slice(first, min(first + _BLOCK, total))
-        in_batch = batch[rows]
         end = begin[rows] + size[rows]
         delta, key, key_size, value, stop, ok = _head(arena, begin[rows], end)
-        frames.offset[rows] = base_offset[in_batch] + delta
-        ok &= (delta >= 0) & (delta <= last_delta[in_batch])
+        frames.offset[rows] += delta
+        ok &= (delta >= 0) & (delta <= last_delta[rows])
         _message_frame(frames, rows, value, stop)
-        if any_control:
-            local = np.flatnonzero(is_control[in_batch])
+        bounds = np.searchsorted(control, [rows.start, rows.stop])
+        if bounds[0] < bounds[1]:
+            local = control[bounds[0] : bounds[1]] - first
             ok[local] &= key_size[local] >= 4
             _control_frame(frames, first + local, key[local], value[local])
         if not ok.all():
-            faults.add(np.unique(in_batch[~ok]), "a record in it is malformed")
+            faults.add(np.unique(batch[rows][~ok]), "a record in it is malformed")
         frames.stop[rows] = stop
     return frames
+
+
+def _control_rows(batches: Batches, counts: I64) -> I64:
+    """Rows of the records in control batches, ascending."""
+    control = np.flatnonzero(batches.header["attributes"] & CONTROL)
+    sizes = counts[control]
+    rows = np.repeat(batches.first_row[control] - np.cumsum(sizes) + sizes, sizes)
+    rows += np.arange(len(rows), dtype=np.int64)
+    return rows
 
 
 def _head(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64, I64, I64, I64, Bools]:
@@ -380,7 +391,7 @@ def _control_frame(frames: Frames, rows: I64, key: I64, value: I64) -> None:
     control_type = frames.arena.gather(">i2", key + 2).astype(np.int32)
     frames.api_key[rows] = CONTROL_KEY - control_type
     frames.version[rows] = frames.arena.gather(">i2", value)
-    frames.frame_version[rows] = -1
+    frames.frame_version[rows] = CONTROL_FRAME
     frames.body[rows] = value
 
 
