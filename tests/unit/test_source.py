@@ -16,7 +16,7 @@ from metashell.errors import (
     SchemaError,
     SourceError,
 )
-from support.fixtures import Fixture
+from support.fixtures import Fixture, fixture
 from support.logs import make_directory, record, topic_batch, topic_record, topics_of
 
 
@@ -193,3 +193,12 @@ def test_secrets(tmp_path: Path) -> None:
         ):
             assert (b"s4lt" in str(table.to_pylist()).encode()) is shown
     shutil.rmtree(made)
+
+
+def test_a_fault_keeps_a_tokens_principals_secret() -> None:
+    """Who owns a delegation token is redacted, also where it is what makes the record a fault."""
+    source = metashell.open_file(fixture("quirks/principal-without-colon").input)
+    reasons = [fault.reason for fault in source.all_faults()]
+
+    assert any("delegation token" in reason for reason in reasons)
+    assert not any("nocolon" in reason for reason in reasons)

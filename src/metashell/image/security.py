@@ -51,10 +51,11 @@ def fold_tokens(records: Records) -> Part:
             for principal in (owners[i], requesters[i], *names[bounds[i] : bounds[i + 1]]):
                 if ":" not in principal:
                     good[i] = False
+                    # Whose it is is part of the token's data, which is secret in faults too.
                     records.fault(
                         row,
-                        f"delegation token can't be made: `{principal}` is no principal,"
-                        " which has the form type:name",
+                        "delegation token can't be made: a principal in it is not of the form"
+                        " type:name",
                     )
         return good
 
