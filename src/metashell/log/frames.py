@@ -219,15 +219,15 @@ def _decode_heads(arena: Arena, batches: Batches, begin: I64, size: I32, faults:
         arena,
         batches,
         batch,
-        begin,
-        np.empty(total, dtype=np.int64),
-        np.empty(total, dtype=np.int64),
-        np.empty(total, dtype=np.int64),
-        np.empty(total, dtype=np.int32),
-        np.empty(total, dtype=np.int32),
-        np.empty(total, dtype=np.int32),
+        start=begin,
+        body=np.empty(total, dtype=np.int64),
+        stop=np.empty(total, dtype=np.int64),
+        # So far of the batch; each record's delta is added below.
+        offset=np.repeat(batches.header["base_offset"].astype(np.int64), counts),
+        api_key=np.empty(total, dtype=np.int32),
+        version=np.empty(total, dtype=np.int32),
+        frame_version=np.empty(total, dtype=np.int32),
     )
-    frames.offset[:] = np.repeat(batches.header["base_offset"].astype(np.int64), counts)
     last_delta = np.repeat(batches.header["last_delta"].astype(np.int32), counts)
     control = _control_rows(batches, counts)
     for first in range(0, total, _BLOCK):
