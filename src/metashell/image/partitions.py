@@ -168,12 +168,10 @@ class Partitions:
         at = self._events.order[np.maximum(provider, 0)]
         base = self._h.base.span(LISTS[name])
         change = self._h.change.span(LISTS[name])
-        n_base = self._h.n_base
         starts = np.concatenate([base.starts, change.starts])[at]
         counts = np.concatenate([base.counts, change.counts])[at]
         starts = np.where(provider < 0, 0, starts)
         counts = np.where((provider < 0) | (counts < 0), 0, counts)
-        assert n_base + self._h.change.n == len(self._events.order)
         return SpanColumn(base.arena, base.dtype, starts, counts)
 
     @cached_property
@@ -184,13 +182,21 @@ class Partitions:
         return default
 
     def _numbers(self, name: str, no_change: int) -> AnyArray:
-        base, change = self._h.base.fixed(name), self._h.change.fixed(name)
-        values = np.concatenate([base, change])[self._events.order]
+        values = self._sorted_values(name)
         marked = self._is_base | (values != no_change)
         provider = last_marked(self._events, marked)[self._last]
         for g, state in self._replayed.items():
             provider[g] = state.providers[name]
         return values[provider]
+
+    def _sorted_values(self, name: str) -> AnyArray:
+        """A fixed-size field of all events, in sorted order."""
+        return self._sorted(self._h.base.fixed(name), self._h.change.fixed(name))
+
+    def _sorted(self, of_bases: AnyArray, of_changes: AnyArray) -> AnyArray:
+        """What bases and changes say, in sorted order."""
+        values: AnyArray = np.concatenate([of_bases, of_changes])[self._events.order]
+        return values
 
     def _counter(self, name: str, moved: I64) -> I32:
         start = self._h.base.fixed(name)[self._events.order[self._first]].astype(np.int64)
@@ -206,14 +212,12 @@ class Partitions:
     def _carries(self, name: str) -> Bools:
         """bool[n], in sorted order: events that set a list field."""
         change = self._h.change.span(LISTS[name]).counts >= 0
-        return np.concatenate([np.ones(self._h.n_base, dtype=np.bool_), change])[self._events.order]
+        return self._sorted(np.ones(self._h.n_base, dtype=np.bool_), change)
 
     @cached_property
     def _changed_leader(self) -> Bools:
         change = self._h.change.fixed("leader") != NO_LEADER_CHANGE
-        return np.concatenate([np.zeros(self._h.n_base, dtype=np.bool_), change])[
-            self._events.order
-        ]
+        return self._sorted(np.zeros(self._h.n_base, dtype=np.bool_), change)
 
     def _report_orphans(self) -> None:
         """A change to a partition that no record made is a fault."""
@@ -238,8 +242,7 @@ class Partitions:
     def _counts_of(self, name: str) -> I64:
         """int64[n], in sorted order: length of the list that each event carries, -1 for none."""
         base = np.maximum(self._h.base.span(LISTS[name]).counts, 0)
-        change = self._h.change.span(LISTS[name]).counts
-        return np.concatenate([base, change])[self._events.order]
+        return self._sorted(base, self._h.change.span(LISTS[name]).counts)
 
     def _misfits(self) -> I64:
         """Rows of partitions with a change that may not apply."""
@@ -249,12 +252,7 @@ class Partitions:
         n_directories = directories[last_marked(self._events, directories >= 0)]
         n_replicas = replicas[last_marked(self._events, replicas >= 0)]
         odd = (n_directories > 0) & (n_directories != n_replicas)
-        state = np.concatenate(
-            [
-                self._h.base.fixed("leader_recovery_state"),
-                self._h.change.fixed("leader_recovery_state"),
-            ]
-        )[self._events.order]
+        state = self._sorted_values("leader_recovery_state")
         odd |= (state < NO_STATE_CHANGE) | (state > 1)
         odd &= self._base_at >= 0
         return self._groups_of(np.flatnonzero(odd))

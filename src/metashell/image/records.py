@@ -192,12 +192,9 @@ class Records:
         """Decode the records of the rows given, all of one message: as `columns`."""
         spec = self.registry.by_name[name]
         frames = self.frames
-        versions = frames.version[rows]
         parts: list[tuple[I64, Columns]] = []
-        for version in _distinct(versions):
-            # Nearly always all of them, and a comparison tells sooner than picking them out.
-            same = versions == version
-            these = rows if same.all() else rows[same]
+        for version, of_version in self._by_version(rows):
+            these = of_version
             if version not in spec.versions or (
                 spec.api_key is not None and self._any_odd and self._odd(these).any()
             ):
@@ -222,6 +219,14 @@ class Records:
         order = np.argsort(together, kind="stable")
         return together[order], concat_columns([part[1] for part in parts]).take(order)
 
+    def _by_version(self, rows: I64) -> Iterator[tuple[int, I64]]:
+        """Each message version among the rows, and the rows that have it."""
+        versions = self.frames.version[rows]
+        for version in _distinct(versions):
+            # Nearly always all of them, and a comparison tells sooner than picking them out.
+            same = versions == version
+            yield version, rows if same.all() else rows[same]
+
     def check_the_rest(self) -> None:
         """Decode the types that nothing asked for, a vendor's among them, for their faults."""
         asked = {name for name, _ in self._columns}
@@ -235,17 +240,11 @@ class Records:
         Nothing else is checked. Only in versions that have no such field at a fixed place near the
         front are the rows decoded.
         """
-        spec, frames = self.registry.by_name[name], self.frames
-        rows = self.rows(name)
+        spec, rows = self.registry.by_name[name], self.rows(name)
         found = []
-        for version in _distinct(frames.version[rows]) if len(rows) else ():
+        for version, these in self._by_version(rows):
             if version not in spec.versions:
                 continue
-            these = (
-                rows
-                if len(_distinct(frames.version[rows])) == 1
-                else rows[frames.version[rows] == version]
-            )
             distance = prefix_distance(spec, version, field)
             if distance is None:
                 _, columns = self.decode(name, these, [field])

@@ -60,27 +60,26 @@ class Arena:
     @cached_property
     def le16(self) -> AnyArray:
         """Two bytes as a little-endian uint16: the first byte is the lowest."""
-        return np.ndarray(
-            shape=(self.size + SLACK // 2,), dtype="<u2", buffer=self.u1, strides=(1,)
-        )
-
-    @cached_property
-    def le64(self) -> AnyArray:
-        """Eight bytes as a little-endian uint64: the first byte is the lowest."""
-        return np.ndarray(
-            shape=(self.size + SLACK // 2,), dtype="<u8", buffer=self.u1, strides=(1,)
-        )
+        return self._view("<u2")
 
     @cached_property
     def le32(self) -> AnyArray:
         """Four bytes as a little-endian uint32: the first byte is the lowest."""
-        return np.ndarray(
-            shape=(self.size + SLACK // 2,), dtype="<u4", buffer=self.u1, strides=(1,)
-        )
+        return self._view("<u4")
 
     @cached_property
-    def _fixed(self) -> dict[str, AnyArray]:
+    def le64(self) -> AnyArray:
+        """Eight bytes as a little-endian uint64: the first byte is the lowest."""
+        return self._view("<u8")
+
+    @cached_property
+    def _views(self) -> dict[str, AnyArray]:
         return {}
+
+    def _view(self, dtype: str) -> AnyArray:
+        """An element at every byte position from which one may be read."""
+        n = self.size + SLACK // 2
+        return np.ndarray(shape=(n,), dtype=dtype, buffer=self.u1, strides=(1,))
 
     def gather(self, dtype: str, pos: I64) -> AnyArray:
         """Read one element of `dtype` at each position, as native-endian numbers.
@@ -92,12 +91,9 @@ class Arena:
         Returns:
             dtype[n], native byte order.
         """
-        view = self._fixed.get(dtype)
+        view = self._views.get(dtype)
         if view is None:
-            view = np.ndarray(
-                shape=(self.size + SLACK // 2,), dtype=dtype, buffer=self.u1, strides=(1,)
-            )
-            self._fixed[dtype] = view
+            view = self._views[dtype] = self._view(dtype)
         values = view[pos]
         if not values.dtype.isnative:
             # Swapping in place and relabelling is several times cheaper than astype.
