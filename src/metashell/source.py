@@ -31,12 +31,15 @@ from metashell.log.directory import (
     read_file,
 )
 from metashell.log.fault import Fault, FaultKind
+from metashell.log.point import Point, parse_point
 from metashell.redact import Redaction
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from metashell.image.history import History, Moment
     from metashell.image.image import Image
+    from metashell.image.records import Records
     from metashell.quorum.meta_properties import MetaProperties
     from metashell.schema.registry import Registry
 
@@ -74,11 +77,17 @@ class Source:
         schemas: Sequence[str | os.PathLike[str]] = (),
         show_secrets: bool = False,
         directory: str | None = None,
+        newest: Source | None = None,
+        moment: Moment | None = None,
     ) -> None:
-        self._log = log
+        self._newest = newest
+        self._moment = moment
+        self.log = log
+        """The files of the directory, and those that were read."""
         self._strict = strict
         self._schemas = [Path(p) for p in schemas]
-        self._redaction = Redaction(show_secrets)
+        self.redaction = Redaction(show_secrets)
+        """What may be shown."""
         self._directory = directory
         self.path = log.path
         """The directory or file read."""
@@ -100,14 +109,17 @@ class Source:
         from metashell.image.image import Image
         from metashell.image.records import Records
 
-        records = Records(self._log.loaded, self.registry)
+        if self._moment is None:
+            records = Records(self.log.loaded, self.registry)
+        else:
+            records = self._moment.records
         image = Image(records)
         if self._strict:
             image.fold_everything()
-            first = records.first_fault(self._log.faults)
-            if first is not None:
+            first = records.first_fault(self.log.faults)
+            if first is not None and (records.before is None or first[0] < records.before):
                 before, self._stopped_by = first
-                image = Image(Records(self._log.loaded, self.registry, before=before))
+                image = Image(records.until(before))
         return image
 
     _stopped_by: Fault | None = None
@@ -122,23 +134,93 @@ class Source:
     @cached_property
     def root(self) -> Directory:
         """The root of the file system."""
+        return self._root_over(lambda: self.image)
+
+    @cached_property
+    def history_root(self) -> Directory:
+        """The same file system over an image folded from the oldest state in the directory.
+
+        Its nodes show the same, and its rows know when things happened before the checkpoint that
+        `root` begins with. Cost: reads all segments.
+        """
+        whole = self.history.whole_image(self._moment)
+        return self.root if whole is None else self._root_over(lambda: whole)
+
+    def _root_over(self, image: Callable[[], Image]) -> Directory:
         from metashell import __version__
 
         return FixedDirectory(
             {
                 "bootstrap": lambda: bootstrap_node(self._bootstrap_texts),
-                "image": lambda: image_node(lambda: self.image, self._redaction),
+                "image": lambda: image_node(image, self.redaction),
                 "local": lambda: local_node(__version__),
-                "log": lambda: log_node(self._log, self.all_faults),
-                "quorum": self._quorum_node,
+                "log": lambda: log_node(self.log, self.all_faults),
+                "quorum": lambda: self._quorum_node(image),
             }
         )
 
-    def _quorum_node(self) -> Directory:
+    # Earlier states.
+
+    @property
+    def newest(self) -> Source:
+        """The source as it is at the end of the log; itself unless made by `at`."""
+        return self._newest or self
+
+    @property
+    def moment_offset(self) -> int | None:
+        """The last offset that this source shows, where `at` made it; None for the log's end."""
+        return None if self._moment is None else self._moment.offset
+
+    @property
+    def moment_notes(self) -> Sequence[str]:
+        """What should be known of how the point of `at` was found."""
+        return () if self._moment is None else self._moment.notes
+
+    @cached_property
+    def history(self) -> History:
+        """All that the files remember."""
+        from metashell.image.history import History
+
+        if self._newest is not None:
+            return self._newest.history
+        return History(self.log, self.image.records)
+
+    @property
+    def history_records(self) -> Records:
+        """Records from the oldest state in the directory up to where this source stands."""
+        return self.history.records_until(self._moment)
+
+    def at(self, point: str | int | Point, *, record: bool = False) -> Source:
+        """The source as it was at an offset or a time.
+
+        Args:
+            point: An offset, which is included; an ISO time, ``-2h`` or ``now``; see `parse_point`.
+            record: Apply up to the record itself where the offset lies inside a batch.
+
+        Raises:
+            UsageError: It can't be read.
+            MetashellError: The files do not cover it; the message gives the range.
+        """
+        if isinstance(point, int):
+            point = Point(offset=point)
+        elif isinstance(point, str):
+            point = parse_point(point)
+        moment = self.history.at(point, record=record)
+        return Source(
+            moment.log,
+            strict=self._strict,
+            schemas=self._schemas,
+            show_secrets=self.redaction.show_secrets,
+            directory=self._directory,
+            newest=self.newest,
+            moment=moment,
+        )
+
+    def _quorum_node(self, image: Callable[[], Image]) -> Directory:
         from metashell.fs.nodes.quorum import quorum_node
 
         return quorum_node(
-            lambda: self.image,
+            image,
             self._epochs,
             {"quorum-state": self._quorum_state, "meta.properties": self._meta_properties_values},
         )
@@ -195,6 +277,15 @@ class Source:
         values["currentVoters"] = None if voters is None else list(voters)
         return {name: value for name, value in values.items() if value is not None}
 
+    @property
+    def leaders(self) -> Mapping[int, int]:
+        """Who leads in an epoch, as the node's own ``quorum-state`` has it: the newest epoch."""
+        state = self._quorum_state() or {}
+        leader, epoch = state.get("leaderId"), state.get("leaderEpoch")
+        if isinstance(leader, int) and isinstance(epoch, int) and leader >= 0:
+            return {epoch: leader}
+        return {}
+
     def _epochs(self) -> Mapping[int, int]:
         from metashell.quorum.epoch_checkpoint import read_epoch_checkpoint
 
@@ -213,12 +304,12 @@ class Source:
             return ()
         from metashell.image.dump import record_texts
 
-        zero = [c.name for c in self._log.listing.checkpoints if c.is_bootstrap]
+        zero = [c.name for c in self.log.listing.checkpoints if c.is_bootstrap]
         places = [os.path.join(self._directory, name) for name in zero]
         places.append(os.path.join(os.path.dirname(self._directory), "bootstrap.checkpoint"))
         for place in places:
             if os.path.exists(place):
-                texts = record_texts(read_file(place).loaded, self.registry, self._redaction)
+                texts = record_texts(read_file(place).loaded, self.registry, self.redaction)
                 if texts:
                     return texts
         return ()
@@ -230,15 +321,15 @@ class Source:
         """Faults found so far: of files at once, of records as they are decoded."""
         decoded = self.__dict__.get("image")
         if decoded is None:
-            return list(self._log.faults)
-        found = [*self._log.faults, *self._in_order(decoded.records.faults)]
+            return list(self.log.faults)
+        found = [*self.log.faults, *self._in_order(decoded.records.faults)]
         if self._stopped_by is not None and self._stopped_by not in found:
             found.append(self._stopped_by)
         return found
 
     def _in_order(self, faults: Sequence[Fault]) -> list[Fault]:
         """Faults by file and offset, not in the order in which parts were folded."""
-        order = {file.name: i for i, file in enumerate(self._log.loaded.files)}
+        order = {file.name: i for i, file in enumerate(self.log.loaded.files)}
         return sorted(faults, key=lambda f: (order.get(f.file or "", -1), f.offset or 0))
 
     def all_faults(self) -> Sequence[Fault]:
@@ -249,10 +340,9 @@ class Source:
     @property
     def warnings(self) -> Sequence[str]:
         """What a user should know, a sentence each; grows as more is decoded."""
-        out = list(self._log.notes)
-        out.extend(
-            str(f) for f in self._log.faults if f.kind is FaultKind.GAP and str(f) not in out
-        )
+        out = list(self.log.notes)
+        out.extend(self.moment_notes)
+        out.extend(str(f) for f in self.log.faults if f.kind is FaultKind.GAP and str(f) not in out)
         decoded = self.__dict__.get("image")
         if decoded is None:
             return out
@@ -283,8 +373,8 @@ class Source:
         )
 
     def _short_notes(self) -> tuple[str, ...]:
-        notes = []
-        kinds = {fault.kind for fault in self._log.faults}
+        notes = [] if self._moment is None else [f"at offset {self._moment.offset}"]
+        kinds = {fault.kind for fault in self.log.faults}
         if FaultKind.TORN in kinds:
             notes.append("torn tail")
         n_faults = sum(fault.kind is not FaultKind.TORN for fault in self.faults)
@@ -315,7 +405,7 @@ class Source:
         """
         from metashell.image.arrow import TABLES
 
-        return TABLES[name](self.image, self._redaction)
+        return TABLES[name](self.image, self.redaction)
 
     def records(self, message: str) -> pa.Table:
         """Every record of a type that counts, decoded, as an Arrow table, secrets redacted.
@@ -328,7 +418,7 @@ class Source:
         """
         from metashell.image.arrow import records_table
 
-        return records_table(self.image.records, message, self._redaction)
+        return records_table(self.image.records, message, self.redaction)
 
     def unknown_records(self) -> pa.Table:
         """Records that no definition describes, kept raw.
@@ -338,7 +428,7 @@ class Source:
         """
         from metashell.image.arrow import unknown_table
 
-        return unknown_table(self.image.records, self._redaction)
+        return unknown_table(self.image.records, self.redaction)
 
     def warm_up(self) -> None:
         """Compute what the first commands of an interactive front end will ask for."""

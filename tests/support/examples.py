@@ -151,8 +151,10 @@ class Shell:
 
     def __init__(self) -> None:
         self._out = Captured(is_terminal=True)
+        source = metashell.open(SAMPLE)
         self._context = Context(
-            root=metashell.open(SAMPLE).root,
+            root=source.root,
+            source=source,
             out=self._out,
             warn=lambda line: self._out.write(f"{line}\n"),
             interactive=True,

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from metashell.commands.base import Context
 from metashell.commands.run import run_line
 from metashell.fs.node import Directory
+from metashell.source import Source
 
 
 @dataclass
@@ -31,9 +32,15 @@ class Ran:
     err: tuple[str, ...]
 
 
-def run(root: Directory, line: str, *, cwd: str = "/") -> Ran:
+def run(root: Directory, line: str, *, cwd: str = "/", source: Source | None = None) -> Ran:
     """Run one command line on a file system."""
     captured = Captured()
     warnings: list[str] = []
-    status = run_line(Context(root=root, out=captured, warn=warnings.append, cwd=cwd), line)
+    context = Context(root=root, out=captured, warn=warnings.append, cwd=cwd, source=source)
+    status = run_line(context, line)
     return Ran(status, "".join(captured.parts), tuple(warnings))
+
+
+def run_on(source: Source, line: str) -> Ran:
+    """Run one command line on an opened source."""
+    return run(source.root, line, source=source)

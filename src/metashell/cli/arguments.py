@@ -77,6 +77,14 @@ FLAGS: Final = (
         help=("go on after a command that failed",),
     ),
     Flag(
+        long="--at", metavar="OFFSET|TIME", group=READING,
+        help=("the state as of an offset, a time in ISO format or an", "age such as -2h"),
+    ),
+    Flag(
+        long="--record", group=READING,
+        help=("with --at inside a batch: up to the record itself",),
+    ),
+    Flag(
         long="--cluster-id", metavar="ID", group=READING,
         help=("refuse a source of any other cluster",),
     ),

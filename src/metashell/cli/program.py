@@ -19,6 +19,7 @@ from metashell.cli.output import (
 from metashell.errors import ExitCode, MetashellError
 
 if TYPE_CHECKING:
+    import metashell.source
     from metashell.cli.sources import Opener, Source
     from metashell.cli.work import Runner, Task
     from metashell.fs.node import Directory
@@ -75,7 +76,7 @@ class _Program:
         """Run a command that needs none, over an empty file system."""
         from metashell.fs.node import FixedDirectory
 
-        return self._run_tasks(tasks, FixedDirectory({}), after_each=lambda: None)
+        return self._run_tasks(tasks, FixedDirectory({}), None, after_each=lambda: None)
 
     def _run_on_source(self, tasks: Iterable[Task], source: Source) -> int:
         """Run commands, telling what is wrong with the source as it comes to light."""
@@ -84,7 +85,7 @@ class _Program:
         warnings = WarningPrinter(source, self.diagnostics)
         try:
             warnings.print_new()
-            code = self._run_tasks(tasks, source.root, after_each=warnings.print_new)
+            code = self._run_tasks(tasks, source.root, source, after_each=warnings.print_new)
             if self.arguments.has("--strict") and source.stopped_by is not None:
                 warnings.print_new()
                 code = code or ExitCode.FAILED
@@ -93,7 +94,12 @@ class _Program:
             warnings.print_count()
 
     def _run_tasks(
-        self, tasks: Iterable[Task], root: Directory, *, after_each: Callable[[], None]
+        self,
+        tasks: Iterable[Task],
+        root: Directory,
+        source: Source | None,
+        *,
+        after_each: Callable[[], None],
     ) -> int:
         from metashell.cli.work import run_tasks
         from metashell.commands.base import Context
@@ -108,7 +114,12 @@ class _Program:
 
         return run_tasks(
             tasks,
-            Context(root=root, out=self.out, warn=self.diagnostics.line),
+            Context(
+                root=root,
+                out=self.out,
+                warn=self.diagnostics.line,
+                source=cast("metashell.source.Source | None", source),
+            ),
             runner,
             self.diagnostics,
             keep_going=self.arguments.has("--keep-going"),
@@ -135,6 +146,7 @@ class _Program:
             source_name=name,
             status=status,
             warm_up=source.warm_up,
+            source=cast("metashell.source.Source", source),
             show_secrets=self.arguments.has("--show-secrets"),
         )
         warnings = WarningPrinter(source, self.diagnostics)

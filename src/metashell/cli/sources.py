@@ -78,6 +78,9 @@ class Source(Protocol):
     def status(self) -> Status:
         """The state of the image. Cost: may decode."""
 
+    def at(self, point: str, *, record: bool = ...) -> Source:
+        """The source as of a point."""
+
 
 class OpenFunction(Protocol):
     """`metashell.open` or `metashell.open_file`."""
@@ -141,6 +144,7 @@ def choose_source(arguments: Arguments) -> Choice | None:
         if arguments.has(flag):
             raise UsageError(f"`{flag}`: {_NOT_YET}", hint="`-d DIR` reads a controller's log")
     _check_no_value_is_empty(arguments)
+    _check_point(arguments)
     return _choice(arguments)
 
 
@@ -236,7 +240,8 @@ def open_source(
             where = error.filename if isinstance(error.filename, str) else choice.path
             raise SourceError(f"{where}: {error.strerror or error}") from error
     _check_cluster_id(source, arguments.value("--cluster-id"), diagnostics)
-    return source
+    point = arguments.value("--at")
+    return source if point is None else source.at(point, record=arguments.has("--record"))
 
 
 def _check_cluster_id(source: Source, wanted: str | None, diagnostics: Diagnostics) -> None:
@@ -297,12 +302,25 @@ class WarningPrinter:
                 self._n_printed += 1
 
 
+def _check_point(arguments: Arguments) -> None:
+    """Refuse what says in two ways where the image ends, or only how."""
+    if arguments.has("--record") and not arguments.has("--at"):
+        raise UsageError("`--record` says how `--at` is meant, which is not given")
+    if arguments.has("--at") and arguments.has("--committed-only"):
+        raise UsageError("`--at` and `--committed-only` each say where the image ends")
+
+
 def _check_no_value_is_empty(arguments: Arguments) -> None:
     """Refuse ``-d ""``, which is what ``-d "$UNSET"`` gives."""
     for flag, values in arguments.values.items():
-        if flag in {"--directory", "--snapshot", "--config", "--cluster-id", "--schemas"} and (
-            "" in values
-        ):
+        if flag in {
+            "--at",
+            "--directory",
+            "--snapshot",
+            "--config",
+            "--cluster-id",
+            "--schemas",
+        } and ("" in values):
             raise UsageError(f"`{flag}` is given an empty value")
 
 

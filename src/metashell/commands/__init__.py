@@ -12,7 +12,27 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from metashell.commands.base import Command
 
-_NAMES = ("cat", "cd", "exit", "find", "help", "history", "ls", "man", "pwd", "tree")
+_NAMES = (
+    "at",
+    "cat",
+    "cd",
+    "changes",
+    "check",
+    "checksum",
+    "diff",
+    "du",
+    "exit",
+    "find",
+    "help",
+    "history",
+    "log",
+    "ls",
+    "man",
+    "pwd",
+    "stat",
+    "stats",
+    "tree",
+)
 _ALIASES = {"quit": "exit"}
 
 

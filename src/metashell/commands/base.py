@@ -11,9 +11,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
+from metashell.errors import UsageError
 from metashell.fs.node import Directory
+
+if TYPE_CHECKING:
+    from metashell.source import Source
 
 
 class Output(Protocol):
@@ -54,6 +58,18 @@ class Context:
     """The status that `exit` was given; None where that is the front end's choice."""
     cancelled: Callable[[], bool] = field(default=lambda: False)
     """Polled in long loops by front ends that can't interrupt a thread."""
+    source: Source | None = None
+    """The opened source behind `root`; None where there is only a tree. See `needs_source`."""
+
+    def needs_source(self) -> Source:
+        """The source, for commands that look behind the tree.
+
+        Raises:
+            UsageError: There is none.
+        """
+        if self.source is None:
+            raise UsageError("no source given", hint="`metashell -d DIR` opens a metadata log")
+        return self.source
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,14 +1,15 @@
 """Values as Java prints them, which is how Kafka's nodes read.
 
-Source: java.util.{Arrays, List, Optional}.toString,
-java.time.format.DateTimeFormatter.ISO_ZONED_DATE_TIME.
+Source: java.util.{Arrays, List, Optional}.toString.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-_DAY_MS = 86_400_000
+from metashell.schema.times import iso_time, java_time
+
+__all__ = ["iso_time", "java_bool", "java_list", "java_optional", "java_time"]
 
 
 def java_list(values: Iterable[object]) -> str:
@@ -24,32 +25,3 @@ def java_bool(value: object) -> str:
 def java_optional(value: str | None) -> str:
     """``Optional[x]`` or ``Optional.empty``."""
     return "Optional.empty" if value is None else f"Optional[{value}]"
-
-
-def java_time(timestamp_ms: int) -> str:
-    """``2026-09-21T14:14:09.411Z[UTC]``: any int64 of ms since the epoch.
-
-    Of the fraction of a second only what is not zero at its end is written, as Java does.
-    """
-    days, ms = divmod(timestamp_ms, _DAY_MS)
-    year, month, day = _civil_date(days)
-    seconds, ms = divmod(ms, 1000)
-    text = f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"
-    if ms:
-        text += f".{ms:03}".rstrip("0")
-    sign = "+" if year > 9999 else "-" if year < 0 else ""
-    return f"{sign}{abs(year):04}-{month:02}-{day:02}T{text}Z[UTC]"
-
-
-def _civil_date(days: int) -> tuple[int, int, int]:
-    """Year, month and day of a number of days since 1970-01-01, in the proleptic calendar.
-
-    Years begin in March here, so that the leap day is a year's last; an era is 400 years.
-    """
-    era, day_of_era = divmod(days + 719_468, 146_097)
-    year = (day_of_era - day_of_era // 1460 + day_of_era // 36_524 - day_of_era // 146_096) // 365
-    day_of_year = day_of_era - (365 * year + year // 4 - year // 100)
-    shifted_month = (5 * day_of_year + 2) // 153
-    day = day_of_year - (153 * shifted_month + 2) // 5 + 1
-    month = shifted_month + 3 if shifted_month < 10 else shifted_month - 9
-    return era * 400 + year + (month <= 2), month, day

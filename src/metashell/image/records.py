@@ -9,7 +9,7 @@ changed a thing is kept as a row number until somebody asks for its offset.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from threading import RLock
 from typing import Final
 
@@ -73,14 +73,22 @@ class Records:
         loaded: The files.
         registry: Message definitions.
         before: Rows at or after this number do not count (time travel, ``--strict``); None for all.
+        whole: The same records without that end, whose frames and columns are used.
     """
 
-    def __init__(self, loaded: Loaded, registry: Registry, before: int | None = None) -> None:
+    def __init__(
+        self,
+        loaded: Loaded,
+        registry: Registry,
+        before: int | None = None,
+        whole: Records | None = None,
+    ) -> None:
         self.lock = RLock()
         """Held while anything is decoded or folded: the image is read by several threads."""
         self.loaded = loaded
         self.registry = registry
         self.before = before
+        self._whole = whole
         self.faults: list[Fault] = []
         """What was found so far; grows as records are decoded and folded."""
         self.faults_left_out = 0
@@ -93,10 +101,28 @@ class Records:
     @lazy
     def frames(self) -> Frames:
         """Every record of the files. Cost: the first look at them."""
+        if self._whole is not None:
+            frames = self._whole.frames
+            self._unframed = self._whole._unframed
+            self.faults.extend(self._unframed)
+            return frames
         frames, faults = build_frames(self.loaded)
         self.faults.extend(faults)
         self._unframed = faults
         return frames
+
+    def until(self, before: int) -> Records:
+        """The records before a row, as of then; what is decoded of these is used for those."""
+        return Records(self.loaded, self.registry, before, whole=self._whole or self)
+
+    @lazy
+    def every(self) -> Records:
+        """The same records with those that the checkpoint stands for: nothing is left out."""
+        files = [f if not f.end_offset else replace(f, end_offset=None) for f in self.loaded.files]
+        loaded = Loaded(self.loaded.buffer, self.loaded.size, files)
+        every = Records(loaded, self.registry, self.before)
+        every.__dict__["frames"] = self.frames
+        return every
 
     def file_of(self, row: int) -> LogFile:
         """The file that a row's record lies in."""
@@ -183,8 +209,27 @@ class Records:
         key = (name, None if fields is None else frozenset(fields))
         with self.lock:
             if key not in self._columns:
-                self._columns[key] = self.decode(name, self.rows(name), fields)
+                if self._whole is None:
+                    self._columns[key] = self.decode(name, self.rows(name), fields)
+                else:
+                    self._columns[key] = self._prefix(self._whole, name, fields)
             return self._columns[key]
+
+    def _prefix(
+        self, whole: Records, name: str, fields: Collection[str] | None
+    ) -> tuple[I64, Columns]:
+        """As `columns`: what the whole has decoded, up to the row where these records end."""
+        rows, columns = whole.columns(name, fields)
+        end = self.before if self.before is not None else len(self.frames)
+        _ = self.applied
+        if self.open_transaction is not None and self.registry.by_name[name].api_key is not None:
+            end = self.open_transaction
+        for row, fault in whole.faults_by_row():
+            if row < end and fault.kind is not FaultKind.REPLAY and row not in self._fault_rows:
+                self.faults.append(fault)
+                self._fault_rows[row] = fault
+        n = int(np.searchsorted(rows, end))
+        return rows[:n], columns.head(n)
 
     def decode(
         self, name: str, rows: I64, fields: Collection[str] | None = None

@@ -61,11 +61,7 @@ class Topics:
         if "by_name" in self.__dict__ or not name or "\ufffd" in name:
             return self.by_name.get(name)
         raw = name.encode("utf-8", "surrogatepass")
-        column = self.raw_names
-        candidates = np.flatnonzero(column.counts == len(raw))
-        data, _ = column.take(candidates).gather()
-        same = data.reshape(len(candidates), len(raw)) == np.frombuffer(raw, dtype=np.uint8)
-        hits = candidates[same.all(axis=1)]
+        hits = self.raw_names.find(raw)
         return int(hits[-1]) if len(hits) else None
 
     def find_id(self, text: str) -> int | None:

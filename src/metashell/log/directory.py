@@ -47,6 +47,11 @@ class MetadataLog:
     notes: list[str] = field(default_factory=list)
     """What a user should know, a sentence each."""
 
+    def path_of(self, name: str) -> str:
+        """Path of a file of the listing."""
+        alone = os.path.basename(self.path) == name and not os.path.isdir(self.path)
+        return self.path if alone else os.path.join(self.path, name)
+
 
 def find_metadata_directory(path: str) -> str:
     """The ``__cluster_metadata-0`` that a path means: itself, or the one in a node's log dir.
@@ -149,25 +154,135 @@ def _read_listed(
     for checkpoint in reversed(listing.checkpoints):
         if checkpoint.is_bootstrap:
             break
-        segments = _segments_after(listing, checkpoint.end_offset)
-        loaded = load(_paths(path, checkpoint, () if committed_only else segments), progress)
+        segments = () if committed_only else _segments_after(listing, checkpoint.end_offset)
+        loaded = load(_paths(path, checkpoint, segments), progress)
         reason = why_not_whole(loaded)
         if reason is None:
-            base = loaded.files[0]
-            base.end_offset, base.epoch = checkpoint.end_offset, checkpoint.epoch
-            log = MetadataLog(path, loaded, listing, checkpoint, faults, notes)
-            return _finish(log)
+            _stand_for_state(loaded, checkpoint)
+            return _finish(MetadataLog(path, loaded, listing, checkpoint, faults, notes))
         faults.append(reason)
         notes.append(f"{reason.file} is not used: {reason.reason}")
-    boot = [c for c in listing.checkpoints if c.is_bootstrap][-1:]
     if committed_only:
         notes.append("no checkpoint says what is committed: nothing of the segments is shown")
     segments = () if committed_only else listing.segments
-    loaded = load(_paths(path, boot[0] if boot else None, segments), progress)
-    log = MetadataLog(path, loaded, listing, boot[0] if boot else None, faults, notes)
-    if boot:
-        loaded.files[0].end_offset, loaded.files[0].epoch = 0, boot[0].epoch
-    return _finish(log)
+    return _without_checkpoint(path, listing, segments, faults, notes, progress)
+
+
+def _without_checkpoint(
+    path: str,
+    listing: Listing,
+    segments: tuple[SegmentName, ...],
+    faults: list[Fault],
+    notes: list[str],
+    progress: Progress | None,
+) -> MetadataLog:
+    """Segments alone, behind the zero checkpoint where there is one."""
+    boot = next((c for c in reversed(listing.checkpoints) if c.is_bootstrap), None)
+    loaded = load(_paths(path, boot, segments), progress)
+    if boot is not None:
+        _stand_for_state(loaded, boot)
+    return _finish(MetadataLog(path, loaded, listing, boot, faults, notes))
+
+
+def _stand_for_state(loaded: Loaded, checkpoint: CheckpointName) -> None:
+    loaded.files[0].end_offset, loaded.files[0].epoch = checkpoint.end_offset, checkpoint.epoch
+
+
+def read_history(log: MetadataLog, progress: Progress | None = None) -> MetadataLog:
+    """Read a directory from the oldest state that leads up to its end without a gap.
+
+    That is the beginning of the log where its first segment is there, else the oldest whole
+    checkpoint that no missing offsets follow. The log given is returned where it is that already.
+
+    Raises:
+        SourceError: A file can't be read.
+    """
+    for attempt in range(_LISTING_TRIES):
+        try:
+            return _read_from_oldest(log, progress)
+        except VanishedError:
+            if attempt == _LISTING_TRIES - 1:
+                break
+            log = MetadataLog(
+                log.path, log.loaded, list_names(os.listdir(log.path)), log.checkpoint
+            )
+    raise SourceError(f"{log.path}: its files keep vanishing while they are opened")
+
+
+def _read_from_oldest(log: MetadataLog, progress: Progress | None) -> MetadataLog:
+    listing, newest = log.listing, log.checkpoint
+    if newest is None or newest.is_bootstrap:
+        return log
+    first = listing.segments[0].base_offset if listing.segments else newest.end_offset
+    after = 0
+    if first == 0:
+        found = _without_checkpoint(log.path, listing, listing.segments, [], [], progress)
+        after = _end_of_last_gap(found)
+        if not after:
+            return found
+    for checkpoint in listing.checkpoints:
+        if checkpoint.is_bootstrap or checkpoint.end_offset < max(first, after):
+            continue
+        if checkpoint >= newest:
+            break
+        # Segments before it, too: what they say is older than the oldest state known.
+        loaded = load(_paths(log.path, checkpoint, listing.segments), progress)
+        if why_not_whole(loaded) is not None:
+            continue
+        _stand_for_state(loaded, checkpoint)
+        found = _finish(MetadataLog(log.path, loaded, listing, checkpoint))
+        after = _end_of_last_gap(found)
+        if not after:
+            return found
+    return log
+
+
+def _end_of_last_gap(log: MetadataLog) -> int:
+    """The first offset behind the last ones that are missing or damaged; 0 where none are."""
+    after = begin = expected = 0
+    for file in log.loaded.files:
+        if file.end_offset is not None:
+            begin = expected = file.end_offset
+            continue
+        chain = file.chain
+        if chain.first_offset < 0 or chain.last_offset < begin:
+            continue
+        if chain.first_offset > expected:
+            after = chain.first_offset
+        if any(fault.kind is not FaultKind.TORN for fault in chain.faults):
+            after = chain.last_offset + 1
+        expected = chain.last_offset + 1
+    return after
+
+
+def read_until(log: MetadataLog, offset: int, progress: Progress | None = None) -> MetadataLog:
+    """Read what the state after an offset is made of: the nearest checkpoint before, and segments.
+
+    Args:
+        log: The directory, as it was listed.
+        offset: The last offset wanted.
+        progress: Called while bytes are read.
+
+    Raises:
+        SourceError: No checkpoint and no beginning of the log lies before it, or a file can't be
+            read.
+    """
+    listing = log.listing
+    wanted = tuple(s for s in listing.segments if s.base_offset <= offset)
+    try:
+        for checkpoint in reversed(listing.checkpoints):
+            if checkpoint.is_bootstrap or checkpoint.end_offset > offset + 1:
+                continue
+            segments = [s for s in _segments_after(listing, checkpoint.end_offset) if s in wanted]
+            loaded = load(_paths(log.path, checkpoint, tuple(segments)), progress)
+            if why_not_whole(loaded) is None:
+                _stand_for_state(loaded, checkpoint)
+                return _finish(MetadataLog(log.path, loaded, listing, checkpoint))
+        if listing.segments and listing.segments[0].base_offset == 0:
+            return _without_checkpoint(log.path, listing, wanted, [], [], progress)
+    except VanishedError as e:
+        raise SourceError(f"{e}: vanished while it was opened", hint="try again") from e
+    raise SourceError(f"no checkpoint at or before offset {offset} is whole")
 
 
 def _paths(

@@ -7,8 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from metashell.fs.node import Directory
+
+if TYPE_CHECKING:
+    from metashell.source import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +43,8 @@ class Session:
     """The state for the toolbar. May be slow: it is called in a thread, never twice at once."""
     warm_up: Callable[[], None] | None = None
     """Computes what the first commands will need; called once, in the thread of `status`."""
+    source: Source | None = None
+    """What the tree stands on, for the commands that look behind it."""
     show_secrets: bool = False
     """Whether secrets are shown; the toolbar then says so."""
 

@@ -32,7 +32,7 @@ from metashell.repl.highlight import LineLexer, Misleading
 from metashell.repl.history import LineHistory, default_path
 from metashell.repl.line import Line, parse
 from metashell.repl.output import Pipe, Plain, Screen, pager_command, terminal_size, write_to
-from metashell.repl.session import Session
+from metashell.repl.session import Session, Status
 from metashell.repl.status import StatusWatcher
 
 MAX_HELD_WARNINGS = 100
@@ -73,8 +73,9 @@ class Shell:
             warn=self._warn,
             interactive=True,
             history=self._history.lines,
+            source=session.source,
         )
-        self._watcher = StatusWatcher(session.status, self._redraw, session.warm_up)
+        self._watcher = StatusWatcher(self._source_status, self._redraw, session.warm_up)
         self._is_status_due = False
         # On a terminal without abilities prompt_toolkit only echoes keys, after it has sent
         # escape sequences; the terminal's own line editing does more.
@@ -97,6 +98,20 @@ class Shell:
                 self._status = ExitCode.INTERRUPTED
             except EOFError:
                 return ExitCode.OK
+
+    def _source_status(self) -> Status:
+        """The state for the toolbar, of the point that `at` went to."""
+        source = self._context.source
+        if source is None or source is self._session.source:
+            return self._session.status()
+        now = source.status()
+        return Status(
+            offset=now.offset,
+            epoch=now.epoch,
+            timestamp_ms=now.timestamp_ms,
+            metadata_version=now.metadata_version,
+            notes=tuple(now.notes),
+        )
 
     def _new_prompt(self, keys: Input | None, screen: Output | None) -> PromptSession[str]:
         if screen is None and not self._stdout.isatty() and self._stderr.isatty():

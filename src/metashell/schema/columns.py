@@ -63,6 +63,14 @@ class SpanColumn:
             return nothing, constant(np.int64(0), len(self.counts) + 1)
         return gather_ragged(self.arena, self.dtype, self.starts, self.counts)
 
+    def find(self, raw: bytes) -> I64:
+        """Rows whose bytes are these: int64[k]. Compares those of that length, all at once."""
+        candidates = np.flatnonzero(self.counts == len(raw))
+        data, _ = self.take(candidates).gather()
+        same = data.reshape(len(candidates), len(raw)) == np.frombuffer(raw, dtype=np.uint8)
+        found: I64 = candidates[same.all(axis=1)]
+        return found
+
     def valid(self) -> Bools:
         """bool[n]: not null."""
         if is_constant(self.counts) and len(self.counts):
@@ -197,6 +205,26 @@ class Columns:
         taken = {name: column.take(rows) for name, column in self.fields.items()}
         ok = self.ok[rows]
         return Columns(self.specs, len(ok), ok, taken)
+
+    def head(self, n: int) -> Columns:
+        """The first n rows, nothing copied."""
+        fields = {name: _head(column, n) for name, column in self.fields.items()}
+        return Columns(self.specs, n, self.ok[:n], fields)
+
+
+def _head(column: Column, n: int) -> Column:
+    match column:
+        case FixedColumn():
+            return FixedColumn(column.values[:n])
+        case SpanColumn():
+            return SpanColumn(column.arena, column.dtype, column.starts[:n], column.counts[:n])
+        case StructColumn():
+            return StructColumn(column.present[:n], column.items.head(n))
+        case StructArrayColumn():
+            n_items = int(column.list_offsets[n])
+            return StructArrayColumn(
+                column.counts[:n], column.list_offsets[: n + 1], column.items.head(n_items)
+            )
 
 
 def constant(value: np.generic, n: int) -> AnyArray:

@@ -1,0 +1,119 @@
+"""``at``, and ``--at`` of the program."""
+
+from __future__ import annotations
+
+import pytest
+
+import metashell
+from metashell.cli import main
+from metashell.commands.base import Context
+from metashell.commands.run import run_line
+from support.fixtures import fixture
+from support.shell import Captured
+
+
+class Session:
+    """A shell on real-44-trimmed: offsets 3262 to 4111."""
+
+    def __init__(self) -> None:
+        self.source = metashell.open(fixture("real-44-trimmed").input)
+        self.out = Captured()
+        self.warnings: list[str] = []
+        self.context = Context(
+            root=self.source.root,
+            out=self.out,
+            warn=self.warnings.append,
+            source=self.source,
+            interactive=True,
+        )
+
+    def run(self, line: str) -> tuple[int, str]:
+        """Run a line; returns status and what it printed."""
+        self.out.parts.clear()
+        return run_line(self.context, line), "".join(self.out.parts)
+
+
+@pytest.fixture
+def session() -> Session:
+    """A fresh shell."""
+    return Session()
+
+
+def test_shell_goes_there_and_back(session: Session) -> None:
+    """After `at` every command shows that state, after `at end` the newest."""
+    newest = session.run("cat /image/provenance")
+    assert session.run("at 3499")[1].startswith("offset 3499, epoch 1, time ")
+    assert session.run("cat /image/provenance")[1].startswith("offset 3499,")
+    assert "at offset 3499" in session.context.needs_source().status().notes
+    assert session.run("at")[1].endswith("(earlier state)\n")
+    assert session.run("at end")[1].endswith("(end of the log)\n")
+    assert session.run("cat /image/provenance") == newest
+
+
+def test_jumps_share_what_is_decoded(session: Session) -> None:
+    """Other offsets of the same files are views of the same frames."""
+    session.run("at 3499")
+    first = session.context.needs_source().image.records
+    session.run("at 4000")
+    second = session.context.needs_source().image.records
+    assert first.frames is second.frames
+    assert first.loaded is second.loaded
+
+
+def test_time_with_a_minus_is_no_option(session: Session) -> None:
+    """``at -2h`` is two hours ago, long after the log's end here."""
+    assert session.run("at -1ms") == (
+        0,
+        "offset 4111, epoch 1, time 2026-11-21T08:28:55.371Z (earlier state)\n",
+    )
+
+
+def test_inside_a_batch(session: Session) -> None:
+    """The batch counts whole or not at all, and that is said; --record applies up to it."""
+    assert session.run("at 3600")[1].startswith("offset 3599,")
+    assert "lies inside the batch" in session.warnings[0]
+    assert session.run("at --record 3600")[1].startswith("offset 3600,")
+    assert len(session.warnings) == 1
+
+
+def test_directory_that_is_not_there_then(session: Session) -> None:
+    """The current directory moves up to where there is one at that time."""
+    source = session.source
+    made = set(source.at(4111).ls("/image/topics/byName"))
+    new = sorted(made - set(source.at(3262).ls("/image/topics/byName")))
+    session.run(f"cd /image/topics/byName/{new[0]}")
+    session.run("at 3262")
+    assert session.context.cwd == "/image/topics/byName"
+    assert "is not there at that offset" in session.warnings[-1]
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [("at 1 2", 2), ("at yesterday", 2), ("at --what", 2), ("at 17", 1), ("at 99999", 1)],
+)
+def test_what_is_refused(session: Session, line: str, status: int) -> None:
+    """Wrong words are errors of usage, uncovered offsets failures; the state stays."""
+    assert session.run(line)[0] == status
+    assert session.context.source is session.source
+
+
+def program(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """Run the program on the fixture."""
+    status = main(["-d", str(fixture("real-44-trimmed").input), *words])
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def test_program_at(capsys: pytest.CaptureFixture[str]) -> None:
+    """--at shows one state to every command; --record is only said with it."""
+    status, out, err = program(capsys, "--at", "3600", "cat", "/image/provenance")
+    assert (status, out.partition(",")[0]) == (0, "offset 3599")
+    assert "warning: offset 3600 lies inside the batch" in err
+    status, out, _ = program(capsys, "--at=3600", "--record", "cat", "/image/provenance")
+    assert (status, out.partition(",")[0]) == (0, "offset 3600")
+    assert program(capsys, "--record", "ls")[0] == 2
+    assert program(capsys, "--at", "3600", "--committed-only", "ls")[0] == 2
+    assert program(capsys, "--at", "soon", "ls")[0] == 2
+    status, out, err = program(capsys, "--at", "1", "ls")
+    assert (status, out) == (1, "")
+    assert "the files hold the states at offsets 3262 to 4111" in err
