@@ -1,0 +1,305 @@
+"""What became of nodes: every record that touched a path, from the oldest that the files hold on.
+
+Which records concern a path is found from columns: of partitions only those of the topics asked for
+are decoded. They are then followed one by one in replay order (`metashell.fs.change_parts`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import numpy as np
+
+from metashell.fs.change_parts import (
+    UNKNOWN,
+    Effect,
+    PartHistory,
+    Path,
+    Topics,
+    part_histories,
+    shown_value,
+)
+from metashell.image.records import Records
+from metashell.image.topics import hash_ids
+from metashell.redact import Redaction
+from metashell.schema.arena import I64, AnyArray
+from metashell.schema.model import MessageSpec
+from metashell.schema.rows import to_rows
+from metashell.schema.uuids import uuid_text
+
+Test = Callable[[str], object]
+"""Whether a component of a path is meant."""
+
+_NOT_LOOKED_FOR: Final = np.empty(0, dtype="V16")
+
+_BLOCK_ROWS: Final = 8192
+_SEARCHED_ONE_BY_ONE: Final = 16
+"""Topics whose records are looked for id by id; of more, all ids are decoded."""
+
+_COUNTERS: Final = ("leaderEpoch", "partitionEpoch")
+"""Fields that move with others and are shown alone only."""
+
+_CREATE: Final = ("TopicRecord", "PartitionRecord", "AccessControlEntryRecord")
+"""Records that make what was never there before."""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """What one record did to one node."""
+
+    path: Path
+    offset: int | None
+    """None for what a checkpoint says."""
+    at_or_before: int | None
+    """For what a checkpoint says: the last offset that it holds."""
+    timestamp_ms: int | None
+    epoch: int | None
+    controller: int | None
+    """Who led in that epoch, where a record tells."""
+    record: str
+    """Type of the record, as kafka-dump-log calls it."""
+    verb: str
+    """``created``, ``removed``, ``changed``, ``unchanged``, ``present`` (in the oldest checkpoint),
+    ``refused`` (Kafka does not apply it)."""
+    fields: Mapping[str, tuple[Any, Any]]
+    """From what to what, by field; a node without fields has the one field ""."""
+    reason: str | None = None
+    """Of what was refused."""
+
+
+def find_changes(
+    records: Records,
+    redaction: Redaction,
+    tests: Sequence[Test],
+    literal: Sequence[str | None],
+    leaders: Mapping[int, int],
+) -> Iterator[Change]:
+    """Every change of the nodes that a path means and of all below them, oldest first.
+
+    Args:
+        records: Those of the oldest state in the directory and after it.
+        redaction: What may be shown.
+        tests: One for each component of the path.
+        literal: The components that have no wildcard; None for the others.
+        leaders: Leader of epochs, where something else than the log tells.
+    """
+    return _Follow(records, redaction, tests, literal, leaders).run()
+
+
+class _Follow:
+    """One run of `find_changes`."""
+
+    def __init__(
+        self,
+        records: Records,
+        redaction: Redaction,
+        tests: Sequence[Test],
+        literal: Sequence[str | None],
+        leaders: Mapping[int, int],
+    ) -> None:
+        self._records, self._tests, self._literal = records, tests, literal
+        self._every = records.every
+        self._ids: AnyArray | None = _NOT_LOOKED_FOR
+        parts: list[PartHistory] = [p for p in part_histories(redaction) if self._leads_to(p.root)]
+        for by in ("byName", "byId"):
+            topics = Topics(by)
+            # Each topic is there twice; one that both names mean is told once.
+            seen = any(isinstance(part, Topics) for part in parts)
+            if self._leads_to(topics.root) and not seen:
+                parts.append(topics)
+        self._parts = parts
+        ends = [file.end_offset or 0 for file in records.loaded.files]
+        self._begin = max(ends, default=0)
+        """Where the oldest state is known; records before it change what is not."""
+        self._epochs = dict(leaders) | {leader.epoch: leader.leader for leader in _leaders(records)}
+
+    def _leads_to(self, root: Path) -> bool:
+        return all(test(name) for test, name in zip(self._tests, root, strict=False))
+
+    def _meant(self, path: Path) -> bool:
+        return len(path) >= len(self._tests) and self._leads_to(path)
+
+    def run(self) -> Iterator[Change]:
+        by_name: dict[str, list[PartHistory]] = {}
+        for part in self._parts:
+            for name in part.records:
+                by_name.setdefault(name, []).append(part)
+        rows_of = {name: self._rows(name, parts) for name, parts in by_name.items()}
+        names = list(rows_of)
+        all_rows = np.concatenate([rows_of[name] for name in names] or [np.empty(0, np.int64)])
+        kinds = np.repeat(np.arange(len(names)), [len(rows_of[name]) for name in names])
+        order = self._order(all_rows)
+        all_rows, kinds = all_rows[order], kinds[order]
+        self._name_topics(all_rows)
+        for first in range(0, len(all_rows), _BLOCK_ROWS):
+            rows = all_rows[first : first + _BLOCK_ROWS]
+            yield from self._block(rows, kinds[first : first + _BLOCK_ROWS], names, by_name)
+
+    def _name_topics(self, rows: I64) -> None:
+        """Records before the oldest state may concern topics that it names."""
+        topics = next((part for part in self._parts if isinstance(part, Topics)), None)
+        if topics is None or not (self._records.frames.offset[rows] < self._begin).any():
+            return
+        _, columns = self._every.columns("TopicRecord")
+        ids, names = columns.fixed("topic_id"), columns.span("name")
+        wanted = self._topic_ids(topics)
+        if wanted is not None:
+            at = np.flatnonzero(np.isin(hash_ids(ids), hash_ids(wanted)))
+            ids, names = ids[at], names.take(at)
+        topics.name_topics({i.tobytes(): n for i, n in zip(ids, names.texts(), strict=True)})
+
+    def _order(self, rows: I64) -> I64:
+        """Log records before the checkpoint's end, the checkpoint's own, those after."""
+        records = self._records
+        phase = np.full(len(rows), 2, dtype=np.int8)
+        for i, file in enumerate(records.loaded.files):
+            if not file.end_offset:
+                continue
+            frames = records.frames
+            inside = frames.batches.file[frames.batch[rows]] == i
+            phase[~inside & (frames.offset[rows] < file.end_offset)] = 0
+            phase[inside] = 1
+        return np.lexsort((rows, phase))
+
+    def _block(
+        self,
+        rows: I64,
+        kinds: I64,
+        names: Sequence[str],
+        by_name: Mapping[str, Sequence[PartHistory]],
+    ) -> Iterator[Change]:
+        decoded: dict[int, dict[str, object]] = {}
+        for kind in np.unique(kinds).tolist():
+            good, columns = self._every.decode(names[kind], rows[kinds == kind])
+            decoded.update(zip(good.tolist(), to_rows(columns), strict=True))
+        frames = self._records.frames
+        places = zip(
+            rows.tolist(),
+            kinds.tolist(),
+            frames.offset[rows].tolist(),
+            frames.epochs(rows).tolist(),
+            frames.timestamps(rows).tolist(),
+            self._checkpoint_ends(rows).tolist(),
+            strict=True,
+        )
+        for row, kind, offset, epoch, time, end in places:
+            fields = decoded.get(row)
+            if fields is None:
+                continue
+            spec = self._records.registry.by_name[names[kind]]
+            base = end > 0
+            older = offset < self._begin
+            for part in by_name[names[kind]]:
+                part.in_checkpoint = base
+                for effect in part.apply(names[kind], fields):
+                    if not self._meant(effect.path):
+                        continue
+                    change = _change(effect, spec, base=base, older=older)
+                    if change is None:
+                        continue
+                    if base:
+                        yield replace(change, at_or_before=end - 1)
+                    else:
+                        yield replace(
+                            change,
+                            offset=offset,
+                            timestamp_ms=time,
+                            epoch=epoch,
+                            controller=self._epochs.get(epoch),
+                        )
+
+    def _checkpoint_ends(self, rows: I64) -> I64:
+        """End offset of the checkpoint that each row stands in, 0 for the log's own."""
+        frames, files = self._records.frames, self._records.loaded.files
+        ends = np.array([file.end_offset or 0 for file in files], dtype=np.int64)
+        found: I64 = ends[frames.batches.file[frames.batch[rows]]]
+        return found
+
+    # Which records concern the path.
+
+    def _rows(self, name: str, parts: Sequence[PartHistory]) -> I64:
+        rows = self._every.rows(name)
+        topics = next((part for part in parts if isinstance(part, Topics)), None)
+        if topics is None or len(parts) > 1 or name == "ClearElrRecord":
+            return rows
+        ids = self._topic_ids(topics)
+        if ids is None:
+            return rows
+        if name == "TopicRecord":
+            good, columns = self._every.columns(name)
+            return good[np.isin(hash_ids(columns.fixed("topic_id")), hash_ids(ids))]
+        if len(ids) <= _SEARCHED_ONE_BY_ONE:
+            found = [self._every.rows_with(name, "topic_id", i.tobytes()) for i in ids]
+            return np.sort(np.concatenate(found)) if found else rows[:0]
+        good, columns = self._every.decode(name, rows, ["topic_id"])
+        wanted = np.isin(hash_ids(columns.fixed("topic_id")), hash_ids(ids))
+        return good[wanted]
+
+    def _topic_ids(self, topics: Topics) -> AnyArray | None:
+        """Ids that the path's topics ever had: V16[k]; None for all."""
+        if self._ids is _NOT_LOOKED_FOR:
+            self._ids = self._find_topic_ids(topics)
+        return self._ids
+
+    def _find_topic_ids(self, topics: Topics) -> AnyArray | None:
+        depth = len(topics.root)
+        if len(self._tests) <= depth:
+            return None
+        _, columns = self._every.columns("TopicRecord")
+        ids, names = columns.fixed("topic_id"), columns.span("name")
+        test, literal = self._tests[depth], self._literal[depth]
+        if topics.by == "byId":
+            texts = [uuid_text(i.tobytes()) for i in ids]
+            return np.unique(ids[[bool(test(text)) for text in texts]])
+        if literal and "\ufffd" not in literal:
+            return np.unique(ids[names.find(literal.encode("utf-8", "surrogatepass"))])
+        return np.unique(ids[[bool(test(text)) for text in names.texts()]])
+
+
+def _change(effect: Effect, spec: MessageSpec, *, base: bool, older: bool) -> Change | None:
+    """An effect as it is told; None for what a checkpoint says that is known already.
+
+    Args:
+        effect: What the record did.
+        spec: The record's definition.
+        base: Whether it stands in the checkpoint.
+        older: Whether it stands before it, so that there may have been a node already.
+    """
+    before, after = effect.before, effect.after
+    fields: dict[str, tuple[Any, Any]] = {}
+    if effect.refused is None:
+        for name in dict.fromkeys([*(before or ()), *(after or ())]):
+            old = None if before is None else before.get(name, UNKNOWN)
+            new = None if after is None else after.get(name, UNKNOWN)
+            if base and old is UNKNOWN:
+                continue
+            if old != new or (old is UNKNOWN is new and before is None):
+                fields[name] = (shown_value(old), shown_value(new))
+    if base and before is not None and not fields:
+        return None
+    if len(fields) > 1 and before is not None and after is not None:
+        told = {name: pair for name, pair in fields.items() if name not in _COUNTERS}
+        fields = told or fields
+    if effect.refused is not None:
+        verb = "refused"
+    elif after is None:
+        verb = "removed"
+    elif before is None and all(old is None for old, _ in fields.values()):
+        partial = any(value is UNKNOWN for value in after.values())
+        partial |= older and spec.name not in _CREATE
+        verb = "present" if base else "changed" if partial else "created"
+        if partial:
+            fields = {name: ("?", new) for name, (_, new) in fields.items() if new != "?"}
+    else:
+        verb = "changed" if fields else "unchanged"
+    return Change(
+        effect.path, None, None, None, None, None, spec.type_name, verb, fields, effect.refused
+    )
+
+
+def _leaders(records: Records) -> Sequence[Any]:
+    from metashell.image.voters import fold_quorum
+
+    return fold_quorum(records.every).leaders

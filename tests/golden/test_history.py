@@ -1,0 +1,240 @@
+"""Time travel and changes over directories of real nodes, against copies cut at the same place."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import metashell
+from metashell.errors import MetashellError
+from metashell.fs.change_parts import UNKNOWN
+from metashell.fs.changes import find_changes
+from metashell.fs.node import Directory
+from metashell.fs.path import resolve
+from metashell.log.directory import read_directory
+from metashell.log.frames import build_frames
+from metashell.log.names import CheckpointName, SegmentName, parse_name
+from metashell.log.point import Point
+from metashell.redact import Redaction
+from support.fixtures import copy_of, fixture
+from support.shell import run_on
+
+REAL = [
+    "real-40-static",
+    "real-40-truncated",
+    "real-44-admin",
+    "real-44-broker-down",
+    "real-44-live",
+    "real-44-torn",
+    "real-44-trimmed",
+]
+STRIDE = {"real-44-live": 80, "real-44-torn": 80, "real-44-admin": 20, "real-44-broker-down": 20}
+"""Of long logs every n-th batch: each costs a copy of the directory."""
+
+
+def batch_ends(directory: Path, low: int) -> list[tuple[str, int, int]]:
+    """Segment, position behind the batch and last offset of each batch from an offset on."""
+    ends = []
+    for segment in sorted(directory.glob("*.log")):
+        log = metashell.open_file(segment).log
+        frames, _ = build_frames(log.loaded)
+        header = frames.batches.header
+        last = header["base_offset"].astype(np.int64) + header["last_delta"]
+        stop = frames.batches.pos + 12 + header["length"]
+        ends += [
+            (segment.name, int(pos), int(offset))
+            for pos, offset in zip(stop, last, strict=True)
+            if offset >= low
+        ]
+    return ends
+
+
+def cut(copy: Path, segment: str, pos: int, offset: int) -> None:
+    """Take away from a copy all that is behind a batch."""
+    for path in copy.iterdir():
+        match parse_name(path.name):
+            case SegmentName(name=name) if name > segment:
+                path.unlink()
+            case SegmentName(name=name) if name == segment:
+                path.write_bytes(path.read_bytes()[:pos])
+            case CheckpointName(end_offset=end) if end > offset + 1:
+                path.unlink()
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_at_is_the_tree_of_a_copy_cut_there(name: str, tmp_path: Path) -> None:
+    """The state after any batch is what a directory that ends there shows."""
+    source = metashell.open(fixture(name).input)
+    low, _ = source.history.range()
+    ends = batch_ends(fixture(name).input, low)
+    for i, (segment, pos, offset) in enumerate(ends):
+        if i % STRIDE.get(name, 10) and i != len(ends) - 1:
+            continue
+        copy = tmp_path / str(i)
+        shutil.copytree(fixture(name).input, copy, ignore=shutil.ignore_patterns("*index"))
+        cut(copy, segment, pos, offset)
+        expected, found = metashell.open(copy), source.at(offset)
+        assert texts(found) == texts(expected), offset
+        assert texts(found, found.history_root) == texts(expected), offset
+        shutil.rmtree(copy)
+
+
+def texts(source: metashell.Source, root: Directory | None = None) -> dict[str, str]:
+    """Text of every leaf of the image."""
+    found: dict[str, str] = {}
+    waiting = [("", resolve(root or source.root, "/image").node)]
+    while waiting:
+        path, node = waiting.pop()
+        if isinstance(node, Directory):
+            children = ((name, node.child(name)) for name in node.names())
+            waiting += [(f"{path}/{name}", child) for name, child in children if child is not None]
+        else:
+            found[path] = node.text()
+    return found
+
+
+def test_batch_is_atomic_unless_the_record_is_asked_for() -> None:
+    """An offset inside a batch shows the state before it and says so; --record goes up to it."""
+    source = metashell.open(fixture("real-44-trimmed").input)
+    inside = source.at(3601)
+    before = source.at(3600)
+    assert inside.status().offset == 3601
+    assert before.status().offset == 3599
+    assert "lies inside the batch of offsets 3600 to 3601" in before.warnings[-1]
+    assert source.at(3600, record=True).status().offset == 3600
+
+
+@pytest.mark.parametrize("point", ["3261", "4112", "2020-01-01"])
+def test_what_is_not_covered_is_refused_with_the_range(point: str) -> None:
+    """Outside of what the files hold there is an error that says what they hold."""
+    source = metashell.open(fixture("real-44-trimmed").input)
+    with pytest.raises(MetashellError, match="3262 to 4111"):
+        source.at(point)
+
+
+def test_time_means_up_to_the_batch_before_the_first_later_one() -> None:
+    """A time between two batches is the state after the first of them."""
+    source = metashell.open(fixture("real-44-trimmed").input)
+    log = read_directory(str(fixture("real-44-trimmed").input))
+    frames, _ = build_frames(log.loaded)
+    header = frames.batches.header[frames.batches.file > 0]
+    header = header[header["base_offset"] >= 3263]
+    times = header["max_timestamp"].astype(np.int64)
+    last = header["base_offset"].astype(np.int64) + header["last_delta"]
+    for at in range(0, len(times) - 1, 17):
+        time = int(times[at])
+        first_later = int(np.flatnonzero(times > time)[0])
+        found = source.at(Point(timestamp_ms=time)).status().offset
+        assert found == last[first_later - 1]
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_changes_add_up_to_the_image(name: str) -> None:
+    """Whoever applies all changes in order has the values of every node that they touched."""
+    source = metashell.open(fixture(name).input, show_secrets=True)
+    state: dict[str, dict[str, object]] = {}
+    for change in find_changes(source.history_records, Redaction(True), [], [], {}):
+        path = "/" + "/".join(change.path)
+        if change.verb == "removed":
+            state.pop(path, None)
+            continue
+        fields = {k: new for k, (_, new) in change.fields.items()}
+        state.setdefault(path, {}).update(fields)
+    leaves = [
+        path
+        for path in source.find("/image/topics/byName")
+        if path.count("/") == 5 and path.rpartition("/")[2].isdigit()
+    ]
+    assert leaves
+    counters = ("leaderEpoch", "partitionEpoch")
+    for path in leaves:
+        value = source.value(path)
+        assert isinstance(value, dict)
+        told = {k: v for k, v in state[path].items() if k not in counters}
+        assert told == {k: value[k] for k in told}, path
+        # What a checkpoint says of a node that earlier records changed in part is not told.
+        assert set(value) - set(told) == set(counters) or name == "real-44-trimmed", path
+    paths = set(source.find("/image/topics"))
+    known = [p for p in state if p.startswith("/image/topics") and "<topic id" not in p]
+    assert not [path for path in known if path not in paths]
+    for path in source.find("/image/configs"):
+        if path.count("/") == 4 and path in state:
+            assert state[path][""] == source.cat(path)
+
+
+def test_unknown_stays_unknown() -> None:
+    """Records before the oldest checkpoint change from what nobody knows, never from a guess."""
+    source = metashell.open(fixture("real-44-trimmed").input)
+    found = run_on(source, "changes --json /image/configs")
+    lines = [json.loads(line) for line in found.out.splitlines()]
+    first = next(line for line in lines if line["offset"] is not None)
+    assert first["offset"] < 3263
+    assert first["change"] == "changed"
+    assert first["fields"][""][0] == "?"
+    assert repr(UNKNOWN) == "?"
+
+
+def test_recreated_topic_is_followed_through_its_lives() -> None:
+    """A name that was deleted and made again tells of both topics, with their ids."""
+    source = metashell.open(fixture("real-44-live").input)
+    removed = [
+        json.loads(line)
+        for line in run_on(source, "changes --json /image/topics/byName/*").out.splitlines()
+    ]
+    lives: dict[str, list[str]] = {}
+    for line in removed:
+        if line["path"].count("/") == 4 and line["change"] in ("created", "removed"):
+            lives.setdefault(line["path"], []).append(line["change"])
+    assert ["created", "removed", "created"] in [verbs[:3] for verbs in lives.values()]
+    gone = next(path for path, verbs in lives.items() if verbs[-1] == "removed")
+    found = run_on(source, f"changes {gone}")
+    assert found.status == 0
+    assert "removed" in found.out
+    assert run_on(source, f"ls {gone}").status == 1
+
+
+def test_secrets_are_hidden_in_changes() -> None:
+    """Credentials show that they changed and nothing of what they are."""
+    source = metashell.open(fixture("real-44-live").input)
+    found = run_on(source, "changes /image/scram")
+    assert "[redacted]" in found.out
+    shown = metashell.open(fixture("real-44-live").input, show_secrets=True)
+    secret = json.loads(run_on(shown, "changes --json /image/scram").out.splitlines()[0])
+    assert secret["fields"]["storedKey"][1] not in found.out
+    assert secret["fields"]["storedKey"][1] != "[redacted]"
+
+
+def test_changes_of_nothing_and_the_principal() -> None:
+    """What never was is an error; that the log knows no principal is said each time."""
+    source = metashell.open(fixture("real-44-live").input)
+    found = run_on(source, "changes /image/topics/byName/never-was")
+    assert found.status == 1
+    assert "No such file or directory, now or in the log" in found.err[0]
+    assert "does not record who" in found.err[-1]
+
+
+def test_window_and_last() -> None:
+    """--since and --until bound the offsets, -n takes the last ones."""
+    source = metashell.open(fixture("real-44-live").input)
+    line = "changes --json --since 1000 --until 2000 /image"
+    offsets = [json.loads(text)["offset"] for text in run_on(source, line).out.splitlines()]
+    assert offsets == sorted(offsets)
+    assert offsets[0] >= 1000
+    assert offsets[-1] <= 2000
+    last = run_on(source, f"{line} -n 2").out.splitlines()
+    assert [json.loads(text)["offset"] for text in last] == offsets[-2:]
+
+
+def test_missing_segment_begins_history_behind_the_gap(tmp_path: Path) -> None:
+    """With records missing, what is known for sure begins at the checkpoint behind them."""
+    copy = copy_of("real-44-live", tmp_path) / "__cluster_metadata-0"
+    (copy / "00000000000000001297.log").unlink()
+    source = metashell.open(copy)
+    assert source.history.oldest[0].checkpoint is not None
+    assert source.history.oldest[0].checkpoint.end_offset == 2191
+    assert texts(source, source.history_root) == texts(source)
+    assert source.at(1000).status().offset is not None
