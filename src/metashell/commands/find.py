@@ -7,24 +7,34 @@ what is left to be asked of whole paths is asked one by one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from metashell.commands.base import Command, Completion, Context, Manual, Option
 from metashell.commands.find_expression import (
+    FALSE,
     Act,
-    Chain,
     Constant,
     Effect,
     Expression,
-    Name,
-    Path,
     Query,
     parse,
 )
+from metashell.commands.find_grid import (
+    NOTHING,
+    PRINTS,
+    Leaves,
+    WrittenGrid,
+    codes_left,
+    decide,
+    first_name,
+    only_print,
+)
+from metashell.commands.find_times import GridCodes, TimeTests
 from metashell.commands.targets import Targets, shown, stop_if_cancelled
+from metashell.commands.times import Timeline
 from metashell.fs.glob import Match
-from metashell.fs.node import Directory
+from metashell.fs.node import Directory, Grid
 from metashell.fs.path import encode_name
 from metashell.fs.pattern import prefix_span
 from metashell.fs.walk import (
@@ -39,8 +49,10 @@ from metashell.fs.walk import (
     written_grid,
 )
 
+if TYPE_CHECKING:
+    from metashell.image.touched import Moments
+
 _CHUNK_LINES = 2048
-_PRINTS = (Effect.PRINT, Effect.PRINT0)
 
 
 class Find(Command):
@@ -56,7 +68,12 @@ class Find(Command):
             "to right until one fails, as find of GNU does.\n\n"
             "Patterns know * ? [a-z] [!a-z] and the backslash; here * matches slashes too. "
             "Tests join by standing side by side (or -a), by -o, and are negated by !; "
-            "( and ) group. Where no action is named, -print is meant."
+            "( and ) group. Where no action is named, -print is meant.\n\n"
+            "-newer-than, -changed-since and -changed-before ask for the last change, as ls -l "
+            "shows it; a directory's is the newest of all below it, removals included. A time "
+            "means the first batch that reaches it. What nothing is known of never passes, and "
+            "what is known to be at or before a checkpoint only passes -changed-before where "
+            "that asks for a later point."
         ),
         options=(
             Option(("-name",), "The last component matches the pattern.", metavar="PATTERN"),
@@ -76,6 +93,17 @@ class Find(Command):
             Option(
                 ("-type",), "Directories (d) or leaves (f).", metavar="KIND", choices=("d", "f")
             ),
+            Option(
+                ("-newer-than",),
+                "Changed at that time or later, or since so long ago (2h).",
+                metavar="AGE|TIME",
+            ),
+            Option(
+                ("-changed-since",),
+                "Changed by the record of that offset or a later one, or since that time.",
+                metavar="OFFSET|TIME",
+            ),
+            Option(("-changed-before",), "Last changed before that.", metavar="OFFSET|TIME"),
             Option(("-maxdepth",), "Go down at most N levels; 0 is PATH itself.", metavar="N"),
             Option(("-mindepth",), "Leave out what is fewer than N levels down.", metavar="N"),
             Option(("-true",), "Always passes."),
@@ -102,6 +130,14 @@ class Find(Command):
             ("find /image -maxdepth 1 -type d", "the parts of the image"),
             ("find / -name topics -prune -o -type f -print", "leaves, but for those of topics"),
             ("find --encode /image/scram -type f", "paths that can be given to cat"),
+            (
+                "find /image/configs -changed-since 3680",
+                "what a record from that offset on changed",
+            ),
+            (
+                "find /image/topics/byName -newer-than 2026-11-21T08:28",
+                "changed since a time; 2h: in the last two hours",
+            ),
             ("find / -name cordoned.log.dirs -print -quit", "the first match alone"),
         ),
     )
@@ -147,17 +183,29 @@ class _Search:
         self._needle = query.needle
         self._leaf = query.expression.given(is_dir=False)
         self._directory = query.expression.given(is_dir=True)
-        self._first_names = (_first_name(self._leaf), _first_name(self._directory))
+        self._first_names = (first_name(self._leaf), first_name(self._directory))
         self._lines: list[str] = []
         self._write_name: NameWriter | None = _encode if query.encode else None
+        self._timeline = Timeline(context) if query.time_tests else None
+        self._times: TimeTests | None = None
+        self._moments: Moments | None = None
+        self._since = query.since
 
     def below(self, match: Match) -> None:
         """Search a start and all below it."""
         query = self._query
+        start = match.place.node
+        if self._timeline is not None:
+            # The same tree, but for what it remembers.
+            timed = self._timeline.of(match.place)
+            start = timed.node
+            if self._times is None or timed.moments is not self._moments:
+                self._moments = timed.moments
+                self._times = TimeTests(self._context, query.time_tests, timed.moments)
         every = query.expression
         if (
             isinstance(every, Act)
-            and every.effect in _PRINTS
+            and every.effect in PRINTS
             and query.max_depth is None
             and not query.min_depth
             and not self._context.out.is_terminal
@@ -166,7 +214,7 @@ class _Search:
             self._write(paths(match.place.node, match.path, end=end, write_name=self._write_name))
             return
         visits = walk(
-            match.place.node,
+            start,
             match.path,
             max_depth=query.max_depth,
             write_name=self._write_name,
@@ -196,6 +244,10 @@ class _Search:
         return base.startswith(self._prefix) or self._prefix.startswith(base)
 
     def _visit(self, visit: Visit) -> None:
+        code = None if self._times is None else self._times.code(visit.node)
+        if code is not None and code & self._since != self._since:
+            visit.pruned = True
+            return
         if visit.depth < self._query.min_depth:
             return
         if not self._needle.may_be_in(visit.path):
@@ -206,7 +258,7 @@ class _Search:
             return
         kind = self._directory if is_dir else self._leaf
         if not isinstance(kind, Constant):
-            rest = kind.given(is_dir=is_dir, name=visit.name)
+            rest = kind.given(is_dir=is_dir, name=visit.name, times=code)
             visit.pruned = self._act(rest, visit.path)
 
     def _act(self, rest: Expression, path: str) -> bool:
@@ -221,7 +273,7 @@ class _Search:
         rest.run(path, effects)
         pruned = False
         for effect in effects:
-            if effect in _PRINTS:
+            if effect in PRINTS:
                 self._lines.append(f"{shown(self._context, path)}{effect.value}")
             elif effect is Effect.QUIT:
                 self.quit = True
@@ -240,26 +292,30 @@ class _Search:
             query.max_depth is None or depth < query.max_depth
         )
         names, shapes = written_grid(visit, self._write_name)
-        grid = _WrittenGrid(
+        grid = WrittenGrid(
             base=visit.base,
             real=visit.grid.names,
             names=names,
             shape_of=indices(visit.grid.shape_of),
             shapes=shapes,
         )
+        if self._times is not None:
+            codes = GridCodes(self._times, visit.directory)
+            self._timed_grid(visit.grid, grid, codes, (with_directories, with_leaves))
+            return
         leaves = [
-            _decide(self._leaf, real, written) if with_leaves else _NOTHING
+            decide(self._leaf, real, written) if with_leaves else NOTHING
             for real, written in zip(visit.grid.shapes, shapes, strict=True)
         ]
         self._grid_span(grid, leaves, with_directories)
 
     def _grid_span(
-        self, grid: _WrittenGrid, leaves: Sequence[_Leaves], with_directories: bool
+        self, grid: WrittenGrid, leaves: Sequence[Leaves], with_directories: bool
     ) -> None:
-        directory = self._directory if with_directories else _FALSE
+        directory = self._directory if with_directories else FALSE
         start, stop = self._span(grid)
         silent = not any(shape.rest or shape.printed for shape in leaves)
-        end = _only_print(directory)
+        end = only_print(directory)
         ends = {shape.end for shape in leaves if shape.printed}
         asks = any(shape.rest or shape.match is not None for shape in leaves)
         plain = not asks and len(ends | {end or ""} - {""}) <= 1
@@ -271,7 +327,7 @@ class _Search:
             return
         candidates: Iterable[int] = range(start, stop)
         chosen: Container[int] = range(start, stop)
-        if (test := _first_name(directory)) is not None:
+        if (test := first_name(directory)) is not None:
             selected = [i for i in test.pattern.select(grid.real) if start <= i < stop]
             chosen = set(selected)
             candidates = selected if silent else candidates
@@ -280,7 +336,52 @@ class _Search:
         )
         self._one_by_one(grid, leaves, directory, candidates, chosen)
 
-    def _span(self, grid: _WrittenGrid) -> tuple[int, int]:
+    def _timed_grid(
+        self, read: Grid, grid: WrittenGrid, codes: GridCodes, wanted: tuple[bool, bool]
+    ) -> None:
+        """Search a grid where times are asked for: only what passes is looked at one by one."""
+        directory = self._directory if wanted[0] else FALSE
+        leaf = self._leaf if wanted[1] else FALSE
+        visits, positions, bounds = codes.chosen(
+            codes_left(directory, codes.directories, is_dir=True),
+            codes_left(leaf, codes.leaves, is_dir=False),
+        )
+        starts, places = bounds.tolist(), positions.tolist()
+        first, of_leaf = codes.bounds.tolist(), codes.leaves[positions].tolist()
+        start, stop = self._span(grid)
+        busy: Iterable[int] = [
+            i for i in range(start, stop) if visits[i] or starts[i] < starts[i + 1]
+        ]
+        busy = self._needle.candidates(grid.base, grid.names, grid.shape_of, grid.shapes, busy)
+        decided: dict[tuple[int, int], Leaves] = {}
+        for i in busy:
+            path = grid.base + grid.names[i]
+            if visits[i]:
+                code = int(codes.directories[i])
+                if self._act(directory.given(is_dir=True, name=grid.real[i], times=code), path):
+                    continue
+            shape, a, b = grid.shape_of[i], starts[i], starts[i + 1]
+            real, written = read.shapes[shape], grid.shapes[shape]
+            if b - a == len(written) and len(set(of_leaf[a:b])) == 1:
+                key = shape, of_leaf[a]
+                if key not in decided:
+                    rest = leaf.given(is_dir=False, times=key[1])
+                    decided[key] = decide(rest, real, written)
+                if not self.quit:
+                    self._grid_leaves(decided[key], path)
+            else:
+                for at, code in zip(places[a:b], of_leaf[a:b], strict=True):
+                    if self.quit:
+                        return
+                    j = at - first[i]
+                    rest = leaf.given(is_dir=False, name=real[j], times=code)
+                    self._act(rest, f"{path}/{written[j]}")
+            if self.quit:
+                return
+            if len(self._lines) >= _CHUNK_LINES:
+                self.flush()
+
+    def _span(self, grid: WrittenGrid) -> tuple[int, int]:
         """The range of a grid's directories that a literal beginning of the path leaves."""
         rest = self._prefix[len(grid.base) :]
         if not rest or grid.names is not grid.real:
@@ -289,8 +390,8 @@ class _Search:
 
     def _bulk(
         self,
-        grid: _WrittenGrid,
-        leaves: Sequence[_Leaves],
+        grid: WrittenGrid,
+        leaves: Sequence[Leaves],
         span: tuple[int, int],
         directory_end: str,
         ends: set[str],
@@ -319,15 +420,15 @@ class _Search:
 
     def _one_by_one(
         self,
-        grid: _WrittenGrid,
-        leaves: Sequence[_Leaves],
+        grid: WrittenGrid,
+        leaves: Sequence[Leaves],
         directory: Expression,
         candidates: Iterable[int],
         chosen: Container[int],
     ) -> None:
         """Ask each directory of `chosen`, and do what was decided for the leaves of all."""
         since = 0
-        decided = _only_print(directory)
+        decided = only_print(directory)
         for i in candidates:
             path = grid.base + grid.names[i]
             pruned = False
@@ -347,7 +448,7 @@ class _Search:
                 self.flush()
                 since = 0
 
-    def _grid_leaves(self, shape: _Leaves, path: str) -> None:
+    def _grid_leaves(self, shape: Leaves, path: str) -> None:
         base = f"{path}/"
         if shape.match is not None:
             match = shape.match
@@ -366,81 +467,8 @@ class _Search:
             self._lines.append(f"{base}{(shape.end + base).join(tails)}{shape.end}")
 
 
-class _Leaves:
-    """What is to be done with the leaves of one shape."""
-
-    __slots__ = ("end", "match", "printed", "rest")
-
-    def __init__(self) -> None:
-        self.printed: list[str] = []
-        """Leaves, as written, that are printed, and `end` after each; empty where `rest` is not."""
-        self.end = ""
-        self.match: Callable[[str], object] | None = None
-        """A test that the whole path must pass to be printed, or None."""
-        self.rest: list[tuple[str, Expression]] = []
-        """Leaves, as written, and what is left to be asked of their paths."""
-
-
-@dataclass(frozen=True, slots=True)
-class _WrittenGrid:
-    """A grid's directories with their names, real and as written."""
-
-    base: str
-    real: Sequence[str]
-    names: Sequence[str]
-    shape_of: Sequence[int]
-    shapes: Sequence[Sequence[str]]
-    """The names of leaves as written."""
-
-
-_NOTHING = _Leaves()
-_FALSE = Constant(False)
-
-
 def _encode(name: str, parent: Directory) -> str:
     return encode_name(name, parent, quoting=True)
-
-
-def _decide(expression: Expression, real: Sequence[str], written: Sequence[str]) -> _Leaves:
-    """Evaluate an expression for the leaves of a shape as far as their names allow."""
-    decided = _Leaves()
-    if isinstance(expression, Constant):
-        return decided
-    left = []
-    for name, shown_name in zip(real, written, strict=True):
-        rest = expression.given(is_dir=False, name=name)
-        if not isinstance(rest, Constant):
-            left.append((shown_name, rest))
-    match, end = _test_and_print(left[0][1]) if left else (None, "")
-    if end and all(_test_and_print(rest) == (match, end) for _, rest in left):
-        decided.printed = [shown_name for shown_name, _ in left]
-        decided.match, decided.end = match, end
-    else:
-        decided.rest = left
-    return decided
-
-
-def _test_and_print(expression: Expression) -> tuple[Callable[[str], object] | None, str]:
-    """The one test of the path, and what is printed after it, where there is nothing else."""
-    if isinstance(expression, Chain) and not expression.decisive and len(expression.operands) == 2:
-        test, act = expression.operands
-        if isinstance(test, Path):
-            return test.match, _only_print(act)
-    return None, _only_print(expression)
-
-
-def _only_print(expression: Expression) -> str:
-    """What follows the path where all that is left is to print it, else an empty string."""
-    if isinstance(expression, Act) and expression.effect in _PRINTS:
-        return str(expression.effect.value)
-    return ""
-
-
-def _first_name(expression: Expression) -> Name | None:
-    """A name test that must pass before anything can happen."""
-    if isinstance(expression, Chain) and not expression.decisive:
-        expression = expression.operands[0]
-    return expression if isinstance(expression, Name) else None
 
 
 COMMAND = Find()

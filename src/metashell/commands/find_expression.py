@@ -19,11 +19,14 @@ from enum import Enum
 from metashell.commands.find_literal import NO_NEEDLE, Needle, required_literal
 from metashell.errors import UsageError
 from metashell.fs.pattern import Pattern
+from metashell.log.point import Point, parse_point
 
 ENCODE = "--encode"
 _DEEPEST = 100
 """Parentheses within parentheses."""
 _MOST_DIGITS = 9
+_MOST_TIME_TESTS = 32
+_TIME_TESTS = ("-changed-since", "-changed-before", "-newer-than")
 
 
 class Effect(Enum):
@@ -42,8 +45,12 @@ class Expression(ABC):
     def run(self, path: str, effects: list[Effect]) -> bool:
         """Evaluate what is left when all but the path was given, noting the effects."""
 
-    def given(self, *, is_dir: bool, name: str | None = None) -> Expression:
-        """What is left to be asked of a node of that kind, and of that name if one is given."""
+    def given(
+        self, *, is_dir: bool, name: str | None = None, times: int | None = None
+    ) -> Expression:
+        """What is left to be asked of a node of that kind, and of that name and those outcomes
+        of the time tests (bit i: test i passes) where they are given.
+        """
         return self
 
     @property
@@ -71,7 +78,9 @@ class Name(Expression):
 
     pattern: Pattern
 
-    def given(self, *, is_dir: bool, name: str | None = None) -> Expression:
+    def given(
+        self, *, is_dir: bool, name: str | None = None, times: int | None = None
+    ) -> Expression:
         if name is None:
             return self
         return TRUE if self.pattern.match(name) else FALSE
@@ -87,7 +96,9 @@ class Kind(Expression):
     directories: bool
     leaves: bool
 
-    def given(self, *, is_dir: bool, name: str | None = None) -> Expression:
+    def given(
+        self, *, is_dir: bool, name: str | None = None, times: int | None = None
+    ) -> Expression:
         return TRUE if (self.directories if is_dir else self.leaves) else FALSE
 
     def run(self, path: str, effects: list[Effect]) -> bool:
@@ -106,6 +117,27 @@ class Path(Expression):
 
     def run(self, path: str, effects: list[Effect]) -> bool:
         return bool(self.match(path))
+
+
+@dataclass(frozen=True, slots=True)
+class Changed(Expression):
+    """``-changed-since``, ``-changed-before`` and ``-newer-than``."""
+
+    index: int
+    """Its number among the time tests of the query."""
+    before: bool
+    """Whether the last change must lie before the point, else at or after it."""
+    point: Point
+
+    def given(
+        self, *, is_dir: bool, name: str | None = None, times: int | None = None
+    ) -> Expression:
+        if times is None:
+            return self
+        return TRUE if times >> self.index & 1 else FALSE
+
+    def run(self, path: str, effects: list[Effect]) -> bool:
+        raise AssertionError("times are given before a path is")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,8 +161,10 @@ class Not(Expression):
 
     operand: Expression
 
-    def given(self, *, is_dir: bool, name: str | None = None) -> Expression:
-        operand = self.operand.given(is_dir=is_dir, name=name)
+    def given(
+        self, *, is_dir: bool, name: str | None = None, times: int | None = None
+    ) -> Expression:
+        operand = self.operand.given(is_dir=is_dir, name=name, times=times)
         if isinstance(operand, Constant):
             return FALSE if operand.value else TRUE
         return Not(operand)
@@ -151,10 +185,12 @@ class Chain(Expression):
     decisive: bool
     """The value that ends the evaluation: False in a chain of "and", True in one of "or"."""
 
-    def given(self, *, is_dir: bool, name: str | None = None) -> Expression:
+    def given(
+        self, *, is_dir: bool, name: str | None = None, times: int | None = None
+    ) -> Expression:
         left: list[Expression] = []
         for operand in self.operands:
-            known = operand.given(is_dir=is_dir, name=name)
+            known = operand.given(is_dir=is_dir, name=name, times=times)
             if not isinstance(known, Constant):
                 left.append(known)
             elif known.value == self.decisive:
@@ -184,6 +220,18 @@ class Query:
     min_depth: int
     max_depth: int | None
     encode: bool
+    time_tests: tuple[Changed, ...] = ()
+
+    @property
+    def since(self) -> int:
+        """The time tests, as bits, that a node must pass to have any effect, and without which
+        nothing below it does either.
+        """
+        bits = 0
+        for test in self._leading():
+            if isinstance(test, Changed) and not test.before:
+                bits |= 1 << test.index
+        return bits
 
     @property
     def path_prefix(self) -> str:
@@ -197,7 +245,10 @@ class Query:
         return max(needles, key=lambda needle: len(needle.text), default=NO_NEEDLE)
 
     def _paths(self) -> Iterator[Path]:
-        """The tests of the path that come before any effect."""
+        return (test for test in self._leading() if isinstance(test, Path))
+
+    def _leading(self) -> Iterator[Expression]:
+        """The tests that must pass before any effect."""
         expression = self.expression
         operands: tuple[Expression, ...] = (expression,)
         if isinstance(expression, Chain) and not expression.decisive:
@@ -205,8 +256,7 @@ class Query:
         for operand in operands:
             if operand.acts:
                 return
-            if isinstance(operand, Path):
-                yield operand
+            yield operand
 
 
 def _chain(operands: Sequence[Expression], decisive: bool) -> Expression:
@@ -240,6 +290,7 @@ def parse(words: Sequence[str]) -> Query:
         parser.min_depth,
         parser.max_depth,
         encode or parser.encode,
+        tuple(parser.time_tests),
     )
 
 
@@ -254,6 +305,7 @@ class _Parser:
         self.min_depth = 0
         self.max_depth: int | None = None
         self.encode = False
+        self.time_tests: list[Changed] = []
         self._words = words
         self._pos = 0
         self._depth = 0
@@ -334,12 +386,30 @@ class _Parser:
             else:
                 self.min_depth = depth
             return TRUE
+        if word in _TIME_TESTS:
+            return self._changed(word, self._argument(word))
         make = _TESTS.get(word)
         if make is None:
             if not _begins_expression(word):
                 raise UsageError(f"{word}: paths stand before the expression")
             raise UsageError(f"unknown predicate {word}", hint="man find lists them")
         return make(word, self._argument(word))
+
+    def _changed(self, predicate: str, text: str) -> Expression:
+        try:
+            point = parse_point(text)
+        except UsageError as error:
+            raise UsageError(f"{predicate} {error.message}", hint=error.hint) from error
+        if predicate == "-newer-than" and point.offset is not None:
+            raise UsageError(
+                f"{predicate} {text}: neither an age nor a time",
+                hint=f"2h or 2026-09-21T14:14; of an offset: -changed-since {text}",
+            )
+        if len(self.time_tests) == _MOST_TIME_TESTS:
+            raise UsageError(f"more than {_MOST_TIME_TESTS} tests of times")
+        test = Changed(len(self.time_tests), predicate == "-changed-before", point)
+        self.time_tests.append(test)
+        return test
 
     def _argument(self, predicate: str) -> str:
         word = self._peek()

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from metashell.commands.base import Command, Context, Manual, Option
 from metashell.commands.columns import layout
 from metashell.commands.options import parse_options
 from metashell.commands.targets import Targets, shown, stop_if_cancelled
+from metashell.commands.times import NOTHING, Timed, Timeline, Touch, moment_fields
 from metashell.fs.glob import Match
-from metashell.fs.node import Directory
+from metashell.fs.node import Directory, Node
+from metashell.fs.path import join
 from metashell.fs.walk import GridVisit, indices, walk
 
 _CHUNK_NAMES = 1 << 16
@@ -22,17 +25,26 @@ class Ls(Command):
     name = "ls"
     summary = "List the children of directories."
     manual = Manual(
-        synopsis="ls [-1dR] [PATH...]",
+        synopsis="ls [-1dlrRt] [PATH...]",
         description=(
             "Lists the children of each directory, and each PATH that is a leaf; without a PATH, "
             "the current directory. Names are sorted by code point. On a terminal they stand in "
             "columns, elsewhere one a line.\n\n"
             "Several directories get a heading each, after the leaves. * ? [a-z] [!a-z] {a,b} "
-            "match within one component of a path; quotes or a backslash take their meaning away."
+            "match within one component of a path; quotes or a backslash take their meaning "
+            "away.\n\n"
+            "-l shows of each: d for a directory, then time, offset, leader epoch and type of the "
+            "record that last changed it, and its name. A directory's last change is the newest "
+            "of all below it, removals included. <=3262 stands for a change at or before the "
+            "checkpoint of that offset: nothing in the directory knows it more exactly. - stands "
+            "for what no record tells."
         ),
         options=(
             Option(("-1",), "One name a line, on a terminal too."),
             Option(("-d",), "List directories themselves, not their children."),
+            Option(("-l",), "One a line, with the record that last changed it."),
+            Option(("-t",), "Sort by the last change, newest first."),
+            Option(("-r",), "Reverse the order."),
             Option(("-R",), "List the directories below as well, each under a heading."),
         ),
         examples=(
@@ -41,6 +53,8 @@ class Ls(Command):
             ("ls -d /image/topics/byName/topic-00[0-3]", "the paths that match"),
             ("ls /image/cluster/*", "list brokers and controllers, each under a heading"),
             ("ls -1R /image/scram", "list a subtree"),
+            ("ls -lt /image/topics/byName", "the topics, those that changed last first"),
+            ("ls -ldr /image/*", "the last change of each part of the image"),
         ),
     )
 
@@ -49,16 +63,21 @@ class Ls(Command):
         parsed = parse_options(self, args)
         one_a_line = "-1" in parsed.switches or not context.out.is_terminal
         targets = Targets(context, self.name, parsed.arguments or ["."])
-        paths: list[str] = []
+        alone: list[Match] = []
         directories: list[Match] = []
         for match in targets:
-            if isinstance(match.place.node, Directory) and "-d" not in parsed.switches:
-                directories.append(match)
-            else:
-                paths.append(match.path)
+            is_listed = isinstance(match.place.node, Directory) and "-d" not in parsed.switches
+            (directories if is_listed else alone).append(match)
+        paths = [match.path for match in alone]
+        recursive = "-R" in parsed.switches
+        if parsed.switches & {"-l", "-t", "-r"}:
+            timed = _TimedListing(context, parsed.switches, one_a_line=one_a_line)
+            timed.several = recursive or len(directories) + bool(alone) > 1
+            timed.alone(alone)
+            timed.directories(directories)
+            return targets.status
         listing = _Listing(context, one_a_line=one_a_line)
         listing.names(paths)
-        recursive = "-R" in parsed.switches
         listing.headings = recursive or bool(paths) or len(directories) > 1
         listing.gap = bool(paths)
         for match in directories:
@@ -91,9 +110,14 @@ class _Listing:
             if len(piece) == _CHUNK_NAMES:
                 self.flush()
 
+    def lines(self, lines: Iterable[str]) -> None:
+        """Write lines as they are."""
+        self._pieces.extend(lines)
+        self.flush()
+
     def directory(self, path: str, node: object) -> None:
         """Write a directory's children under its heading."""
-        self._heading(path)
+        self.heading(path)
         if isinstance(node, Directory):
             self.names(node.names())
 
@@ -118,7 +142,7 @@ class _Listing:
         """Write the directories of a grid; those of one shape share the block of their names."""
         grid = visit.grid
         for name, block in self._grid_blocks(grid.names, indices(grid.shape_of), grid.shapes):
-            self._heading(visit.base + name)
+            self.heading(visit.base + name)
             self._pieces.append(block)
             if len(self._pieces) >= _CHUNK_LISTINGS:
                 self.flush()
@@ -133,7 +157,8 @@ class _Listing:
                 block = blocks[shape] = self._block(shapes[shape])
             yield name, block
 
-    def _heading(self, path: str) -> None:
+    def heading(self, path: str) -> None:
+        """Write the heading of a directory, where there are any."""
         if self.headings:
             gap = "\n" if self.gap else ""
             self._pieces.append(f"{gap}{shown(self._context, path)}:\n")
@@ -149,6 +174,104 @@ class _Listing:
         if not self._one_a_line:
             lines = layout(lines, self._context.out.width)
         return "\n".join(lines) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class _Entry:
+    """A line of a timed listing."""
+
+    name: str
+    node: Node | None
+    timed: Timed | None
+    """What knows the node's times, where it was looked up already."""
+    touch: Touch
+
+
+class _TimedListing:
+    """Listings in the order of changes, or that tell the changes."""
+
+    def __init__(self, context: Context, switches: set[str], *, one_a_line: bool) -> None:
+        self.several = False
+        """Whether directories get headings."""
+        self._context = context
+        self._timeline = Timeline(context)
+        self._switches = switches
+        self._listing = _Listing(context, one_a_line=one_a_line)
+
+    def alone(self, matches: Sequence[Match]) -> None:
+        """List nodes themselves."""
+        entries = []
+        for match in matches:
+            timed = self._timeline.of(match.place)
+            entries.append(_Entry(match.path, match.place.node, timed, timed.touch()))
+        self._write(self._ordered(entries))
+        self._listing.headings, self._listing.gap = self.several, bool(entries)
+
+    def directories(self, matches: Sequence[Match]) -> None:
+        """List directories, and with -R those below; in the order asked for."""
+        entries = []
+        for match in matches:
+            timed = self._timeline.of(match.place)
+            # Only where several are sorted their own times matter.
+            touch = timed.touch() if len(matches) > 1 and "-t" in self._switches else NOTHING
+            entries.append(_Entry(match.path, match.place.node, timed, touch))
+        stack = self._ordered(entries)[::-1]
+        while stack:
+            entry = stack.pop()
+            if not isinstance(entry.node, Directory) or entry.timed is None:
+                continue
+            self._listing.heading(entry.name)
+            children = self._children(entry.node, entry.timed)
+            self._write(children)
+            self._listing.flush()
+            if "-R" in self._switches:
+                for child in reversed(children):
+                    if isinstance(child.node, Directory):
+                        timed = self._timeline.below(entry.timed, child.node, child.name)
+                        path = join(entry.name, child.name)
+                        stack.append(_Entry(path, child.node, timed, child.touch))
+        self._listing.flush()
+
+    def _children(self, directory: Directory, timed: Timed) -> list[_Entry]:
+        names = directory.names()
+        needs_times = bool(self._switches & {"-l", "-t"})
+        touches = timed.children(names) if needs_times else [NOTHING] * len(names)
+        needs_nodes = bool(self._switches & {"-l", "-R"})
+        nodes = [directory.child(name) if needs_nodes else None for name in names]
+        entries = []
+        for name, node, found in zip(names, nodes, touches, strict=True):
+            touch = found
+            if needs_times and touch.row < 0 and isinstance(timed.node, Directory) and node:
+                # Where the tree that remembers most does not have it, the node itself tells.
+                touch = self._timeline.below(timed, node, name).touch()
+            entries.append(_Entry(name, node, None, touch))
+        return self._ordered(entries)
+
+    def _ordered(self, entries: list[_Entry]) -> list[_Entry]:
+        """Sort as asked; equal times stay in the order of the names, as ls of GNU does."""
+        if "-t" in self._switches:
+            entries = sorted(entries, key=lambda entry: entry.touch.order, reverse=True)
+        return entries[::-1] if "-r" in self._switches else entries
+
+    def _write(self, entries: Sequence[_Entry]) -> None:
+        if "-l" not in self._switches:
+            self._listing.names([entry.name for entry in entries])
+            return
+        rows = [
+            ("d" if isinstance(e.node, Directory) else "-", *moment_fields(e.touch.changed))
+            for e in entries
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        for start in range(0, len(entries), _CHUNK_LISTINGS):
+            self._listing.lines(
+                f"{kind} {time:>{widths[1]}} {offset:>{widths[2]}} {epoch:>{widths[3]}}"
+                f" {name:<{widths[4]}} {shown(self._context, entry.name)}\n"
+                for entry, (kind, time, offset, epoch, name) in zip(
+                    entries[start : start + _CHUNK_LISTINGS],
+                    rows[start : start + _CHUNK_LISTINGS],
+                    strict=True,
+                )
+            )
 
 
 COMMAND = Ls()

@@ -13,7 +13,14 @@ from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
+
+from metashell.fs.times import GridTimes, Times, ask_children, ask_grid
+
+if TYPE_CHECKING:
+    from typing import Self
+
+    from metashell.schema.arena import I64
 
 JsonValue: TypeAlias = (
     "None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]"
@@ -41,6 +48,7 @@ class Leaf(ABC):
     """A node with a text: what ``cat`` prints."""
 
     is_dir = False
+    _times: Callable[[], Times | None] | None = None
 
     @abstractmethod
     def text(self) -> str:
@@ -49,6 +57,15 @@ class Leaf(ABC):
     def value(self) -> JsonValue:
         """The node's structured value, secrets redacted; the text where there is no structure."""
         return self.text()
+
+    def times(self) -> Times | None:
+        """The records that made and last changed it, None where nothing is known."""
+        return None if self._times is None else self._times()
+
+    def timed(self, times: Callable[[], Times | None]) -> Self:
+        """Have `times` answer from now on."""
+        self._times = times
+        return self
 
 
 class Directory(ABC):
@@ -67,6 +84,18 @@ class Directory(ABC):
     def grid(self) -> Grid | None:
         """The subtree as a `Grid`, or None where it has another form."""
         return None
+
+    def times(self) -> Times | None:
+        """As `Leaf.times`; the last change of anything below counts, removals included."""
+        return None
+
+    def child_times(self, names: Sequence[str]) -> tuple[I64, I64]:
+        """Times of children: (created: int64[n], changed: int64[n]), -1 for what is not known."""
+        return ask_children(self, names)
+
+    def grid_times(self) -> GridTimes:
+        """Last changes of everything in `grid`, which must be there."""
+        return ask_grid(self)
 
     def names_from(self, prefix: str, limit: int) -> Sequence[str]:
         """At most `limit` child names that begin with `prefix`, in order (for completion)."""
@@ -119,3 +148,8 @@ class FixedDirectory(Directory):
                 return None
             self._made[name] = make()
         return self._made[name]
+
+    def times(self) -> Times | None:
+        found = [child.times() for name in self._names if (child := self.child(name)) is not None]
+        rows = [t.changed for t in found if t is not None and t.changed is not None]
+        return Times(None, max(rows)) if rows else None

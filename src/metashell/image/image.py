@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -25,6 +25,9 @@ from metashell.image.topics import Topics, fold_topics
 from metashell.image.voters import QuorumImage, fold_quorum
 from metashell.log.frames import CONTROL
 from metashell.schema.arena import I32, I64
+
+if TYPE_CHECKING:
+    from metashell.image.touched import Touched
 
 _T = TypeVar("_T")
 
@@ -187,6 +190,13 @@ class Image:
         """When the checkpoint's last record was appended, as its header says; -1 for unknown."""
         rows, header = self.records.columns("SnapshotHeaderRecord")
         return int(header.fixed("last_contained_log_timestamp")[0]) if len(rows) else -1
+
+    @lazy
+    def touched(self) -> Touched:
+        """The newest records about its parts."""
+        from metashell.image.touched import Touched
+
+        return Touched(self)
 
     def fold_everything(self) -> None:
         """Fold every part, so that every fault is found."""

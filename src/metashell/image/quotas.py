@@ -22,12 +22,12 @@ from metashell.schema.columns import Columns, StructArrayColumn
 def fold_quotas(records: Records) -> Part:
     """The quota values that are set, by entity and key."""
     rows, columns = records.columns("ClientQuotaRecord")
-    groups = group_keys([_entities(columns), columns.span("key")], len(rows))
+    groups = group_keys([entity_keys(columns), columns.span("key")], len(rows))
     alive = survivors(groups, rows, columns.fixed("remove"))
     return Part(columns.take(alive.last), rows[alive.created], rows[alive.last])
 
 
-def _entities(columns: Columns) -> I64:
+def entity_keys(columns: Columns) -> I64:
     """int64[n]: equal for records of the same set of pairs.
 
     Pairs are numbered exactly; a set is the sum of random numbers drawn for its pairs, so that no

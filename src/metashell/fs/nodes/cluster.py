@@ -14,7 +14,9 @@ import numpy as np
 from metashell.fs.java import java_bool, java_list, java_optional
 from metashell.fs.node import Directory, FixedDirectory, JsonValue
 from metashell.fs.nodes.tables import RowDirectory, RowLeaf
+from metashell.fs.times import TableTimes
 from metashell.image.image import Image
+from metashell.image.touched import BROKERS, CONTROLLERS
 from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.uuids import uuid_text
 
@@ -33,7 +35,9 @@ def _brokers(image: Image) -> Directory:
         return {str(node): row for row, node in enumerate(image.brokers.ids.tolist())}
 
     return RowDirectory(
-        rows, lambda _, row: RowLeaf(lambda: broker_value(image, row), _broker_text)
+        rows,
+        lambda _, row: RowLeaf(lambda: broker_value(image, row), _broker_text),
+        TableTimes(lambda: image.touched.newest(*BROKERS), lambda: image.brokers),
     )
 
 
@@ -43,7 +47,9 @@ def _controllers(image: Image) -> Directory:
         return {str(node): row for row, node in enumerate(ids)}
 
     return RowDirectory(
-        rows, lambda _, row: RowLeaf(lambda: controller_value(image, row), _controller_text)
+        rows,
+        lambda _, row: RowLeaf(lambda: controller_value(image, row), _controller_text),
+        TableTimes(lambda: image.touched.newest(*CONTROLLERS), lambda: image.controllers),
     )
 
 

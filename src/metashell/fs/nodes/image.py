@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from metashell.fs.java import java_time
-from metashell.fs.node import Directory, FixedDirectory, JsonValue, Node
+from metashell.fs.node import FixedDirectory, JsonValue, Node
+from metashell.fs.times import changed_at
 from metashell.redact import Redaction
 
 if TYPE_CHECKING:
@@ -18,7 +19,22 @@ if TYPE_CHECKING:
     from metashell.image.image import Image
 
 
-def image_node(load: Callable[[], Image], redaction: Redaction) -> Directory:
+class ImageDirectory(FixedDirectory):
+    """``/image``, which knows the image that it shows: rows of times are those of its records."""
+
+    __slots__ = ("_load",)
+
+    def __init__(self, makers: Mapping[str, Callable[[], Node]], load: Callable[[], Image]) -> None:
+        super().__init__(makers)
+        self._load = load
+
+    @property
+    def image(self) -> Image:
+        """The image."""
+        return self._load()
+
+
+def image_node(load: Callable[[], Image], redaction: Redaction) -> ImageDirectory:
     """The directory ``/image``.
 
     Args:
@@ -75,9 +91,10 @@ def image_node(load: Callable[[], Image], redaction: Redaction) -> Directory:
     def provenance() -> Node:
         from metashell.fs.nodes.tables import RowLeaf
 
-        return RowLeaf(lambda: _provenance_value(load()), _provenance_text)
+        leaf = RowLeaf(lambda: _provenance_value(load()), _provenance_text)
+        return leaf.timed(lambda: changed_at(load().touched.last_row))
 
-    return FixedDirectory(
+    return ImageDirectory(
         {
             "acls": acls,
             "clientQuotas": quotas,
@@ -89,7 +106,8 @@ def image_node(load: Callable[[], Image], redaction: Redaction) -> Directory:
             "provenance": provenance,
             "scram": scram,
             "topics": topics,
-        }
+        },
+        load,
     )
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from metashell.fs.java import java_list, java_time
 from metashell.fs.node import Directory, FixedDirectory, JsonValue, Leaf, Node, TextLeaf
 from metashell.fs.nodes.tables import RowDirectory, RowLeaf
+from metashell.fs.times import TableTimes, Times, changed_at
 from metashell.schema.uuids import uuid_text
 
 if TYPE_CHECKING:
@@ -45,12 +46,19 @@ def quorum_node(
     def leaders() -> Sequence[Leadership]:
         return load().quorum.leaders
 
+    def last_of(message: str) -> Callable[[], Times | None]:
+        return lambda: changed_at(load().touched.first_and_last(message)[1])
+
+    def leader() -> int | None:
+        return leaders()[-1].leader if leaders() else None
+
+    elected, set_version = last_of("LeaderChangeMessage"), last_of("KRaftVersionRecord")
     return FixedDirectory(
         {
-            "leader": lambda: number(lambda: leaders()[-1].leader if leaders() else None),
-            "leaderEpoch": lambda: number(lambda: load().provenance.epoch),
-            "kraft.version": lambda: number(lambda: load().quorum.kraft_version),
-            "epochs": lambda: _epochs(leaders, epochs),
+            "leader": lambda: number(leader).timed(elected),
+            "leaderEpoch": lambda: number(lambda: load().provenance.epoch).timed(elected),
+            "kraft.version": lambda: number(lambda: load().quorum.kraft_version).timed(set_version),
+            "epochs": lambda: _epochs(load, leaders, epochs),
             "voters": lambda: _voters(load),
             **{name: _file(read) for name, read in files.items()},
         }
@@ -73,7 +81,9 @@ def _value_leaf(value: JsonValue) -> Callable[[], Node]:
 
 
 def _epochs(
-    leaders: Callable[[], Sequence[Leadership]], epochs: Callable[[], Mapping[int, int]]
+    load: Callable[[], Image],
+    leaders: Callable[[], Sequence[Leadership]],
+    epochs: Callable[[], Mapping[int, int]],
 ) -> Directory:
     """A leaf for each leader epoch that the files know of."""
 
@@ -94,9 +104,17 @@ def _epochs(
         fields = (f"{name}={UNKNOWN if part is None else part}" for name, part in value.items())
         return f"LeaderEpoch({', '.join(fields)})"
 
+    def times(epoch: int) -> Times | None:
+        rows, _ = load().records.columns("LeaderChangeMessage")
+        for row, leader in zip(rows[::-1].tolist(), leaders()[::-1], strict=True):
+            if leader.epoch == epoch:
+                return Times(row, row)
+        return None
+
     return RowDirectory(
         lambda: {str(epoch): epoch for epoch in values()},
-        lambda _, epoch: RowLeaf(lambda: values()[epoch], text),
+        lambda _, epoch: RowLeaf(lambda: values()[epoch], text).timed(lambda: times(epoch)),
+        TableTimes(lambda: load().touched.first_and_last("LeaderChangeMessage")[1]),
     )
 
 
@@ -135,4 +153,14 @@ def _voters(load: Callable[[], Image]) -> Directory:
         )
         return f"Voter({', '.join(parts)})"
 
-    return RowDirectory(rows, lambda voter, row: RowLeaf(lambda: value(voter, row), text))
+    def newest() -> int:
+        row = load().quorum.voters_row
+        return load().touched.first_and_last("LeaderChangeMessage")[1] if row is None else row
+
+    return RowDirectory(
+        rows,
+        lambda voter, row: RowLeaf(lambda: value(voter, row), text).timed(
+            lambda: changed_at(newest())
+        ),
+        TableTimes(newest),
+    )

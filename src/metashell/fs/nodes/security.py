@@ -11,8 +11,10 @@ from typing import Final
 
 from metashell.fs.node import Directory, FixedDirectory, JsonValue
 from metashell.fs.nodes.tables import RowDirectory, RowLeaf
+from metashell.fs.times import TableTimes
 from metashell.image.image import Image
 from metashell.image.security import SCRAM_MECHANISMS
+from metashell.image.touched import ACLS, TOKENS
 from metashell.redact import Redaction
 from metashell.schema.uuids import uuid_texts
 
@@ -63,7 +65,11 @@ def acls_node(image: Image) -> Directory:
         return {text: row for row, text in enumerate(uuid_texts(image.acls.columns.fixed("id")))}
 
     def by_id() -> Directory:
-        return RowDirectory(rows, lambda _, row: RowLeaf(lambda: acl_value(image, row), _acl_text))
+        return RowDirectory(
+            rows,
+            lambda _, row: RowLeaf(lambda: acl_value(image, row), _acl_text),
+            TableTimes(lambda: image.touched.newest(*ACLS), lambda: image.acls),
+        )
 
     return FixedDirectory({"byId": by_id})
 
@@ -103,6 +109,7 @@ def scram_node(image: Image, redaction: Redaction) -> Directory:
         return RowDirectory(
             lambda: rows(mechanism),
             lambda _, row: RowLeaf(lambda: _scram_value(image, redaction, row), _scram_text),
+            TableTimes(lambda: image.touched.scram.get(mechanism, -1), lambda: image.scram),
         )
 
     return FixedDirectory(
@@ -136,7 +143,9 @@ def tokens_node(image: Image, redaction: Redaction) -> Directory:
         return {name: row for row, name in enumerate(names)}
 
     return RowDirectory(
-        rows, lambda _, row: RowLeaf(lambda: _token_value(image, redaction, row), _token_text)
+        rows,
+        lambda _, row: RowLeaf(lambda: _token_value(image, redaction, row), _token_text),
+        TableTimes(lambda: image.touched.newest(*TOKENS), lambda: image.tokens),
     )
 
 

@@ -12,6 +12,7 @@ from typing import Final
 
 from metashell.fs.node import Directory, FixedDirectory, Leaf, TextLeaf
 from metashell.fs.nodes.tables import GroupDirectory, RowDirectory, group_rows
+from metashell.fs.times import TableTimes, Times, changed_at
 from metashell.image.configs import resource_type_name
 from metashell.image.features import KRAFT_VERSION, METADATA_VERSION, metadata_version_name
 from metashell.image.image import Image
@@ -47,7 +48,12 @@ def configs_node(image: Image, redaction: Redaction) -> Directory:
 
         return TextLeaf(text)
 
-    return GroupDirectory(groups, leaf)
+    times = TableTimes(
+        lambda: image.touched.configs,
+        lambda: image.configs,
+        lambda: image.touched.config_resources,
+    )
+    return GroupDirectory(groups, leaf, times)
 
 
 def quotas_node(image: Image) -> Directory:
@@ -62,7 +68,12 @@ def quotas_node(image: Image) -> Directory:
 
         return TextLeaf(lambda: java_double(value()), value)
 
-    return GroupDirectory(groups, leaf)
+    times = TableTimes(
+        lambda: image.touched.newest("ClientQuotaRecord"),
+        lambda: image.quotas,
+        lambda: image.touched.quota_entities,
+    )
+    return GroupDirectory(groups, leaf, times)
 
 
 def entity_names(quotas: Part) -> list[str]:
@@ -106,9 +117,16 @@ def features_node(image: Image) -> Directory:
             level = int(image.features.columns.fixed("feature_level")[row])
             return TextLeaf(str(level), lambda: level)
         version = image.metadata_version
-        return TextLeaf(NO_METADATA_VERSION if version is None else metadata_version_name(version))
+        text = NO_METADATA_VERSION if version is None else metadata_version_name(version)
+        return TextLeaf(text).timed(lambda: _version_times(image, times))
 
-    return RowDirectory(rows, leaf)
+    times = TableTimes(lambda: image.touched.newest("FeatureLevelRecord"), lambda: image.features)
+    return RowDirectory(rows, leaf, times)
+
+
+def _version_times(image: Image, times: TableTimes) -> Times | None:
+    names = image.features.columns.span("name").texts()
+    return times.of(names.index(METADATA_VERSION)) if METADATA_VERSION in names else None
 
 
 def producer_ids_node(image: Image) -> Directory:
@@ -118,4 +136,10 @@ def producer_ids_node(image: Image) -> Directory:
         found = image.producer_ids
         return -1 if found is None else found[0]
 
-    return FixedDirectory({"nextProducerId": lambda: TextLeaf(lambda: str(value()), value)})
+    def times() -> Times | None:
+        first, last = image.touched.first_and_last("ProducerIdsRecord")
+        return changed_at(last) and Times(first, last)
+
+    return FixedDirectory(
+        {"nextProducerId": lambda: TextLeaf(lambda: str(value()), value).timed(times)}
+    )

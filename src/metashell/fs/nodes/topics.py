@@ -14,11 +14,17 @@ import numpy as np
 from metashell.fs.java import java_list
 from metashell.fs.node import Directory, FixedDirectory, Grid, JsonValue, Node, TextLeaf
 from metashell.fs.nodes.tables import RowLeaf
+from metashell.fs.times import GridTimes, Times, changed_at
 from metashell.image.image import Image
 from metashell.image.partitions import Partitions, shape_names
+from metashell.schema.arena import I64
 from metashell.schema.uuids import MIGRATING, uuid_text
 
 _RECOVERY_STATES: Final = {0: "RECOVERED", 1: "RECOVERING"}
+
+
+_OTHERS: Final = ("id", "name")
+"""Leaves of a topic that are no partitions."""
 
 
 def topics_node(image: Image) -> Directory:
@@ -76,10 +82,51 @@ class TopicsDirectory(Directory):
     def grid(self) -> Grid:
         return self._grid
 
+    def _topics_of(self, names: Sequence[str]) -> I64:
+        """Index of the topic of each name; int64[n], -1 for names of none."""
+        by_key = self._by_key()
+        found = (by_key.get(name, -1) for name in names)
+        return np.fromiter(found, dtype=np.int64, count=len(names))
+
+    def times(self) -> Times | None:
+        return changed_at(self._image.touched.topics)
+
+    def child_times(self, names: Sequence[str]) -> tuple[I64, I64]:
+        topics = self._topics_of(names)
+        if not len(self._image.topics):
+            return topics, topics.copy()
+        none = topics < 0
+        created, changed = (
+            self._image.topics.created[topics],
+            self._image.touched.each_topic[topics],
+        )
+        return np.where(none, -1, created), np.where(none, -1, changed)
+
+    def grid_times(self) -> GridTimes:
+        grid, topics, image = self._grid, self._topics_of(self._names), self._image
+        partitions = image.partitions
+        shape_of = np.array(grid.shape_of, dtype=np.int64)
+        sizes = np.array([len(shape) for shape in grid.shapes], dtype=np.int64)
+        bounds = np.zeros(len(topics) + 1, dtype=np.int64)
+        np.cumsum(sizes[shape_of], out=bounds[1:])
+        leaves = np.empty(int(bounds[-1]), dtype=np.int64)
+        by_shape = np.argsort(shape_of, kind="stable")
+        ends = np.searchsorted(shape_of[by_shape], np.arange(len(sizes) + 1))
+        for shape, names in enumerate(grid.shapes):
+            members = by_shape[ends[shape] : ends[shape + 1]]
+            of = topics[members]
+            place = _places(names)
+            to = bounds[members][:, None] + np.arange(len(names))
+            leaves[to] = image.topics.changed[of][:, None]
+            numbered = np.flatnonzero(place >= 0)
+            first = partitions.topic_bounds[of][:, None]
+            leaves[to[:, numbered]] = partitions.changed[first + place[numbered]]
+        return GridTimes(image.touched.each_topic[topics], leaves, bounds)
+
     @cached_property
     def _grid(self) -> Grid:
-        names, by_key, layout = self._names, self._by_key(), self._image.partition_layout
-        topics = np.fromiter(map(by_key.__getitem__, names), dtype=np.int64, count=len(names))
+        names, layout = self._names, self._image.partition_layout
+        topics = self._topics_of(names)
         counts = np.diff(layout.bounds)
         # Nearly every topic has the partitions 0 to n - 1, so n is its shape.
         ends = np.append(layout.ids, 0)
@@ -116,16 +163,41 @@ class TopicDirectory(Directory):
     def child(self, name: str) -> Node | None:
         topics = self._image.topics
         if name == "id":
-            return TextLeaf(lambda: uuid_text(topics.ids[self._topic].tobytes()))
+            return TextLeaf(lambda: uuid_text(topics.ids[self._topic].tobytes())).timed(self._made)
         if name == "name":
-            return TextLeaf(lambda: topics.raw_names.text(self._topic) or "")
+            return TextLeaf(lambda: topics.raw_names.text(self._topic) or "").timed(self._made)
         partition = _partition_id(name)
         if partition is None:
             return None
         row = self._partitions.index(self._topic, partition)
         if row is None:
             return None
-        return RowLeaf(lambda: partition_value(self._partitions, row), partition_text)
+        leaf = RowLeaf(lambda: partition_value(self._partitions, row), partition_text)
+        return leaf.timed(
+            lambda: Times(int(self._partitions.created[row]), int(self._partitions.changed[row]))
+        )
+
+    @property
+    def partition_count(self) -> int:
+        """How many partitions it has."""
+        return len(self._partitions.ids_of(self._topic))
+
+    def times(self) -> Times | None:
+        created = int(self._image.topics.created[self._topic])
+        return Times(created, self._image.touched.topic(self._topic))
+
+    def _made(self) -> Times | None:
+        topics = self._image.topics
+        return Times(int(topics.created[self._topic]), int(topics.changed[self._topic]))
+
+
+def _places(names: Sequence[str]) -> I64:
+    """Where each leaf of a topic stands among its partitions (by unsigned id), -1 for others."""
+    ids = [(int(name) & 0xFFFFFFFF, i) for i, name in enumerate(names) if name not in _OTHERS]
+    places = np.full(len(names), -1, dtype=np.int64)
+    for place, (_, i) in enumerate(sorted(ids)):
+        places[i] = place
+    return places
 
 
 def _partition_id(name: str) -> int | None:

@@ -1,0 +1,107 @@
+"""What ``find`` decides for a whole grid at once: by lists of leaf names and outcomes of tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from metashell.commands.find_expression import (
+    Act,
+    Chain,
+    Constant,
+    Effect,
+    Expression,
+    Name,
+    Path,
+)
+
+if TYPE_CHECKING:
+    from metashell.schema.arena import I64
+
+PRINTS = (Effect.PRINT, Effect.PRINT0)
+
+
+class Leaves:
+    """What is to be done with the leaves of one shape."""
+
+    __slots__ = ("end", "match", "printed", "rest")
+
+    def __init__(self) -> None:
+        self.printed: list[str] = []
+        """Leaves, as written, that are printed, and `end` after each; empty where `rest` is not."""
+        self.end = ""
+        self.match: Callable[[str], object] | None = None
+        """A test that the whole path must pass to be printed, or None."""
+        self.rest: list[tuple[str, Expression]] = []
+        """Leaves, as written, and what is left to be asked of their paths."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrittenGrid:
+    """A grid's directories with their names, real and as written."""
+
+    base: str
+    real: Sequence[str]
+    names: Sequence[str]
+    shape_of: Sequence[int]
+    shapes: Sequence[Sequence[str]]
+    """The names of leaves as written."""
+
+
+NOTHING = Leaves()
+
+
+def decide(expression: Expression, real: Sequence[str], written: Sequence[str]) -> Leaves:
+    """Evaluate an expression for the leaves of a shape as far as their names allow."""
+    decided = Leaves()
+    if isinstance(expression, Constant):
+        return decided
+    left = []
+    for name, shown_name in zip(real, written, strict=True):
+        rest = expression.given(is_dir=False, name=name)
+        if not isinstance(rest, Constant):
+            left.append((shown_name, rest))
+    match, end = _test_and_print(left[0][1]) if left else (None, "")
+    if end and all(_test_and_print(rest) == (match, end) for _, rest in left):
+        decided.printed = [shown_name for shown_name, _ in left]
+        decided.match, decided.end = match, end
+    else:
+        decided.rest = left
+    return decided
+
+
+def codes_left(expression: Expression, codes: I64, *, is_dir: bool) -> list[int]:
+    """Codes with which something may happen, of those that occur."""
+    if isinstance(expression, Constant):
+        return []
+    import numpy as np
+
+    occurring = np.unique(codes).tolist()
+    rests = (expression.given(is_dir=is_dir, times=code) for code in occurring)
+    return [
+        code for code, rest in zip(occurring, rests, strict=True) if not isinstance(rest, Constant)
+    ]
+
+
+def _test_and_print(expression: Expression) -> tuple[Callable[[str], object] | None, str]:
+    """The one test of the path, and what is printed after it, where there is nothing else."""
+    if isinstance(expression, Chain) and not expression.decisive and len(expression.operands) == 2:
+        test, act = expression.operands
+        if isinstance(test, Path):
+            return test.match, only_print(act)
+    return None, only_print(expression)
+
+
+def only_print(expression: Expression) -> str:
+    """What follows the path where all that is left is to print it, else an empty string."""
+    if isinstance(expression, Act) and expression.effect in PRINTS:
+        return str(expression.effect.value)
+    return ""
+
+
+def first_name(expression: Expression) -> Name | None:
+    """A name test that must pass before anything can happen."""
+    if isinstance(expression, Chain) and not expression.decisive:
+        expression = expression.operands[0]
+    return expression if isinstance(expression, Name) else None
