@@ -68,32 +68,73 @@ class Chain:
         return not self.faults
 
 
+@dataclass(slots=True)
+class Carry:
+    """What the windows of one file hand on, so that they chain as the whole file would."""
+
+    size: int
+    """Bytes of the file."""
+    last_offset: int = -1
+    """Of the last record so far; at first, of the file before it."""
+    pos: int = 0
+    """Where in the file the next window begins."""
+    need: int = 0
+    """Bytes that the next window must have at least, or reach the end of the file."""
+    last_epoch: int = -1
+    any_batch: bool = False
+    resumed: int = -1
+    """Position at which reading went on after damage, which says already what is missing."""
+    budget: int = field(init=False)
+    """Bytes that may still be read again in search of a sound batch."""
+
+    def __post_init__(self) -> None:
+        self.budget = _SEARCH_BUDGET * self.size + (1 << 20)
+
+
 class Chainer:
-    """Walks the batches of one file.
+    """Walks the batches of one file, or of a window of it.
 
     Args:
         view: The buffer that holds the file.
-        start: Where the file begins in it.
+        start: Where the file, or its window, begins in it.
         stop: Where it ends.
         name: The file's name, for faults.
         after: Offset behind which the file's batches must lie: the last of the file before it.
+        carry: Of the windows before, for a window; brought up to date by `run`. What can't be
+            judged without bytes behind the window is left to the next, at ``carry.pos``.
     """
 
-    def __init__(self, view: memoryview, start: int, stop: int, name: str, after: int = -1) -> None:
+    def __init__(
+        self,
+        view: memoryview,
+        start: int,
+        stop: int,
+        name: str,
+        after: int = -1,
+        *,
+        carry: Carry | None = None,
+    ) -> None:
         self.view, self.start, self.stop, self.name = view, start, stop, name
-        self.result = Chain(array("q"), last_offset=after)
-        self._resumed = -1
-        """Where reading went on after damage, which says already that something is missing."""
-        self._budget = _SEARCH_BUDGET * (stop - start) + (1 << 20)
+        self.carry = carry = carry or Carry(stop - start, after)
+        self.result = Chain(array("q"), last_offset=carry.last_offset, last_epoch=carry.last_epoch)
+        self._origin = start - carry.pos
+        """Where the file's first byte is, or would be, in the buffer."""
+        self._end = self._origin + carry.size
+        """Where its end is, or would be."""
+        self._need = 0
+        """Bytes wanted from where the walk stopped; 0 while it goes on."""
 
     def run(self) -> Chain:
         """Find every sound batch."""
         pos = self.start
-        while pos < self.stop:
+        while pos < self.stop and not self._need:
             pos = self._hop(pos)
-            if pos < self.stop:
+            if pos < self.stop and not self._need:
                 pos = self._past_damage(pos)
-        out = self.result
+        out, carry = self.result, self.carry
+        carry.pos, carry.need = pos - self._origin, self._need
+        carry.last_offset, carry.last_epoch = out.last_offset, out.last_epoch
+        carry.any_batch |= bool(out.positions)
         if out.positions:
             out.first_offset = _HEAD.unpack_from(self.view, out.positions[0])[0]
             (out.last_timestamp_ms,) = _MAX_TIMESTAMP.unpack_from(self.view, out.positions[-1] + 35)
@@ -118,6 +159,10 @@ class Chainer:
                 break
             if base != last + 1 or last_delta < 0 or epoch_here < epoch:
                 out.last_offset, out.last_epoch = last, epoch
+                if end + HEADER_BYTES > stop and end + HEADER_BYTES <= self._end:
+                    # What follows is looked at, to tell a gap from a wrong base offset.
+                    self._need = end + HEADER_BYTES - pos
+                    return pos
                 if not self._accept(pos, end, base, last_delta, epoch_here):
                     pos = end
                     continue
@@ -153,7 +198,8 @@ class Chainer:
                 )
                 self._fault(FaultKind.DAMAGED, reason, pos)
                 return False
-            if out.positions and pos != self._resumed:
+            seen = self.carry.any_batch or out.positions
+            if seen and pos - self._origin != self.carry.resumed:
                 reason = f"offsets {expected} to {base - 1} are missing"
                 self._fault(FaultKind.GAP, reason, pos)
         if epoch < out.last_epoch:
@@ -169,12 +215,26 @@ class Chainer:
         return int(base) if magic == 2 else None
 
     def _past_damage(self, pos: int) -> int:
-        """Report what is wrong at `pos`; return where reading can go on."""
+        """Report what is wrong at `pos`; return where reading can go on.
+
+        In a window this may be for the next one to tell, which then begins here.
+        """
+        self._need = self._bytes_lacking(pos)
+        if self._need:
+            return pos
+        whole, budget = self.stop == self._end, self.carry.budget
         if self._is_zero(pos):
+            if not whole:
+                self._need = 2 * (self.stop - pos)
+                return pos
             self.result.padding = self.stop - pos
             return self.stop
         kind, reason = self._what_is_wrong(pos)
         following = self._search(pos + 1)
+        if following is None and not whole:
+            self.carry.budget = budget
+            self._need = 2 * (self.stop - pos)
+            return pos
         if following is None:
             self._fault(kind, f"{reason}; the {self.stop - pos} bytes from here are not read", pos)
             return self.stop
@@ -183,8 +243,18 @@ class Chainer:
             f"{reason}; {following - pos} bytes skipped, to the next sound batch",
             pos,
         )
-        self._resumed = following
+        self.carry.resumed = following - self._origin
         return following
+
+    def _bytes_lacking(self, pos: int) -> int:
+        """How many bytes a batch needs that reaches beyond the window; 0 where none does."""
+        if self.stop == self._end:
+            return 0
+        if self.stop - pos < HEADER_BYTES:
+            return HEADER_BYTES
+        _, length, _, magic, _, _, _ = _HEAD.unpack_from(self.view, pos)
+        beyond = self.stop < pos + 12 + length <= self._end
+        return 12 + int(length) if beyond and magic == 2 else 0
 
     def _is_zero(self, pos: int) -> bool:
         # In growing steps: what is looked at is never much more than the zeros that are there.
@@ -197,7 +267,7 @@ class Chainer:
         return True
 
     def _what_is_wrong(self, pos: int) -> tuple[FaultKind, str]:
-        left = self.stop - pos
+        left = self._end - pos
         if left < HEADER_BYTES:
             return (
                 FaultKind.TORN,
@@ -211,12 +281,15 @@ class Chainer:
         if 12 + length > left:
             return FaultKind.TORN, f"batch cut off: {left} bytes of {12 + length}"
         # Once for this sum and once for that which failed: damage may not cost ever more of them.
-        self._budget -= 2 * length
+        self.carry.budget -= 2 * length
         actual = crc32c(self.view[pos + 21 : pos + 12 + length])
         return FaultKind.DAMAGED, f"CRC mismatch: stored {crc:08x}, computed {actual:08x}"
 
     def _search(self, pos: int) -> int | None:
-        """The next position at which a batch proves itself and continues the offsets."""
+        """The next position at which a batch proves itself and continues the offsets.
+
+        None also where a window is too short to tell.
+        """
         expected = self.result.last_offset + 1
         for match in _LOOKS_LIKE_BATCH.finditer(self.view[pos : self.stop]):
             at = pos + match.start()
@@ -224,10 +297,12 @@ class Chainer:
                 return None
             base, length, _, _, crc, _, last_delta = _HEAD.unpack_from(self.view, at)
             end = at + 12 + length
-            if length < MIN_LENGTH or end > self.stop or base < expected or last_delta < 0:
+            if length < MIN_LENGTH or end > self._end or base < expected or last_delta < 0:
                 continue
-            self._budget -= length
-            if self._budget < 0:
+            if end > self.stop:
+                return None
+            self.carry.budget -= length
+            if self.carry.budget < 0:
                 return None
             if crc32c(self.view[at + 21 : end]) == crc:
                 return at
@@ -235,4 +310,4 @@ class Chainer:
 
     def _fault(self, kind: FaultKind, reason: str, pos: int) -> None:
         expected = self.result.last_offset + 1
-        self.result.faults.append(Fault(kind, reason, self.name, pos - self.start, expected))
+        self.result.faults.append(Fault(kind, reason, self.name, pos - self._origin, expected))

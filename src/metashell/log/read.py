@@ -40,7 +40,7 @@ class LogFile:
 
     name: str
     start: int
-    """Where it begins in the buffer."""
+    """Where it begins in the buffer; for a window of it (`metashell.log.window`) before that."""
     size: int
     chain: Chain
     end_offset: int | None = None
@@ -115,7 +115,7 @@ def load(paths: Sequence[str], progress: Progress | None = None) -> Loaded:
     sizes = [_size_of(path) for path in paths]
     total = sum(sizes)
     try:
-        buffer = _anonymous(total + SLACK)
+        buffer = anonymous(total + SLACK)
     except (OSError, ValueError, OverflowError) as e:
         raise SourceError(f"{total} bytes do not fit in memory: {e}") from e
     view = memoryview(buffer)
@@ -142,7 +142,7 @@ def _size_of(path: str) -> int:
     return size
 
 
-def _anonymous(size: int) -> mmap.mmap:
+def anonymous(size: int) -> mmap.mmap:
     """Zeroed memory; in huge pages where there are some, which halves the time of reading."""
     buffer = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
     advice = getattr(mmap, "MADV_HUGEPAGE", None)

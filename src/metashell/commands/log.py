@@ -1,0 +1,352 @@
+"""``log``: the records of the log themselves, decoded, as lines or JSON."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from metashell.commands.base import Command, Completion, Context, Manual, Option
+from metashell.commands.log_options import (
+    COMPLETIONS,
+    Request,
+    file_names,
+    option_values,
+    parse_request,
+)
+from metashell.commands.targets import shown_text, stop_if_cancelled
+from metashell.errors import ExitCode, UsageError
+from metashell.fs.escape import escape
+
+if TYPE_CHECKING:
+    from metashell.image.log_filter import TopicNames
+    from metashell.image.log_lines import LineWriter
+    from metashell.image.log_stream import Block, LogPath, LogStream
+    from metashell.log.fault import Fault
+    from metashell.source import Source
+
+_GREP_CHARS = 65_536
+"""Characters of a line that ``--grep`` looks at."""
+_FAULTS_TOLD = 20
+
+
+class Log(Command):
+    """Print records."""
+
+    name = "log"
+    summary = "Print the records of the log."
+    manual = Manual(
+        synopsis="log [OPTION...]",
+        description=(
+            "Prints the records of every segment of the directory in offset order, those before "
+            "the newest checkpoint too: offset, time, leader epoch, type, and the fields that say "
+            "something, a line each. A topic's id is shown as its name; fields that are absent, "
+            "empty lists and lists that did not change are left out. NoOp records are not shown "
+            "but counted on stderr, unless --all, --type NoOp or a single --offset asks for "
+            "them.\n\n"
+            "A checkpoint's records stand for a state and not for what happened: they are shown "
+            "with --checkpoints or --file alone, with offsets that count from 0.\n\n"
+            "Conditions of several options must all hold. --topic finds the records that make, "
+            "change, configure and delete the topics, also after they are gone; --broker those "
+            "that register, fence or configure a broker, and those of partitions that name it. A "
+            "POINT is an offset, a time (2026-09-21T14:14Z; UTC) or an age (-2h).\n\n"
+            "--json prints an object a line: file, pos (the batch's position in it), offset, "
+            "timestamp, epoch, type, version and data, the last three exactly as kafka-dump-log "
+            "prints them; control instead of type and version for control records; topic, its "
+            "name or null, beside data with a topicId; error and raw (hex) where a record can't "
+            "be decoded. Secrets are redacted.\n\n"
+            "Damage is told on stderr and makes the exit status 1; a batch cut off at the end of "
+            "the log is told, but is no failure."
+        ),
+        options=(
+            Option(
+                ("--type",),
+                "Only records of these types, separated by commas: PartitionChange, "
+                "PARTITION_CHANGE_RECORD or 5. May be repeated.",
+                metavar="TYPE,...",
+            ),
+            Option(
+                ("--not-type",),
+                "No records of these types. May be repeated.",
+                metavar="TYPE,...",
+            ),
+            Option(
+                ("--offset",),
+                "Only offsets from A to B; one may be left out. N alone is one record.",
+                metavar="A..B",
+            ),
+            Option(("--context",), "With --offset: K neighbours on each side too.", metavar="K"),
+            Option(("--since",), "Only records at or after.", metavar="POINT"),
+            Option(("--until",), "Only records at or before.", metavar="POINT"),
+            Option(("--topic",), "Only records of topics whose names match.", metavar="GLOB"),
+            Option(("--partition",), "Only records of partitions numbered so.", metavar="P"),
+            Option(("--broker",), "Only records that concern a broker.", metavar="N"),
+            Option(("--epoch",), "Only records of leader epochs from A to B.", metavar="A..B"),
+            Option(("--control",), "Only control records, which Raft itself writes."),
+            Option(
+                ("--grep",),
+                "Only records whose line (as without --json) has a match of REGEX.",
+                metavar="REGEX",
+            ),
+            Option(("--limit",), "Stop after N records.", metavar="N"),
+            Option(("--tail",), "Only the last N of the records asked for.", metavar="N"),
+            Option(("--all",), "Show NoOp records too."),
+            Option(("--batches",), "Print a batch's header before the first record of it shown."),
+            Option(("--json",), "Print JSON lines."),
+            Option(("--file",), "Print the records of one file of the directory.", metavar="NAME"),
+            Option(("--checkpoints",), "Print the checkpoints' records instead, oldest first."),
+        ),
+        examples=(
+            ("log --limit 10", "the first ten records"),
+            ("log --tail 5 --json", "the last five, as JSON"),
+            ("log --topic topic-027 --type PartitionChange", "what happened to its partitions"),
+            ("log --offset 3400 --context 3", "a record and its neighbours"),
+            ("log --broker 101 --not-type Partition,PartitionChange", "a broker's own records"),
+            ("log --checkpoints --control --batches", "headers and footers of checkpoints"),
+            ("log --grep 'leader=-1' --limit 5", "records by what they say"),
+        ),
+    )
+
+    def run(self, context: Context, args: Sequence[str]) -> int:
+        """Print the records asked for."""
+        request = parse_request(self, context, args)
+        return _Run(context, context.needs_source(), request).run()
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose options, and types, topics, brokers and files as their values."""
+        flag = args[-1] if args and "--" not in args else ""
+        if flag not in {o.flags[0] for o in self.manual.options if o.metavar is not None}:
+            if word.startswith("-"):
+                return Command.complete(self, context, args, word)
+            return []
+        head, comma, last = word.rpartition(",") if "type" in flag else ("", "", str(word))
+        names = option_values(context, flag, last)
+        raw = getattr(word, "raw", word)
+        return [
+            Completion(f"{head}{comma}{name}", -len(raw), escape(name))
+            for name in names
+            if name.casefold().startswith(last.casefold())
+        ][:COMPLETIONS]
+
+
+class _Run:
+    """One run of the command."""
+
+    def __init__(self, context: Context, source: Source, request: Request) -> None:
+        self._context, self._source, self._request = context, source, request
+        self._status = ExitCode.OK
+        self._n_faults = 0
+        self._told = frozenset(source.log.faults)
+        self._n_hidden = 0
+        self._single_found = False
+
+    def run(self) -> int:
+        """Print, then tell what was left out and what is wrong."""
+        paths = self._paths()
+        names = self._topic_names()
+        self._plain = self._text_writer(names)
+        self._writer = self._json_writer(names) if self._request.json else self._plain
+        stream = self._stream(names)
+        if self._request.tail is None:
+            self._forward(stream, paths)
+        else:
+            self._backward(stream, paths, self._request.tail)
+        self._tell_the_rest()
+        return self._status
+
+    def _paths(self) -> list[LogPath]:
+        from metashell.image.log_stream import LogPath, checkpoint_paths, segment_paths
+        from metashell.log.names import SegmentName, parse_name
+
+        request, log = self._request, self._source.log
+        if request.file is not None:
+            parsed = parse_name(request.file)
+            base = parsed.base_offset if isinstance(parsed, SegmentName) else None
+            return [LogPath(_path_of(self._source, request.file), request.file, base)]
+        if request.checkpoints:
+            return checkpoint_paths(log)
+        alone = _file_alone(self._source)
+        if alone is not None:
+            return [LogPath(log.path, alone, None)]
+        return segment_paths(log, request.selection)
+
+    def _topic_names(self) -> TopicNames:
+        """Names of topics; with --topic, all are known before the first record is looked at."""
+        from metashell.image.log_filter import TopicNames
+        from metashell.image.log_stream import names_elsewhere, sources_needed
+
+        request, log = self._request, self._source.log
+        selection = request.selection
+        alone = _file_alone(self._source) is not None
+        skips = selection.skips_batches or request.tail is not None or request.file is not None
+        skips = (skips or request.checkpoints) and not alone
+        if alone:
+            return TopicNames(matcher=selection.topic)
+        names = TopicNames(
+            names_elsewhere(log, self._source.registry, segments_too=skips), selection.topic
+        )
+        if selection.topic is not None:
+            for _ in range(sources_needed(log, segments_too=skips)):
+                for records in next(names.elsewhere, ()):
+                    stop_if_cancelled(self._context)
+                    names.learn(records)
+        return names
+
+    def _stream(self, names: TopicNames) -> LogStream:
+        from metashell.image.log_stream import LogStream
+
+        noop = self._source.registry.by_name.get("NoOpRecord")
+        hide = noop.api_key if noop is not None and self._request.hides_noops else None
+        return LogStream(
+            self._source.registry,
+            self._request.selection,
+            names,
+            self._fault,
+            poll=lambda: stop_if_cancelled(self._context),
+            hide=hide,
+        )
+
+    def _text_writer(self, names: TopicNames) -> LineWriter:
+        from metashell.image.log_lines import TextLines
+
+        return TextLines(self._source.registry, names, self._source.redaction)
+
+    def _json_writer(self, names: TopicNames) -> LineWriter:
+        from metashell.image.log_lines import JsonLines
+
+        return JsonLines(self._source.registry, names, self._source.redaction)
+
+    # The two directions.
+
+    def _forward(self, stream: LogStream, paths: Sequence[LogPath]) -> None:
+        left = self._request.limit
+        for block in stream.blocks(paths):
+            stop_if_cancelled(self._context)
+            rows, lines = self._lines(block)
+            if left is not None and len(lines) >= left:
+                rows, lines = rows[:left], lines[:left]
+                self._write(lines)
+                self._n_hidden += sum(row < rows[-1] for row in block.hidden.tolist())
+                return
+            if left is not None:
+                left -= len(lines)
+            self._write(lines)
+            self._n_hidden += len(block.hidden)
+
+    def _backward(self, stream: LogStream, paths: Sequence[LogPath], n: int) -> None:
+        """From the newest file to as old a one as is needed; each is read forwards."""
+        kept: deque[tuple[str, int]] = deque()
+        behind = 0
+        for i, path in reversed(list(enumerate(paths))):
+            of_file: deque[tuple[str, int]] = deque(maxlen=n - len(kept))
+            before = 0
+            for block in stream.blocks_of(path, is_last=i == len(paths) - 1):
+                stop_if_cancelled(self._context)
+                rows, lines = self._lines(block, n)
+                hidden = block.hidden.tolist()
+                for row, line in zip(rows, lines, strict=True):
+                    n_before = bisect_left(hidden, row)
+                    of_file.append((line, before + n_before))
+                    before, hidden = 0, hidden[n_before:]
+                before += len(hidden)
+            behind += before
+            if kept and of_file:
+                kept[0] = (kept[0][0], kept[0][1] + before)
+                behind -= before
+            kept.extendleft(reversed(of_file))
+            if len(kept) == n:
+                break
+        # NoOps before the first line are not among what was asked for.
+        self._n_hidden = behind + sum(n_before for _, n_before in list(kept)[1:])
+        self._write([line for line, _ in kept])
+
+    def _lines(self, block: Block, last: int | None = None) -> tuple[list[int], list[str]]:
+        """Rows and lines of a block's records, those of batches in front of them.
+
+        Args:
+            block: Some records.
+            last: Only so many, the last ones.
+        """
+        records, rows, request = block.records, block.rows, self._request
+        if not len(rows):
+            return [], []
+        if request.single is not None:
+            self._single_found |= bool((records.frames.offset[rows] == request.single).any())
+        if request.grep is not None:
+            plain = self._plain.lines(records, rows)
+            search = request.grep.search
+            rows = rows[[i for i, line in enumerate(plain) if search(line[:_GREP_CHARS])]]
+        if last is not None:
+            rows = rows[-last:]
+        if not len(rows):
+            return [], []
+        lines = self._writer.lines(records, rows)
+        if request.batches:
+            headers = self._writer.batch_lines(records, rows)
+            lines = [
+                line if header is None else f"{header}\n{line}"
+                for header, line in zip(headers, lines, strict=True)
+            ]
+        return rows.tolist(), lines
+
+    def _write(self, lines: Sequence[str]) -> None:
+        if lines:
+            text = "\n".join(lines) + "\n"
+            self._context.out.write(shown_text(self._context, text))
+
+    # What is told.
+
+    def _fault(self, fault: Fault, at_the_end: bool) -> None:
+        from metashell.log.fault import FaultKind
+
+        if not (at_the_end and fault.kind is FaultKind.TORN):
+            self._status = ExitCode.FAILED
+        # What was wrong when the source was opened has been told by then.
+        if fault in self._told:
+            return
+        self._n_faults += 1
+        if self._n_faults <= _FAULTS_TOLD:
+            self._context.warn(escape(f"log: {fault}"))
+
+    def _tell_the_rest(self) -> None:
+        if self._n_faults > _FAULTS_TOLD:
+            self._context.warn(f"log: {self._n_faults - _FAULTS_TOLD} more faults: see `check`")
+        if self._n_hidden and self._request.grep is None:
+            records = "record" if self._n_hidden == 1 else "records"
+            self._context.warn(f"log: {self._n_hidden} NoOp {records} not shown (--all shows them)")
+        single = self._request.single
+        if single is not None and not self._single_found and not self._is_filtered:
+            self._context.warn(f"log: no record at offset {single}")
+            self._status = ExitCode.FAILED
+
+    @property
+    def _is_filtered(self) -> bool:
+        selection = self._request.selection
+        return selection.by_content or selection.since_ms is not None or self._n_faults > 0
+
+
+def _file_alone(source: Source) -> str | None:
+    """The name of the file that was opened alone (``-s``), None for a directory."""
+    import os
+
+    return None if os.path.isdir(source.log.path) else source.log.loaded.files[0].name
+
+
+def _path_of(source: Source, name: str) -> str:
+    """The path of a file of the directory.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    import os
+
+    path = source.log.path_of(name)
+    if "/" in name or not os.path.isfile(path):
+        known = file_names(source)
+        hint = f"one of {', '.join(known[:3])}{', ...' if known[3:] else ''}" if known else None
+        raise UsageError(f"--file {name}: no such file in the directory", hint=hint)
+    return path
+
+
+COMMAND = Log()

@@ -1,0 +1,63 @@
+"""The JSON of records, built from columns, is that of their values written one by one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kraftgen.batch import encode_batch
+from kraftgen.files import segment_name
+from metashell.image.dump import dump
+from metashell.image.log_filter import TopicNames
+from metashell.image.log_lines import JsonLines, TextLines
+from metashell.image.records import Records
+from metashell.log.read import load
+from metashell.redact import Redaction
+from metashell.schema.dump import json_text
+from support.strategies import DrawnRecord, builtin_registry, damaged_values, record_lists
+
+NAMES = {spec.type_name: spec.name for spec in builtin_registry().metadata.values()}
+
+
+def lines_of(path: Path, redaction: Redaction) -> tuple[list[str], list[str]]:
+    """All records of a file as JSON and as text."""
+    records = Records(load([str(path)]), builtin_registry())
+    names = TopicNames()
+    names.learn(records)
+    rows = np.arange(len(records.frames))
+    json = JsonLines(builtin_registry(), names, redaction).lines(records, rows)
+    return json, TextLines(builtin_registry(), names, redaction).lines(records, rows)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(drawn=record_lists(min_size=1), show_secrets=st.booleans())
+def test_any_records(tmp_path: Path, drawn: list[DrawnRecord], show_secrets: bool) -> None:
+    """Any types and versions, mixed in one block, secrets shown or not."""
+    path = tmp_path / segment_name(0)
+    path.write_bytes(encode_batch([d.value for d in drawn]))
+    redaction = Redaction(show_secrets)
+    json, text = lines_of(path, redaction)
+    plain = list(dump(load([str(path)]), builtin_registry()))
+
+    assert len(drawn) == len(json) == len(plain) == len(text)
+    for record, line in zip(plain, json, strict=True):
+        if record.data is not None and record.type is not None:
+            data = json_text(dict(redaction.record(NAMES[record.type], record.data)))
+            assert f'"type":"{record.type}","version":{record.version},"data":{data}' in line
+        else:
+            assert '"error":' in line
+    assert not [line for line in text if "\n" in line]
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@given(values=st.lists(damaged_values(), min_size=1, max_size=8))
+def test_damaged_records(tmp_path: Path, values: list[bytes]) -> None:
+    """Records that do not decode get a line each, whatever stands beside them."""
+    path = tmp_path / segment_name(0)
+    path.write_bytes(encode_batch(values))
+    json, text = lines_of(path, Redaction())
+
+    assert len(values) == len(json) == len(text)
