@@ -1,0 +1,217 @@
+"""Differences between two images as nodes of the file system, in the order of their paths.
+
+Owns which nodes a difference is, and what of ``/image`` is compared: all but ``provenance``, which
+always differs, and ``topics/byId``, which says the same again; that is compared instead where it
+is what was asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from metashell.fs.nodes.settings import entity_name
+from metashell.image.compare import Change, compare_partitions, compare_rows, pair_topics
+from metashell.image.configs import resource_type_name
+from metashell.image.features import METADATA_VERSION
+from metashell.image.partitions import shape_names
+from metashell.image.security import SCRAM_MECHANISMS
+from metashell.schema.uuids import uuid_text
+
+if TYPE_CHECKING:
+    from metashell.image.compare import TopicPairs
+    from metashell.image.image import Image
+    from metashell.image.partitions import Partitions
+
+Names = tuple[str, ...]
+"""Real names from the root to a node."""
+
+_FEW_TOPICS: Final = 16
+"""Topics whose partitions are compared one topic after the other, without folding all."""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A leaf that differs, or a topic that only one image has."""
+
+    change: Change
+    part: str
+    """As digests name the parts."""
+    names: Names
+    topic: str | None = None
+    """Of a topic that is told in one: its id."""
+    n_partitions: int = 0
+    """Likewise."""
+
+
+class Scope:
+    """What is to be compared: some nodes and all below them."""
+
+    def __init__(self, nodes: Collection[Names]) -> None:
+        self._nodes = frozenset(nodes)
+        self._above = {names[:n] for names in self._nodes for n in range(len(names))}
+
+    def covers(self, names: Names) -> bool:
+        """Whether a node is one of these or below one."""
+        return any(names[:n] in self._nodes for n in range(len(names) + 1))
+
+    def touches(self, names: Names) -> bool:
+        """Whether anything at or below a node is to be compared."""
+        return names in self._above or self.covers(names)
+
+    def below(self, names: Names) -> Collection[str] | None:
+        """The children of a node that are touched; None for all."""
+        if self.covers(names):
+            return None
+        depth = len(names)
+        return {n[depth] for n in self._nodes if len(n) > depth and n[:depth] == names}
+
+
+def _config_names(key: Any) -> Names:
+    code, resource, name = key
+    kind = resource_type_name(code)
+    return (f"{kind}:{resource}" if resource else kind, name)
+
+
+def _feature_names(key: Any) -> Names:
+    return ("metadataVersion" if key[0] == METADATA_VERSION else f"finalized_{key[0]}",)
+
+
+_ROWS: Final[Sequence[tuple[Names, str, Callable[[Any], Names]]]] = (
+    (("image", "acls", "byId"), "acls", lambda key: (uuid_text(key[0]),)),
+    (("image", "clientQuotas"), "client_quotas", lambda key: (entity_name(key[0]), key[1])),
+    (("image", "cluster", "brokers"), "brokers", lambda key: (str(key[0]),)),
+    (("image", "cluster", "controllers"), "controllers", lambda key: (str(key[0]),)),
+    (("image", "configs"), "configs", _config_names),
+    (("image", "delegationToken"), "delegation_tokens", lambda key: (key[0],)),
+    (("image", "features"), "features", _feature_names),
+    (("image", "producerIds"), "producer_ids", lambda _: ("nextProducerId",)),
+    (("image", "scram"), "scram", lambda key: (SCRAM_MECHANISMS[key[0]], key[1])),
+)
+"""Where each part but the topics stands, by path, and its leaves' names by key."""
+
+_BY_NAME: Final = ("image", "topics", "byName")
+_BY_ID: Final = ("image", "topics", "byId")
+
+
+def find_differences(
+    left: Image, right: Image, scope: Scope, *, whole_topics: bool = False
+) -> Iterator[Difference]:
+    """Yield what differs, sorted by path.
+
+    Args:
+        left: The image before.
+        right: The image after.
+        scope: What to compare.
+        whole_topics: Tell a topic that only one image has leaf by leaf.
+    """
+    for base, part, names_of in _ROWS:
+        if not scope.touches(base):
+            continue
+        found = [(base + names_of(key), change) for change, key in compare_rows(left, right, part)]
+        for names, change in sorted(found):
+            if scope.covers(names):
+                yield Difference(change, part, names)
+    by_name = scope.touches(_BY_NAME)
+    # Below /image or /image/topics it is the same again.
+    if scope.touches(_BY_ID) and not scope.covers(_BY_ID[:2]):
+        yield from _TopicDifferences(left, right, scope, _BY_ID, whole=whole_topics)
+    if by_name:
+        yield from _TopicDifferences(left, right, scope, _BY_NAME, whole=whole_topics)
+
+
+class _TopicDifferences:
+    """Differences of topics, joined by name or by id."""
+
+    def __init__(
+        self, left: Image, right: Image, scope: Scope, base: Names, *, whole: bool
+    ) -> None:
+        self._left, self._right = left, right
+        self._scope, self._base, self._whole = scope, base, whole
+
+    def __iter__(self) -> Iterator[Difference]:
+        wanted = self._scope.below(self._base)
+        before, after = self._topics(self._left, wanted), self._topics(self._right, wanted)
+        pairs = pair_topics(before, after)
+        found = self._partitions(pairs, few=wanted is not None and len(wanted) <= _FEW_TOPICS)
+        for key in sorted(before.keys() | after.keys()):
+            i, j = before.get(key), after.get(key)
+            if j is None:
+                assert i is not None
+                yield from self._whole_topic(Change.REMOVED, key, self._left, i)
+            elif i is None:
+                yield from self._whole_topic(Change.ADDED, key, self._right, j)
+            else:
+                yield from self._leaves(key, i, j, found.get(i, ()))
+
+    def _topics(self, image: Image, wanted: Collection[str] | None) -> Mapping[str, int]:
+        """Index of each topic by its name in the directory."""
+        topics, by_name = image.topics, self._base == _BY_NAME
+        if wanted is None or len(wanted) > _FEW_TOPICS:
+            every = topics.by_name if by_name else topics.by_id
+            if wanted is None:
+                return every
+            return {key: every[key] for key in wanted if key in every}
+        find = topics.find_name if by_name else topics.find_id
+        return {key: topic for key in wanted if (topic := find(key)) is not None}
+
+    def _partitions(
+        self, pairs: TopicPairs, *, few: bool
+    ) -> Mapping[int, Sequence[tuple[int, Change]]]:
+        """Partitions that differ, by the left image's topic."""
+        found: dict[int, list[tuple[int, Change]]] = {}
+        if not few:
+            every = self._left.partitions, self._right.partitions
+            self._compare(*every, pairs.left, pairs.right, found)
+            return found
+        for i, j in zip(pairs.left, pairs.right, strict=True):
+            left, right = self._left.partitions_of(i), self._right.partitions_of(j)
+            self._compare(left, right, [i], [j], found)
+        return found
+
+    @staticmethod
+    def _compare(
+        left: Partitions,
+        right: Partitions,
+        topics_left: Sequence[int],
+        topics_right: Sequence[int],
+        found: dict[int, list[tuple[int, Change]]],
+    ) -> None:
+        differ = compare_partitions(left, right, topics_left, topics_right)
+        for pair, a, b in zip(
+            differ.pair.tolist(), differ.left.tolist(), differ.right.tolist(), strict=True
+        ):
+            number = int(right.partition[b] if a < 0 else left.partition[a])
+            change = Change.ADDED if a < 0 else Change.REMOVED if b < 0 else Change.CHANGED
+            found.setdefault(topics_left[pair], []).append((number, change))
+
+    def _leaves(
+        self, key: str, i: int, j: int, partitions: Sequence[tuple[int, Change]]
+    ) -> Iterator[Difference]:
+        """Differences of a topic that both images have."""
+        left, right = self._left.topics, self._right.topics
+        leaves = [(str(number), change, "partitions") for number, change in partitions]
+        if self._base == _BY_NAME and left.ids[i].tobytes() != right.ids[j].tobytes():
+            leaves.append(("id", Change.CHANGED, "topics"))
+        if self._base == _BY_ID and left.raw_names.text(i) != right.raw_names.text(j):
+            leaves.append(("name", Change.CHANGED, "topics"))
+        for leaf, change, part in sorted(leaves):
+            names = (*self._base, key, leaf)
+            if self._scope.covers(names):
+                yield Difference(change, part, names)
+
+    def _whole_topic(
+        self, change: Change, key: str, image: Image, topic: int
+    ) -> Iterator[Difference]:
+        """A topic that only one image has: in one where all of it is asked for."""
+        names = (*self._base, key)
+        numbers = image.partitions_of(topic).ids_of(topic)
+        if not self._whole and self._scope.covers(names):
+            topic_id = uuid_text(image.topics.ids[topic].tobytes())
+            yield Difference(change, "topics", names, topic_id, len(numbers))
+            return
+        for leaf in shape_names(numbers):
+            if self._scope.covers((*names, leaf)):
+                part = "topics" if leaf in ("id", "name") else "partitions"
+                yield Difference(change, part, (*names, leaf))
