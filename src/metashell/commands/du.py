@@ -1,0 +1,137 @@
+"""``du``: what takes the space in the log."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from metashell.commands.base import Command, Completion, Context, Manual, Option
+from metashell.commands.options import parse_options
+from metashell.commands.survey import (
+    Survey,
+    no_arguments_left,
+    one_of,
+    share_text,
+    size_text,
+    table,
+    write_json,
+    write_lines,
+)
+from metashell.commands.targets import shown
+
+if TYPE_CHECKING:
+    from metashell.fs.node import JsonValue
+    from metashell.image.usage import Others, Row, Usage
+
+_BY = ("type", "topic", "hour", "file", "partition", "broker")
+
+
+class Du(Command):
+    """Bytes and records of the log, grouped."""
+
+    name = "du"
+    summary = "Show what takes the space in the log."
+    manual = Manual(
+        synopsis="du [-h] [--by type|topic|hour|file|partition|broker] [-n N] [--checkpoints]"
+        " [--json]",
+        description=(
+            "Counts the records of every segment in the directory, also of those before the newest "
+            "checkpoint, and groups them: the most bytes first, then the total. A record's bytes "
+            "are those of its value; by file, they are those of whole batches, with their headers."
+            "\n\n"
+            "By topic, configs count with the topic that they are of, and topics that had one name "
+            "one after the other count together; a topic that nothing names goes by its id. "
+            "By partition, only records count that are about one. By broker, a record counts for "
+            "each broker that it names: as leader, in an ISR, or because it is about that broker; "
+            "so there the rows add up to more than the total, which is of all records.\n\n"
+            "A damaged file counts as far as it can be read."
+        ),
+        options=(
+            Option(("-h",), "Sizes in KiB, MiB, GiB."),
+            Option(("--by",), "Group by this; by type of record if not given.", "WHAT", _BY),
+            Option(("-n",), "Only the first N rows, and the others as one.", "N"),
+            Option(("--checkpoints",), "Count the checkpoints too."),
+            Option(("--json",), "Print JSON."),
+        ),
+        examples=(
+            ("du", "bytes and records by type"),
+            ("du -h --by topic -n 5", "the five topics with the most bytes"),
+            ("du --by hour", "when the log grew"),
+            ("du --by file --checkpoints", "every file that is read"),
+            ("du --by partition -n 3 --json", "for scripts"),
+        ),
+    )
+
+    def run(self, context: Context, args: Sequence[str]) -> int:
+        """Count and print."""
+        parsed = parse_options(self, args)
+        no_arguments_left(parsed.arguments, self.manual.synopsis)
+        by = one_of("--by", parsed.values.get("--by", "type"), _BY)
+        limit = parsed.count("-n")
+        survey = Survey(context, self.name, {by})
+        survey.count(checkpoints="--checkpoints" in parsed.switches)
+        if by in {"topic", "partition"}:
+            survey.find_names()
+        usage = survey.usage
+        rows, others = usage.rows(by, limit)
+        if "--json" in parsed.switches:
+            write_json(context, _as_json(by, rows, others, usage))
+        else:
+            lines = _as_text(context, by, rows, others, usage, human="-h" in parsed.switches)
+            write_lines(context, lines)
+        return survey.status
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose options and their values; there are no paths."""
+        is_option = word.startswith("-") or bool(args and args[-1] == "--by")
+        return super().complete(context, args, word) if is_option else []
+
+
+def _total(by: str, usage: Usage) -> tuple[int, int]:
+    """Bytes and records of everything counted."""
+    n_bytes = sum(file.batch_bytes for file in usage.files) if by == "file" else usage.n_bytes
+    return n_bytes, usage.n_records
+
+
+def _as_text(
+    context: Context, by: str, rows: list[Row], others: Others, usage: Usage, *, human: bool
+) -> list[str]:
+    n_bytes, n_records = _total(by, usage)
+    amounts = [(row.bytes, row.records, shown(context, row.name)) for row in rows]
+    more = f"({others.rows} more)"
+    if others.rows and by != "broker":
+        amounts.append((others.bytes, others.records, more))
+    amounts.append((n_bytes, n_records, "total"))
+    cells = [
+        (size_text(size, human=human), share_text(size, n_bytes), str(n), name)
+        for size, n, name in amounts
+    ]
+    if others.rows and by == "broker":
+        # A record may be of several of them: their sum would say nothing.
+        cells.insert(-1, ("-", "-", "-", more))
+    return list(table(("BYTES", "SHARE", "RECORDS", by.upper()), cells))
+
+
+def _as_json(by: str, rows: list[Row], others: Others, usage: Usage) -> dict[str, JsonValue]:
+    n_bytes, n_records = _total(by, usage)
+    value: dict[str, JsonValue] = {"by": by, "rows": [_row_json(by, row) for row in rows]}
+    if others.rows:
+        sums = {} if by == "broker" else {"bytes": others.bytes, "records": others.records}
+        value["others"] = {"rows": others.rows, **sums}
+    value["total"] = {"bytes": n_bytes, "records": n_records}
+    return value
+
+
+def _row_json(by: str, row: Row) -> dict[str, JsonValue]:
+    value: dict[str, JsonValue] = {"name": row.name, "bytes": row.bytes, "records": row.records}
+    if by == "topic":
+        value["name"] = row.name if row.key >= 0 else None
+        value["topicIds"] = list(row.topic_ids)
+    elif by == "partition":
+        value |= {"topicId": row.topic_ids[0], "partition": row.partition}
+    elif by == "broker":
+        value["broker"] = row.key
+    return value
+
+
+COMMAND = Du()

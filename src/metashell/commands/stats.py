@@ -1,0 +1,355 @@
+"""``stats``: one page about the log."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from metashell.commands.base import Command, Completion, Context, Manual, Option
+from metashell.commands.options import parse_options
+from metashell.commands.survey import (
+    Survey,
+    no_arguments_left,
+    one_of,
+    share_text,
+    size_text,
+    table,
+    write_json,
+    write_lines,
+)
+from metashell.commands.targets import shown
+
+if TYPE_CHECKING:
+    from metashell.fs.node import JsonValue
+    from metashell.image.usage import FileUsage, Usage
+
+_SECTIONS = ("totals", "files", "types", "hours", "partitions", "brokers", "batches")
+_GROUPED_BY = {"types": "type", "hours": "hour", "partitions": "partition", "brokers": "broker"}
+_DEFAULT_ROWS = 10
+_BAR = 40
+_NO_OP = 20
+"""Api key of NoOpRecord."""
+
+
+class Stats(Command):
+    """Figures about the log."""
+
+    name = "stats"
+    summary = "Show figures about the log: files, types, hours, busiest partitions and brokers."
+    manual = Manual(
+        synopsis="stats [-h] [--section NAME] [-n N] [--checkpoints] [--json]",
+        description=(
+            "Counts the records of every segment in the directory, as du does, and shows the "
+            "totals with the share of NoOp records and how often a checkpoint was made; the files; "
+            "the records by type; the last hours; the partitions and brokers that most records are "
+            "about; the largest batches.\n\n"
+            "LEADER and ISR count the changes: of a partition, those that name a leader or an ISR; "
+            "of a broker, those that make it leader or have it in the new ISR. A checkpoint's "
+            "time and offset are those of the last record that it includes; AGE is the time since "
+            "a file's last record."
+        ),
+        options=(
+            Option(("-h",), "Sizes in KiB, MiB, GiB."),
+            Option(("--section",), "Only this part.", "NAME", _SECTIONS),
+            Option(
+                ("-n",), f"N rows in each part; {_DEFAULT_ROWS} if not given, but all files.", "N"
+            ),
+            Option(("--checkpoints",), "Count the records of checkpoints too."),
+            Option(("--json",), "Print JSON; times are in ms since the epoch."),
+        ),
+        examples=(
+            ("stats", "the whole page"),
+            ("stats --section brokers", "who is named by most records"),
+            ("stats -n 3 --section batches", "where the three largest batches stand"),
+            ("stats --json --section files", "checkpoints and segments, for scripts"),
+        ),
+    )
+
+    def run(self, context: Context, args: Sequence[str]) -> int:
+        """Count and print."""
+        parsed = parse_options(self, args)
+        no_arguments_left(parsed.arguments, self.manual.synopsis)
+        sections: Sequence[str] = _SECTIONS
+        if "--section" in parsed.values:
+            sections = [one_of("--section", parsed.values["--section"], _SECTIONS)]
+        n_rows = parsed.count("-n")
+        limit = n_rows or _DEFAULT_ROWS
+        wanted = {by for section, by in _GROUPED_BY.items() if section in sections} | {"type"}
+        survey = Survey(context, self.name, wanted, limit if "batches" in sections else 0)
+        counts_checkpoints = "--checkpoints" in parsed.switches
+        survey.count(checkpoints=counts_checkpoints)
+        if "partitions" in sections:
+            survey.find_names()
+        usage = survey.usage
+        checkpoints = [file for file in usage.files if file.is_checkpoint]
+        if not counts_checkpoints and {"totals", "files"} & set(sections):
+            checkpoints += survey.describe_checkpoints()
+        page = _Page(usage, checkpoints, limit, n_rows)
+        if "--json" in parsed.switches:
+            write_json(context, {name: page.values(name) for name in sections})
+            return survey.status
+        lines: list[str] = []
+        for name in sections:
+            if len(sections) > 1:
+                lines += ["", name] if lines else [name]
+            lines += page.lines(context, name, human="-h" in parsed.switches)
+        write_lines(context, lines)
+        return survey.status
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose options and their values; there are no paths."""
+        is_option = word.startswith("-") or bool(args and args[-1] == "--section")
+        return super().complete(context, args, word) if is_option else []
+
+
+class _Page:
+    """What was counted, section by section: values for JSON, lines of them for people."""
+
+    def __init__(
+        self, usage: Usage, checkpoints: list[FileUsage], limit: int, file_limit: int | None
+    ) -> None:
+        self._usage, self._checkpoints, self._limit = usage, checkpoints, limit
+        self._segments = [file for file in usage.files if not file.is_checkpoint]
+        files = [*checkpoints, *self._segments]
+        # By where they end: the last ones are the newest.
+        files.sort(key=lambda file: -1 if file.last_offset is None else file.last_offset)
+        self._listed = files[-file_limit:] if file_limit else files
+
+    def values(self, section: str) -> JsonValue:
+        """A section as JSON: a list, but ``totals`` an object."""
+        if section == "totals":
+            return self._totals()
+        rows = {
+            "files": self._files,
+            "types": self._types,
+            "hours": self._hours,
+            "partitions": self._partitions,
+            "brokers": self._brokers,
+            "batches": self._batches,
+        }[section]()
+        return list(rows)
+
+    def _totals(self) -> dict[str, JsonValue]:
+        usage = self._usage
+        no_op_bytes, no_ops = usage.tallies["type"].amounts(_NO_OP)
+        # Not the zero checkpoint, which is no state of the log.
+        states = [file for file in self._checkpoints if file.last_offset is not None]
+        offsets = [_between(a.last_offset, b.last_offset) for a, b in pairwise(states)]
+        times = [_between(a.last_ms, b.last_ms) for a, b in pairwise(states)]
+        return {
+            "segments": len(self._segments),
+            "checkpoints": len(self._checkpoints),
+            "records": usage.n_records,
+            "bytes": usage.n_bytes,
+            "batches": sum(file.batches for file in usage.files),
+            "noOpRecords": no_ops,
+            "noOpBytes": no_op_bytes,
+            "recordsBetweenCheckpoints": _mean(offsets),
+            "msBetweenCheckpoints": _mean(times),
+        }
+
+    def _files(self) -> list[dict[str, JsonValue]]:
+        return [
+            {
+                "name": file.name,
+                "kind": "checkpoint" if file.is_checkpoint else "segment",
+                "size": file.size,
+                "batches": file.batches,
+                "records": file.records,
+                "firstOffset": file.first_offset,
+                "lastOffset": file.last_offset,
+                "firstEpoch": file.first_epoch,
+                "lastEpoch": file.last_epoch,
+                "firstTimestamp": file.first_ms,
+                "lastTimestamp": file.last_ms,
+                "faults": len(file.faults),
+            }
+            for file in self._listed
+        ]
+
+    def _types(self) -> list[dict[str, JsonValue]]:
+        return [
+            {"type": self._usage.type_name(key), "records": records, "bytes": n_bytes}
+            for key, n_bytes, records in self._usage.tallies["type"].by_records(self._limit)
+        ]
+
+    def _hours(self) -> list[dict[str, JsonValue]]:
+        from metashell.image.usage import hour_name
+
+        return [
+            {"hour": hour_name(key), "records": records, "bytes": n_bytes}
+            for key, n_bytes, records in self._usage.tallies["hour"].by_key()[-self._limit :]
+        ]
+
+    def _partitions(self) -> list[dict[str, JsonValue]]:
+        found: list[dict[str, JsonValue]] = []
+        amounts = self._usage.tallies["partition"].by_records(self._limit)
+        for key, n_bytes, records, leader, isr in amounts:
+            row = self._usage.partition_row(key, n_bytes, records)
+            found.append(
+                {
+                    "partition": row.name,
+                    "topicId": row.topic_ids[0],
+                    "records": records,
+                    "bytes": n_bytes,
+                    "leaderChanges": leader,
+                    "isrChanges": isr,
+                }
+            )
+        return found
+
+    def _brokers(self) -> list[dict[str, JsonValue]]:
+        tallies = self._usage.tallies
+        return [
+            {
+                "broker": key,
+                "records": records,
+                "bytes": n_bytes,
+                "leaderChanges": tallies["broker-leader"].amounts(key)[1],
+                "isrChanges": tallies["broker-isr"].amounts(key)[1],
+            }
+            for key, n_bytes, records in tallies["broker"].by_records(self._limit)
+        ]
+
+    def _batches(self) -> list[dict[str, JsonValue]]:
+        return [
+            {
+                "file": b.file,
+                "pos": b.pos,
+                "offset": b.offset,
+                "bytes": b.bytes,
+                "records": b.records,
+            }
+            for b in self._usage.batches
+        ]
+
+    def lines(self, context: Context, section: str, *, human: bool) -> list[str]:
+        """A section as text."""
+        if section == "totals":
+            return self._total_lines(human=human)
+        if section == "files":
+            return self._file_lines(human=human)
+        if section == "hours":
+            return self._hour_lines(human=human)
+        rows = self.values(section)
+        assert isinstance(rows, list)
+        fields = _COLUMNS[section]
+        cells = [
+            [
+                size_text(row[field], human=human)
+                if field == "bytes"
+                else shown(context, str(row[field]))
+                for field in fields
+            ]
+            for row in rows
+        ]
+        return list(table([_HEADINGS.get(field, field.upper()) for field in fields], cells))
+
+    def _total_lines(self, *, human: bool) -> list[str]:
+        usage, totals = self._usage, self._totals()
+        n_records = usage.n_records
+        no_ops, no_op_bytes = totals["noOpRecords"], totals["noOpBytes"]
+        assert isinstance(no_ops, int)
+        assert isinstance(no_op_bytes, int)
+        n_batches = sum(file.batches for file in usage.files)
+        lines = [
+            f"{_plural(n_records, 'record')} in {n_batches} batch{'' if n_batches == 1 else 'es'}"
+            f" of {_plural(len(usage.files), 'file')},"
+            f" {size_text(usage.n_bytes, human=human)}{'' if human else ' bytes'}",
+            f"{_plural(no_ops, 'NoOp record')}: {share_text(no_ops, n_records)} of the records,"
+            f" {share_text(no_op_bytes, usage.n_bytes)} of the bytes",
+            _plural(len(self._checkpoints), "checkpoint"),
+        ]
+        between, ms = totals["recordsBetweenCheckpoints"], totals["msBetweenCheckpoints"]
+        if between is not None:
+            lines[-1] += f", {between} records apart on average"
+        if isinstance(ms, int):
+            lines[-1] += f", {_duration(ms)} of time"
+        return lines
+
+    def _file_lines(self, *, human: bool) -> list[str]:
+        from metashell.schema.times import iso_time
+
+        now = int(time.time() * 1000)
+        rows = []
+        for file in self._listed:
+            rows.append(
+                (
+                    size_text(file.size, human=human),
+                    str(file.batches),
+                    str(file.records),
+                    _range(file.first_offset, file.last_offset),
+                    _range(file.first_epoch, file.last_epoch),
+                    "-" if file.first_ms is None else iso_time(file.first_ms),
+                    "-" if file.last_ms is None else iso_time(file.last_ms),
+                    "-" if file.last_ms is None else _duration(now - file.last_ms),
+                    file.name,
+                )
+            )
+        header = ("BYTES", "BATCHES", "RECORDS", "OFFSETS", "EPOCHS", "FIRST", "LAST", "AGE")
+        return list(table((*header, "FILE"), rows))
+
+    def _hour_lines(self, *, human: bool) -> list[str]:
+        found = self._usage.tallies["hour"].by_key()[-self._limit :]
+        from metashell.image.usage import hour_name
+
+        most = max((records for _, _, records in found), default=1)
+        rows = [
+            (
+                hour_name(key),
+                str(records),
+                size_text(n_bytes, human=human),
+                "#" * max(records * _BAR // most, 1),
+            )
+            for key, n_bytes, records in found
+        ]
+        return list(table(("HOUR", "RECORDS", "BYTES", ""), rows, left={0}))
+
+
+_COLUMNS = {
+    "types": ("records", "bytes", "type"),
+    "partitions": ("records", "bytes", "leaderChanges", "isrChanges", "partition"),
+    "brokers": ("records", "bytes", "leaderChanges", "isrChanges", "broker"),
+    "batches": ("bytes", "records", "offset", "pos", "file"),
+}
+_HEADINGS = {"leaderChanges": "LEADER", "isrChanges": "ISR"}
+
+
+def _range(first: int | None, last: int | None) -> str:
+    """``3..9``; ``..9`` where it begins with all before."""
+    if last is None:
+        return "-"
+    if first is None:
+        return f"..{last}"
+    return str(last) if first == last else f"{first}..{last}"
+
+
+def _between(a: int | None, b: int | None) -> int | None:
+    return None if a is None or b is None else b - a
+
+
+def _mean(values: list[int | None]) -> int | None:
+    known = [value for value in values if value is not None]
+    return sum(known) // len(known) if known else None
+
+
+def _plural(n: int, what: str) -> str:
+    return f"{n} {what}{'' if n == 1 else 's'}"
+
+
+def _duration(ms: int) -> str:
+    """A span of time by its two largest units, such as ``3d 4h``."""
+    sign, seconds = ("-" if ms < 0 else ""), abs(ms) // 1000
+    for size, unit, below, smaller in (
+        (86_400, "d", 3600, "h"),
+        (3600, "h", 60, "m"),
+        (60, "m", 1, "s"),
+    ):
+        if seconds >= size:
+            return f"{sign}{seconds // size}{unit} {seconds % size // below}{smaller}"
+    return f"{sign}{seconds}s"
+
+
+COMMAND = Stats()
