@@ -125,6 +125,52 @@ def find_all(directories: Directories, runs: int) -> Measurement:
     return measurement
 
 
+def changes_cold(directories: Directories, runs: int) -> Measurement:
+    """``changes`` of one partition."""
+    log_dir, partition = directories.changed().log_dir, directories.sizes.partitions - 1
+    path = f"{BY_NAME}/{middle_topic(log_dir)}/{partition}"
+    output, measurement = run_often([*PROGRAM, "-d", str(log_dir), "changes", path], runs)
+    check(output.n_lines >= 1 and path.encode() in output.head, "no changes")
+    return measurement
+
+
+def log_json(directories: Directories, runs: int) -> Measurement:
+    """Every record of the log as JSON, to a pipe."""
+    argv = [*PROGRAM, "-d", str(directories.changed().log_dir), "log", "--all", "--json"]
+    output, measurement = run_often(argv, runs)
+    check(output.n_lines >= directories.sizes.changes, f"{output.n_lines} records")
+    return measurement
+
+
+def log_topic(directories: Directories, runs: int) -> Measurement:
+    """The records of one topic."""
+    log_dir = directories.changed().log_dir
+    argv = [*PROGRAM, "-d", str(log_dir), "log", "--topic", middle_topic(log_dir), "--json"]
+    output, measurement = run_often(argv, runs)
+    check(output.n_lines <= directories.sizes.changes, f"{output.n_lines} records")
+    return measurement
+
+
+def check_all(directories: Directories, runs: int) -> Measurement:
+    """``check`` of a sound directory."""
+    argv = [*PROGRAM, "-d", str(directories.changed().log_dir), "check"]
+    return run_often(argv, runs)[1]
+
+
+def checksum(directories: Directories, runs: int) -> Measurement:
+    """``checksum``."""
+    output, measurement = run_often(
+        [*PROGRAM, "-d", str(directories.changed().log_dir), "checksum"], runs
+    )
+    check(output.n_lines == 1, "no digest")
+    return measurement
+
+
+def jump(directories: Directories, runs: int) -> Measurement:
+    """``at`` another offset each time, and a partition there."""
+    return work("jump", directories.changed().log_dir, runs)
+
+
 def _paths_of_topics(directories: Directories) -> int:
     """Paths below one of the two directories of topics: each topic, its id and name, partitions."""
     return directories.sizes.topics * (1 + 2 + directories.sizes.partitions)
@@ -288,6 +334,19 @@ FIGURES: Final = (
         "shell-glob", "`ls -d` of a glob among the topics", "≤ 100 ms", "ms",
         in_shell(f"ls -d {BY_NAME}/*{{end}}/0", "text", lambda _: f"{BY_NAME}/{{topic}}/0\n"),
     ),
+    Figure("changes", "`changes` of one partition", "≤ 1.5 s", "s", changes_cold),
+    Figure(
+        "shell-changes", "`changes` of a topic", "≤ 150 ms", "ms",
+        in_shell(f"changes {BY_NAME}/{{topic}}/1", "any", lambda _: ""),
+    ),
+    Figure(
+        "shell-at", "`at` another offset, then `cat` of a partition there",
+        "≤ 500 ms", "ms", jump,
+    ),
+    Figure("log-json", "`log --all --json` of every record", "≤ 8 s", "s", log_json),
+    Figure("log-topic", "`log --topic` of one topic", "≤ 1.5 s", "s", log_topic),
+    Figure("check", "`check`", "≤ 6 s", "s", check_all),
+    Figure("checksum", "`checksum`", "-", "s", checksum),
     Figure(
         "shell-complete", "completion of a topic's name", "≤ 100 ms", "ms", complete_topic
     ),

@@ -167,6 +167,10 @@ def decode_scalar(path: Path, runs: int, rest: Sequence[str]) -> Measurement:
     return measurement
 
 
+_REMARKING = ("at ", "changes ")
+"""Commands that remark on what they found, without anything being wrong."""
+
+
 class _Session:
     """An opened source and a context, as the interactive shell has them."""
 
@@ -178,7 +182,11 @@ class _Session:
         self.out = Collected()
         self.warnings: list[str] = []
         self.context = Context(
-            root=self.source.root, out=self.out, warn=self.warnings.append, interactive=True
+            root=self.source.root,
+            source=self.source,
+            out=self.out,
+            warn=self.warnings.append,
+            interactive=True,
         )
         self.source.status()  # which the toolbar asks for while the first line is typed
 
@@ -187,8 +195,9 @@ class _Session:
         from metashell.commands.run import run_line
 
         self.out.text = ""
+        self.warnings.clear()
         status = run_line(self.context, line)
-        if status or self.warnings:
+        if status or (self.warnings and not line.startswith(_REMARKING)):
             raise WrongOutputError(f"{line}: status {status}: {self.warnings}")
         return self.out.text
 
@@ -206,7 +215,8 @@ def command(path: Path, runs: int, rest: Sequence[str]) -> Measurement:
 
     `rest` is the line, the kind of answer and the answer; ``{topic}`` and ``{end}`` in them stand
     for a topic's name and the digits it ends with. Kinds: ``text``, ``lines`` (their number),
-    ``cwd`` and ``partition`` (its number; the text comes from `oracle`).
+    ``cwd``, ``any`` (which names the topic) and ``partition`` (its number; the text comes from
+    `oracle`).
     """
     line, kind, answer = rest
     session = _Session(path)
@@ -218,6 +228,9 @@ def command(path: Path, runs: int, rest: Sequence[str]) -> Measurement:
         text, expected = session.run(typed), _filled(answer, topic)
         if kind == "cwd":
             text = session.context.cwd
+        elif kind == "any":
+            _check(topic in text, f"{typed}: {text!r}")
+            continue
         elif kind == "lines":
             text = str(text.count("\n"))
         elif kind == "partition" and topic == topics[-1]:
@@ -253,6 +266,25 @@ def completion(path: Path, runs: int, rest: Sequence[str]) -> Measurement:
     return measurement
 
 
+def jump(path: Path, runs: int, rest: Sequence[str]) -> Measurement:
+    """Going to another offset and looking at another partition there, each time."""
+    session = _Session(path)
+    low, high = session.source.history.range()
+    topics = session.topics(runs + 1)
+    step = max(1, (high - low) // (runs + 2))
+    points = iter(range(low + step, high, step))
+    upcoming = iter(topics)
+
+    def work() -> object:
+        session.run(f"at {next(points)}")
+        return session.run(f"cat {BY_NAME}/{next(upcoming)}/0")
+
+    measurement = repeat(work, runs)
+    offset = session.run("cat /image/provenance")
+    _check(offset.startswith("offset ") and session.source.status().offset == high, offset)
+    return measurement
+
+
 def _check(holds: bool, otherwise: str) -> None:
     if not holds:
         raise WrongOutputError(otherwise)
@@ -264,6 +296,7 @@ TASKS: dict[str, Callable[[Path, int, Sequence[str]], Measurement]] = {
     "decode-scalar": decode_scalar,
     "command": command,
     "completion": completion,
+    "jump": jump,
 }
 
 
