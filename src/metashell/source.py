@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from metashell.image.image import Image
     from metashell.image.records import Records
     from metashell.quorum.meta_properties import MetaProperties
+    from metashell.quorum.node_files import NodeFiles
     from metashell.schema.registry import Registry
 
 _FAULTS_TOLD = 3
@@ -216,83 +217,55 @@ class Source:
             moment=moment,
         )
 
+    def open_beside(self, path: str | os.PathLike[str]) -> Source:
+        """Open another directory or file with the settings of this one; errors as `open`."""
+        opened = open if os.path.isdir(path) else open_file
+        return opened(
+            path,
+            strict=self._strict,
+            schemas=self._schemas,
+            show_secrets=self.redaction.show_secrets,
+        )
+
     def _quorum_node(self, image: Callable[[], Image]) -> Directory:
         from metashell.fs.nodes.quorum import quorum_node
 
         return quorum_node(
             image,
-            self._epochs,
-            {"quorum-state": self._quorum_state, "meta.properties": self._meta_properties_values},
+            self._beside.epochs,
+            {
+                "quorum-state": self._beside.quorum_state_values,
+                "meta.properties": self._beside.meta_properties_values,
+            },
         )
 
     # What stands beside the log.
 
     @cached_property
+    def _beside(self) -> NodeFiles:
+        from metashell.quorum.node_files import NodeFiles
+
+        return NodeFiles(self._directory)
+
+    @property
     def meta_properties(self) -> MetaProperties | None:
         """The node's ``meta.properties``, None where there is none."""
-        from metashell.quorum.meta_properties import read_meta_properties
-
-        if self._directory is None:
-            return None
-        return read_meta_properties(
-            os.path.join(os.path.dirname(self._directory), "meta.properties")
-        )
+        return self._beside.meta_properties
 
     @property
     def cluster_id(self) -> str | None:
         """The cluster's id, None where the source does not tell it."""
-        found = self.meta_properties
-        if found is not None and found.cluster_id is not None:
-            return found.cluster_id
-        state = self._quorum_state() or {}
-        return str(state["clusterId"]) if state.get("clusterId") else None
+        return self._beside.cluster_id
 
     @property
     def node_id(self) -> int | None:
         """Id of the node whose directory it is, None where nothing says."""
         return None if self.meta_properties is None else self.meta_properties.node_id
 
-    def _meta_properties_values(self) -> Mapping[str, JsonValue] | None:
-        found = self.meta_properties
-        if found is None:
-            return None
-        values = {
-            "version": found.version,
-            "cluster.id": found.cluster_id,
-            "node.id": found.node_id,
-            "directory.id": found.directory_id,
-        }
-        return {name: value for name, value in values.items() if value is not None}
-
-    def _quorum_state(self) -> Mapping[str, JsonValue] | None:
-        from metashell.quorum.quorum_state import read_quorum_state
-
-        if self._directory is None:
-            return None
-        state = read_quorum_state(os.path.join(self._directory, "quorum-state"))
-        if state is None:
-            return None
-        values = {_camel(name): value for name, value in asdict(state).items()}
-        voters = values["currentVoters"]
-        values["currentVoters"] = None if voters is None else list(voters)
-        return {name: value for name, value in values.items() if value is not None}
-
     @property
     def leaders(self) -> Mapping[int, int]:
         """Who leads in an epoch, as the node's own ``quorum-state`` has it: the newest epoch."""
-        state = self._quorum_state() or {}
-        leader, epoch = state.get("leaderId"), state.get("leaderEpoch")
-        if isinstance(leader, int) and isinstance(epoch, int) and leader >= 0:
-            return {epoch: leader}
-        return {}
-
-    def _epochs(self) -> Mapping[int, int]:
-        from metashell.quorum.epoch_checkpoint import read_epoch_checkpoint
-
-        if self._directory is None:
-            return {}
-        path = os.path.join(self._directory, "leader-epoch-checkpoint")
-        return {e.epoch: e.start_offset for e in read_epoch_checkpoint(path) or ()}
+        return self._beside.leaders
 
     def _bootstrap_texts(self) -> Sequence[str]:
         """The formatter's metadata records.
@@ -544,8 +517,3 @@ def open_file(
         raise SourceError(f"{name}: nothing in a segment says what of it is committed")
     log = read_file(name, progress=progress)
     return Source(log, strict=strict, schemas=schemas, show_secrets=show_secrets)
-
-
-def _camel(name: str) -> str:
-    first, *rest = name.split("_")
-    return first + "".join(word.capitalize() for word in rest)

@@ -129,22 +129,12 @@ class _Program:
     def _interact(self, source: Source, name: str) -> int:
         """Run the interactive shell."""
         from metashell.cli.sources import WarningPrinter
-        from metashell.repl.session import Session, Status, run
-
-        def status() -> Status:
-            now = source.status()
-            return Status(
-                offset=now.offset,
-                epoch=now.epoch,
-                timestamp_ms=now.timestamp_ms,
-                metadata_version=now.metadata_version,
-                notes=tuple(now.notes),
-            )
+        from metashell.repl.session import Session, run, status_of
 
         session = Session(
             root=source.root,
             source_name=name,
-            status=status,
+            status=lambda: status_of(source),
             warm_up=source.warm_up,
             source=cast("metashell.source.Source", source),
             show_secrets=self.arguments.has("--show-secrets"),

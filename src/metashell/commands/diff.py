@@ -116,7 +116,7 @@ class Diff(Command):
             if at is not None:
                 raise UsageError("--at goes with --with", hint=usage)
             return self._at(context, here, words[0]), self._at(context, here, words[1]), path
-        there = _open_other(here, other)
+        there = here.open_beside(other)
         if at is not None:
             here, there = self._at(context, here, at), self._at(context, there, at)
         self._warn_of_others(context, here, there)
@@ -153,21 +153,6 @@ def _ages_as_arguments(args: Sequence[str]) -> list[str]:
         point = _AGE.match(word) and "--" not in out and not (out and out[-1] in _VALUES)
         out.append(word[1:] if point else word)
     return out
-
-
-def _open_other(here: Source, path: str) -> Source:
-    """Open the other source as this one was."""
-    import os
-
-    import metashell
-
-    opened = metashell.open if os.path.isdir(path) else metashell.open_file
-    return opened(
-        path,
-        strict=here._strict,
-        schemas=here._schemas,
-        show_secrets=here.redaction.show_secrets,
-    )
 
 
 def _scope(context: Context, left: Source, right: Source, path: str | None) -> Scope:

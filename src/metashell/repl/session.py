@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Protocol
 
 from metashell.fs.node import Directory
 
@@ -29,6 +29,25 @@ class Status:
     """Such as ``4.4-IV2``."""
     notes: tuple[str, ...] = ()
     """Short remarks: ``torn tail``, ``3 faults``."""
+
+
+class Stated(Protocol):
+    """What has a status that a toolbar can show: a source."""
+
+    def status(self) -> Any:
+        """The state, with the attributes of `Status`."""
+
+
+def status_of(source: Stated) -> Status:
+    """A source's state as the toolbar takes it. Cost: may decode."""
+    now = source.status()
+    return Status(
+        offset=now.offset,
+        epoch=now.epoch,
+        timestamp_ms=now.timestamp_ms,
+        metadata_version=now.metadata_version,
+        notes=tuple(now.notes),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

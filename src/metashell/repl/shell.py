@@ -32,7 +32,7 @@ from metashell.repl.highlight import LineLexer, Misleading
 from metashell.repl.history import LineHistory, default_path
 from metashell.repl.line import Line, parse
 from metashell.repl.output import Pipe, Plain, Screen, pager_command, terminal_size, write_to
-from metashell.repl.session import Session, Status
+from metashell.repl.session import Session, Status, status_of
 from metashell.repl.status import StatusWatcher
 
 MAX_HELD_WARNINGS = 100
@@ -104,14 +104,7 @@ class Shell:
         source = self._context.source
         if source is None or source is self._session.source:
             return self._session.status()
-        now = source.status()
-        return Status(
-            offset=now.offset,
-            epoch=now.epoch,
-            timestamp_ms=now.timestamp_ms,
-            metadata_version=now.metadata_version,
-            notes=tuple(now.notes),
-        )
+        return status_of(source)
 
     def _new_prompt(self, keys: Input | None, screen: Output | None) -> PromptSession[str]:
         if screen is None and not self._stdout.isatty() and self._stderr.isatty():
