@@ -156,8 +156,7 @@ def test_changes_add_up_to_the_image(name: str) -> None:
         assert isinstance(value, dict)
         told = {k: v for k, v in state[path].items() if k not in counters}
         assert told == {k: value[k] for k in told}, path
-        # What a checkpoint says of a node that earlier records changed in part is not told.
-        assert set(value) - set(told) == set(counters) or name == "real-44-trimmed", path
+        assert set(value) - set(told) == set(counters), path
     paths = set(source.find("/image/topics"))
     known = [p for p in state if p.startswith("/image/topics") and "<topic id" not in p]
     assert not [path for path in known if path not in paths]
@@ -238,3 +237,14 @@ def test_missing_segment_begins_history_behind_the_gap(tmp_path: Path) -> None:
     assert source.history.oldest[0].checkpoint.end_offset == 2191
     assert texts(source, source.history_root) == texts(source)
     assert source.at(1000).status().offset is not None
+
+
+def test_checkpoint_alone_tells_no_time() -> None:
+    """What a checkpoint opened by itself says happened at or before its end."""
+    (checkpoint,) = fixture("real-44-trimmed").input.glob("*.checkpoint")
+    source = metashell.open_file(checkpoint)
+    found = run_on(source, "changes /image/topics/byName/orders/0")
+    assert found.out.startswith("at or before checkpoint 3262  PARTITION_RECORD")
+    stat = run_on(source, "stat --json /image/topics/byName/orders/0")
+    assert json.loads(stat.out)["changed"]["offset"] is None
+    assert json.loads(stat.out)["changed"]["at_or_before"] == 3262

@@ -259,7 +259,7 @@ class _Follow:
 
 
 def _change(effect: Effect, spec: MessageSpec, *, base: bool, older: bool) -> Change | None:
-    """An effect as it is told; None for what a checkpoint says that is known already.
+    """An effect as it is told; None where a checkpoint says only what is known already.
 
     Args:
         effect: What the record did.
@@ -273,13 +273,11 @@ def _change(effect: Effect, spec: MessageSpec, *, base: bool, older: bool) -> Ch
         for name in dict.fromkeys([*(before or ()), *(after or ())]):
             old = None if before is None else before.get(name, UNKNOWN)
             new = None if after is None else after.get(name, UNKNOWN)
-            if base and old is UNKNOWN:
-                continue
             if old != new or (old is UNKNOWN is new and before is None):
                 fields[name] = (shown_value(old), shown_value(new))
     if base and before is not None and not fields:
         return None
-    if len(fields) > 1 and before is not None and after is not None:
+    if len(fields) > 1 and before is not None and after is not None and not base:
         told = {name: pair for name, pair in fields.items() if name not in _COUNTERS}
         fields = told or fields
     if effect.refused is not None:
@@ -292,6 +290,9 @@ def _change(effect: Effect, spec: MessageSpec, *, base: bool, older: bool) -> Ch
         verb = "present" if base else "changed" if partial else "created"
         if partial:
             fields = {name: ("?", new) for name, (_, new) in fields.items() if new != "?"}
+    elif base and all(old == shown_value(UNKNOWN) for old, _ in fields.values()):
+        # What records before the checkpoint left open, it fills in; nothing has changed.
+        verb = "present"
     else:
         verb = "changed" if fields else "unchanged"
     return Change(

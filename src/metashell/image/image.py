@@ -169,7 +169,7 @@ class Image:
             return ImageProvenance(-1, -1, -1)
         row = int(last[0])
         file = records.file_of(row)
-        if file.end_offset is not None:
+        if file.end_offset is not None and not file.is_alone:
             return ImageProvenance(file.end_offset - 1, file.epoch, self._checkpoint_time())
         batch = int(frames.batch[row])
         if file.name.endswith(".checkpoint"):

@@ -403,6 +403,10 @@ def read_file(path: str, *, progress: Progress | None = None) -> MetadataLog:
     listing = list_names([name])
     log = MetadataLog(path, loaded, listing, None)
     if checkpoint is not None:
+        if not checkpoint.is_bootstrap:
+            # What its records say happened at or before its end, not when it was written.
+            _stand_for_state(loaded, checkpoint)
+            loaded.files[0].is_alone = True
         incomplete = why_not_whole(loaded)
         if incomplete is not None and incomplete not in chain.faults:
             log.faults.append(incomplete)

@@ -47,6 +47,8 @@ class LogFile:
     """For a checkpoint that stands for a state: the first offset that it does not hold."""
     epoch: int = -1
     """For such a checkpoint, the epoch in its name."""
+    is_alone: bool = False
+    """Whether it is a checkpoint opened by itself; an image then stands where its batches say."""
 
     @property
     def is_checkpoint(self) -> bool:
