@@ -15,6 +15,7 @@ from metashell.fs.change_parts import UNKNOWN
 from metashell.fs.changes import find_changes
 from metashell.fs.node import Directory
 from metashell.fs.path import resolve
+from metashell.image.digest import part_digests
 from metashell.log.directory import read_directory
 from metashell.log.frames import build_frames
 from metashell.log.names import CheckpointName, SegmentName, parse_name
@@ -80,6 +81,20 @@ def test_at_is_the_tree_of_a_copy_cut_there(name: str, tmp_path: Path) -> None:
         expected, found = metashell.open(copy), source.at(offset)
         assert texts(found) == texts(expected), offset
         assert texts(found, found.history_root) == texts(expected), offset
+        shutil.rmtree(copy)
+
+
+@pytest.mark.parametrize("name", ["real-40-static", "real-40-truncated"])
+def test_every_batch_end_has_the_digest_of_a_copy_cut_there(name: str, tmp_path: Path) -> None:
+    """As above after each and every batch, by the digest of the whole image."""
+    source = metashell.open(fixture(name).input)
+    low, _ = source.history.range()
+    for segment, pos, offset in batch_ends(fixture(name).input, low):
+        copy = tmp_path / str(offset)
+        shutil.copytree(fixture(name).input, copy, ignore=shutil.ignore_patterns("*index"))
+        cut(copy, segment, pos, offset)
+        expected = part_digests(metashell.open(copy).image, Redaction(True))
+        assert part_digests(source.at(offset).image, Redaction(True)) == expected, offset
         shutil.rmtree(copy)
 
 
@@ -248,3 +263,30 @@ def test_checkpoint_alone_tells_no_time() -> None:
     stat = run_on(source, "stat --json /image/topics/byName/orders/0")
     assert json.loads(stat.out)["changed"]["offset"] is None
     assert json.loads(stat.out)["changed"]["at_or_before"] == 3262
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "at",
+        "changes /image/features",
+        "check",
+        "checksum",
+        "diff 3262 end",
+        "du",
+        "du --checkpoints",
+        "find / -changed-since 3000",
+        "log --json",
+        "log --checkpoints --limit 3",
+        "ls -l /image/topics/byName",
+        "stat /image",
+        "stats",
+    ],
+)
+def test_directory_of_a_checkpoint_alone(line: str, tmp_path: Path) -> None:
+    """Every question has an answer where there is no segment at all."""
+    copy = copy_of("real-44-trimmed", tmp_path) / "__cluster_metadata-0"
+    for segment in copy.glob("*.log"):
+        segment.unlink()
+    found = run_on(metashell.open(copy), line)
+    assert found.status == (2 if line == "at" else 0), found.err

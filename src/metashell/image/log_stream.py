@@ -52,11 +52,10 @@ class Block:
 def segment_paths(log: MetadataLog, selection: Selection) -> list[LogPath]:
     """The segments that may hold what is asked for, in offset order."""
     segments = log.listing.segments
-    ends: list[int | None] = [s.base_offset for s in segments[1:]]
-    ends.append(None)
+    ends: list[int | None] = [*(s.base_offset for s in segments[1:]), None]
     return [
         _log_path(log, segment)
-        for segment, end in zip(segments, ends, strict=True)
+        for segment, end in zip(segments, ends[: len(segments)], strict=True)
         if segment.base_offset <= selection.last_offset
         and (end is None or end > selection.first_offset)
     ]
