@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metashell.commands.base import Command, Completion, Context, Manual, Option
+from metashell.commands.options import refuse_more
 from metashell.errors import PathError, UsageError
 from metashell.fs.path import resolve
 from metashell.schema.times import iso_time
@@ -47,10 +48,7 @@ class At(Command):
         source = context.needs_source()
         # No options are parsed: -2h is a time.
         points = [word for word in args if word not in (_RECORD, "--")]
-        if len(points) > 1:
-            raise UsageError(
-                f"too many arguments: {points[1]}", hint=f"usage: {self.manual.synopsis}"
-            )
+        refuse_more(self, points, most=1)
         if points and points[0] == _END:
             source = source.newest
         elif points:

@@ -9,7 +9,7 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from metashell.commands.base import Command, Context, Manual, Option
-from metashell.commands.options import parse_options
+from metashell.commands.options import parse_options, refuse_more
 from metashell.commands.targets import shown, stop_if_cancelled
 from metashell.errors import ExitCode, SourceError, UsageError
 
@@ -75,10 +75,7 @@ class Check(Command):
         from metashell.log.finding import Report, Severity
 
         parsed = parse_options(self, args)
-        if parsed.arguments:
-            raise UsageError(
-                f"too many arguments: {parsed.arguments[0]}", hint=f"usage: {self.manual.synopsis}"
-            )
+        refuse_more(self, parsed.arguments)
         level = parsed.values.get("--severity", "note")
         if level not in _SEVERITIES:
             raise UsageError(f"--severity {level}: not one of {', '.join(_SEVERITIES)}")

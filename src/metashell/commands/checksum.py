@@ -6,8 +6,7 @@ import json
 from collections.abc import Sequence
 
 from metashell.commands.base import Command, Context, Manual, Option
-from metashell.commands.options import parse_options
-from metashell.errors import UsageError
+from metashell.commands.options import parse_options, refuse_more
 
 
 class Checksum(Command):
@@ -47,10 +46,7 @@ class Checksum(Command):
         from metashell.image.digest import image_digest, part_digests
 
         parsed = parse_options(self, args)
-        if parsed.arguments:
-            raise UsageError(
-                f"too many arguments: {parsed.arguments[0]}", hint=f"usage: {self.manual.synopsis}"
-            )
+        refuse_more(self, parsed.arguments)
         source = context.needs_source()
         if "--at" in parsed.values:
             source = source.at(str(parsed.values["--at"]))

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.base import Command, Context, Manual, Option
 from metashell.commands.options import Parsed, parse_options
-from metashell.commands.targets import matches, shown, stop_if_cancelled
+from metashell.commands.targets import matches, shown, stop_if_cancelled, write_chunks
 from metashell.errors import ExitCode, MetashellError, PathError, SourceError, UsageError
 from metashell.fs.escape import escape
 from metashell.fs.java import java_bool, java_list
@@ -334,17 +334,7 @@ class _JsonLines:
 
 def _print(context: Context, lines: Iterator[str]) -> int:
     """Write lines in chunks; 1 where there is one."""
-    status, chunk = ExitCode.OK, []
-    for line in lines:
-        status = ExitCode.FAILED
-        chunk.append(line)
-        if len(chunk) >= _CHUNK_LINES:
-            stop_if_cancelled(context)
-            context.out.write("".join(chunk))
-            chunk.clear()
-    if chunk:
-        context.out.write("".join(chunk))
-    return status
+    return ExitCode.FAILED if write_chunks(context, lines, _CHUNK_LINES) else ExitCode.OK
 
 
 def _print_counts(context: Context, found: Iterator[Difference]) -> int:

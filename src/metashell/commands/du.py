@@ -6,10 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from metashell.commands.base import Command, Completion, Context, Manual, Option
-from metashell.commands.options import parse_options
+from metashell.commands.options import parse_options, refuse_more
 from metashell.commands.survey import (
     Survey,
-    no_arguments_left,
     one_of,
     share_text,
     size_text,
@@ -65,7 +64,7 @@ class Du(Command):
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Count and print."""
         parsed = parse_options(self, args)
-        no_arguments_left(parsed.arguments, self.manual.synopsis)
+        refuse_more(self, parsed.arguments)
         by = one_of("--by", parsed.values.get("--by", "type"), _BY)
         limit = parsed.count("-n")
         survey = Survey(context, self.name, {by})

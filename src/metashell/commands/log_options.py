@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metashell.commands.base import Command, Context
-from metashell.commands.options import Parsed, parse_options
+from metashell.commands.options import Parsed, parse_options, refuse_more
 from metashell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -68,10 +68,7 @@ def parse_request(command: Command, context: Context, args: Sequence[str]) -> Re
     """
     words, types, not_types = _repeated(command, args)
     parsed = parse_options(command, words)
-    if parsed.arguments:
-        raise UsageError(
-            f"too many arguments: {parsed.arguments[0]}", hint=f"usage: {command.manual.synopsis}"
-        )
+    refuse_more(command, parsed.arguments)
     _refuse_contradictions(parsed)
     return _request(context.needs_source(), parsed, types, not_types)
 

@@ -73,11 +73,20 @@ def no_arguments(command: Command, args: Sequence[str], most: int = 0) -> list[s
         UsageError: There are more than `most`.
     """
     arguments = parse_options(command, args).arguments
+    refuse_more(command, arguments, most)
+    return arguments
+
+
+def refuse_more(command: Command, arguments: Sequence[str], most: int = 0) -> None:
+    """Refuse more arguments than a command takes.
+
+    Raises:
+        UsageError: There are more than `most`.
+    """
     if len(arguments) > most:
         raise UsageError(
             f"too many arguments: {arguments[most]}", hint=f"usage: {command.manual.synopsis}"
         )
-    return arguments
 
 
 def _parse_short(

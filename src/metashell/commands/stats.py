@@ -8,10 +8,9 @@ from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from metashell.commands.base import Command, Completion, Context, Manual, Option
-from metashell.commands.options import parse_options
+from metashell.commands.options import parse_options, refuse_more
 from metashell.commands.survey import (
     Survey,
-    no_arguments_left,
     one_of,
     share_text,
     size_text,
@@ -70,7 +69,7 @@ class Stats(Command):
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Count and print."""
         parsed = parse_options(self, args)
-        no_arguments_left(parsed.arguments, self.manual.synopsis)
+        refuse_more(self, parsed.arguments)
         sections: Sequence[str] = _SECTIONS
         if "--section" in parsed.values:
             sections = [one_of("--section", parsed.values["--section"], _SECTIONS)]

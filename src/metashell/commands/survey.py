@@ -129,16 +129,6 @@ class Survey:
         self._context.warn(escape(f"{self._command}: {text}"))
 
 
-def no_arguments_left(arguments: Sequence[str], synopsis: str) -> None:
-    """Refuse arguments.
-
-    Raises:
-        UsageError: There are some.
-    """
-    if arguments:
-        raise UsageError(f"too many arguments: {arguments[0]}", hint=f"usage: {synopsis}")
-
-
 def one_of(flag: str, value: str, choices: Sequence[str]) -> str:
     """The value of an option that takes one of a few words.
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from metashell.commands.base import Context
 from metashell.commands.words import Word
@@ -66,3 +66,19 @@ def stop_if_cancelled(context: Context) -> None:
     """Raise KeyboardInterrupt where the front end wants the command to end."""
     if context.cancelled():
         raise KeyboardInterrupt
+
+
+def write_chunks(context: Context, lines: Iterable[str], n_lines: int) -> int:
+    """Write lines, so many at a time; returns how many there were."""
+    n = 0
+    chunk: list[str] = []
+    for line in lines:
+        n += 1
+        chunk.append(line)
+        if len(chunk) >= n_lines:
+            stop_if_cancelled(context)
+            context.out.write("".join(chunk))
+            chunk.clear()
+    if chunk:
+        context.out.write("".join(chunk))
+    return n

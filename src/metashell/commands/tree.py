@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from metashell.commands.base import Command, Context, Manual, Option
 from metashell.commands.options import parse_options
-from metashell.commands.targets import Targets, shown, shown_text, stop_if_cancelled
+from metashell.commands.targets import Targets, shown, shown_text, write_chunks
 from metashell.fs.node import Directory, Node
 
 _CHUNK_LINES = 2048
@@ -44,15 +44,7 @@ class Tree(Command):
         levels = parsed.count("-L")
         targets = Targets(context, self.name, parsed.arguments or ["."])
         for match in targets:
-            lines: list[str] = []
-            for line in _lines(context, match.place.node, levels):
-                lines.append(line)
-                if len(lines) >= _CHUNK_LINES:
-                    stop_if_cancelled(context)
-                    context.out.write("".join(lines))
-                    lines.clear()
-            if lines:
-                context.out.write("".join(lines))
+            write_chunks(context, _lines(context, match.place.node, levels), _CHUNK_LINES)
         return targets.status
 
 

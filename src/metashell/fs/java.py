@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from metashell.schema.times import iso_time, java_time
+from metashell.schema.times import java_time
 
-__all__ = ["iso_time", "java_bool", "java_list", "java_optional", "java_time"]
+__all__ = ["java_bool", "java_list", "java_optional", "java_time"]
 
 
 def java_list(values: Iterable[object]) -> str:

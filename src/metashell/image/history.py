@@ -220,5 +220,4 @@ def _first_time(records: Records, times: I64) -> int | None:
     """The earliest time that a state is known at: of the checkpoint, else of the first batch."""
     if not any(f.end_offset for f in records.loaded.files):
         return int(times[0]) if len(times) else None
-    rows, header = records.columns("SnapshotHeaderRecord")
-    return int(header.fixed("last_contained_log_timestamp")[0]) if len(rows) else None
+    return records.checkpoint_time_ms

@@ -155,22 +155,15 @@ class Image:
 
     @lazy
     def provenance(self) -> ImageProvenance:
-        """The last record that the image holds, control records included.
-
-        Where a transaction is open it is the one before it: what follows does not count yet.
-        """
+        """The last record that the image holds, control records included."""
         records = self.records
-        frames, counted = records.frames, records.counted
-        _ = records.applied
-        if records.open_transaction is not None:
-            counted = counted[: records.open_transaction]
-        last = np.flatnonzero(counted)[-1:]
-        if not last.size:
+        frames, row = records.frames, records.last_row
+        if row < 0:
             return ImageProvenance(-1, -1, -1)
-        row = int(last[0])
         file = records.file_of(row)
         if file.end_offset is not None and not file.is_alone:
-            return ImageProvenance(file.end_offset - 1, file.epoch, self._checkpoint_time())
+            time = records.checkpoint_time_ms
+            return ImageProvenance(file.end_offset - 1, file.epoch, -1 if time is None else time)
         batch = int(frames.batch[row])
         if file.name.endswith(".checkpoint"):
             # Of a checkpoint read alone the footer is not part.
@@ -185,11 +178,6 @@ class Image:
             int(header["epoch"]),
             int(header["max_timestamp"]),
         )
-
-    def _checkpoint_time(self) -> int:
-        """When the checkpoint's last record was appended, as its header says; -1 for unknown."""
-        rows, header = self.records.columns("SnapshotHeaderRecord")
-        return int(header.fixed("last_contained_log_timestamp")[0]) if len(rows) else -1
 
     @lazy
     def touched(self) -> Touched:

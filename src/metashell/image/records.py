@@ -9,7 +9,7 @@ changed a thing is kept as a row number until somebody asks for its offset.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from threading import RLock
 from typing import Final
 
@@ -43,20 +43,6 @@ KAFKA_28 = (
     "record frame version 0: written by Kafka 2.8's early-access KRaft, whose format cannot be read"
     " (KIP-746)"
 )
-
-
-@dataclass(slots=True)
-class Provenance:
-    """Where a row's record stands in the log.
-
-    ``offset``, ``epoch`` and ``timestamp_ms`` are None for records of the checkpoint that the
-    replay begins with: what they say happened at or before its last offset.
-    """
-
-    offset: int | None
-    epoch: int | None
-    timestamp_ms: int | None
-    type: str
 
 
 _MARKERS: Final = {
@@ -453,6 +439,25 @@ class Records:
                 )
             self.fault(row, reason, FaultKind.UNKNOWN)
 
+    @property
+    def checkpoint_time_ms(self) -> int | None:
+        """When the checkpoint's last record was appended to the log, as its header says."""
+        rows, header = self.columns("SnapshotHeaderRecord")
+        return int(header.fixed("last_contained_log_timestamp")[0]) if len(rows) else None
+
+    @lazy
+    def last_row(self) -> int:
+        """The last row that counts, control records included; -1 for none.
+
+        Where a transaction is open it is the one before it: what follows does not count yet.
+        """
+        counted = self.counted
+        _ = self.applied
+        if self.open_transaction is not None:
+            counted = counted[: self.open_transaction]
+        last = np.flatnonzero(counted)[-1:]
+        return int(last[0]) if last.size else -1
+
     def raw(self, row: int) -> bytes:
         """The whole value of a record."""
         frames = self.frames
@@ -476,20 +481,6 @@ class Records:
                 offset[inside] = file.end_offset - 1
                 known[inside] = False
         return offset, known
-
-    def provenance(self, row: int) -> Provenance:
-        """Where the record of a row stands."""
-        spec = self._spec_of(row)
-        type_name = "UNKNOWN" if spec is None else spec.type_name
-        if self.file_of(row).is_checkpoint:
-            return Provenance(None, None, None, type_name)
-        rows = np.array([row])
-        return Provenance(
-            int(self.frames.offset[row]),
-            int(self.frames.epochs(rows)[0]),
-            int(self.frames.timestamps(rows)[0]),
-            type_name,
-        )
 
 
 def _distinct(versions: AnyArray) -> Sequence[int]:

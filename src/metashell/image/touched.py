@@ -64,17 +64,6 @@ class Touched:
         return (int(rows[0]), int(rows[-1])) if len(rows) else (-1, -1)
 
     @lazy
-    def last_row(self) -> int:
-        """The last record that the image holds; of an open transaction none counts."""
-        records = self._records
-        counted = records.counted
-        _ = records.applied
-        if records.open_transaction is not None:
-            counted = counted[: records.open_transaction]
-        last = np.flatnonzero(counted)[-1:]
-        return int(last[0]) if last.size else -1
-
-    @lazy
     def topics(self) -> int:
         """About any topic."""
         newest = self.newest(*_TOPICS)
@@ -267,16 +256,11 @@ class Moments:
         first = int(header["base_offset"][in_log][late[0]]) if late.size else None
         if base is None:
             return first
-        ended = self._base_time
-        if ended < 0:
+        ended = self._records.checkpoint_time_ms
+        if ended is None or ended < 0:
             # Only a batch behind the checkpoint that is earlier proves that it ended before.
             return base if late.size and late[0] == 0 else first
         return base if ended >= timestamp_ms else first
-
-    @property
-    def _base_time(self) -> int:
-        rows, header = self._records.columns("SnapshotHeaderRecord")
-        return int(header.fixed("last_contained_log_timestamp")[0]) if len(rows) else -1
 
     @lazy
     def _all(self) -> tuple[I64, Bools]:

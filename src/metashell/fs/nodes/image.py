@@ -92,7 +92,7 @@ def image_node(load: Callable[[], Image], redaction: Redaction) -> ImageDirector
         from metashell.fs.nodes.tables import RowLeaf
 
         leaf = RowLeaf(lambda: _provenance_value(load()), _provenance_text)
-        return leaf.timed(lambda: changed_at(load().touched.last_row))
+        return leaf.timed(lambda: changed_at(load().records.last_row))
 
     return ImageDirectory(
         {
