@@ -234,7 +234,7 @@ def test_read_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         raise OSError(5, "Input/output error")
 
     directory = make_directory(tmp_path, (0, topic_batch(0)))
-    monkeypatch.setattr("metashell.log.read.os.readv", fail)
+    monkeypatch.setattr("metashell.log.read.os.preadv", fail)
     with pytest.raises(SourceError, match=rf"{SEGMENT}.*Input/output error"):
         metashell.open(directory)
 
@@ -278,9 +278,9 @@ def test_changes_while_it_is_read(
     """A segment that grows or is cut while it is read is shown to the end of a whole batch."""
     batches = topic_log(4)
     path = make_directory(tmp_path, (0, b"".join(batches[:3])), (6, batches[3])) / SEGMENT
-    real, pending = os.readv, [change]
+    real, pending = os.preadv, [change]
 
-    def meddle(fd: int, buffers: Any) -> int:
+    def meddle(fd: int, buffers: Any, pos: int) -> int:
         if pending:
             match pending.pop():
                 case "shrinks":
@@ -290,9 +290,9 @@ def test_changes_while_it_is_read(
                 case _:
                     with path.open("ab") as file:
                         file.write(topic_batch(20))
-        return real(fd, buffers)
+        return real(fd, buffers, pos)
 
-    monkeypatch.setattr("metashell.log.read.os.readv", meddle)
+    monkeypatch.setattr("metashell.log.read.os.preadv", meddle)
     source = metashell.open(path.parent)
     kinds = [fault.kind for fault in source.all_faults()]
 
@@ -309,13 +309,13 @@ def test_changes_while_it_is_read(
 def test_vanishes_while_it_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A file deleted after it was opened is read to its end."""
     path = make_directory(tmp_path, (0, topic_batch(0, 3))) / SEGMENT
-    real = os.readv
+    real = os.preadv
 
-    def meddle(fd: int, buffers: Any) -> int:
+    def meddle(fd: int, buffers: Any, pos: int) -> int:
         path.unlink(missing_ok=True)
-        return real(fd, buffers)
+        return real(fd, buffers, pos)
 
-    monkeypatch.setattr("metashell.log.read.os.readv", meddle)
+    monkeypatch.setattr("metashell.log.read.os.preadv", meddle)
 
     assert {0, 1, 2} == topics_of(metashell.open(path.parent))
 

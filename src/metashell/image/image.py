@@ -18,13 +18,15 @@ from metashell.image.features import METADATA_VERSION, fold_features, fold_produ
 from metashell.image.keyed import Part
 from metashell.image.lazy import lazy
 from metashell.image.partitions import Partitions, fold_partitions, partition_keys
+from metashell.image.parts import FOLDED_FROM
 from metashell.image.quotas import fold_quotas
 from metashell.image.records import Records
 from metashell.image.security import fold_acls, fold_scram, fold_tokens
 from metashell.image.topics import Topics, fold_topics
 from metashell.image.voters import QuorumImage, fold_quorum
-from metashell.log.frames import CONTROL
+from metashell.log.frames import CONTROL, control_key
 from metashell.schema.arena import I32, I64
+from metashell.schema.model import MessageSpec
 
 if TYPE_CHECKING:
     from metashell.image.touched import Touched
@@ -62,6 +64,29 @@ class Image:
         self.records = records
         self.lock = records.lock
         self._partitions_of = lru_cache(maxsize=_TOPICS_FOLDED_ALONE)(self._fold_partitions_of)
+
+    def grown(self, records: Records) -> Image:
+        """The image after more records came; parts that these say nothing of are used again.
+
+        Args:
+            records: What `Records.grown` made of this image's records.
+        """
+        new = Image(records)
+        if not records.n_earlier:
+            return new
+        came = slice(records.n_earlier, None)
+        keys = set(records.frames.api_key[came][records.counted[came]].tolist())
+        by_name = records.registry.by_name
+        with self.lock:
+            for parts, names in FOLDED_FROM.items():
+                specs = (by_name[name] for name in names if name in by_name)
+                if keys.isdisjoint(_key_of(spec) for spec in specs):
+                    new.__dict__.update(
+                        {part: self.__dict__[part] for part in parts if part in self.__dict__}
+                    )
+                    if "partitions" in parts:
+                        new._partitions_of = self._partitions_of
+        return new
 
     @lazy
     def features(self) -> Part:
@@ -208,3 +233,11 @@ class Image:
         for fold in folds:
             fold()
         records.report_unknown()
+
+
+def _key_of(spec: MessageSpec) -> int:
+    """The api key that frames have for a message."""
+    if spec.api_key is not None:
+        return spec.api_key
+    assert spec.control_type is not None
+    return control_key(spec.control_type)

@@ -24,6 +24,7 @@ from metashell.log.frames import (
     Frames,
     build_frames,
     control_key,
+    extend_frames,
     value_spans,
 )
 from metashell.log.read import Loaded, LogFile
@@ -83,6 +84,44 @@ class Records:
         self._unframed: list[Fault] = []
         self._columns: dict[tuple[str, frozenset[str] | None], tuple[I64, Columns]] = {}
         self._rows: dict[str, I64] = {}
+        self._earlier: dict[tuple[str, frozenset[str] | None], tuple[int, I64, Columns]] = {}
+        """What was decoded of the first so many rows, before the others came; see `grown`."""
+        self._n_earlier = 0
+
+    def grown(self, loaded: Loaded) -> Records:
+        """The records of the same log after batches came behind its last one.
+
+        Frames and columns of these are used again, but where a transaction was open, compressed
+        batches are among them, or nothing was framed yet.
+
+        Args:
+            loaded: The same files, the last one longer, in a buffer that begins with the same
+                bytes.
+        """
+        new = Records(loaded, self.registry)
+        if "frames" not in self.__dict__ or self.before is not None:
+            return new
+        extended = extend_frames(self.frames, loaded)
+        if extended is None:
+            return new
+        _ = self.applied
+        with self.lock:
+            new.__dict__["frames"], faults = extended
+            new._unframed = [*self._unframed, *faults]
+            if self.open_transaction is not None:
+                new.faults = list(new._unframed)
+                return new
+            new.faults, new.faults_left_out = [*self.faults, *faults], self.faults_left_out
+            new._fault_rows = dict(self._fault_rows)
+            n = new._n_earlier = len(self.frames)
+            decoded = {key: (n, *columns) for key, columns in self._columns.items()}
+            new._earlier = {**self._earlier, **decoded}
+        return new
+
+    @property
+    def n_earlier(self) -> int:
+        """How many of the first rows are those that `grown` was called on; 0 without any."""
+        return self._n_earlier
 
     @lazy
     def frames(self) -> Frames:
@@ -195,11 +234,25 @@ class Records:
         key = (name, None if fields is None else frozenset(fields))
         with self.lock:
             if key not in self._columns:
-                if self._whole is None:
-                    self._columns[key] = self.decode(name, self.rows(name), fields)
-                else:
+                if self._whole is not None:
                     self._columns[key] = self._prefix(self._whole, name, fields)
+                elif key in self._earlier:
+                    self._columns[key] = self._extended(name, fields, *self._earlier[key])
+                else:
+                    self._columns[key] = self.decode(name, self.rows(name), fields)
             return self._columns[key]
+
+    def _extended(
+        self, name: str, fields: Collection[str] | None, n: int, rows: I64, columns: Columns
+    ) -> tuple[I64, Columns]:
+        """As `columns`: what was decoded of the first n rows, and what came behind them."""
+        every = self.rows(name)
+        new, added = self.decode(name, every[np.searchsorted(every, n) :], fields)
+        # What is folded together has to lie in one arena.
+        columns = columns.on(self.frames.arena)
+        if not len(new):
+            return rows, columns
+        return np.concatenate([rows, new]), concat_columns([columns, added])
 
     def _prefix(
         self, whole: Records, name: str, fields: Collection[str] | None

@@ -17,6 +17,7 @@ from metashell.image.configs import RESOURCE_TYPES
 from metashell.image.fold import group_keys
 from metashell.image.keyed import join_spans
 from metashell.image.lazy import lazy
+from metashell.image.parts import PARTITIONS, SCRAM, TOPICS
 from metashell.image.quotas import entity_keys
 from metashell.log.frames import CONTROL_KEY
 from metashell.schema.arena import I64, AnyArray, Bools
@@ -25,23 +26,6 @@ if TYPE_CHECKING:
     from metashell.image.image import Image
     from metashell.image.records import Records
 
-BROKERS: Final = (
-    "RegisterBrokerRecord",
-    "UnregisterBrokerRecord",
-    "FenceBrokerRecord",
-    "UnfenceBrokerRecord",
-    "BrokerRegistrationChangeRecord",
-)
-CONTROLLERS: Final = ("RegisterControllerRecord", "UnregisterControllerRecord")
-ACLS: Final = ("AccessControlEntryRecord", "RemoveAccessControlEntryRecord")
-TOKENS: Final = ("DelegationTokenRecord", "RemoveDelegationTokenRecord")
-_SCRAM: Final = ("UserScramCredentialRecord", "RemoveUserScramCredentialRecord")
-_TOPICS: Final = (
-    "TopicRecord",
-    "RemoveTopicRecord",
-    "PartitionRecord",
-    "PartitionChangeRecord",
-)
 _TOPIC: Final = 2
 
 
@@ -66,7 +50,7 @@ class Touched:
     @lazy
     def topics(self) -> int:
         """About any topic."""
-        newest = self.newest(*_TOPICS)
+        newest = self.newest(*TOPICS, *PARTITIONS)
         if self.newest("ClearElrRecord") > newest:
             # It changes only partitions that have something to clear, which the fold knows.
             newest = max(newest, int(self.each_topic.max(initial=-1)))
@@ -122,7 +106,7 @@ class Touched:
     def scram(self) -> dict[int, int]:
         """About each mechanism that ever had a credential."""
         newest: dict[int, int] = {}
-        for name in _SCRAM:
+        for name in SCRAM:
             rows, columns = self._records.columns(name)
             mechanisms = columns.fixed("mechanism")
             for mechanism in np.unique(mechanisms).tolist():

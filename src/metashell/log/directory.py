@@ -12,6 +12,7 @@ opening is listed again, and only what was there when a file was opened is read.
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -27,7 +28,15 @@ from metashell.log.names import (
     parse_name,
     topic_of,
 )
-from metashell.log.read import Loaded, Progress, VanishedError, load, unreadable
+from metashell.log.read import (
+    FileRef,
+    Loaded,
+    MemoryFile,
+    Progress,
+    VanishedError,
+    load,
+    unreadable,
+)
 
 _LISTING_TRIES: Final = 5
 
@@ -47,10 +56,16 @@ class MetadataLog:
     notes: list[str] = field(default_factory=list)
     """What a user should know, a sentence each."""
 
-    def path_of(self, name: str) -> str:
-        """Path of a file of the listing."""
-        alone = os.path.basename(self.path) == name and not os.path.isdir(self.path)
-        return self.path if alone else os.path.join(self.path, name)
+    is_file: bool = False
+    """Whether `path` is one file, opened by itself."""
+    in_memory: Mapping[str, MemoryFile] | None = None
+    """The files by name where they were fetched from a quorum; `path` then only names it."""
+
+    def path_of(self, name: str) -> FileRef:
+        """Where a file of the listing is read from."""
+        if self.in_memory is not None:
+            return self.in_memory[name]
+        return self.path if self.is_file else os.path.join(self.path, name)
 
 
 def find_metadata_directory(path: str) -> str:
@@ -401,7 +416,7 @@ def read_file(path: str, *, progress: Progress | None = None) -> MetadataLog:
     parsed = parse_name(name)
     checkpoint = parsed if isinstance(parsed, CheckpointName) else None
     listing = list_names([name])
-    log = MetadataLog(path, loaded, listing, None)
+    log = MetadataLog(path, loaded, listing, None, is_file=True)
     if checkpoint is not None:
         if not checkpoint.is_bootstrap:
             # What its records say happened at or before its end, not when it was written.

@@ -10,12 +10,14 @@ Source: org.apache.kafka.common.record.internal.DefaultRecord.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from array import array
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
 
 from metashell.errors import DecodeError
+from metashell.log.chain import Chain
 from metashell.log.compression import MAX_BATCH_BYTES, inflate
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.lanes import find_records
@@ -161,6 +163,41 @@ def build_frames(loaded: Loaded) -> tuple[Frames, list[Fault]]:
     if faults.bad.any():
         frames = _without(frames, faults.bad)
     return frames, faults.found
+
+
+def extend_frames(frames: Frames, loaded: Loaded) -> tuple[Frames, list[Fault]] | None:
+    """Frame what came behind records that are framed already.
+
+    Args:
+        frames: Of the files as they were.
+        loaded: The same files, to the last of which batches were added, in a buffer that begins
+            with the same bytes.
+
+    Returns:
+        (all frames, the faults of the new batches), or None where a batch is compressed: what was
+        inflated lies where the new batches do now.
+    """
+    n_batches = len(frames.batches.pos)
+    *before, last = loaded.files
+    n_known = n_batches - sum(len(file.chain.positions) for file in before)
+    added = replace(last, chain=Chain(last.chain.positions[n_known:]))
+    files = [*(replace(file, chain=Chain(array("q"))) for file in before), added]
+    new, faults = build_frames(Loaded(loaded.buffer, loaded.size, files))
+    compressed = (frames.batches.header["attributes"] & CODEC).any()
+    if compressed or (new.batches.header["attributes"] & CODEC).any():
+        return None
+    old_batches, new_batches = frames.batches, new.batches
+    first_row = new_batches.first_row + old_batches.first_row[-1]
+    batches = Batches(
+        np.concatenate([old_batches.pos, new_batches.pos]),
+        np.concatenate([old_batches.file, new_batches.file]),
+        np.concatenate([old_batches.header, new_batches.header]),
+        np.concatenate([old_batches.first_row[:-1], first_row]),
+    )
+    columns = {name: (getattr(frames, name), getattr(new, name)) for name in _PER_RECORD}
+    columns["batch"] = (frames.batch, new.batch + np.int32(n_batches))
+    joined = {name: np.concatenate(pair) for name, pair in columns.items()}
+    return Frames(new.arena, batches, **joined), faults
 
 
 class _Faults:
@@ -405,17 +442,18 @@ def _without(frames: Frames, bad: Bools) -> Frames:
     return Frames(
         frames.arena,
         Batches(batches.pos, batches.file, batches.header, first_row),
-        *(
-            getattr(frames, name)[keep]
-            for name in (
-                "batch",
-                "start",
-                "body",
-                "stop",
-                "offset",
-                "api_key",
-                "version",
-                "frame_version",
-            )
-        ),
+        *(getattr(frames, name)[keep] for name in _PER_RECORD),
     )
+
+
+_PER_RECORD: Final = (
+    "batch",
+    "start",
+    "body",
+    "stop",
+    "offset",
+    "api_key",
+    "version",
+    "frame_version",
+)
+"""Fields of `Frames` with an element a record, in their order."""

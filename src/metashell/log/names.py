@@ -59,6 +59,16 @@ class Listing:
         return not self.segments and not self.checkpoints
 
 
+def segment_name(base_offset: int) -> SegmentName:
+    """The segment that begins with an offset."""
+    return SegmentName(base_offset, f"{base_offset:020d}.log")
+
+
+def checkpoint_name(end_offset: int, epoch: int) -> CheckpointName:
+    """The checkpoint of the state before an offset."""
+    return CheckpointName(end_offset, epoch, f"{end_offset:020d}-{epoch:010d}.checkpoint")
+
+
 def parse_name(name: str) -> SegmentName | CheckpointName | None:
     """Tell what a file is by its name; None for files that hold no metadata."""
     if match := _SEGMENT.fullmatch(name):

@@ -12,9 +12,10 @@ import errno
 import mmap
 import os
 import stat
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final, Protocol, TypeAlias
 
 from metashell.errors import SourceError
 from metashell.log.chain import Chain, Chainer
@@ -32,6 +33,23 @@ _HUGE: Final = 4 << 20
 
 Progress: TypeAlias = Callable[[int, int], None]
 """Called with (bytes done, bytes in all) while files are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryFile:
+    """A file that was fetched from a quorum and is in memory only."""
+
+    name: str
+    content: memoryview
+
+
+FileRef: TypeAlias = str | MemoryFile
+"""What can be read: a path, or a file in memory."""
+
+
+def name_of(file: FileRef) -> str:
+    """A file's name, without directories."""
+    return file.name if isinstance(file, MemoryFile) else os.path.basename(file)
 
 
 @dataclass(slots=True)
@@ -106,7 +124,68 @@ def unreadable(path: str, error: OSError) -> SourceError:
     return SourceError(f"{path}: {(error.strerror or str(error))}", hint=hint)
 
 
-def load(paths: Sequence[str], progress: Progress | None = None) -> Loaded:
+class OpenFile(Protocol):
+    """A file that is open for reading."""
+
+    @property
+    def size(self) -> int:
+        """Bytes, when it was opened."""
+
+    def read_into(self, target: memoryview, pos: int) -> int:
+        """Fill `target` from a position on; fewer bytes only where the file ends.
+
+        Raises:
+            SourceError: It can't be read.
+        """
+
+
+@dataclass(frozen=True, slots=True)
+class _OnDisk:
+    path: str
+    fd: int
+    size: int
+
+    def read_into(self, target: memoryview, pos: int) -> int:
+        at = 0
+        while at < len(target):
+            try:
+                n = os.preadv(self.fd, [target[at : at + _READ_STEP]], pos + at)
+            except OSError as e:
+                raise unreadable(self.path, e) from e
+            if n == 0:
+                break
+            at += n
+        return at
+
+
+@dataclass(frozen=True, slots=True)
+class _InMemory:
+    content: memoryview
+
+    @property
+    def size(self) -> int:
+        return len(self.content)
+
+    def read_into(self, target: memoryview, pos: int) -> int:
+        piece = self.content[pos : pos + len(target)]
+        target[: len(piece)] = piece
+        return len(piece)
+
+
+@contextmanager
+def opened(file: FileRef) -> Iterator[OpenFile]:
+    """Open a file for reading; errors as `open_regular`."""
+    if isinstance(file, MemoryFile):
+        yield _InMemory(file.content)
+        return
+    fd, size = open_regular(file)
+    try:
+        yield _OnDisk(file, fd, size)
+    finally:
+        os.close(fd)
+
+
+def load(files: Sequence[FileRef], progress: Progress | None = None) -> Loaded:
     """Read files one behind the other and find their batches.
 
     Raises:
@@ -114,34 +193,46 @@ def load(paths: Sequence[str], progress: Progress | None = None) -> Loaded:
         SourceError: One can't be read.
     """
     # One file is open at a time: a log may have more segments than a process may have files.
-    sizes = [_size_of(path) for path in paths]
+    sizes = [_size_of(file) for file in files]
     total = sum(sizes)
     try:
         buffer = anonymous(total + SLACK)
     except (OSError, ValueError, OverflowError) as e:
         raise SourceError(f"{total} bytes do not fit in memory: {e}") from e
     view = memoryview(buffer)
-    files, at, last_offset = [], 0, -1
-    for path, size in zip(paths, sizes, strict=True):
-        fd, _ = open_regular(path)
-        try:
-            read = _read_into(path, fd, view[at : at + size], at, total, progress)
-        finally:
-            os.close(fd)
-        name = os.path.basename(path)
+    found, at, last_offset = [], 0, -1
+    for file, size in zip(files, sizes, strict=True):
+        with opened(file) as source:
+            read = _read_whole(source, view[at : at + size], at, total, progress)
+        name = name_of(file)
         is_segment = isinstance(parse_name(name), SegmentName)
         chain = Chainer(view, at, at + read, name, last_offset if is_segment else -1).run()
         if is_segment:
             last_offset = max(last_offset, chain.last_offset)
-        files.append(LogFile(name, at, read, chain))
+        found.append(LogFile(name, at, read, chain))
         at += read
-    return Loaded(buffer, at, files)
+    return Loaded(buffer, at, found)
 
 
-def _size_of(path: str) -> int:
-    fd, size = open_regular(path)
-    os.close(fd)
-    return size
+def _size_of(file: FileRef) -> int:
+    with opened(file) as source:
+        return source.size
+
+
+def _read_whole(
+    source: OpenFile, target: memoryview, done: int, total: int, progress: Progress | None
+) -> int:
+    """Fill `target` as far as the file goes; it may have become shorter since it was measured."""
+    at = 0
+    while at < len(target):
+        piece = target[at : at + _READ_STEP]
+        n = source.read_into(piece, at)
+        at += n
+        if n and progress is not None:
+            progress(done + at, total)
+        if n < len(piece):
+            break
+    return at
 
 
 def anonymous(size: int) -> mmap.mmap:
@@ -153,21 +244,3 @@ def anonymous(size: int) -> mmap.mmap:
         with contextlib.suppress(OSError):
             buffer.madvise(advice)
     return buffer
-
-
-def _read_into(
-    path: str, fd: int, target: memoryview, done: int, total: int, progress: Progress | None
-) -> int:
-    """Fill `target` as far as the file goes; it may have become shorter since it was measured."""
-    at = 0
-    while at < len(target):
-        try:
-            n = os.readv(fd, [target[at : at + _READ_STEP]])
-        except OSError as e:
-            raise unreadable(path, e) from e
-        if n == 0:
-            break
-        at += n
-        if progress is not None:
-            progress(done + at, total)
-    return at

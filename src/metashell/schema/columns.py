@@ -211,6 +211,11 @@ class Columns:
         fields = {name: _head(column, n) for name, column in self.fields.items()}
         return Columns(self.specs, n, self.ok[:n], fields)
 
+    def on(self, arena: Arena) -> Columns:
+        """The same rows in an arena that begins with the same bytes, nothing copied."""
+        fields = {name: _on(column, arena) for name, column in self.fields.items()}
+        return Columns(self.specs, self.n, self.ok, fields)
+
 
 def _head(column: Column, n: int) -> Column:
     match column:
@@ -225,6 +230,18 @@ def _head(column: Column, n: int) -> Column:
             return StructArrayColumn(
                 column.counts[:n], column.list_offsets[: n + 1], column.items.head(n_items)
             )
+
+
+def _on(column: Column, arena: Arena) -> Column:
+    match column:
+        case FixedColumn():
+            return column
+        case SpanColumn():
+            return SpanColumn(arena, column.dtype, column.starts, column.counts)
+        case StructColumn():
+            return StructColumn(column.present, column.items.on(arena))
+        case StructArrayColumn():
+            return StructArrayColumn(column.counts, column.list_offsets, column.items.on(arena))
 
 
 def constant(value: np.generic, n: int) -> AnyArray:

@@ -16,7 +16,7 @@ from metashell.fs.node import Directory, FixedDirectory, JsonValue
 from metashell.fs.nodes.tables import RowDirectory, RowLeaf
 from metashell.fs.times import TableTimes
 from metashell.image.image import Image
-from metashell.image.touched import BROKERS, CONTROLLERS
+from metashell.image.parts import BROKERS, CONTROLLERS
 from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.uuids import uuid_text
 

@@ -13,8 +13,8 @@ from metashell.fs.node import Directory, FixedDirectory, JsonValue
 from metashell.fs.nodes.tables import RowDirectory, RowLeaf
 from metashell.fs.times import TableTimes
 from metashell.image.image import Image
+from metashell.image.parts import ACLS, TOKENS
 from metashell.image.security import SCRAM_MECHANISMS
-from metashell.image.touched import ACLS, TOKENS
 from metashell.redact import Redaction
 from metashell.schema.uuids import uuid_texts
 

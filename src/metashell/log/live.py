@@ -1,0 +1,299 @@
+"""A metadata log that is fetched while it is looked at: a snapshot, and the batches behind it.
+
+Owns the bytes that came from a quorum, in memory alone, and what of them counts: records at or
+above the high watermark are held back until it passes them, and go away again where the quorum
+chose others. A batch comes in only where it proves itself and continues the offsets.
+
+One thread adds and another asks for the files as they are (`LiveLog.metadata_log`). What was handed
+out stays true: committed bytes never move or change, and what comes later lies behind them.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from dataclasses import dataclass
+from struct import Struct
+from threading import Lock
+from typing import Final
+
+from metashell.errors import DecodeError, SourceError
+from metashell.log.chain import Chain, Chainer
+from metashell.log.directory import MetadataLog, why_not_whole
+from metashell.log.fault import FaultKind
+from metashell.log.names import Listing, checkpoint_name, segment_name
+from metashell.log.read import SLACK, Loaded, LogFile, MemoryFile, anonymous
+
+_HEADER: Final = Struct(">qii7xi")
+"""Base offset, length, leader epoch; and the last offset's distance from the base."""
+_MAX_TIMESTAMP: Final = Struct(">q")
+
+_FIRST_CAPACITY: Final = 1 << 20
+_MOST_FORESEEN: Final = 1 << 30
+"""Of what a quorum announces no more than this is set aside before it comes."""
+
+
+class _Buffer:
+    """Bytes that grow at the end; those that are there stay where they are."""
+
+    def __init__(self, capacity: int = _FIRST_CAPACITY) -> None:
+        self.size = 0
+        self._allocate(capacity)
+
+    def _allocate(self, capacity: int) -> None:
+        try:
+            self.memory = anonymous(capacity + SLACK)
+        except (OSError, ValueError, OverflowError) as e:
+            raise SourceError(f"{capacity} bytes do not fit in memory: {e}") from e
+        self.capacity = capacity
+
+    def add(self, data: memoryview) -> None:
+        size = self.size + len(data)
+        if size > self.capacity:
+            # Whoever looks at the old memory keeps it.
+            old = memoryview(self.memory)
+            self._allocate(max(2 * self.capacity, size))
+            memoryview(self.memory)[: self.size] = old[: self.size]
+        memoryview(self.memory)[self.size : size] = data
+        self.size = size
+
+
+@dataclass(frozen=True, slots=True)
+class _Snapshot:
+    """A checkpoint that came whole, at the beginning of the buffer."""
+
+    end_offset: int
+    epoch: int
+    file: LogFile
+
+
+@dataclass(slots=True)
+class _Incoming:
+    """A checkpoint of which pieces came."""
+
+    end_offset: int
+    epoch: int
+    buffer: _Buffer
+    size: int | None = None
+    """Of the whole, as the first piece said."""
+
+
+class LiveLog:
+    """What was fetched so far, and how much of it is committed."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self.generation = 0
+        """Grows whenever there is more, or other, that is committed."""
+        self._incoming: _Incoming | None = None
+        self._begin_anew(_Buffer(), None)
+
+    def _begin_anew(self, buffer: _Buffer, snapshot: _Snapshot | None) -> None:
+        self._buffer, self._snapshot = buffer, snapshot
+        self._positions = array("q")
+        self._lasts = array("q")
+        self._epochs = array("i")
+        self._n_committed = 0
+        self.committed_end = self.base_offset
+        """The first offset that is not known to be committed."""
+        self.lineage = object()
+        """Changes where what was committed before is no beginning of what is committed now."""
+
+    # What the observer does.
+
+    @property
+    def base_offset(self) -> int:
+        """The first offset behind the snapshot."""
+        return 0 if self._snapshot is None else self._snapshot.end_offset
+
+    @property
+    def end_offset(self) -> int:
+        """The offset to fetch next."""
+        return self._lasts[-1] + 1 if self._lasts else self.base_offset
+
+    @property
+    def last_epoch(self) -> int:
+        """The leader epoch of the last record here, 0 without one."""
+        if self._epochs:
+            return self._epochs[-1]
+        return 0 if self._snapshot is None else self._snapshot.epoch
+
+    @property
+    def held_back(self) -> int | None:
+        """The last offset of the first batch that is held back; None where none is."""
+        n = self._n_committed
+        return self._lasts[n] if n < len(self._lasts) else None
+
+    def begin_snapshot(self, end_offset: int, epoch: int) -> None:
+        """Make ready for the bytes of a snapshot; what is here stays until they are whole."""
+        self._incoming = _Incoming(end_offset, epoch, _Buffer(0))
+
+    def add_snapshot(self, pos: int, data: memoryview, size: int) -> bool:
+        """Take a piece of the snapshot that was begun.
+
+        Args:
+            pos: Where in the snapshot it belongs: behind the last piece.
+            data: The bytes.
+            size: Of the whole snapshot.
+
+        Returns:
+            Whether it is whole and has taken the place of all that was here.
+
+        Raises:
+            DecodeError: The piece does not belong there, or the whole is no sound checkpoint.
+        """
+        incoming = self._incoming
+        if incoming is None or pos != incoming.buffer.size:
+            raise DecodeError(f"a piece at position {pos} where another was asked for")
+        if pos + len(data) > size:
+            raise DecodeError(f"{pos + len(data)} bytes of a snapshot of {size}")
+        if incoming.size is None:
+            incoming.size = size
+            # With room for what follows, so that the first of it does not move all.
+            incoming.buffer = _Buffer(min(size + (size >> 3), _MOST_FORESEEN) + _FIRST_CAPACITY)
+        elif size != incoming.size:
+            raise DecodeError(f"the snapshot's size was {incoming.size} and is now {size}")
+        end_offset, epoch, buffer = incoming.end_offset, incoming.epoch, incoming.buffer
+        buffer.add(data)
+        if buffer.size < size:
+            return False
+        self._incoming = None
+        name = checkpoint_name(end_offset, epoch).name
+        chain = Chainer(memoryview(buffer.memory), 0, size, name).run()
+        file = LogFile(name, 0, size, chain)
+        broken = why_not_whole(Loaded(buffer.memory, size, [file]))
+        if broken is not None:
+            raise DecodeError(f"the snapshot is damaged: {broken}")
+        file.end_offset, file.epoch = end_offset, epoch
+        with self._lock:
+            self._begin_anew(buffer, _Snapshot(end_offset, epoch, file))
+            self.generation += 1
+        return True
+
+    def append(self, data: memoryview) -> int:
+        """Take batches that were fetched at `end_offset`; one cut off at the end is left out.
+
+        Returns:
+            How many batches were taken.
+
+        Raises:
+            DecodeError: A batch is damaged, or its offsets do not follow.
+        """
+        end, newest = self.end_offset, self.last_epoch
+        chain = Chainer(data, 0, len(data), "fetched records").run()
+        taken, lasts, epochs, stop = array("q"), array("q"), array("i"), 0
+        for pos in chain.positions:
+            base, length, epoch, last_delta = _HEADER.unpack_from(data, pos)
+            # A snapshot may end inside a batch, which then comes whole.
+            first = not taken and not self._lasts
+            if not (base == end or (first and base < end <= base + last_delta)) or epoch < newest:
+                break
+            newest = epoch
+            taken.append(self._buffer.size + pos)
+            lasts.append(base + last_delta)
+            epochs.append(epoch)
+            end, stop = base + last_delta + 1, pos + 12 + length
+        if chain.faults and chain.faults[0].kind is not FaultKind.TORN:
+            raise DecodeError(str(chain.faults[0]))
+        if len(taken) < len(chain.positions):
+            raise DecodeError(f"a batch does not follow on offset {end - 1}")
+        with self._lock:
+            self._buffer.add(data[:stop])
+            self._positions.extend(taken)
+            self._lasts.extend(lasts)
+            self._epochs.extend(epochs)
+        return len(taken)
+
+    def truncate(self, epoch: int, end_offset: int) -> bool:
+        """Drop what the leader does not have, as it says by a diverging epoch.
+
+        Args:
+            epoch: The largest epoch up to ours that the leader's log has.
+            end_offset: Where that epoch ends in its log.
+
+        Returns:
+            False where that would take away what was committed: all has to be fetched anew.
+
+        Source: org.apache.kafka.raft.ReplicatedLog.truncateToEndOffset.
+        """
+        later = bisect_left(self._epochs, epoch + 1)
+        ours = self._lasts[later - 1] + 1 if later else self.base_offset
+        base_epoch = 0 if self._snapshot is None else self._snapshot.epoch
+        has_epoch = (self._epochs[later - 1] if later else base_epoch) == epoch
+        if epoch == 0:
+            end = min(self.end_offset, end_offset)
+        else:
+            end = min(ours, end_offset) if has_epoch else ours
+        if end < self.committed_end:
+            return False
+        keep = bisect_left(self._lasts, end)
+        with self._lock:
+            if keep < len(self._positions):
+                self._buffer.size = self._positions[keep]
+                del self._positions[keep:], self._lasts[keep:], self._epochs[keep:]
+        return True
+
+    def commit(self, high_watermark: int) -> bool:
+        """Count what lies below the high watermark; whether that is more than before."""
+        n = bisect_left(self._lasts, high_watermark)
+        if n <= self._n_committed:
+            return False
+        with self._lock:
+            self._n_committed = n
+            self.committed_end = self._lasts[n - 1] + 1
+            self.generation += 1
+        return True
+
+    def forget(self) -> None:
+        """Drop everything: the quorum's log is another one now.
+
+        The generation stays: who shows the old state goes on until there is something newer.
+        """
+        with self._lock:
+            self._incoming = None
+            self._begin_anew(_Buffer(), None)
+
+    # What a source reads.
+
+    def metadata_log(self, name: str) -> tuple[MetadataLog, int, object]:
+        """What is committed now, as files.
+
+        Args:
+            name: What to call the source.
+
+        Returns:
+            (the log, its generation, its lineage: of two logs of one lineage the later begins with
+            the very bytes of the earlier).
+        """
+        with self._lock:
+            generation, lineage = self.generation, self.lineage
+            n, snapshot, memory = self._n_committed, self._snapshot, self._buffer.memory
+            positions = self._positions[:n]
+            start = 0 if snapshot is None else snapshot.file.size
+            stop = self._positions[n] if n < len(self._positions) else self._buffer.size
+            base, last = self.base_offset, self.committed_end - 1
+            epoch = self._epochs[n - 1] if n else -1
+        files = [] if snapshot is None else [snapshot.file]
+        segment = segment_name(base)
+        chain = Chain(positions)
+        view = memoryview(memory).toreadonly()
+        if n:
+            chain.first_offset = _HEADER.unpack_from(view, positions[0])[0]
+            chain.last_offset, chain.last_epoch = last, epoch
+            (chain.last_timestamp_ms,) = _MAX_TIMESTAMP.unpack_from(view, positions[-1] + 35)
+        files.append(LogFile(segment.name, start, stop - start, chain))
+        checkpoint = None if snapshot is None else checkpoint_name(base, snapshot.epoch)
+        return (
+            MetadataLog(
+                name,
+                Loaded(memory, stop, files),
+                Listing((segment,), () if checkpoint is None else (checkpoint,)),
+                checkpoint,
+                in_memory={
+                    file.name: MemoryFile(file.name, view[file.start : file.start + file.size])
+                    for file in files
+                },
+            ),
+            generation,
+            lineage,
+        )
