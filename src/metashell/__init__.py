@@ -1,24 +1,29 @@
 """metashell: the shell for Apache Kafka's KRaft metadata.
 
-``metashell.open(path)`` reads a metadata directory; see `metashell.source`.
+``metashell.open(path)`` reads a metadata directory; see `metashell.opening`.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from metashell.version import __version__
 
-__all__ = ["Source", "__version__", "open", "open_file"]
+__all__ = ["Source", "__version__", "open", "open_file", "open_quorum"]
 
 if TYPE_CHECKING:
-    from metashell.source import Source, open, open_file
+    from metashell.opening import open, open_file, open_quorum
+    from metashell.source import Source
 
 
 def __getattr__(name: str) -> Any:
     """Import the public API on first use (PEP 562), so that ``--help`` costs nothing."""
-    if name in {"Source", "open", "open_file"}:
-        from metashell import source
+    if name == "Source":
+        from metashell.source import Source
 
-        return getattr(source, name)
+        return Source
+    if name in {"open", "open_file", "open_quorum"}:
+        from metashell import opening
+
+        return getattr(opening, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

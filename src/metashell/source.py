@@ -1,14 +1,6 @@
 """An opened source: the Python API, and what every front end works on.
 
-::
-
-    import metashell
-
-    source = metashell.open("/var/lib/kafka/metadata")
-    source.table("partitions")            # pyarrow.Table
-    source.cat("/image/features/metadataVersion")
-
-Opening reads the files and proves their batches; nothing is decoded before it is asked for.
+Made by `metashell.opening`. Nothing is decoded before it is asked for.
 """
 
 from __future__ import annotations
@@ -18,18 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
-from metashell.errors import SourceError
 from metashell.fs.node import Directory, FixedDirectory, JsonValue
 from metashell.fs.nodes.extra import bootstrap_node, local_node, log_node
 from metashell.fs.nodes.image import image_node
-from metashell.log.directory import (
-    MetadataLog,
-    find_metadata_directory,
-    read_directory,
-    read_file,
-)
+from metashell.log.directory import MetadataLog, read_file
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.point import Point, parse_point
 from metashell.redact import Redaction
@@ -40,6 +26,7 @@ if TYPE_CHECKING:
     from metashell.image.history import History, Moment
     from metashell.image.image import Image
     from metashell.image.records import Records
+    from metashell.quorum.description import LiveStatus
     from metashell.quorum.meta_properties import MetaProperties
     from metashell.quorum.node_files import NodeFiles
     from metashell.schema.registry import Registry
@@ -64,37 +51,91 @@ class Status:
     """Short remarks, such as ``torn tail``."""
 
 
-class Source:
-    """Files of a metadata log, and the cluster's state as they tell it.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """How a source is read and shown."""
 
-    Made by `open` and `open_file`.
+    strict: bool = False
+    """Whether the image ends before the first fault."""
+    schemas: tuple[Path, ...] = ()
+    """Directories of further message definitions."""
+    show_secrets: bool = False
+    committed_only: bool = False
+    """Whether what may not be committed is left out."""
+
+
+class Live(Protocol):
+    """The quorum that a source is fetched from."""
+
+    @property
+    def generation(self) -> int:
+        """Grows when more is committed and here."""
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster's id; None where the quorum does not tell us."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What should be known of how it went, a sentence each."""
+
+    def status(self) -> LiveStatus:
+        """How the following stands."""
+
+    def wait(self, generation: int, timeout_s: float) -> bool:
+        """Wait until there is more than a generation; whether there is."""
+
+    def close(self) -> None:
+        """End the following."""
+
+
+class Source:
+    """A metadata log, and the cluster's state as it tells it; one state, which stays as it is.
+
+    Made by `metashell.open`, `metashell.open_file` and `metashell.open_quorum`.
+
+    Args:
+        log: The files.
+        settings: How they are read and shown.
+        directory: The metadata directory; None for a file by itself and for a quorum.
+        newest: For an earlier state the source that it was made from.
+        moment: That earlier state.
+        live: The quorum.
+        grown_from: An earlier source of the same quorum, to whose files batches were added: what
+            it has decoded is used again.
+        refresh: Gives a newer source of the same.
     """
 
     def __init__(
         self,
         log: MetadataLog,
+        settings: Settings | None = None,
         *,
-        strict: bool = False,
-        schemas: Sequence[str | os.PathLike[str]] = (),
-        show_secrets: bool = False,
         directory: str | None = None,
         newest: Source | None = None,
         moment: Moment | None = None,
+        live: Live | None = None,
+        grown_from: Source | None = None,
+        refresh: Callable[[Source], Source] | None = None,
     ) -> None:
         self._newest = newest
         self._moment = moment
         self.log = log
         """The files of the directory, and those that were read."""
-        self._strict = strict
-        self._schemas = [Path(p) for p in schemas]
-        self.redaction = Redaction(show_secrets)
+        self.settings = settings or Settings()
+        """How it is read and shown."""
+        self.live = live
+        """The quorum that it is fetched from; None for files."""
+        self._grown_from = grown_from
+        self._refresh = refresh
+        self.redaction = Redaction(self.settings.show_secrets)
         """What may be shown."""
         self._directory = directory
         self.path = log.path
-        """The directory or file read."""
-        self.name = os.path.basename(os.path.abspath(log.path))
+        """The directory or file read, or the quorum's first address."""
+        self.name = log.path if live else os.path.basename(os.path.abspath(log.path))
         """What a prompt calls the source."""
-        if schemas:
+        if self.settings.schemas:
             _ = self.registry  # a wrong definition is the user's mistake: say so at once
 
     @cached_property
@@ -102,7 +143,9 @@ class Source:
         """Message definitions, the user's included."""
         from metashell.schema.registry import load_registry
 
-        return load_registry(self._schemas)
+        if self._grown_from is not None:
+            return self._grown_from.registry
+        return load_registry(self.settings.schemas)
 
     @cached_property
     def image(self) -> Image:
@@ -110,12 +153,16 @@ class Source:
         from metashell.image.image import Image
         from metashell.image.records import Records
 
-        if self._moment is None:
-            records = Records(self.log.loaded, self.registry)
+        _ = self.registry
+        earlier, self._grown_from = self._grown_from, None
+        if self._moment is not None:
+            image = Image(self._moment.records)
+        elif earlier is not None:
+            image = earlier.image.grown(earlier.image.records.grown(self.log.loaded))
         else:
-            records = self._moment.records
-        image = Image(records)
-        if self._strict:
+            image = Image(Records(self.log.loaded, self.registry))
+        if self.settings.strict:
+            records = image.records
             image.fold_everything()
             first = records.first_fault(self.log.faults)
             if first is not None and (records.before is None or first[0] < records.before):
@@ -123,12 +170,17 @@ class Source:
                 image = Image(records.until(before))
         return image
 
+    @property
+    def decoded(self) -> Source | None:
+        """The newest source that this one begins with whose image was looked at."""
+        return self if "image" in self.__dict__ else self._grown_from
+
     _stopped_by: Fault | None = None
 
     @property
     def stopped_by(self) -> Fault | None:
         """The fault before which a strict replay ended; None without one. Cost: decodes all."""
-        if self._strict:
+        if self.settings.strict:
             _ = self.image
         return self._stopped_by
 
@@ -148,7 +200,7 @@ class Source:
         return self.root if whole is None else self._root_over(lambda: whole)
 
     def _root_over(self, image: Callable[[], Image]) -> Directory:
-        from metashell import __version__
+        from metashell.version import __version__
 
         return FixedDirectory(
             {
@@ -209,27 +261,30 @@ class Source:
         moment = self.history.at(point, record=record)
         return Source(
             moment.log,
-            strict=self._strict,
-            schemas=self._schemas,
-            show_secrets=self.redaction.show_secrets,
+            self.settings,
             directory=self._directory,
             newest=self.newest,
             moment=moment,
+            live=self.live,
         )
 
-    def open_beside(self, path: str | os.PathLike[str]) -> Source:
-        """Open another directory or file with the settings of this one; errors as `open`."""
-        opened = open if os.path.isdir(path) else open_file
-        return opened(
-            path,
-            strict=self._strict,
-            schemas=self._schemas,
-            show_secrets=self.redaction.show_secrets,
-        )
+    def refreshed(self) -> Source:
+        """The newest state of what was opened; this very source where there is nothing newer.
+
+        Of a quorum that is what was fetched by now; a directory is read again where its files
+        changed. A source made by `at` stays where it is.
+
+        Raises:
+            SourceError: The directory can't be read any more.
+        """
+        return self if self._refresh is None else self._refresh(self)
 
     def _quorum_node(self, image: Callable[[], Image]) -> Directory:
         from metashell.fs.nodes.quorum import quorum_node
 
+        # Of an earlier state neither the quorum nor the files beside the log say anything.
+        is_newest = self._moment is None
+        live = self.live if is_newest else None
         return quorum_node(
             image,
             self._beside.epochs,
@@ -237,6 +292,8 @@ class Source:
                 "quorum-state": self._beside.quorum_state_values,
                 "meta.properties": self._beside.meta_properties_values,
             },
+            None if live is None else live.status,
+            directory=self._directory if is_newest else None,
         )
 
     # What stands beside the log.
@@ -255,7 +312,7 @@ class Source:
     @property
     def cluster_id(self) -> str | None:
         """The cluster's id, None where the source does not tell it."""
-        return self._beside.cluster_id
+        return self._beside.cluster_id if self.live is None else self.live.cluster_id
 
     @property
     def node_id(self) -> int | None:
@@ -264,8 +321,13 @@ class Source:
 
     @property
     def leaders(self) -> Mapping[int, int]:
-        """Who leads in an epoch, as the node's own ``quorum-state`` has it: the newest epoch."""
-        return self._beside.leaders
+        """Who leads in an epoch, as the quorum says or the node's ``quorum-state`` has it."""
+        if self.live is None:
+            return self._beside.leaders
+        status = self.live.status()
+        if status.leader_id is None or status.epoch is None:
+            return {}
+        return {status.epoch: status.leader_id}
 
     def _bootstrap_texts(self) -> Sequence[str]:
         """The formatter's metadata records.
@@ -315,6 +377,8 @@ class Source:
         """What a user should know, a sentence each; grows as more is decoded."""
         out = list(self.log.notes)
         out.extend(self.moment_notes)
+        if self.live is not None:
+            out.extend(self.live.notes)
         out.extend(str(f) for f in self.log.faults if f.kind is FaultKind.GAP and str(f) not in out)
         decoded = self.__dict__.get("image")
         if decoded is None:
@@ -464,56 +528,3 @@ class Source:
 
     def __repr__(self) -> str:
         return f"<metashell.Source {self.path}>"
-
-
-def open(
-    path: str | os.PathLike[str],
-    *,
-    strict: bool = False,
-    schemas: Sequence[str | os.PathLike[str]] = (),
-    show_secrets: bool = False,
-    committed_only: bool = False,
-    progress: Callable[[int, int], None] | None = None,
-) -> Source:
-    """Open a metadata directory, or a node's log dir that holds one; a running node's too.
-
-    Args:
-        path: The directory.
-        strict: End the image before the first fault instead of going on behind it.
-        schemas: Directories of further message definitions.
-        show_secrets: Do not redact.
-        committed_only: Leave out what may not be committed: all behind the newest checkpoint.
-        progress: Called with (bytes read, bytes in all).
-
-    Raises:
-        SourceError: It can't be read, or holds no metadata log.
-        SchemaError: A definition is malformed.
-    """
-    directory = find_metadata_directory(os.fspath(path))
-    log = read_directory(directory, committed_only=committed_only, progress=progress)
-    absolute = os.path.abspath(directory)
-    return Source(
-        log, strict=strict, schemas=schemas, show_secrets=show_secrets, directory=absolute
-    )
-
-
-def open_file(
-    path: str | os.PathLike[str],
-    *,
-    strict: bool = False,
-    schemas: Sequence[str | os.PathLike[str]] = (),
-    show_secrets: bool = False,
-    committed_only: bool = False,
-    progress: Callable[[int, int], None] | None = None,
-) -> Source:
-    """Open one checkpoint or segment alone; as `open`.
-
-    Raises:
-        SourceError: It can't be read, or is neither; also where `committed_only` is asked of a
-            segment, of which nothing says what is committed.
-    """
-    name = os.fspath(path)
-    if committed_only and not name.endswith(".checkpoint"):
-        raise SourceError(f"{name}: nothing in a segment says what of it is committed")
-    log = read_file(name, progress=progress)
-    return Source(log, strict=strict, schemas=schemas, show_secrets=show_secrets)

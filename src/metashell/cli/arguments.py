@@ -23,8 +23,8 @@ class Flag:
 
     long: str
     group: str
-    """Heading in the help text; empty where it is not shown there."""
-    help: tuple[str, ...] = ()
+    """Heading in the help text."""
+    help: tuple[str, ...]
     """Lines of the help text."""
     short: str = ""
     metavar: str = ""
@@ -55,14 +55,19 @@ FLAGS: Final = (
     Flag(
         long="--config", metavar="FILE", group=SOURCE,
         help=(
-            "a server.properties that names the log directory;",
+            "a server.properties that names the log directory, or",
+            "Java properties that name a quorum and its security;",
             "beside -d, -s or -q it adds settings only",
         ),
     ),
     Flag(
         long="--bootstrap-controllers", short="-q", metavar="HOST:PORT[,...]", group=SOURCE,
         aliases=("--bootstrap-controller",),
-        help=("a live quorum (reserved for a later release)",),
+        help=("a live quorum: controllers' listeners, of which one", "that answers is enough"),
+    ),
+    Flag(
+        long="--live", group=SOURCE,
+        help=("the quorum, where --config names a directory too",),
     ),
     Flag(
         long="--command", short="-c", metavar="CMD", group=WORK, repeatable=True,
@@ -104,12 +109,14 @@ FLAGS: Final = (
         long="--strict", group=READING,
         help=("stop at the first fault in the log, and fail",),
     ),
+    Flag(
+        long="--timeout", metavar="SECONDS", group=READING,
+        help=("how long to wait for a live quorum (default: 30)",),
+    ),
     Flag(long="--help", short="-h", group=OTHER, help=("print this text",)),
     Flag(long="--version", short="-V", group=OTHER, help=("print the version",)),
-    Flag(long="--live", group=""),
-    Flag(long="--timeout", metavar="SECONDS", group=""),
 )  # fmt: skip
-"""Every option. Those without a group are reserved for the live source."""
+"""Every option."""
 
 _BY_NAME: Final[Mapping[str, Flag]] = {
     name: flag for flag in FLAGS for name in (flag.long, flag.short, *flag.aliases) if name
@@ -200,9 +207,8 @@ def _flag(name: str) -> Flag:
         return flag
     from difflib import get_close_matches
 
-    shown = [known for known, flag in _BY_NAME.items() if flag.group]
-    close = get_close_matches(name, shown, n=1) or [
-        known for known in shown if name != "--" and known.startswith(name)
+    close = get_close_matches(name, _BY_NAME, n=1) or [
+        known for known in _BY_NAME if name != "--" and known.startswith(name)
     ]
     hint = f"did you mean `{close[0]}`?" if close else "`metashell --help` lists the options"
     raise UsageError(f"unknown option `{name}`", hint=hint)

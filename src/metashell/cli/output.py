@@ -47,6 +47,14 @@ class StreamOutput:
         """Columns of the terminal; 80 where there is none."""
         return terminal_width(self._stream) if self.is_terminal else _WIDTH_DEFAULT
 
+    @property
+    def height(self) -> int:
+        """Rows of the terminal; 24 where there is none."""
+        try:
+            return os.get_terminal_size(self._stream.fileno()).lines or 24 if self._stream else 24
+        except (OSError, ValueError):
+            return 24
+
     def write(self, text: str) -> None:
         """Write text.
 
@@ -68,8 +76,16 @@ class StreamOutput:
             return
         text = "".join(self._pieces)
         self.discard()
+        self._send(encode(text, terminal=self.is_terminal))
+
+    def paint(self, text: str) -> None:
+        """Write text at once, sequences that steer the terminal included; raises as `write`."""
+        self.flush()
+        self._send(encode(text, terminal=False))
+
+    def _send(self, data: bytes) -> None:
         try:
-            _write_all(self._stream, encode(text, terminal=self.is_terminal))
+            _write_all(self._stream, data)
         except BrokenPipeError as error:
             self._failure = error
             raise

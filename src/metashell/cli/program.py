@@ -59,9 +59,14 @@ class _Program:
             return self._run_without_source(tasks or ())
         tasks = choose_work(self.arguments)
         source = open_source(choice, self.arguments, self.opener, self.diagnostics)
-        if tasks is None:
-            return self._interact(source, prompt_name(choice, source))
-        return self._run_on_source(tasks, source)
+        try:
+            if tasks is None:
+                return self._interact(source, prompt_name(choice, source))
+            return self._run_on_source(tasks, source)
+        finally:
+            live = getattr(source, "live", None)
+            if live is not None:
+                live.close()
 
     def _tell_about_itself(self) -> int:
         from metashell.cli.usage import help_text, version_text

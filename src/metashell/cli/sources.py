@@ -1,8 +1,7 @@
-"""Which source the arguments choose, and opening it.
+"""Opening the source that the arguments choose.
 
-Owns the rules for `-d`, `-s`, `-q`, `--config` and `demo`, the check of the cluster's id, and the
-printing of a source's warnings. Knows of a source only what `Source` says, so that tests can hand
-in their own.
+Owns the check of the cluster's id, and the printing of a source's warnings. Knows of a source only
+what `Source` says, so that tests can hand in their own.
 """
 
 from __future__ import annotations
@@ -10,19 +9,31 @@ from __future__ import annotations
 import importlib
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Final, Protocol, cast
+from typing import TYPE_CHECKING, Final, Protocol, cast
 
-from metashell.cli.arguments import DEMO, Arguments
+from metashell.cli.arguments import Arguments
+from metashell.cli.choices import Choice, QuorumChoice, choose_source, no_source_error
 from metashell.cli.output import Diagnostics
 from metashell.cli.progress import ProgressBar
-from metashell.errors import MetashellError, SourceError, UsageError
+from metashell.errors import MetashellError, SourceError
 from metashell.fs.node import Directory
+
+if TYPE_CHECKING:
+    from metashell.quorum.security import Address, Security
+
+__all__ = [
+    "Choice",
+    "Opener",
+    "Source",
+    "WarningPrinter",
+    "choose_source",
+    "no_source_error",
+    "open_source",
+    "prompt_name",
+]
 
 _WARNINGS_MAX: Final = 10
 """Warnings printed one by one in a run; further ones are counted."""
-
-_NOT_YET: Final = "not yet: reading a live quorum comes in a later release"
 
 
 class Status(Protocol):
@@ -98,6 +109,25 @@ class OpenFunction(Protocol):
         """Open a source."""
 
 
+class OpenQuorumFunction(Protocol):
+    """`metashell.open_quorum`."""
+
+    def __call__(
+        self,
+        addresses: Sequence[Address],
+        *,
+        security: Security = ...,
+        timeout_s: float | None = ...,
+        cluster_id: str | None = ...,
+        follow: bool = ...,
+        strict: bool = ...,
+        schemas: Sequence[str] = ...,
+        show_secrets: bool = ...,
+        progress: Callable[[int, int], None] | None = ...,
+    ) -> Source:
+        """Fetch what a live quorum has committed, and follow it."""
+
+
 class Opener(Protocol):
     """What opens a source: the package `metashell`, or a test's stand-in."""
 
@@ -109,106 +139,9 @@ class Opener(Protocol):
     def open_file(self) -> OpenFunction:
         """Open one checkpoint or segment."""
 
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A source chosen and not yet opened."""
-
-    path: str
-    is_file: bool = False
-    name: str | None = None
-    """What to call it instead of the source's own name."""
-
-
-def choose_source(arguments: Arguments) -> Choice | None:
-    """Find the one source that the arguments choose; None where they choose none.
-
-    Raises:
-        UsageError: Two are chosen, or one that can't be meant.
-        SourceError: The configuration can't be read.
-    """
-    chosen = [
-        title
-        for title, given in (
-            ("-d/--directory", arguments.has("--directory")),
-            ("-s/--snapshot", arguments.has("--snapshot")),
-            ("-q/--bootstrap-controllers", arguments.has("--bootstrap-controllers")),
-            (DEMO, arguments.demo),
-        )
-        if given
-    ]
-    if len(chosen) > 1:
-        names = ", ".join(f"`{title}`" for title in chosen[:-1]) + f" and `{chosen[-1]}`"
-        raise UsageError(f"{names} each choose a source", hint="give one of them")
-    for flag in ("--bootstrap-controllers", "--live", "--timeout"):
-        if arguments.has(flag):
-            raise UsageError(f"`{flag}`: {_NOT_YET}", hint="`-d DIR` reads a controller's log")
-    _check_no_value_is_empty(arguments)
-    _check_point(arguments)
-    return _choice(arguments)
-
-
-def _choice(arguments: Arguments) -> Choice | None:
-    """The source, of which at most one is chosen."""
-    config_file = arguments.value("--config")
-    config_choice = None if config_file is None else _choice_of_config(config_file, arguments)
-    if arguments.demo:
-        return Choice(_sample_directory(), name=DEMO)
-    directory = arguments.value("--directory")
-    if directory is not None:
-        if os.path.isfile(directory):
-            raise UsageError(
-                f"`-d`: {directory} is a file", hint=f"`metashell -s {_quote(directory)}` opens it"
-            )
-        return Choice(directory)
-    snapshot = arguments.value("--snapshot")
-    if snapshot is not None:
-        if os.path.isdir(snapshot):
-            raise UsageError(
-                f"`-s`: {snapshot} is a directory",
-                hint=f"`metashell -d {_quote(snapshot)}` opens it",
-            )
-        return Choice(snapshot, is_file=True)
-    return config_choice
-
-
-def _choice_of_config(file: str, arguments: Arguments) -> Choice | None:
-    """The directory that a configuration names; None where another option chose the source."""
-    from metashell.quorum.config import read_config
-
-    config = read_config(file)
-    if arguments.demo or arguments.has("--directory") or arguments.has("--snapshot"):
-        return None
-    log_dir = config.log_dir()
-    if log_dir is not None:
-        return Choice(os.fspath(log_dir.path))
-    if config.names_quorum():
-        raise UsageError(f"{file} names a quorum and no log directory; {_NOT_YET}")
-    raise UsageError(
-        f"{file} names no log directory",
-        hint="it needs `metadata.log.dir`, `log.dirs` or `log.dir`; or give `-d DIR`",
-    )
-
-
-def no_source_error(arguments: Arguments) -> UsageError:
-    """The error for a command line without a source, with what was probably meant."""
-    words = arguments.words
-    hint = "`metashell -d DIR` opens a metadata log, `metashell demo` a bundled sample"
-    if not words:
-        return UsageError("no source given", hint=hint)
-    first, rest = words[0], "".join(f" {_quote(word)}" for word in words[1:])
-    if os.path.isdir(first):
-        hint = f"`metashell -d {_quote(first)}{rest}`"
-        return UsageError(f"{first} is a directory, not a command", hint=hint)
-    if os.path.isfile(first):
-        flag = "--config" if first.endswith((".properties", ".conf")) else "-s"
-        hint = f"`metashell {flag} {_quote(first)}{rest}`"
-        return UsageError(f"{first} is a file, not a command", hint=hint)
-    if os.sep in first:
-        return UsageError(f"{first}: No such file or directory, and not a command", hint=hint)
-    if {"-d", "--directory", "-s", "--snapshot", "--config"}.intersection(words):
-        hint = f"options stand before the command: `metashell -d DIR {first} ...`"
-    return UsageError("no source given", hint=hint)
+    @property
+    def open_quorum(self) -> OpenQuorumFunction:
+        """Follow a live quorum."""
 
 
 def open_source(
@@ -222,26 +155,63 @@ def open_source(
     """
     if opener is None:
         opener = cast(Opener, importlib.import_module("metashell"))
-    open_it = opener.open_file if choice.is_file else opener.open
+    if choice.quorum is not None:
+        for notice in choice.quorum.security.notices:
+            diagnostics.program(f"note: {notice}")
     bar = ProgressBar(diagnostics, "loading")
+    progress = bar if diagnostics.is_terminal else None
     with bar:
         try:
-            source = open_it(
-                choice.path,
-                strict=arguments.has("--strict"),
-                schemas=arguments.values.get("--schemas", ()),
-                show_secrets=arguments.has("--show-secrets"),
-                committed_only=arguments.has("--committed-only"),
-                progress=bar if diagnostics.is_terminal else None,
-            )
+            if choice.quorum is None:
+                source = _open_path(choice, arguments, opener, progress)
+            else:
+                source = _open_quorum(choice.quorum, arguments, opener, progress)
         except MetashellError:
             raise
         except OSError as error:
-            where = error.filename if isinstance(error.filename, str) else choice.path
+            where = error.filename if isinstance(error.filename, str) else _place(choice)
             raise SourceError(f"{where}: {error.strerror or error}") from error
     _check_cluster_id(source, arguments.value("--cluster-id"), diagnostics)
     point = arguments.value("--at")
     return source if point is None else source.at(point, record=arguments.has("--record"))
+
+
+def _open_path(
+    choice: Choice, arguments: Arguments, opener: Opener, progress: ProgressBar | None
+) -> Source:
+    """Open a directory or a file."""
+    open_it = opener.open_file if choice.is_file else opener.open
+    return open_it(
+        choice.path,
+        strict=arguments.has("--strict"),
+        schemas=arguments.values.get("--schemas", ()),
+        show_secrets=arguments.has("--show-secrets"),
+        committed_only=arguments.has("--committed-only"),
+        progress=progress,
+    )
+
+
+def _open_quorum(
+    quorum: QuorumChoice, arguments: Arguments, opener: Opener, progress: ProgressBar | None
+) -> Source:
+    """Follow a quorum, of which only what is committed is ever seen."""
+    return opener.open_quorum(
+        quorum.addresses,
+        security=quorum.security,
+        timeout_s=quorum.timeout_s,
+        cluster_id=arguments.value("--cluster-id"),
+        # One command is answered from what is here when it begins; some wait for more.
+        follow=True,
+        strict=arguments.has("--strict"),
+        schemas=arguments.values.get("--schemas", ()),
+        show_secrets=arguments.has("--show-secrets"),
+        progress=progress,
+    )
+
+
+def _place(choice: Choice) -> str:
+    """Where a source is."""
+    return choice.path if choice.quorum is None else str(choice.quorum.addresses[0])
 
 
 def _check_cluster_id(source: Source, wanted: str | None, diagnostics: Diagnostics) -> None:
@@ -262,9 +232,13 @@ def _check_cluster_id(source: Source, wanted: str | None, diagnostics: Diagnosti
 
 
 def prompt_name(choice: Choice, source: Source) -> str:
-    """What the prompt calls a source: of metadata logs, which are all named alike, the parent."""
+    """What the prompt calls a source: of a quorum the first address, of metadata logs, which are
+    all named alike, the parent.
+    """
     from metashell.log.names import METADATA_DIRECTORY
 
+    if choice.quorum is not None:
+        return choice.name or _place(choice)
     if choice.name is not None or source.name != METADATA_DIRECTORY:
         return choice.name or source.name
     parts = os.path.abspath(choice.path).split(os.sep)
@@ -300,41 +274,3 @@ class WarningPrinter:
             if self._n_printed < _WARNINGS_MAX:
                 self._diagnostics.program(f"warning: {text}")
                 self._n_printed += 1
-
-
-def _check_point(arguments: Arguments) -> None:
-    """Refuse what says in two ways where the image ends, or only how."""
-    if arguments.has("--record") and not arguments.has("--at"):
-        raise UsageError("`--record` says how `--at` is meant, which is not given")
-    if arguments.has("--at") and arguments.has("--committed-only"):
-        raise UsageError("`--at` and `--committed-only` each say where the image ends")
-
-
-def _check_no_value_is_empty(arguments: Arguments) -> None:
-    """Refuse ``-d ""``, which is what ``-d "$UNSET"`` gives."""
-    for flag, values in arguments.values.items():
-        if flag in {
-            "--at",
-            "--directory",
-            "--snapshot",
-            "--config",
-            "--cluster-id",
-            "--schemas",
-        } and ("" in values):
-            raise UsageError(f"`{flag}` is given an empty value")
-
-
-def _sample_directory() -> str:
-    """The log directory that ships with the package."""
-    # Not importlib.resources, which takes as long to import as the sample takes to load.
-    sample = os.path.join(os.path.dirname(os.path.dirname(__file__)), "sample")
-    if not os.path.isdir(sample):
-        raise SourceError(f"{sample}: the sample is not there: is the package in a zip file?")
-    return sample
-
-
-def _quote(word: str) -> str:
-    """A word as the system's shell needs it."""
-    from shlex import quote
-
-    return quote(word)

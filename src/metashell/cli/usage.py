@@ -30,6 +30,7 @@ _EXAMPLES: Final = """\
   metashell -d DIR cat '/image/topics/byName/orders/*'
   metashell -d DIR find /image -name 'orders*' -type d
   metashell -s 00000000000000003263-0000000001.checkpoint tree /image/cluster
+  metashell -q controller-1:9093 --config client.properties find /image/topics
   metashell --config server.properties -c 'cd /image/acls' -c 'tree byId'
 """
 
@@ -45,8 +46,7 @@ def help_text(*, bold: bool = False) -> str:
     parts = [_INTRO, _section("Usage", _USAGE, bold)]
     groups: dict[str, list[str]] = {}
     for flag in FLAGS:
-        if flag.group:
-            groups.setdefault(flag.group, []).extend(_option_lines(flag))
+        groups.setdefault(flag.group, []).extend(_option_lines(flag))
     parts += [_section(group, "\n".join(lines) + "\n", bold) for group, lines in groups.items()]
     parts += [_section("Examples", _EXAMPLES, bold), _section("Exit status", _EXIT_CODES, bold)]
     return "\n".join(parts)
@@ -54,7 +54,7 @@ def help_text(*, bold: bool = False) -> str:
 
 def version_text() -> str:
     """The program's name and version."""
-    from metashell import __version__
+    from metashell.version import __version__
 
     return f"metashell {__version__}\n"
 

@@ -116,7 +116,9 @@ class Diff(Command):
             if at is not None:
                 raise UsageError("--at goes with --with", hint=usage)
             return self._at(context, here, words[0]), self._at(context, here, words[1]), path
-        there = here.open_beside(other)
+        from metashell.opening import open_beside
+
+        there = open_beside(here, other)
         if at is not None:
             here, there = self._at(context, here, at), self._at(context, there, at)
         self._warn_of_others(context, here, there)
@@ -135,6 +137,11 @@ class Diff(Command):
         """Say what makes two sources differ by nature."""
         ids = here.newest.cluster_id, there.newest.cluster_id
         if None not in ids and ids[0] != ids[1]:
+            if here.live is not None:
+                raise SourceError(
+                    f"{there.path} is of cluster {ids[1]}, the quorum of {ids[0]}",
+                    hint="compare with a directory of the same cluster",
+                )
             context.warn(escape(f"diff: of two clusters: {ids[0]} and {ids[1]}"))
         offsets = here.image.provenance.offset, there.image.provenance.offset
         if offsets[0] != offsets[1]:

@@ -12,6 +12,7 @@ from metashell.cli import main
 from metashell.commands.base import Context
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.node import FixedDirectory, TextLeaf
+from metashell.quorum.security import Address
 
 
 @dataclass
@@ -60,6 +61,10 @@ class FakeOpener:
     def open_file(self, path: str, **settings: Any) -> FakeSource:
         """Open a file."""
         return self._open("open_file", path, settings)
+
+    def open_quorum(self, addresses: Sequence[Address], **settings: Any) -> FakeSource:
+        """Follow a quorum."""
+        return self._open("open_quorum", ",".join(map(str, addresses)), settings)
 
     def _open(self, how: str, path: str, settings: dict[str, Any]) -> FakeSource:
         self.calls.append((how, path, settings))

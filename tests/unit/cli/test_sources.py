@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from metashell.cli.sources import Choice, prompt_name
+from metashell.cli.choices import Choice, QuorumChoice
+from metashell.cli.sources import prompt_name
 from metashell.errors import SourceError
+from metashell.quorum.security import Address, Security, TlsSettings
 from unit.cli.conftest import Program
 from unit.cli.fake_program import FakeSource
 
@@ -19,9 +21,22 @@ from unit.cli.fake_program import FakeSource
         (["-d", "a", "-q", "h:1", "ls"], ["`-d/--directory` and `-q/--bootstrap-controllers`"]),
         (["-d", "a", "-s", "b", "-q", "c"], ["-d/--directory`, `-s/--snapshot` and `-q/"]),
         (["-d", "a", "demo"], ["`-d/--directory` and `demo` each choose a source"]),
-        (["-q", "h:1", "ls"], ["not yet: reading a live quorum comes in a later release"]),
-        (["--live", "ls"], ["`--live`: not yet"]),
-        (["--timeout", "5", "-d", "a", "ls"], ["`--timeout`: not yet"]),
+        (["-q", "h", "ls"], ["`-q`: `h`: it names no port", "HOST:PORT"]),
+        (["-q", "", "ls"], ["`--bootstrap-controllers` is given an empty value"]),
+        (["--live", "ls"], ["`--live` needs a configuration that names a quorum", "-q HOST:PORT"]),
+        (["--live", "-d", "a", "ls"], ["`--live` means a quorum, and `-d/--directory` chooses"]),
+        (["--live", "-s", "a", "ls"], ["`--live` means a quorum, and `-s/--snapshot` chooses"]),
+        (["--live", "demo", "ls"], ["`--live` means a quorum, and `demo` chooses"]),
+        (["--timeout", "5", "-d", "a", "ls"], ["`--timeout` says how long to wait for a live"]),
+        (["--timeout", "5", "demo", "ls"], ["`--timeout` says how long to wait for a live"]),
+        (["--timeout", "5", "help"], ["`--timeout` says how long to wait for a live"]),
+        (["--timeout", "x", "-q", "h:1", "ls"], ["`--timeout`: `x` is not a number of seconds"]),
+        (["--timeout", "0", "-q", "h:1", "ls"], ["`--timeout`: `0` is not a number of seconds"]),
+        (["--timeout", "-1", "-q", "h:1", "ls"], ["`--timeout`: `-1` is not a number"]),
+        (["--timeout", "nan", "-q", "h:1", "ls"], ["`--timeout`: `nan` is not a number"]),
+        (["--timeout", "inf", "-q", "h:1", "ls"], ["`--timeout`: `inf` is not a number"]),
+        (["--timeout", "", "-q", "h:1", "ls"], ["`--timeout` is given an empty value"]),
+        (["ls", "-q", "h:1"], ["no source given", "options stand before the command"]),
         ([], ["no source given", "metashell -d DIR", "metashell demo"]),
         (["ls", "/image"], ["no source given", "metashell demo"]),
         (["/no/such"], ["/no/such: No such file or directory, and not a command", "-d DIR"]),
@@ -143,13 +158,16 @@ def test_config_beside_another_source_only_adds_settings(program: Program, tmp_p
 @pytest.mark.parametrize(
     ("text", "code", "part"),
     [
-        ("a=b\n", 2, "names no log directory"),
-        ("controller.quorum.voters=1@h:1\n", 2, "not yet: reading a live quorum"),
+        ("a=b\n", 2, "names no log directory and no quorum"),
+        ("bootstrap.servers=h:1\n", 2, "names brokers (`bootstrap.servers`) and no controller"),
+        ("bootstrap.servers=h:1\nbootstrap.controllers=h:2\n", 2, "sets both"),
+        ("bootstrap.controllers=h:1\nsecurity.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
+         "sasl.jaas.config=M required password=hunter2;", 2, "logs in with"),
         ("log.dirs=${file:/x:y}\n", 2, "`log.dirs` is not a path as it stands"),
         ("sasl.jaas.config=hunter2 \\u12\n", 3, "malformed"),
     ],
-)
-def test_config_that_names_no_directory(
+)  # fmt: skip
+def test_config_that_names_no_source(
     program: Program, tmp_path: Path, text: str, code: int, part: str
 ) -> None:
     """What is wrong is said without a value of the file."""
@@ -157,6 +175,94 @@ def test_config_that_names_no_directory(
     assert code == result.code
     assert part in result.err
     assert "hunter2" not in result.err
+
+
+def test_settings_reach_the_opener_of_a_quorum(program: Program) -> None:
+    """Each option about reading, the security and the time to wait."""
+    argv = ["--strict", "--show-secrets", "--committed-only", "--schemas", "a", "--timeout", "1.5"]
+    program.opener.source.cluster_id = "c"
+    result = program("-q", "a:1,2@[::1]:2", *argv, "--cluster-id", "c", "echo", "hi")
+    assert (0, "hi\n", "") == (result.code, result.out, result.err)
+    ((how, addresses, settings),) = program.opener.calls
+    assert ("open_quorum", "a:1,[::1]:2") == (how, addresses)
+    assert settings == {
+        "security": Security(),
+        "timeout_s": 1.5,
+        "cluster_id": "c",
+        "strict": True,
+        "schemas": ("a",),
+        "show_secrets": True,
+        "progress": None,
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "argv", "expected"),
+    [
+        ("bootstrap.controllers=q:1", [], ("open_quorum", "q:1")),
+        ("bootstrap.controllers=q:1", ["--live"], ("open_quorum", "q:1")),
+        ("controller.quorum.voters=1@q:1,2@r:2", [], ("open_quorum", "q:1,r:2")),
+        ("log.dirs=/d\nbootstrap.controllers=q:1", [], ("open", "/d")),
+        ("metadata.log.dir=/d\ncontroller.quorum.voters=1@q:1", [], ("open", "/d")),
+        ("log.dirs=/d\nbootstrap.controllers=q:1", ["--live"], ("open_quorum", "q:1")),
+        ("log.dirs=${x:y}\nbootstrap.controllers=q:1", ["--live"], ("open_quorum", "q:1")),
+        ("log.dirs=/d\nbootstrap.controllers=q:1", ["-q", "p:1"], ("open_quorum", "p:1")),
+        ("log.dirs=/d\nbootstrap.controllers=q:1", ["-q", "p:1", "--live"],
+         ("open_quorum", "p:1")),
+        ("bootstrap.servers=q:1\nbootstrap.controllers=q:1", ["-q", "p:1"],
+         ("open_quorum", "p:1")),
+        ("bootstrap.controllers=q:1", ["-d", "/e"], ("open", "/e")),
+        ("bootstrap.controllers=q:1", ["-s", "/e"], ("open_file", "/e")),
+    ],
+)  # fmt: skip
+def test_directory_or_quorum(
+    program: Program, tmp_path: Path, text: str, argv: list[str], expected: tuple[str, str]
+) -> None:
+    """Options choose before a configuration, and in it a directory before a quorum."""
+    assert 0 == program("--config", _config(tmp_path, text), *argv, "echo").code
+    assert [expected] == [call[:2] for call in program.opener.calls]
+
+
+def test_live_and_a_config_without_quorum(program: Program, tmp_path: Path) -> None:
+    """There is nothing to follow."""
+    result = program("--config", _config(tmp_path, "log.dirs=/d"), "--live", "echo")
+    assert (2, []) == (result.code, program.opener.calls)
+    assert "names no controller" in result.err
+
+
+def test_security_of_a_config_and_its_notes(program: Program, tmp_path: Path) -> None:
+    """They count beside `-q` too; what is ignored is said once, and never with a value."""
+    config = _config(tmp_path, "security.protocol=SSL\nsecurity.protocl=hunter2\n")
+    result = program("-q", "h:1", "--config", config, "-c", "echo", "-c", "echo")
+    assert (
+        Security(
+            protocol="SSL",
+            tls=TlsSettings(),
+            notices=("unknown property `security.protocl` is ignored",),
+        )
+        == program.opener.calls[0][2]["security"]
+    )
+    assert "metashell: note: unknown property `security.protocl` is ignored\n" == result.err
+
+
+def test_notes_are_for_live_sources(program: Program, tmp_path: Path) -> None:
+    """A directory needs no security."""
+    config = _config(tmp_path, "security.protocol=nonsense\nx.y=z\n")
+    result = program("-d", "d", "--config", config, "echo")
+    assert (0, "") == (result.code, result.err)
+
+
+def test_name_of_a_quorum_in_the_prompt() -> None:
+    """The first address that was given."""
+    quorum = QuorumChoice(addresses=(Address("::1", 9093, 2), Address("b", 1)), security=Security())
+    assert "[::1]:9093" == prompt_name(Choice(quorum=quorum), FakeSource("anything"))
+
+
+def test_a_quorum_that_cannot_be_reached(program: Program) -> None:
+    """An error of the system is told with the address."""
+    program.opener.error = ConnectionRefusedError(111, "Connection refused")
+    result = program("-q", "h:1", "echo")
+    assert (3, "metashell: h:1: Connection refused\n") == (result.code, result.err)
 
 
 def test_config_that_is_missing(program: Program, tmp_path: Path) -> None:

@@ -1,0 +1,242 @@
+"""Which source the arguments choose.
+
+Owns the rules for `-d`, `-s`, `-q`, `--config`, `--live`, `--timeout` and `demo`. Opens nothing but
+the configuration.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from metashell.cli.arguments import DEMO, Arguments
+from metashell.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    from metashell.quorum.config import Config
+    from metashell.quorum.security import Address, Security
+
+_VALUE_NEEDED: Final = frozenset(
+    {
+        "--at",
+        "--bootstrap-controllers",
+        "--cluster-id",
+        "--config",
+        "--directory",
+        "--schemas",
+        "--snapshot",
+        "--timeout",
+    }
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuorumChoice:
+    """A live quorum chosen and not yet spoken to."""
+
+    addresses: tuple[Address, ...]
+    """Where controllers listen; at least one."""
+    security: Security
+    timeout_s: float | None = None
+    """How long to wait for it; None for the default."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A source chosen and not yet opened."""
+
+    path: str = ""
+    """A directory or a file; empty for a live quorum."""
+    is_file: bool = False
+    name: str | None = None
+    """What to call it instead of the source's own name."""
+    quorum: QuorumChoice | None = None
+    """Set for a live quorum."""
+
+
+def choose_source(arguments: Arguments) -> Choice | None:
+    """Find the one source that the arguments choose; None where they choose none.
+
+    Raises:
+        UsageError: Two are chosen, or one that can't be meant.
+        SourceError: The configuration can't be read.
+    """
+    chosen = [
+        title
+        for title, given in (
+            ("-d/--directory", arguments.has("--directory")),
+            ("-s/--snapshot", arguments.has("--snapshot")),
+            ("-q/--bootstrap-controllers", arguments.has("--bootstrap-controllers")),
+            (DEMO, arguments.demo),
+        )
+        if given
+    ]
+    if len(chosen) > 1:
+        names = ", ".join(f"`{title}`" for title in chosen[:-1]) + f" and `{chosen[-1]}`"
+        raise UsageError(f"{names} each choose a source", hint="give one of them")
+    _check_no_value_is_empty(arguments)
+    _check_point(arguments)
+    _check_live(arguments, chosen)
+    choice = _choice(arguments)
+    if arguments.has("--timeout") and (choice is None or choice.quorum is None):
+        raise UsageError(
+            "`--timeout` says how long to wait for a live quorum, which is not chosen",
+            hint="`-q HOST:PORT` chooses one",
+        )
+    return choice
+
+
+def _choice(arguments: Arguments) -> Choice | None:
+    """The source, of which at most one is chosen."""
+    config = _config(arguments)
+    if arguments.demo:
+        return Choice(_sample_directory(), name=DEMO)
+    controllers = arguments.value("--bootstrap-controllers")
+    if controllers is not None:
+        from metashell.quorum.addresses import parse_addresses
+
+        return _quorum(parse_addresses(controllers, "`-q`"), config, arguments)
+    directory = arguments.value("--directory")
+    if directory is not None:
+        if os.path.isfile(directory):
+            raise UsageError(
+                f"`-d`: {directory} is a file", hint=f"`metashell -s {_quote(directory)}` opens it"
+            )
+        return Choice(directory)
+    snapshot = arguments.value("--snapshot")
+    if snapshot is not None:
+        if os.path.isdir(snapshot):
+            raise UsageError(
+                f"`-s`: {snapshot} is a directory",
+                hint=f"`metashell -d {_quote(snapshot)}` opens it",
+            )
+        return Choice(snapshot, is_file=True)
+    return None if config is None else _choice_of_config(config, arguments)
+
+
+def _config(arguments: Arguments) -> Config | None:
+    """The configuration, which must be readable also where it only adds settings."""
+    file = arguments.value("--config")
+    if file is None:
+        return None
+    from metashell.quorum.config import read_config
+
+    return read_config(file)
+
+
+def _choice_of_config(config: Config, arguments: Arguments) -> Choice:
+    """What a configuration alone chooses: its directory before its quorum, but for `--live`."""
+    live = arguments.has("--live")
+    log_dir = None if live else config.log_dir()
+    if log_dir is not None:
+        return Choice(os.fspath(log_dir.path))
+    if live or config.names_quorum() or config.settings.get("bootstrap.servers", "").strip():
+        from metashell.quorum.settings import addresses_of
+
+        return _quorum(addresses_of(config), config, arguments)
+    raise UsageError(
+        f"{config.file} names no log directory and no quorum",
+        hint="it needs `metadata.log.dir`, `log.dirs` or `bootstrap.controllers`; "
+        "or give `-d DIR` or `-q HOST:PORT`",
+    )
+
+
+def _quorum(addresses: tuple[Address, ...], config: Config | None, arguments: Arguments) -> Choice:
+    """A live quorum, with the settings of a configuration."""
+    from metashell.quorum.settings import security_of
+
+    return Choice(
+        quorum=QuorumChoice(
+            addresses=addresses,
+            security=security_of(config),
+            timeout_s=_timeout_s(arguments.value("--timeout")),
+        )
+    )
+
+
+def _timeout_s(text: str | None) -> float | None:
+    """The value of `--timeout`."""
+    if text is None:
+        return None
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = math.nan
+    if not 0 < seconds < math.inf:
+        raise UsageError(f"`--timeout`: `{text}` is not a number of seconds above 0")
+    return seconds
+
+
+def no_source_error(arguments: Arguments) -> UsageError:
+    """The error for a command line without a source, with what was probably meant."""
+    words = arguments.words
+    hint = (
+        "`metashell -d DIR` opens a metadata log, `metashell -q HOST:PORT` a live quorum, "
+        "`metashell demo` a bundled sample"
+    )
+    if not words:
+        return UsageError("no source given", hint=hint)
+    first, rest = words[0], "".join(f" {_quote(word)}" for word in words[1:])
+    if os.path.isdir(first):
+        hint = f"`metashell -d {_quote(first)}{rest}`"
+        return UsageError(f"{first} is a directory, not a command", hint=hint)
+    if os.path.isfile(first):
+        flag = "--config" if first.endswith((".properties", ".conf")) else "-s"
+        hint = f"`metashell {flag} {_quote(first)}{rest}`"
+        return UsageError(f"{first} is a file, not a command", hint=hint)
+    if os.sep in first:
+        return UsageError(f"{first}: No such file or directory, and not a command", hint=hint)
+    if {
+        "-d", "--directory", "-s", "--snapshot", "-q", "--bootstrap-controllers", "--config",
+    }.intersection(words):  # fmt: skip
+        hint = f"options stand before the command: `metashell -d DIR {first} ...`"
+    return UsageError("no source given", hint=hint)
+
+
+def _check_live(arguments: Arguments, chosen: list[str]) -> None:
+    """Refuse `--live` beside a source that is not, and where nothing names a quorum."""
+    if not arguments.has("--live") or arguments.has("--bootstrap-controllers"):
+        return
+    if chosen:
+        raise UsageError(
+            f"`--live` means a quorum, and `{chosen[0]}` chooses another source",
+            hint="`-q HOST:PORT`, or `--config FILE --live`",
+        )
+    if not arguments.has("--config"):
+        raise UsageError(
+            "`--live` needs a configuration that names a quorum",
+            hint="`--config FILE --live`, or `-q HOST:PORT`",
+        )
+
+
+def _check_point(arguments: Arguments) -> None:
+    """Refuse what says in two ways where the image ends, or only how."""
+    if arguments.has("--record") and not arguments.has("--at"):
+        raise UsageError("`--record` says how `--at` is meant, which is not given")
+    if arguments.has("--at") and arguments.has("--committed-only"):
+        raise UsageError("`--at` and `--committed-only` each say where the image ends")
+
+
+def _check_no_value_is_empty(arguments: Arguments) -> None:
+    """Refuse ``-d ""``, which is what ``-d "$UNSET"`` gives."""
+    for flag, values in arguments.values.items():
+        if flag in _VALUE_NEEDED and "" in values:
+            raise UsageError(f"`{flag}` is given an empty value")
+
+
+def _sample_directory() -> str:
+    """The log directory that ships with the package."""
+    # Not importlib.resources, which takes as long to import as the sample takes to load.
+    sample = os.path.join(os.path.dirname(os.path.dirname(__file__)), "sample")
+    if not os.path.isdir(sample):
+        raise SourceError(f"{sample}: the sample is not there: is the package in a zip file?")
+    return sample
+
+
+def _quote(word: str) -> str:
+    """A word as the system's shell needs it."""
+    from shlex import quote
+
+    return quote(word)

@@ -1,0 +1,62 @@
+"""Puts a follower together: observer, authentication and TLS as they were configured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from metashell.quorum.follower import Follower
+from metashell.quorum.observer import Observer
+from metashell.quorum.security import Address, Security
+from metashell.quorum.steps import Store
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    from metashell.quorum.session import Mechanism
+
+
+def new_follower(
+    addresses: Sequence[Address],
+    store: Store,
+    security: Security,
+    *,
+    cluster_id: str | None,
+    follow: bool,
+    patience_s: float,
+) -> Follower:
+    """A follower that has not begun; the arguments are those of `Observer`."""
+    observer = Observer(
+        addresses,
+        store,
+        new_mechanism=_mechanisms(security),
+        cluster_id=cluster_id,
+        follow=follow,
+        patience_s=patience_s,
+    )
+    return Follower(observer, _context(security))
+
+
+def _mechanisms(security: Security) -> Callable[[str], Mechanism | None]:
+    settings = security.sasl
+    if settings is None:
+        return lambda _: None
+
+    def make(host: str) -> Mechanism:
+        from metashell.quorum.sasl import make_mechanism
+
+        return make_mechanism(settings, host)
+
+    return make
+
+
+def _context(security: Security) -> Callable[[], SSLContext] | None:
+    if security.protocol not in {"SSL", "SASL_SSL"}:
+        return None
+
+    def make() -> SSLContext:
+        from metashell.quorum.tls import make_context
+
+        return make_context(security.tls)
+
+    return make
