@@ -14,8 +14,8 @@ from metashell.commands.targets import shown, stop_if_cancelled
 from metashell.errors import ExitCode, SourceError, UsageError
 
 if TYPE_CHECKING:
-    from metashell.commands.check_quorum import Beside
     from metashell.commands.check_replay import ReplayFaults
+    from metashell.image.quorum_findings import Beside
     from metashell.log.finding import Finding, Report
     from metashell.log.frames import Frames
     from metashell.log.fsck import FileFacts
@@ -102,8 +102,11 @@ class _Run:
         self.unreadable = False
         self.n_files = self.n_batches = self.n_records = 0
         self.facts: dict[str, FileFacts] = {}
-        # A directory's own path: one file alone (-s) has no surroundings to be checked.
-        self.directory = source.log.path if os.path.isdir(source.log.path) else None
+        # A directory's own path: one file alone (-s) and a live quorum's log have no surroundings
+        # to be checked.
+        log = source.log
+        self.is_directory = not log.is_file
+        self.directory = log.path if self.is_directory and log.in_memory is None else None
 
     def all(self, *, quick: bool) -> None:
         """Check everything that is asked for."""
@@ -118,7 +121,7 @@ class _Run:
             faults.add(self.source.image.records)
             return
         self._state(faults, beside)
-        if self.directory is not None:
+        if self.is_directory:
             self._checkpoints(faults)
 
     def summary(self) -> str:
@@ -139,7 +142,7 @@ class _Run:
         from metashell.log.frames import build_frames
         from metashell.log.fsck_order import check_order
         from metashell.log.names import CheckpointName, SegmentName
-        from metashell.log.read import load
+        from metashell.log.read import load, name_of
 
         log = self.source.log
         frames = self.source.image.records.frames
@@ -153,12 +156,12 @@ class _Run:
             paths += [boot] if os.path.isfile(boot) else []
         for path in paths:
             stop_if_cancelled(self.context)
-            with _Reading(self, os.path.basename(path)):
+            with _Reading(self, name_of(path)):
                 loaded = load([path])
                 its_frames, unframed = build_frames(loaded)
                 self._file(loaded, 0, its_frames)
                 faults.add_faults(unframed)
-        if self.directory is None:
+        if not self.is_directory:
             return
         segments = self._facts_of(SegmentName)
         self.report.extend(check_order(segments, self._facts_of(CheckpointName)))
@@ -189,7 +192,7 @@ class _Run:
         """Names, indexes, leader epochs, ids."""
         if self.directory is None:
             return None
-        from metashell.commands.check_quorum import check_ids, read_beside
+        from metashell.image.quorum_findings import check_ids, read_beside
         from metashell.log.fsck_index import check_index
         from metashell.log.fsck_order import check_epochs, check_names
         from metashell.log.names import CheckpointName, SegmentName
@@ -221,9 +224,9 @@ class _Run:
     # The state.
 
     def _state(self, faults: ReplayFaults, beside: Beside | None) -> None:
-        from metashell.commands.check_quorum import QuorumCheck
         from metashell.image.image import Image
         from metashell.image.invariants import check_image
+        from metashell.image.quorum_findings import QuorumCheck
         from metashell.image.records import Records
         from metashell.log.fault import FaultKind
         from metashell.log.finding import Finding, Severity
@@ -247,9 +250,11 @@ class _Run:
         image.fold_everything()
         faults.add(image.records)
         stop_if_cancelled(self.context)
-        if beside is None:
+        if not self.is_directory:
             return
         check_image(image, self.report)
+        if beside is None:
+            return
         epochs = [int(facts.epoch[-1]) for facts in self.facts.values() if len(facts.epoch)]
         self.report.extend(QuorumCheck(beside, image, max(epochs, default=None)).run())
 

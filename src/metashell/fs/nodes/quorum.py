@@ -1,32 +1,39 @@
-"""``/quorum``: what a node's files say of the quorum.
+"""``/quorum``: what a node's files, or a live quorum, say of the quorum.
 
 The control records of the log tell the voters, kraft.version and who led when; ``quorum-state`` and
-``meta.properties`` are the node's own word. Lag and observers only a live quorum knows.
+``meta.properties`` are the node's own word, and what of all that does not fit together stands under
+``disagreements``. Lag and observers only a live quorum knows: `metashell.fs.nodes.quorum_live`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
 from metashell.fs.java import java_list, java_time
 from metashell.fs.node import Directory, FixedDirectory, JsonValue, Leaf, Node, TextLeaf
 from metashell.fs.nodes.tables import RowDirectory, RowLeaf
 from metashell.fs.times import TableTimes, Times, changed_at
-from metashell.schema.uuids import uuid_text
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
+    from metashell.image.quorum_members import Epoch
     from metashell.image.voters import Leadership
+    from metashell.log.finding import Finding
+    from metashell.quorum.description import LiveStatus
 
 UNKNOWN = "unknown"
-"""Text of what the files do not tell."""
+"""Text of what the source does not tell."""
 
 
 def quorum_node(
     load: Callable[[], Image],
     epochs: Callable[[], Mapping[int, int]],
     files: Mapping[str, Callable[[], Mapping[str, JsonValue] | None]],
+    live: Callable[[], LiveStatus] | None = None,
+    *,
+    directory: str | None = None,
 ) -> Directory:
     """The directory ``/quorum``.
 
@@ -34,14 +41,9 @@ def quorum_node(
         load: Gives the image.
         epochs: Start offset of each leader epoch, as ``leader-epoch-checkpoint`` has them.
         files: The node's own files by name: each gives its keys and values, or None without one.
+        live: Gives what a live quorum says now; None where there is none. There are no files then.
+        directory: The metadata directory whose files are compared; None where nothing is compared.
     """
-
-    def number(read: Callable[[], int | None]) -> Leaf:
-        def text() -> str:
-            value = read()
-            return UNKNOWN if value is None else str(value)
-
-        return TextLeaf(text, read)
 
     def leaders() -> Sequence[Leadership]:
         return load().quorum.leaders
@@ -53,16 +55,42 @@ def quorum_node(
         return leaders()[-1].leader if leaders() else None
 
     elected, set_version = last_of("LeaderChangeMessage"), last_of("KRaftVersionRecord")
-    return FixedDirectory(
-        {
-            "leader": lambda: number(leader).timed(elected),
-            "leaderEpoch": lambda: number(lambda: load().provenance.epoch).timed(elected),
-            "kraft.version": lambda: number(lambda: load().quorum.kraft_version).timed(set_version),
-            "epochs": lambda: _epochs(load, leaders, epochs),
-            "voters": lambda: _voters(load),
-            **{name: _file(read) for name, read in files.items()},
-        }
+    parts: dict[str, Callable[[], Node]] = {
+        "kraft.version": lambda: number(lambda: load().quorum.kraft_version).timed(set_version),
+        "epochs": lambda: _epochs(load, epochs, live),
+    }
+    if live is not None:
+        from metashell.fs.nodes.quorum_live import live_parts
+
+        return FixedDirectory({**parts, **live_parts(load, live, elected)})
+    parts |= {
+        "leader": lambda: number(leader).timed(elected),
+        "leaderEpoch": lambda: number(lambda: load().provenance.epoch).timed(elected),
+        "voters": lambda: _voters(load),
+        **{name: _file(read) for name, read in files.items()},
+    }
+    if directory is not None:
+        parts["disagreements"] = lambda: _Disagreements(directory, load)
+    return FixedDirectory(parts)
+
+
+def number(read: Callable[[], int | None]) -> Leaf:
+    """A leaf with a number, or `UNKNOWN`."""
+
+    def text() -> str:
+        value = read()
+        return UNKNOWN if value is None else str(value)
+
+    return TextLeaf(text, read)
+
+
+def fields_text(kind: str, fields: Mapping[str, JsonValue]) -> str:
+    """``Kind(name=value, ...)`` as Java's classes print themselves."""
+    parts = (
+        f"{name}={UNKNOWN if part is None else java_list(part) if isinstance(part, list) else part}"
+        for name, part in fields.items()
     )
+    return f"{kind}({', '.join(parts)})"
 
 
 def _file(read: Callable[[], Mapping[str, JsonValue] | None]) -> Callable[[], Node]:
@@ -82,85 +110,114 @@ def _value_leaf(value: JsonValue) -> Callable[[], Node]:
 
 def _epochs(
     load: Callable[[], Image],
-    leaders: Callable[[], Sequence[Leadership]],
-    epochs: Callable[[], Mapping[int, int]],
+    starts: Callable[[], Mapping[int, int]],
+    live: Callable[[], LiveStatus] | None,
 ) -> Directory:
-    """A leaf for each leader epoch that the files know of."""
+    """A leaf for each leader epoch that the source knows of."""
 
-    def values() -> dict[int, dict[str, JsonValue]]:
-        known: dict[int, dict[str, JsonValue]] = {
-            epoch: {"startOffset": start, "leader": None, "time": None}
-            for epoch, start in epochs().items()
+    @cache
+    def known() -> Mapping[int, Epoch]:
+        from metashell.image.quorum_members import known_epochs
+
+        image = load()
+        return known_epochs(image.records, image.quorum.leaders, starts(), image.provenance.epoch)
+
+    def value(number: int) -> dict[str, JsonValue]:
+        epoch = known()[number]
+        leader, status = epoch.leader, None if live is None else live()
+        if leader is None and status is not None and status.epoch == number:
+            leader = status.leader_id
+        time = epoch.timestamp_ms
+        return {
+            "startOffset": epoch.start_offset,
+            "leader": leader,
+            "time": None if time is None else java_time(time),
         }
-        for leader in leaders():
-            known[leader.epoch] = {
-                "startOffset": leader.offset,
-                "leader": leader.leader,
-                "time": java_time(leader.timestamp_ms),
-            }
-        return known
-
-    def text(value: Mapping[str, JsonValue]) -> str:
-        fields = (f"{name}={UNKNOWN if part is None else part}" for name, part in value.items())
-        return f"LeaderEpoch({', '.join(fields)})"
 
     def times(epoch: int) -> Times | None:
         rows, _ = load().records.columns("LeaderChangeMessage")
-        for row, leader in zip(rows[::-1].tolist(), leaders()[::-1], strict=True):
+        leaders = load().quorum.leaders
+        for row, leader in zip(rows[::-1].tolist(), leaders[::-1], strict=True):
             if leader.epoch == epoch:
                 return Times(row, row)
         return None
 
     return RowDirectory(
-        lambda: {str(epoch): epoch for epoch in values()},
-        lambda _, epoch: RowLeaf(lambda: values()[epoch], text).timed(lambda: times(epoch)),
+        lambda: {str(epoch): epoch for epoch in known()},
+        lambda _, epoch: RowLeaf(
+            lambda: value(epoch), lambda fields: fields_text("LeaderEpoch", fields)
+        ).timed(lambda: times(epoch)),
         TableTimes(lambda: load().touched.first_and_last("LeaderChangeMessage")[1]),
     )
+
+
+def voters_row(load: Callable[[], Image]) -> int:
+    """Row of the record that the voters of the log are from; -1 for none."""
+    row = load().quorum.voters_row
+    return load().touched.first_and_last("LeaderChangeMessage")[1] if row is None else row
 
 
 def _voters(load: Callable[[], Image]) -> Directory:
     """A leaf for each voter of the newest VotersRecord, else of the last leader change."""
 
-    def rows() -> dict[str, int]:
-        quorum = load().quorum
-        if quorum.voters is not None:
-            ids: Sequence[int] = quorum.voters.fixed("voter_id").tolist()
-        else:
-            ids = quorum.leaders[-1].voters if quorum.leaders else ()
-        return {str(voter): row for row, voter in enumerate(ids)}
+    @cache
+    def values() -> list[dict[str, JsonValue]]:
+        from metashell.image.quorum_members import voters_in_log
 
-    def value(voter: str, row: int) -> dict[str, JsonValue]:
-        voters = load().quorum.voters
-        if voters is None:
-            return {"id": int(voter)}
-        endpoints = voters.structs("endpoints").take([row]).items  # type: ignore[arg-type]
-        listeners = zip(
-            endpoints.span("name").texts(),
-            endpoints.span("host").texts(),
-            endpoints.fixed("port").tolist(),
-            strict=True,
-        )
-        return {
-            "id": int(voter),
-            "directoryId": uuid_text(voters.fixed("voter_directory_id")[row].tobytes()),
-            "endpoints": [f"{name}://{host}:{port}" for name, host, port in listeners],
-        }
-
-    def text(fields: Mapping[str, JsonValue]) -> str:
-        parts = (
-            f"{name}={java_list(part) if isinstance(part, list) else part}"
-            for name, part in fields.items()
-        )
-        return f"Voter({', '.join(parts)})"
-
-    def newest() -> int:
-        row = load().quorum.voters_row
-        return load().touched.first_and_last("LeaderChangeMessage")[1] if row is None else row
+        return [
+            {"id": voter.id}
+            if voter.endpoints is None
+            else {
+                "id": voter.id,
+                "directoryId": voter.directory_id,
+                "endpoints": list(voter.endpoints),
+            }
+            for voter in voters_in_log(load().quorum)
+        ]
 
     return RowDirectory(
-        rows,
-        lambda voter, row: RowLeaf(lambda: value(voter, row), text).timed(
-            lambda: changed_at(newest())
-        ),
-        TableTimes(newest),
+        lambda: {str(value["id"]): row for row, value in enumerate(values())},
+        lambda _, row: RowLeaf(
+            lambda: values()[row], lambda fields: fields_text("Voter", fields)
+        ).timed(lambda: changed_at(voters_row(load))),
+        TableTimes(lambda: voters_row(load)),
     )
+
+
+class _Disagreements(Directory):
+    """A leaf for each thing that the node's files and the log say differently, by its code.
+
+    They are looked for only when they are asked for; no record is about them.
+    """
+
+    def __init__(self, directory: str, load: Callable[[], Image]) -> None:
+        self._directory, self._load = directory, load
+
+    @cached_property
+    def _found(self) -> Directory:
+        from metashell.image.quorum_findings import disagreements
+
+        makers: dict[str, Callable[[], Node]] = {}
+        times: dict[str, int] = {}
+        for finding in disagreements(self._directory, self._load()):
+            n = times[finding.code] = times.get(finding.code, 0) + 1
+            name = finding.code if n == 1 else f"{finding.code}-{n}"
+            makers[name] = _finding(finding)
+        return FixedDirectory(makers)
+
+    def names(self) -> Sequence[str]:
+        return self._found.names()
+
+    def child(self, name: str) -> Node | None:
+        return self._found.child(name)
+
+
+def _finding(finding: Finding) -> Callable[[], Node]:
+    value: dict[str, JsonValue] = {
+        "severity": str(finding.severity),
+        "code": finding.code,
+        "file": finding.file,
+        "message": finding.message,
+        "action": finding.action,
+    }
+    return lambda: TextLeaf(f"{finding.file}: {finding.message}", lambda: value)

@@ -1,7 +1,7 @@
 """Checks of what stands beside the log: do these files belong together, and to this log?
 
 ``meta.properties`` says whose directory it is, ``quorum-state`` what the node knows of elections,
-the log who votes.
+the log who votes. ``check`` reports what is found here; ``/quorum/disagreements`` shows it.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from metashell.quorum.quorum_state import QuorumState, read_quorum_state
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
+    from metashell.image.records import Records
 
 _T = TypeVar("_T")
 
@@ -276,3 +277,44 @@ class QuorumCheck:
                     f" is {leadership.leader} (offset {leadership.offset})",
                     "quorum-state",
                 )
+
+
+def disagreements(directory: str, image: Image) -> list[Finding]:
+    """What the files beside a log and the log say differently. Cost: folds the cluster.
+
+    Files that are missing are no disagreement, and of the log only the part counts that the image
+    was made from; ``check`` reads all of it.
+
+    Args:
+        directory: The metadata directory.
+        image: The newest image.
+    """
+    beside = read_beside(directory)
+    found = [*beside.findings, *check_ids(beside), *_check_epochs(beside, image.records)]
+    if not _base_is_missing(image.records):
+        epoch = image.provenance.epoch
+        found += QuorumCheck(beside, image, epoch if epoch >= 0 else None).run()
+    return [finding for finding in found if finding.severity is not Severity.NOTE]
+
+
+def _check_epochs(beside: Beside, records: Records) -> Iterator[Finding]:
+    """``leader-epoch-checkpoint`` against the batches."""
+    from metashell.log.fsck import facts_of
+    from metashell.log.fsck_order import check_epochs
+
+    if not beside.epochs:
+        return
+    loaded, frames = records.loaded, records.frames
+    segments = [
+        facts_of(loaded, i, frames) for i, file in enumerate(loaded.files) if not file.is_checkpoint
+    ]
+    yield from check_epochs(segments, [], [(e.epoch, e.start_offset) for e in beside.epochs])
+
+
+def _base_is_missing(records: Records) -> bool:
+    """Whether the image is made of the log's end alone: it may lack whom the files name."""
+    files = records.loaded.files
+    if any(file.end_offset for file in files):
+        return False
+    firsts = [file.chain.first_offset for file in files if not file.is_checkpoint]
+    return bool(firsts) and firsts[0] > 0

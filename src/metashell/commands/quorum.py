@@ -1,0 +1,228 @@
+"""``quorum``: who leads, who votes, who follows, and how far each has come."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from metashell.commands.base import Command, Completion, Context, Manual, Option
+from metashell.commands.options import parse_options, refuse_more
+from metashell.commands.survey import table, write_json, write_lines
+from metashell.commands.targets import shown
+from metashell.errors import ExitCode
+from metashell.fs.escape import escape
+from metashell.schema.times import iso_time
+
+if TYPE_CHECKING:
+    from metashell.commands.quorum_report import Summary
+    from metashell.fs.node import JsonValue
+    from metashell.image.quorum_members import Epoch, Member
+
+_EPOCHS, _HUMAN, _JSON = "--epochs", "-h", "--json"
+_UNKNOWN = "-"
+
+
+class Quorum(Command):
+    """Describe the controller quorum."""
+
+    name = "quorum"
+    summary = "Show the quorum: leader, voters, observers, their lag; or its leader epochs."
+    manual = Manual(
+        synopsis="quorum [-h] [--epochs] [--json]",
+        description=(
+            "Says what `kafka-metadata-quorum describe` says with --status and with --replication: "
+            "the cluster, the leader and its epoch, the high watermark, how far the slowest voter "
+            "is behind; then a line for each voter and observer, the leader first. Lag counts "
+            "offsets behind the end of the leader's log. MaxFollowerLagTimeMs is the time between "
+            "the moments when the leader and the slowest voter were last caught up. Times are the "
+            "leader's, in UTC; an age stands beside each.\n\n"
+            "Of a live quorum the leader is asked (DescribeQuorum, which needs DESCRIBE on the "
+            "cluster). Where it may not be asked, and of a directory, a file or an earlier state, "
+            "the log tells leader, voters and epochs, a node's quorum-state what is missing there, "
+            "and - stands for what is not known. A voter of which only the log or only the leader "
+            "knows is reported; so is what the node's files and the log say differently, which "
+            "/quorum/disagreements has too.\n\n"
+            "The exit status is 0, or 1 where nothing is known of the quorum."
+        ),
+        options=(
+            Option((_HUMAN, "--human-readable"), "Ages only, instead of times with their ages."),
+            Option((_EPOCHS,), "The leader epochs: where each starts, who led, since when."),
+            Option((_JSON,), "Print one JSON object; times are in ms since the epoch."),
+        ),
+        examples=(
+            ("quorum", "leader, voters and observers"),
+            ("quorum --epochs", "who led when"),
+            ("quorum --json", "the same as quorum, for scripts"),
+        ),
+    )
+
+    def run(self, context: Context, args: Sequence[str]) -> int:
+        """Gather and print."""
+        from metashell.commands.quorum_report import epochs_of, summary_of
+
+        parsed = parse_options(self, args)
+        refuse_more(self, parsed.arguments)
+        source, as_json = context.needs_source(), _JSON in parsed.switches
+        if _EPOCHS in parsed.switches:
+            epochs, notes = epochs_of(source)
+            if as_json:
+                write_json(context, {"epochs": [_epoch_value(epoch) for epoch in epochs]})
+            elif epochs:
+                write_lines(context, list(_epoch_lines(epochs)))
+            self._warn(context, notes)
+            return self._status(context, is_known=bool(epochs))
+        summary = summary_of(source)
+        if as_json:
+            write_json(context, _value(summary))
+        else:
+            lines = _lines(summary, ages_only=_HUMAN in parsed.switches)
+            write_lines(context, [shown(context, line) for line in lines])
+        self._warn(context, (*summary.notes, *map(_finding_text, summary.disagreements)))
+        known = (summary.leader_id, summary.leader_epoch, summary.members or None)
+        return self._status(context, is_known=any(part is not None for part in known))
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose options; there are no paths."""
+        return super().complete(context, args, word) if word.startswith("-") else []
+
+    def _warn(self, context: Context, notes: Sequence[str]) -> None:
+        for note in notes:
+            context.warn(escape(f"{self.name}: {note}"))
+
+    def _status(self, context: Context, *, is_known: bool) -> int:
+        if is_known:
+            return ExitCode.OK
+        context.warn(f"{self.name}: the source says nothing of the quorum")
+        return ExitCode.FAILED
+
+
+# Text.
+
+
+def _finding_text(finding: Mapping[str, JsonValue]) -> str:
+    place = f"{finding['severity']} {finding['code']}: {finding['file']}"
+    return f"{place}: {finding['message']}"
+
+
+def _lines(summary: Summary, *, ages_only: bool) -> list[str]:
+    origin = summary.origin_text
+    if summary.as_of_ms is not None:
+        origin += f", {iso_time(summary.as_of_ms)}"
+        if summary.now_ms is not None:
+            origin += f" ({age_text(int(time.time() * 1000) - summary.as_of_ms)} ago)"
+    fields = {
+        "ClusterId": summary.cluster_id,
+        "LeaderId": summary.leader_id,
+        "LeaderEpoch": summary.leader_epoch,
+        "HighWatermark": summary.high_watermark,
+        "MaxFollowerLag": summary.max_lag,
+        "MaxFollowerLagTimeMs": summary.max_lag_ms,
+        "kraft.version": summary.kraft_version,
+        "From": origin,
+    }
+    lines = [f"{name + ':':<24}{_or_dash(value)}" for name, value in fields.items()]
+    if summary.members:
+        lines += ["", *_member_lines(summary, ages_only=ages_only)]
+    return lines
+
+
+def _member_lines(summary: Summary, *, ages_only: bool) -> list[str]:
+    header = ["NodeId", "DirectoryId", "LogEndOffset", "Lag"]
+    for name in ("LastFetch", "LastCaughtUp"):
+        header += [name] if ages_only else [name, "Age"]
+    rows = []
+    for member, status in summary.members:
+        row = [
+            str(member.id),
+            _or_dash(member.directory_id),
+            _or_dash(member.log_end_offset),
+            _or_dash(member.lag),
+        ]
+        for at in (member.last_fetch_ms, member.last_caught_up_ms):
+            age = _age(summary, at)
+            text = _UNKNOWN if age is None else age_text(age)
+            row += [text] if ages_only else [_UNKNOWN if at is None else iso_time(at), text]
+        rows.append([*row, status, ",".join(member.endpoints or ()) or _UNKNOWN])
+    left = {1, len(header)}
+    return list(table([*header, "Status", "Endpoints"], rows, left=left))
+
+
+def _epoch_lines(epochs: Sequence[Epoch]) -> list[str]:
+    rows = [
+        (
+            str(epoch.epoch),
+            _or_dash(epoch.start_offset),
+            _or_dash(epoch.leader),
+            _UNKNOWN if epoch.timestamp_ms is None else iso_time(epoch.timestamp_ms),
+        )
+        for epoch in epochs
+    ]
+    return list(table(("Epoch", "StartOffset", "Leader", "Time"), rows))
+
+
+def age_text(ms: int) -> str:
+    """A span of time in short: ``232ms``, ``3.2s``, ``5m 3s``, ``2h 7m``, ``3d 4h``."""
+    if abs(ms) < 1000:
+        return f"{ms}ms"
+    sign, seconds = ("-" if ms < 0 else ""), abs(ms) // 1000
+    if seconds < 60:
+        return f"{sign}{abs(ms) / 1000:.1f}s"
+    units = ((86_400, "d", 3600, "h"), (3600, "h", 60, "m"), (60, "m", 1, "s"))
+    size, unit, below, smaller = next(u for u in units if seconds >= u[0])
+    return f"{sign}{seconds // size}{unit} {seconds % size // below}{smaller}"
+
+
+def _age(summary: Summary, at: int | None) -> int | None:
+    return None if at is None or summary.now_ms is None else max(summary.now_ms - at, 0)
+
+
+def _or_dash(value: object) -> str:
+    return _UNKNOWN if value is None else str(value)
+
+
+# JSON.
+
+
+def _value(summary: Summary) -> dict[str, JsonValue]:
+    return {
+        "clusterId": summary.cluster_id,
+        "leaderId": summary.leader_id,
+        "leaderEpoch": summary.leader_epoch,
+        "highWatermark": summary.high_watermark,
+        "maxFollowerLag": summary.max_lag,
+        "maxFollowerLagTimeMs": summary.max_lag_ms,
+        "kraftVersion": summary.kraft_version,
+        "from": summary.origin,
+        "timestamp": summary.as_of_ms,
+        "nodes": [_member_value(summary, *member) for member in summary.members],
+        "disagreements": list(summary.disagreements),
+    }
+
+
+def _member_value(summary: Summary, member: Member, status: str) -> dict[str, JsonValue]:
+    return {
+        "id": member.id,
+        "directoryId": member.directory_id,
+        "logEndOffset": member.log_end_offset,
+        "lag": member.lag,
+        "lastFetchTimestamp": member.last_fetch_ms,
+        "lastFetchAgeMs": _age(summary, member.last_fetch_ms),
+        "lastCaughtUpTimestamp": member.last_caught_up_ms,
+        "lastCaughtUpAgeMs": _age(summary, member.last_caught_up_ms),
+        "status": status,
+        "endpoints": None if member.endpoints is None else list(member.endpoints),
+        "onlyIn": member.only_in,
+    }
+
+
+def _epoch_value(epoch: Epoch) -> dict[str, JsonValue]:
+    return {
+        "epoch": epoch.epoch,
+        "startOffset": epoch.start_offset,
+        "leader": epoch.leader,
+        "timestamp": epoch.timestamp_ms,
+    }
+
+
+COMMAND = Quorum()

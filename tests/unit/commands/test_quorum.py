@@ -1,0 +1,359 @@
+"""``quorum``: the words and figures of kafka-metadata-quorum, and as much as files tell."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import metashell
+from metashell.commands.base import Context
+from metashell.commands.complete import complete_line
+from metashell.commands.quorum import age_text
+from metashell.commands.quorum_report import follower_lag
+from metashell.commands.run import run_line
+from metashell.quorum.description import QuorumDescription, Replica
+from metashell.source import Source
+from support.described import described, live_over, recorded, status_of
+from support.fixtures import copy_of, fixture, fixture_names
+from support.logs import make_directory, topic_batch
+from support.shell import Captured, run_on
+
+REAL = [name for name in fixture_names() if name.startswith("real-")]
+DENIED = "DescribeQuorum is not allowed: it needs DESCRIBE on the cluster"
+
+
+def told(source: Source, options: str = "") -> dict[str, Any]:
+    """The output as JSON."""
+    ran = run_on(source, f"quorum --json {options}")
+    assert 0 == ran.status
+    value: dict[str, Any] = json.loads(ran.out)
+    return value
+
+
+def table_of(text: str) -> list[list[str]]:
+    """Rows of the second part of the output."""
+    return [line.split() for line in text.partition("\n\n")[2].splitlines()]
+
+
+def replica(node: int, end: int | None, caught_up: int | None = None) -> Replica:
+    """One with an end of its log."""
+    return Replica(
+        id=node,
+        directory_id=None,
+        log_end_offset=end,
+        last_fetch_ms=None,
+        last_caught_up_ms=caught_up,
+    )
+
+
+def description(*voters: Replica) -> QuorumDescription:
+    """Where node 1 leads."""
+    return QuorumDescription(
+        leader_id=1, leader_epoch=1, high_watermark=-1, voters=voters, observers=()
+    )
+
+
+def test_status_of_a_live_quorum() -> None:
+    """The lines that kafka-metadata-quorum has, by its names, as the leader answered them."""
+    ran = run_on(described("real-44-admin"), "quorum")
+
+    assert (0, ()) == (ran.status, ran.err)
+    fields = dict(line.split(maxsplit=1) for line in ran.out.partition("\n\n")[0].splitlines())
+    origin = fields.pop("From:")
+    assert {
+        "ClusterId:": "9GMRdWz9QsGCCMbJUkvJ7w",
+        "LeaderId:": "1",
+        "LeaderEpoch:": "1",
+        "HighWatermark:": "726",
+        "MaxFollowerLag:": "0",
+        "MaxFollowerLagTimeMs:": "0",
+        "kraft.version:": "1",
+    } == fields
+    assert origin.startswith("DescribeQuorum, node 1, 127.0.0.1:43001, 2026-11-21T08:48:16.820Z (")
+
+
+def test_replication_of_a_live_quorum() -> None:
+    """A line for each voter and observer, the leader first, as kafka-metadata-quorum has them."""
+    header, *rows = table_of(run_on(described("real-44-admin"), "quorum").out)
+
+    assert ["NodeId", "DirectoryId", "LogEndOffset", "Lag"] == header[:4]
+    assert ["Status", "Endpoints"] == header[-2:]
+    expected = [
+        ("1", "LrVB96P2TA2PKrSUwMtEqw", "Leader"),
+        ("2", "JtSOQIigRwmL7VjvyFlckw", "Follower"),
+        ("3", "uJJyTtRfRDS2WFklVAMr3Q", "Follower"),
+        ("101", "IK20lPtKl_Q5CKgNEaa1QA", "Observer"),
+        ("102", "c1LykVptIUbGl1mt62n7Kw", "Observer"),
+    ]
+    assert expected == [(row[0], row[1], row[-2]) for row in rows]
+    assert {("726", "0")} == {(row[2], row[3]) for row in rows}
+    assert all(row[-1] == f"CONTROLLER://127.0.0.1:4300{row[0]}" for row in rows[:3])
+    assert all(row[-1] == "-" for row in rows[3:])
+
+
+def test_ages_instead_of_times() -> None:
+    """They are the leader's: an answer that came just now has young ones, whoever's clock errs."""
+    source = described("real-44-admin")
+
+    assert "T08:48" not in run_on(source, "quorum -h").out.partition("\n\n")[2]
+    assert run_on(source, "quorum -h").out.count("Age") == 0
+    nodes = {node["id"]: node for node in told(source)["nodes"]}
+    gap = nodes[3]["lastFetchAgeMs"] - nodes[1]["lastFetchAgeMs"]
+    assert nodes[1]["lastFetchTimestamp"] - nodes[3]["lastFetchTimestamp"] == pytest.approx(gap)
+
+
+def test_json_of_a_live_quorum() -> None:
+    """The same as one object."""
+    found = told(described("real-44-admin"))
+
+    assert (1, 1, 726) == (found["leaderId"], found["leaderEpoch"], found["highWatermark"])
+    assert ("DescribeQuorum", []) == (found["from"], found["disagreements"])
+    assert [1, 2, 3, 101, 102] == [node["id"] for node in found["nodes"]]
+    assert ["CONTROLLER://127.0.0.1:43001"] == found["nodes"][0]["endpoints"]
+    assert found["nodes"][3]["endpoints"] is None
+
+
+def test_lag_of_the_slowest_voter() -> None:
+    """Observers do not count; offsets and time are those of the one that is furthest behind."""
+    assert (0, 0) == follower_lag(description(replica(2, 9, 5), replica(1, 9, 99)))
+    assert (4, 30) == follower_lag(
+        description(replica(1, 9, 100), replica(2, 5, 70), replica(3, 8, 10))
+    )
+    assert (4, None) == follower_lag(description(replica(1, 9, 100), replica(2, 5)))
+    assert (None, None) == follower_lag(description(replica(1, 9), replica(2, None)))
+    assert (None, None) == follower_lag(description(replica(2, 9)))
+
+
+def test_describing_is_not_allowed() -> None:
+    """The log tells what it can, and stderr what is missing and why."""
+    status = status_of(None, description_problem=f"{DENIED}.")
+    ran = run_on(live_over(fixture("real-44-admin").input, status), "quorum")
+
+    assert 0 == ran.status
+    assert (f"quorum: {DENIED}; shown is what the log says",) == ran.err
+    assert "HighWatermark:          726\n" in ran.out
+    rows = table_of(ran.out)[1:]
+    assert ["Leader", "Follower", "Follower"] == [row[-2] for row in rows]
+    assert {("-", "-")} == {(row[2], row[3]) for row in rows}
+
+
+def test_an_older_answer_and_a_problem() -> None:
+    """What was said before is shown, and that it is old."""
+    status = status_of(
+        recorded(2), epoch=2, leader_id=None, problem="no leader", description_problem=DENIED
+    )
+    ran = run_on(live_over(fixture("real-44-admin").input, status), "quorum")
+
+    assert (
+        "quorum: shown is what the leader of epoch 1 said; in epoch 2 nobody yet leads",
+        f"quorum: {DENIED}; shown is an earlier answer",
+        "quorum: no leader",
+    ) == ran.err
+    assert "LogEndOffset" in ran.out
+
+
+def test_voters_that_only_one_knows() -> None:
+    """They are reported beside the table."""
+    answer = recorded(2)
+    answer = replace(answer, voters=(*answer.voters[:2], replica(9, 5)))
+    ran = run_on(live_over(fixture("real-44-admin").input, status_of(answer)), "quorum")
+
+    assert (
+        "quorum: voter 3 with directory uJJyTtRfRDS2WFklVAMr3Q is only in the log",
+        "quorum: voter 9 with directory unknown is only in DescribeQuorum",
+    ) == ran.err
+    assert "MaxFollowerLag:         721\n" in ran.out
+
+
+def test_an_earlier_state_of_a_live_quorum() -> None:
+    """From the log alone, with a note that lag is of now."""
+    ran = run_on(described("real-44-admin").at(600), "quorum")
+
+    (note,) = ran.err
+    assert note.startswith("quorum: lag and observers are known only of now")
+    assert "HighWatermark:          -\n" in ran.out
+    assert "Observer" not in ran.out
+
+
+@pytest.mark.parametrize("name", REAL)
+def test_directories(name: str) -> None:
+    """Leader and epoch as the files have them, every voter with its id, no observers."""
+    directory = fixture(name).input
+    ran = run_on(metashell.open(directory), "quorum")
+    found = told(metashell.open(directory))
+
+    assert (0, ()) == (ran.status, ran.err)
+    state = json.loads((directory / "quorum-state").read_text())
+    assert (state["leaderId"], state["leaderEpoch"]) == (found["leaderId"], found["leaderEpoch"])
+    statuses = [node["status"] for node in found["nodes"]]
+    assert "Leader" in statuses
+    assert {"Leader", "Follower"} >= {*statuses}
+    assert "log" == found["from"]
+    assert found["highWatermark"] is None
+
+
+@pytest.mark.parametrize("name", ["real-44-admin", "real-44-broker-down"])
+def test_directories_say_what_kafka_said_of_their_quorum(name: str) -> None:
+    """Cluster, leader, epoch and voters of kafka-metadata-quorum, seconds before."""
+    lines = (fixture(name).directory / "admin" / "quorum-status.txt").read_text().splitlines()
+    kafka = dict(line.split(maxsplit=1) for line in lines)
+    found = told(metashell.open(fixture(name).input))
+
+    assert kafka["ClusterId:"] == found["clusterId"]
+    assert (kafka["LeaderId:"], kafka["LeaderEpoch:"]) == (
+        str(found["leaderId"]),
+        str(found["leaderEpoch"]),
+    )
+    voters = [
+        {name: node[name] for name in ("id", "directoryId", "endpoints")} for node in found["nodes"]
+    ]
+    assert json.loads(kafka["CurrentVoters:"]) == voters
+
+
+def test_disagreements_are_warnings(tmp_path: Path) -> None:
+    """On stderr, and in JSON; the status says only whether the quorum is shown."""
+    directory = copy_of("real-44-admin", tmp_path)
+    properties = directory / "meta.properties"
+    mine = "LrVB96P2TA2PKrSUwMtEqw"
+    properties.write_text(properties.read_text().replace(mine, "AAECAwQFBgcICQoLDA0ODw"))
+    source = metashell.open(directory)
+    ran = run_on(source, "quorum")
+
+    (warning,) = ran.err
+    assert 0 == ran.status
+    assert warning.startswith("quorum: warning directory-id: meta.properties: directory.id is AAEC")
+    assert ["directory-id"] == [finding["code"] for finding in told(source)["disagreements"]]
+
+
+def test_files_that_cannot_be_used(tmp_path: Path) -> None:
+    """The log is shown without them."""
+    directory = copy_of("real-44-broker-down", tmp_path)
+    (directory / "__cluster_metadata-0" / "quorum-state").write_text("{")
+    (directory / "meta.properties").write_text("?")
+    ran = run_on(metashell.open(directory), "quorum")
+
+    assert 0 == ran.status
+    assert "LeaderId:               1\n" in ran.out
+    assert 2 == len(ran.err)
+    assert all("file-malformed" in line for line in ran.err)
+
+
+def test_epochs_without_the_files(tmp_path: Path) -> None:
+    """The log tells them where the node's own files can't be used."""
+    directory = copy_of("real-44-broker-down", tmp_path) / "__cluster_metadata-0"
+    for name in ("quorum-state", "leader-epoch-checkpoint"):
+        (directory / name).write_text("{")
+    ran = run_on(metashell.open(directory), "quorum --epochs")
+
+    assert 0 == ran.status
+    assert ["1", "0", "1"] == ran.out.splitlines()[1].split()[:3]
+    assert 2 == len(ran.err)
+
+
+def test_epochs() -> None:
+    """From all segments, also those before the newest checkpoint."""
+    header, row = run_on(
+        metashell.open(fixture("real-44-live").input), "quorum --epochs"
+    ).out.splitlines()
+
+    assert ["Epoch", "StartOffset", "Leader", "Time"] == header.split()
+    assert ["1", "0", "2", "2026-11-21T08:21:43.536Z"] == row.split()
+
+
+def test_epochs_as_json() -> None:
+    """What only quorum-state knows has no start."""
+    found = told(metashell.open(fixture("real-44-trimmed").input), "--epochs")["epochs"]
+
+    assert [1, 2] == [epoch["epoch"] for epoch in found]
+    assert (None, 1) == (found[1]["startOffset"], found[1]["leader"])
+
+
+def test_epochs_of_an_earlier_state() -> None:
+    """None that came later."""
+    source = metashell.open(fixture("real-44-trimmed").input).at(3900)
+
+    assert [1] == [epoch["epoch"] for epoch in told(source, "--epochs")["epochs"]]
+
+
+def test_epochs_of_a_live_quorum() -> None:
+    """The leader of the newest one is known from the quorum where the log has no leader change."""
+    (epoch,) = told(described("real-44-admin"), "--epochs")["epochs"]
+
+    assert (1, 1) == (epoch["epoch"], epoch["leader"])
+
+
+def test_one_file() -> None:
+    """A checkpoint alone names voters, and nobody who leads."""
+    path = next(fixture("real-44-live").input.glob("*3263-*.checkpoint"))
+    found = told(metashell.open_file(path))
+
+    assert (None, 1) == (found["leaderId"], found["leaderEpoch"])
+    assert {"Voter"} == {node["status"] for node in found["nodes"]}
+
+
+def test_a_log_that_tells_little(tmp_path: Path) -> None:
+    """An epoch is all there is to be shown."""
+    source = metashell.open(make_directory(tmp_path, (0, topic_batch(0, 2))))
+    ran = run_on(source, "quorum")
+
+    assert (0, ()) == (ran.status, ran.err)
+    assert "LeaderEpoch:            1\n" in ran.out
+    assert "NodeId" not in ran.out
+
+
+def test_nothing_is_known(tmp_path: Path) -> None:
+    """Status 1, and why."""
+    source = metashell.open(make_directory(tmp_path, (0, b"")))
+
+    for line in ("quorum", "quorum --epochs"):
+        ran = run_on(source, line)
+        assert (1, ("quorum: the source says nothing of the quorum",)) == (ran.status, ran.err)
+
+
+def test_hostile_endpoints_are_escaped_on_a_terminal() -> None:
+    """A name of a listener steers no terminal."""
+    answer = replace(recorded(2), endpoints={9: ("\x1b[2J://h:1",)})
+    answer = replace(answer, observers=(replica(9, 5),))
+    source = live_over(fixture("real-44-admin").input, status_of(answer))
+    captured = Captured(is_terminal=True)
+    run_line(Context(source.root, captured, lambda _: None, source=source), "quorum")
+    assert "\x1b" not in "".join(captured.parts)
+
+
+def test_arguments_are_refused() -> None:
+    """It takes no paths."""
+    ran = run_on(metashell.open(fixture("real-44-admin").input), "quorum /quorum")
+
+    assert 2 == ran.status
+    assert "too many arguments" in ran.err[0]
+
+
+def test_completion() -> None:
+    """Options, and nothing else."""
+    source = metashell.open(fixture("real-44-admin").input)
+    context = Context(source.root, Captured(), lambda _: None, source=source)
+
+    assert ["-h", "--human-readable", "--epochs", "--json"] == [
+        c.text for c in complete_line(context, "quorum -")
+    ]
+    assert [] == complete_line(context, "quorum /")
+
+
+@pytest.mark.parametrize(
+    ("ms", "text"),
+    [
+        (0, "0ms"),
+        (232, "232ms"),
+        (3_249, "3.2s"),
+        (303_000, "5m 3s"),
+        (7_620_000, "2h 7m"),
+        (273_600_000, "3d 4h"),
+    ],
+)
+def test_ages(ms: int, text: str) -> None:
+    """By their two largest units."""
+    assert text == age_text(ms)
