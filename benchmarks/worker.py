@@ -39,6 +39,9 @@ class Collected:
         """Keep a piece of text."""
         self.text += text
 
+    def flush(self) -> None:
+        """Nothing is held."""
+
 
 def main(argv: Sequence[str]) -> int:
     """Do one task and print its measurement."""

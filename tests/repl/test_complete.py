@@ -24,6 +24,9 @@ class Discard:
     def write(self, text: str) -> None:
         """Drop it."""
 
+    def flush(self) -> None:
+        """Nothing is held."""
+
 
 def complete(line: str, root: Directory | None = None, cwd: str = "/") -> list[str]:
     """Return the lines that the proposals lead to."""

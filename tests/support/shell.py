@@ -22,6 +22,9 @@ class Captured:
         """Keep a piece of text."""
         self.parts.append(text)
 
+    def flush(self) -> None:
+        """Nothing is held back."""
+
 
 @dataclass(frozen=True)
 class Ran:

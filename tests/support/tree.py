@@ -86,6 +86,9 @@ class MemoryOutput:
     def write(self, text: str) -> None:
         self.pieces.append(text)
 
+    def flush(self) -> None:
+        pass
+
     @property
     def text(self) -> str:
         return "".join(self.pieces)

@@ -29,9 +29,12 @@ _NAMES = (
     "ls",
     "man",
     "pwd",
+    "quorum",
+    "save",
     "stat",
     "stats",
     "tree",
+    "watch",
 )
 _ALIASES = {"quit": "exit"}
 

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from metashell.commands.base import Command, Completion, Context, Manual, Option
 from metashell.commands.options import refuse_more
-from metashell.errors import PathError, UsageError
-from metashell.fs.path import resolve
+from metashell.commands.place import go_to
+from metashell.errors import UsageError
 from metashell.schema.times import iso_time
 
 _RECORD = "--record"
@@ -24,8 +24,8 @@ class At(Command):
         description=(
             "Makes everything show the cluster as it was at OFFSET, the record there included, or "
             "at TIME: 2026-09-21T14:14:09Z (UTC unless it says otherwise), 2026-09-21, or -2h for "
-            "two hours ago. `end` goes back to the newest state. Then it says where that is; "
-            "without an argument it only says so.\n\n"
+            "two hours ago. `end` goes back to the newest state, and to following a quorum. Then "
+            "it says where that is; without an argument it only says so.\n\n"
             "A batch counts whole or not at all, as when Kafka replays it: an OFFSET inside one "
             "shows the state before it, and a warning says so. A time means up to the last batch "
             "before the first one whose maxTimestamp is later. What the directory does not cover "
@@ -50,7 +50,7 @@ class At(Command):
         points = [word for word in args if word not in (_RECORD, "--")]
         refuse_more(self, points, most=1)
         if points and points[0] == _END:
-            source = source.newest
+            source = source.newest.refreshed() if source.live is not None else source.newest
         elif points:
             if points[0].startswith("--"):
                 raise UsageError(
@@ -59,8 +59,7 @@ class At(Command):
             source = source.at(str(points[0]), record=_RECORD in args)
             for note in source.moment_notes:
                 context.warn(f"at: {note}")
-        context.source, context.root = source, source.root
-        self._keep_in_tree(context)
+        go_to(context, source, "at", "at that offset")
         status = source.status()
         time = "" if status.timestamp_ms is None else f", time {iso_time(status.timestamp_ms)}"
         epoch = "" if status.epoch is None else f", epoch {status.epoch}"
@@ -74,20 +73,6 @@ class At(Command):
         return [
             Completion(text, -len(word), text) for text in (_RECORD, _END) if text.startswith(word)
         ]
-
-    @staticmethod
-    def _keep_in_tree(context: Context) -> None:
-        """Go up as far as needed where the current directory is not there at that time."""
-        cwd = context.cwd
-        while cwd != "/":
-            try:
-                resolve(context.root, cwd)
-                break
-            except PathError:
-                cwd = cwd.rpartition("/")[0] or "/"
-        if cwd != context.cwd:
-            context.warn(f"at: {context.cwd} is not there at that offset: now in {cwd}")
-            context.cwd = cwd
 
 
 COMMAND = At()

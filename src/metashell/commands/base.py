@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from metashell.errors import UsageError
 from metashell.fs.node import Directory
@@ -33,6 +33,24 @@ class Output(Protocol):
 
     def write(self, text: str) -> None:
         """Write text as it is. Raises BrokenPipeError where the reader is gone."""
+
+    def flush(self) -> None:
+        """Let the reader have what was written; raises as `write`."""
+
+
+@runtime_checkable
+class Canvas(Output, Protocol):
+    """A terminal's output that can be drawn over."""
+
+    @property
+    def height(self) -> int:
+        """Rows of the terminal at this moment."""
+
+    def paint(self, text: str) -> None:
+        """Write text with the sequences that steer the terminal, at once and past any pager.
+
+        Whatever comes from a cluster must have been escaped.
+        """
 
 
 @dataclass(slots=True)

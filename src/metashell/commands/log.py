@@ -20,10 +20,12 @@ from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
-    from metashell.image.log_filter import TopicNames
+    from metashell.commands.log_follow import Follower
+    from metashell.image.log_filter import Selection, TopicNames
     from metashell.image.log_lines import LineWriter
     from metashell.image.log_stream import Block, LogPath, LogStream
     from metashell.log.fault import Fault
+    from metashell.log.read import FileRef
     from metashell.source import Source
 
 _GREP_CHARS = 65_536
@@ -37,7 +39,7 @@ class Log(Command):
     name = "log"
     summary = "Print the records of the log."
     manual = Manual(
-        synopsis="log [OPTION...]",
+        synopsis="log [-f] [OPTION...]",
         description=(
             "Prints the records of every segment of the directory in offset order, those before "
             "the newest checkpoint too: offset, time, leader epoch, type, and the fields that say "
@@ -56,6 +58,10 @@ class Log(Command):
             "prints them; control instead of type and version for control records; topic, its "
             "name or null, beside data with a topicId; error and raw (hex) where a record can't "
             "be decoded. Secrets are redacted.\n\n"
+            "--follow goes on behind the last record: it prints records with the same conditions "
+            "as they are committed (of a directory, as they are written: a directory does not "
+            "say what is committed), until --limit is reached, the last offset asked for was "
+            "there, or ^C.\n\n"
             "Damage is told on stderr and makes the exit status 1; a batch cut off at the end of "
             "the log is told, but is no failure."
         ),
@@ -91,6 +97,9 @@ class Log(Command):
             ),
             Option(("--limit",), "Stop after N records.", metavar="N"),
             Option(("--tail",), "Only the last N of the records asked for.", metavar="N"),
+            Option(
+                ("--follow", "-f"), "Then print what is new; --tail N begins with the last N only."
+            ),
             Option(("--all",), "Show NoOp records too."),
             Option(("--batches",), "Print a batch's header before the first record of it shown."),
             Option(("--json",), "Print JSON lines."),
@@ -105,13 +114,17 @@ class Log(Command):
             ("log --broker 101 --not-type Partition,PartitionChange", "a broker's own records"),
             ("log --checkpoints --control --batches", "headers and footers of checkpoints"),
             ("log --grep 'leader=-1' --limit 5", "records by what they say"),
+            ("log --follow --topic 'orders' --limit 3", "go on until there were three"),
         ),
     )
 
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Print the records asked for."""
         request = parse_request(self, context, args)
-        return _Run(context, context.needs_source(), request).run()
+        source = context.needs_source()
+        if request.follow and source.live is not None:
+            source = source.refreshed()
+        return _Run(context, source, request).run()
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose options, and types, topics, brokers and files as their values."""
@@ -140,6 +153,9 @@ class _Run:
         self._told = frozenset(source.log.faults)
         self._n_hidden = 0
         self._single_found = False
+        self._left = request.limit
+        self._following = False
+        self._faults_told: set[Fault] = set()
 
     def run(self) -> int:
         """Print, then tell what was left out and what is wrong."""
@@ -147,13 +163,24 @@ class _Run:
         names = self._topic_names()
         self._plain = self._text_writer(names)
         self._writer = self._json_writer(names) if self._request.json else self._plain
-        stream = self._stream(names)
+        follower = self._follower()
+        stream = self._stream(names, self._request.selection)
         if self._request.tail is None:
             self._forward(stream, paths)
         else:
             self._backward(stream, paths, self._request.tail)
         self._tell_the_rest()
+        if follower is not None and self._left != 0:
+            self._follow(follower, names, stream.ends)
+        self._tell_whether_found()
         return self._status
+
+    def _follower(self) -> Follower | None:
+        if not self._request.follow:
+            return None
+        from metashell.commands.log_follow import Follower
+
+        return Follower(self._context, self._source)
 
     def _paths(self) -> list[LogPath]:
         from metashell.image.log_stream import LogPath, checkpoint_paths, segment_paths
@@ -193,14 +220,14 @@ class _Run:
                     names.learn(records)
         return names
 
-    def _stream(self, names: TopicNames) -> LogStream:
+    def _stream(self, names: TopicNames, selection: Selection) -> LogStream:
         from metashell.image.log_stream import LogStream
 
         noop = self._source.registry.by_name.get("NoOpRecord")
         hide = noop.api_key if noop is not None and self._request.hides_noops else None
         return LogStream(
             self._source.registry,
-            self._request.selection,
+            selection,
             names,
             self._fault,
             poll=lambda: stop_if_cancelled(self._context),
@@ -220,17 +247,18 @@ class _Run:
     # The two directions.
 
     def _forward(self, stream: LogStream, paths: Sequence[LogPath]) -> None:
-        left = self._request.limit
         for block in stream.blocks(paths):
             stop_if_cancelled(self._context)
             rows, lines = self._lines(block)
+            left = self._left
             if left is not None and len(lines) >= left:
                 rows, lines = rows[:left], lines[:left]
                 self._write(lines)
                 self._n_hidden += sum(row < rows[-1] for row in block.hidden.tolist())
+                self._left = 0
                 return
             if left is not None:
-                left -= len(lines)
+                self._left = left - len(lines)
             self._write(lines)
             self._n_hidden += len(block.hidden)
 
@@ -259,7 +287,31 @@ class _Run:
                 break
         # NoOps before the first line are not among what was asked for.
         self._n_hidden = behind + sum(n_before for _, n_before in list(kept)[1:])
-        self._write([line for line, _ in kept])
+        lines = [line for line, _ in kept]
+        if self._left is not None:
+            lines = lines[: self._left]
+            self._left -= len(lines)
+        self._write(lines)
+
+    def _follow(
+        self, follower: Follower, names: TopicNames, ends: dict[str, tuple[int, int]]
+    ) -> None:
+        """Print what comes, until nothing more is asked for."""
+        from metashell.commands.log_follow import last_offset, new_paths
+
+        self._following = True
+        asked = self._request.selection
+        for log in follower.logs():
+            self._context.out.flush()
+            seen = last_offset(ends)
+            if seen >= asked.last_offset:
+                return
+            paths, selection = new_paths(self._context, log, asked, ends, seen)
+            stream = self._stream(names, selection)
+            stream.ends = ends
+            self._forward(stream, paths)
+            if self._left == 0:
+                return
 
     def _lines(self, block: Block, last: int | None = None) -> tuple[list[int], list[str]]:
         """Rows and lines of a block's records, those of batches in front of them.
@@ -302,9 +354,13 @@ class _Run:
 
         if not (at_the_end and fault.kind is FaultKind.TORN):
             self._status = ExitCode.FAILED
+        elif self._following:
+            return  # a batch that is being written
         # What was wrong when the source was opened has been told by then.
-        if fault in self._told:
+        if fault in self._told or fault in self._faults_told:
             return
+        if self._request.follow:
+            self._faults_told.add(fault)
         self._n_faults += 1
         if self._n_faults <= _FAULTS_TOLD:
             self._context.warn(escape(f"log: {fault}"))
@@ -315,6 +371,8 @@ class _Run:
         if self._n_hidden and self._request.grep is None:
             records = "record" if self._n_hidden == 1 else "records"
             self._context.warn(f"log: {self._n_hidden} NoOp {records} not shown (--all shows them)")
+
+    def _tell_whether_found(self) -> None:
         single = self._request.single
         if single is not None and not self._single_found and not self._is_filtered:
             self._context.warn(f"log: no record at offset {single}")
@@ -328,22 +386,28 @@ class _Run:
 
 def _file_alone(source: Source) -> str | None:
     """The name of the file that was opened alone (``-s``), None for a directory."""
-    import os
-
-    return None if os.path.isdir(source.log.path) else source.log.loaded.files[0].name
+    return source.log.loaded.files[0].name if source.log.is_file else None
 
 
-def _path_of(source: Source, name: str) -> str:
-    """The path of a file of the directory.
+def _path_of(source: Source, name: str) -> FileRef:
+    """Where a file of the source is read from.
 
     Raises:
         UsageError: There is none of that name.
     """
     import os
 
-    path = source.log.path_of(name)
-    if "/" in name or not os.path.isfile(path):
-        known = file_names(source)
+    log, known = source.log, file_names(source)
+    path: FileRef | None
+    if log.in_memory is not None:
+        path = log.in_memory.get(name)
+    else:
+        path = None if "/" in name else log.path_of(name)
+        if log.is_file and name != _file_alone(source):
+            path = None
+        if isinstance(path, str) and not os.path.isfile(path):
+            path = None
+    if path is None:
         hint = f"one of {', '.join(known[:3])}{', ...' if known[3:] else ''}" if known else None
         raise UsageError(f"--file {name}: no such file in the directory", hint=hint)
     return path

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from metashell.commands.base import Command, Context
 from metashell.commands.options import Parsed, parse_options, refuse_more
+from metashell.commands.waiting import refuse_what_stands_still
 from metashell.errors import UsageError
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
 COMPLETIONS = 200
 """Names that are proposed at most."""
+_FOLLOW = "--follow"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +38,7 @@ class Request:
     json: bool
     file: str | None
     checkpoints: bool
+    follow: bool
 
 
 def _repeated(command: Command, args: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
@@ -70,6 +73,8 @@ def parse_request(command: Command, context: Context, args: Sequence[str]) -> Re
     parsed = parse_options(command, words)
     refuse_more(command, parsed.arguments)
     _refuse_contradictions(parsed)
+    if _FOLLOW in parsed.switches:
+        refuse_what_stands_still(context.needs_source())
     return _request(context.needs_source(), parsed, types, not_types)
 
 
@@ -81,7 +86,12 @@ def file_names(source: Source) -> list[str]:
 
 def _refuse_contradictions(parsed: Parsed) -> None:
     given = {*parsed.switches, *parsed.values}
-    for one, other in (("--limit", "--tail"), ("--file", "--checkpoints")):
+    excluding = [("--file", "--checkpoints")]
+    excluding += [(_FOLLOW, flag) for flag in ("--file", "--checkpoints", "--until")]
+    if _FOLLOW not in given:
+        # Followed, the log has last records first and an end later.
+        excluding.append(("--limit", "--tail"))
+    for one, other in excluding:
         if {one, other} <= given:
             raise UsageError(f"{one} and {other} exclude each other")
     if "--context" in given and "--offset" not in given:
@@ -119,6 +129,7 @@ def _request(
         json="--json" in switches,
         file=values.get("--file"),
         checkpoints="--checkpoints" in switches,
+        follow=_FOLLOW in switches,
     )
 
 

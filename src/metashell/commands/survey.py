@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -16,6 +15,7 @@ if TYPE_CHECKING:
     from metashell.fs.node import JsonValue
     from metashell.image.usage import FileUsage, Usage
     from metashell.log.fault import Fault
+    from metashell.log.read import FileRef
     from metashell.source import Source
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
@@ -48,9 +48,9 @@ class Survey:
         self._context, self._command = context, command
         log = self.source.log
         listing = log.listing
-        self.segments = [log.path_of(segment.name) for segment in listing.segments]
-        self.checkpoints = [log.path_of(checkpoint.name) for checkpoint in listing.checkpoints]
-        if not os.path.isdir(log.path):
+        self.segments: list[FileRef] = [log.path_of(segment.name) for segment in listing.segments]
+        self.checkpoints: list[FileRef] = [log.path_of(c.name) for c in listing.checkpoints]
+        if log.is_file:
             # One file was opened: it is what there is to count, whatever it is called.
             self.segments, self.checkpoints = [log.path], []
 
@@ -91,7 +91,7 @@ class Survey:
     def find_names(self) -> None:
         """Look for the names of topics that the counted files do not tell, newest files first."""
         from metashell.image.records import Records
-        from metashell.log.read import VanishedError, load
+        from metashell.log.read import VanishedError, load, name_of
 
         usage = self.usage
         if usage.has_unnamed:
@@ -102,7 +102,7 @@ class Survey:
             if not usage.has_unnamed:
                 return
             stop_if_cancelled(self._context)
-            if os.path.basename(path) not in read | counted:
+            if name_of(path) not in read | counted:
                 try:
                     usage.learn_names(Records(load([path]), self.source.registry))
                 except VanishedError:
@@ -118,8 +118,10 @@ class Survey:
             more = f" (and {len(new) - 1} more)" if len(new) > 1 else ""
             self._warn(f"{new[0]}{more}: counted as far as it can be read")
 
-    def _vanished(self, path: str) -> None:
-        self._warn(f"{os.path.basename(path)} was deleted meanwhile: not counted")
+    def _vanished(self, path: FileRef) -> None:
+        from metashell.log.read import name_of
+
+        self._warn(f"{name_of(path)} was deleted meanwhile: not counted")
 
     def _fail(self, error: SourceError) -> None:
         self._warn(error.message)

@@ -19,7 +19,7 @@ from metashell.log.chain import Chain
 from metashell.log.directory import MetadataLog
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import CheckpointName, SegmentName
-from metashell.log.read import Loaded, LogFile, VanishedError
+from metashell.log.read import FileRef, Loaded, LogFile, VanishedError
 from metashell.log.window import WINDOW_BYTES, windows
 from metashell.schema.arena import I64
 from metashell.schema.registry import Registry
@@ -32,10 +32,14 @@ BLOCK_ROWS: Final = 16_384
 class LogPath:
     """A file to stream."""
 
-    path: str
+    path: FileRef
     name: str
     base_offset: int | None
     """For a segment, its first offset; None for other files, which stand alone."""
+    begin: int = 0
+    """Position to begin at: the end of a batch."""
+    after: int = -1
+    """The last offset before that position."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,13 +102,16 @@ class LogStream:
         self._registry, self._selection, self._names = registry, selection, names
         self._on_fault, self._hide, self._window_bytes = on_fault, hide, window_bytes
         self._poll = poll
+        self.ends: dict[str, tuple[int, int]] = {}
+        """By file that was streamed: the position behind its last sound batch, and the last offset
+        up to there."""
 
     def blocks(self, paths: Sequence[LogPath]) -> Iterator[Block]:
         """The records of several files, in their order."""
         last_offset = -1
         for i, path in enumerate(paths):
             is_segment = path.base_offset is not None
-            after = last_offset if is_segment else -1
+            after = max(last_offset, path.after) if is_segment else -1
             for block_or_end in self._file(path, after, is_last=i == len(paths) - 1):
                 if isinstance(block_or_end, Block):
                     yield block_or_end
@@ -121,10 +128,12 @@ class LogStream:
         """A file's blocks, and behind those of each window the last offset in it."""
         selection, is_first = self._selection, True
         try:
-            for window in windows(path.path, self._window_bytes, after):
+            for window in windows(path.path, self._window_bytes, after, path.begin):
                 self._poll()
                 (file,) = window.files
                 chain = file.chain
+                if chain.positions:
+                    self.ends[path.name] = (_end_of(window), chain.last_offset)
                 if is_first and 0 <= after < chain.first_offset - 1:
                     reason = f"offsets {after + 1} to {chain.first_offset - 1} are missing"
                     fault = Fault(FaultKind.GAP, reason, file.name, 0, after + 1)
@@ -162,6 +171,14 @@ class LogStream:
             cut = np.searchsorted(hidden, following[0]) if len(following) else len(hidden)
             yield Block(records, block, hidden[:cut])
             hidden = hidden[cut:]
+
+
+def _end_of(window: Loaded) -> int:
+    """The position in a window's file behind the last sound batch."""
+    (file,) = window.files
+    at = file.chain.positions[-1]
+    length = int.from_bytes(window.buffer[at + 8 : at + 12], "big")
+    return at - file.start + 12 + length
 
 
 def names_elsewhere(

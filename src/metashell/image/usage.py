@@ -24,7 +24,7 @@ from metashell.log.chain import Chain
 from metashell.log.fault import Fault
 from metashell.log.frames import CONTROL_KEY, HEADER, value_spans
 from metashell.log.names import CheckpointName, parse_name
-from metashell.log.read import Loaded, LogFile, load
+from metashell.log.read import FileRef, Loaded, LogFile, load
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.columns import Columns
 from metashell.schema.model import MessageSpec
@@ -145,7 +145,7 @@ class Usage:
         """Records of all files counted."""
         return sum(file.records for file in self.files)
 
-    def count(self, path: str) -> None:
+    def count(self, path: FileRef) -> None:
         """Count a file.
 
         Raises:
@@ -377,7 +377,7 @@ class Usage:
         return "(no record)" if key < 0 else self._registry.type_name(key)
 
 
-def describe(path: str, registry: Registry) -> FileUsage:
+def describe(path: FileRef, registry: Registry) -> FileUsage:
     """Look at a file without counting it: nothing but batch headers is read of it.
 
     Raises:

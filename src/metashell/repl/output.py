@@ -116,6 +116,10 @@ class Pipe:
             self._stdin.flush()
             self._flushed = now
 
+    def flush(self) -> None:
+        """Hand on what was written; raises BrokenPipeError once the reader is gone."""
+        self._stdin.flush()
+
     def finish(self) -> int:
         """End the text, wait for the reader and return its status, as a shell gives it."""
         with interrupts.left_to_children():
@@ -137,6 +141,9 @@ class Plain:
     def write(self, text: str) -> None:
         """Write text at once."""
         write_to(self._stream, text)
+
+    def flush(self) -> None:
+        """Nothing is held."""
 
     def finish(self) -> int:
         """Nothing is held."""
@@ -231,6 +238,23 @@ class Screen:
                 self._timer = threading.Timer(REVEAL_AFTER_S, self.reveal)
                 self._timer.daemon = True
                 self._timer.start()
+
+    @property
+    def height(self) -> int:
+        """Rows of the terminal at this moment."""
+        return terminal_size(self._stream).lines
+
+    def paint(self, text: str) -> None:
+        """Draw over the screen; no pager comes in between."""
+        self.reveal()
+        self._emit(text)
+
+    def flush(self) -> None:
+        """Show what is held, or hand it to the pager."""
+        if self._pager is not None:
+            self._pager.flush()
+        else:
+            self.reveal()
 
     def reveal(self) -> None:
         """Show what is held."""

@@ -6,7 +6,7 @@ This module must stay cheap to import: whoever builds a `Session` may never star
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
 from metashell.fs.node import Directory
@@ -29,6 +29,51 @@ class Status:
     """Such as ``4.4-IV2``."""
     notes: tuple[str, ...] = ()
     """Short remarks: ``torn tail``, ``3 faults``."""
+    is_live: bool = False
+    """Whether a quorum is followed; what stands below is known of one only."""
+    leader: int | None = None
+    """Id of the leader; None while none is known."""
+    lag: int | None = None
+    """Committed offsets that are not here yet."""
+    last_word_s: float | None = None
+    """Seconds since the quorum last answered."""
+    problem: str | None = None
+    """Why nothing comes at the moment."""
+
+
+class LiveFacts(Protocol):
+    """How the following of a quorum stands; see `metashell.quorum.description.LiveStatus`."""
+
+    @property
+    def leader_id(self) -> int | None:
+        """None while no leader is known."""
+
+    @property
+    def epoch(self) -> int | None:
+        """The leader's epoch."""
+
+    @property
+    def end_offset(self) -> int:
+        """The offset behind the last record that is committed and here."""
+
+    @property
+    def lag(self) -> int | None:
+        """Committed offsets that are not here yet."""
+
+    @property
+    def last_word_s(self) -> float | None:
+        """Seconds since the quorum last answered."""
+
+    @property
+    def problem(self) -> str | None:
+        """Why nothing comes at the moment."""
+
+
+class Live(Protocol):
+    """What follows a quorum."""
+
+    def status(self) -> LiveFacts:
+        """How it stands."""
 
 
 class Stated(Protocol):
@@ -41,12 +86,34 @@ class Stated(Protocol):
 def status_of(source: Stated) -> Status:
     """A source's state as the toolbar takes it. Cost: may decode."""
     now = source.status()
-    return Status(
+    found = Status(
         offset=now.offset,
         epoch=now.epoch,
         timestamp_ms=now.timestamp_ms,
         metadata_version=now.metadata_version,
         notes=tuple(now.notes),
+    )
+    return with_live_facts(found, source)
+
+
+def with_live_facts(status: Status, source: object) -> Status:
+    """A status brought up to date with what a live source knows now; as it is for others.
+
+    An earlier state of a live source is none that follows. Cost: none; nothing is decoded.
+    """
+    live: Live | None = getattr(source, "live", None)
+    if live is None or getattr(source, "moment_offset", None) is not None:
+        return status
+    now = live.status()
+    return replace(
+        status,
+        offset=now.end_offset - 1 if now.end_offset > 0 else None,
+        epoch=now.epoch,
+        is_live=True,
+        leader=now.leader_id,
+        lag=now.lag,
+        last_word_s=now.last_word_s,
+        problem=now.problem,
     )
 
 

@@ -23,6 +23,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 from metashell import commands
 from metashell.commands.base import Context
 from metashell.commands.defect import defect_lines
+from metashell.commands.place import follow
 from metashell.commands.run import run_line
 from metashell.errors import ExitCode, MetashellError, UsageError
 from metashell.fs.escape import escape
@@ -32,11 +33,13 @@ from metashell.repl.highlight import LineLexer, Misleading
 from metashell.repl.history import LineHistory, default_path
 from metashell.repl.line import Line, parse
 from metashell.repl.output import Pipe, Plain, Screen, pager_command, terminal_size, write_to
-from metashell.repl.session import Session, Status, status_of
+from metashell.repl.session import Session, Status, status_of, with_live_facts
 from metashell.repl.status import StatusWatcher
 
 MAX_HELD_WARNINGS = 100
 """Diagnostics kept while a pager is in front; further ones are counted."""
+LIVE_REDRAW_S = 1.0
+"""How often the toolbar of a live source is drawn anew while the prompt waits."""
 
 
 class Shell:
@@ -63,6 +66,8 @@ class Shell:
         self._is_dumb = terminal_output is None and is_dumb_terminal()
         self._has_colour = not os.environ.get("NO_COLOR") and not self._is_dumb
         self._history = LineHistory(history_path or default_path())
+        source = session.source
+        self._is_live = source is not None and source.live is not None
         self._status = 0
         self._out: Screen | Plain = self._new_output()
         self._held_warnings: list[str] = []
@@ -129,6 +134,7 @@ class Shell:
             enable_suspend=True,
             enable_open_in_editor=True,
             reserve_space_for_menu=6,
+            refresh_interval=LIVE_REDRAW_S if self._is_live else 0,
             input=keys,
             output=screen,
         )
@@ -181,7 +187,11 @@ class Shell:
         )
 
     def _toolbar(self) -> StyleAndTextTuples:
-        return appearance.toolbar(self._watcher.latest, show_secrets=self._session.show_secrets)
+        latest = self._watcher.latest
+        now = with_live_facts(latest or Status(), self._context.source) if self._is_live else None
+        if now is not None and now.is_live:
+            latest = now  # known before anything is decoded
+        return appearance.toolbar(latest, show_secrets=self._session.show_secrets)
 
     def run_line(self, text: str) -> int:
         """Run one line and return its status; nothing but exit_requested ends the shell."""
@@ -228,6 +238,7 @@ class Shell:
     def _run_command(self, command: str, out: Screen | Plain | Pipe) -> int:
         self._context.out = out
         try:
+            self._follow()
             return run_line(self._context, command)
         except BrokenPipeError:
             return ExitCode.OK  # the reader has seen enough
@@ -238,6 +249,13 @@ class Shell:
             for part in defect_lines(error):
                 self._warn(part)
             return ExitCode.FAILED
+
+    def _follow(self) -> None:
+        """Take the newest state of a live source, or go on with the one at hand."""
+        try:
+            follow(self._context)
+        except MetashellError as error:
+            self._warn_of(error)
 
     def _run_shell(self, command: str) -> int:
         """Run a command line in the system's shell; an empty one opens the user's shell."""

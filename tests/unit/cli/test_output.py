@@ -136,3 +136,15 @@ def test_bar_needs_a_terminal() -> None:
         bar(1, 2)
     assert isinstance(stream.buffer, io.BytesIO)
     assert b"" == stream.buffer.getvalue()
+
+
+def test_painting_sends_what_steers_the_terminal() -> None:
+    """At once, behind what was written; only what a command writes is escaped."""
+    stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    out = StreamOutput(stream)
+    out.is_terminal = True
+    out.write("a\x1b[H\n")
+    out.paint("\x1b[Hb")
+    stream.seek(0)
+    assert "a\\x1b[H\n\x1b[Hb" == stream.read()
+    assert 24 == out.height

@@ -1,0 +1,113 @@
+"""What a copy of a log is made of: files of whole, sound batches, and where its epochs begin.
+
+Owns which bytes are kept; writing them is for others. Nothing is copied here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import Final
+
+from metashell.log.directory import MetadataLog
+from metashell.log.names import checkpoint_name, segment_name
+from metashell.log.read import LogFile
+
+_HEAD: Final = Struct(">qiiBIhi")
+
+
+@dataclass(frozen=True, slots=True)
+class SavedFile:
+    """A file to write."""
+
+    name: str
+    pieces: list[tuple[int, int]]
+    """Spans of the buffer, one behind the other: (begin, end)."""
+
+    @property
+    def size(self) -> int:
+        """Bytes."""
+        return sum(end - begin for begin, end in self.pieces)
+
+
+@dataclass(slots=True)
+class Copy:
+    """What is to be written of a log."""
+
+    files: list[SavedFile] = field(default_factory=list)
+    epochs: list[tuple[int, int]] = field(default_factory=list)
+    """(leader epoch, offset of its first record), both growing."""
+    last_offset: int | None = None
+    """Of the last record, those of the checkpoint's state included; None without any."""
+    notes: list[str] = field(default_factory=list)
+    """What is left out, a sentence each."""
+
+    @property
+    def size(self) -> int:
+        """Bytes of all files."""
+        return sum(file.size for file in self.files)
+
+
+def copy_of(log: MetadataLog, last_offset: int | None = None) -> Copy:
+    """What to write so that replaying it gives the state that the log's loaded files give.
+
+    Args:
+        log: The files, as they were read.
+        last_offset: Leave out what is behind it; a batch counts whole or not at all.
+    """
+    out = Copy()
+    for file in log.loaded.files:
+        if file.chain.faults:
+            out.notes.append(f"{file.chain.faults[0]}: only sound batches are saved")
+        if file.is_checkpoint:
+            _add_checkpoint(out, log, file)
+        else:
+            _add_segment(out, log, file, last_offset)
+    return out
+
+
+def _add_checkpoint(out: Copy, log: MetadataLog, file: LogFile) -> None:
+    assert file.end_offset is not None
+    name = checkpoint_name(file.end_offset, max(file.epoch, 0)).name
+    spans = [(begin, end) for begin, end, *_ in _batches(log, file)]
+    out.files.append(SavedFile(name, _joined(spans)))
+    if file.end_offset > 0:
+        out.last_offset = file.end_offset - 1
+
+
+def _add_segment(out: Copy, log: MetadataLog, file: LogFile, last_offset: int | None) -> None:
+    first, spans = -1, []
+    for begin, end, base, last, epoch in _batches(log, file):
+        if last_offset is not None and last > last_offset:
+            if base <= last_offset:
+                out.notes.append(
+                    f"offsets {base} to {last_offset} are not saved: their batch goes on to"
+                    f" {last}, and counts whole or not at all"
+                )
+            break
+        first = base if first < 0 else first
+        spans.append((begin, end))
+        if not out.epochs or epoch > out.epochs[-1][0]:
+            out.epochs.append((epoch, base))
+        out.last_offset = max(last, -1 if out.last_offset is None else out.last_offset)
+    if spans:
+        out.files.append(SavedFile(segment_name(first).name, _joined(spans)))
+
+
+def _batches(log: MetadataLog, file: LogFile) -> Iterator[tuple[int, int, int, int, int]]:
+    """Of each sound batch: begin and end in the buffer, first and last offset, epoch."""
+    for begin in file.chain.positions:
+        base, length, epoch, _, _, _, last_delta = _HEAD.unpack_from(log.loaded.buffer, begin)
+        yield begin, begin + 12 + length, base, base + last_delta, epoch
+
+
+def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """The same spans, those that touch as one."""
+    out: list[tuple[int, int]] = []
+    for begin, end in spans:
+        if out and out[-1][1] == begin:
+            out[-1] = (out[-1][0], end)
+        else:
+            out.append((begin, end))
+    return out
