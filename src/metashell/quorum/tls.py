@@ -267,7 +267,7 @@ _NO_CIPHER: Final = frozenset(
 def tls_problem(
     error: ssl.SSLError | OSError, address: Address, *, names: Sequence[str] = ()
 ) -> str:
-    """Say in one sentence why TLS failed.
+    """Say why TLS failed, in a clause that can follow the address: ``it speaks no TLS ...``.
 
     With TLS 1.3 a peer refuses a client's certificate only after the handshake, so that the first
     read may raise what is said here as well.
@@ -279,63 +279,71 @@ def tls_problem(
             does not match: OpenSSL does not give the certificate of a handshake that failed.
     """
     if isinstance(error, ssl.SSLCertVerificationError):
-        return _verification_problem(error, address, names)
+        return _verification_problem(error, address.host, names)
     if isinstance(error, TimeoutError):
-        return f"{address} did not answer the TLS handshake in time"
+        return "it did not answer the TLS handshake in time"
     reason = getattr(error, "reason", None) or ""
     if reason in _WANTS_CERTIFICATE:
-        return f"{address} wants a client certificate that it trusts (`ssl.keystore.location`)"
+        return "it wants a client certificate that it trusts (`ssl.keystore.location`)"
     if reason in _REFUSES_CERTIFICATE:
         return (
-            f"{address} does not accept our client certificate "
-            f"({_reason(error)}; `ssl.keystore.location`)"
+            f"it does not accept our client certificate ({_reason(error)}; `ssl.keystore.location`)"
         )
     if reason == "SSLV3_ALERT_HANDSHAKE_FAILURE":
         return (
-            f"{address} refused the TLS handshake: it wants a client certificate "
+            "it refused the TLS handshake: it wants a client certificate "
             "(`ssl.keystore.location`), or there is no cipher suite that both sides know"
         )
     if reason in _NO_CIPHER:
-        return f"there is no cipher suite that {address} and `ssl.cipher.suites` share"
+        return "there is no cipher suite that it and `ssl.cipher.suites` share"
     if reason in _VERSION_MISMATCH:
         return (
-            f"{address} speaks no version of TLS that is enabled here (`ssl.enabled.protocols`; "
+            "it speaks no version of TLS that is enabled here (`ssl.enabled.protocols`; "
             "TLS 1.2 and 1.3 where it is not set)"
         )
     ended = (ssl.SSLEOFError, ssl.SSLZeroReturnError, ConnectionError)
     if reason in _NO_TLS or isinstance(error, ended):
-        return f"{address} speaks no TLS there: is it a PLAINTEXT listener? (`security.protocol`)"
-    return f"TLS with {address} failed: {_reason(error)}"
+        return "it speaks no TLS there: is it a PLAINTEXT listener? (`security.protocol`)"
+    return f"TLS failed: {_reason(error)}"
+
+
+def is_about_host(error: OSError) -> bool:
+    """Whether the peer's certificate is trusted, but for another host."""
+    if not isinstance(error, ssl.SSLCertVerificationError):
+        return False
+    # Without a code, Python itself refused the host.
+    return getattr(error, "verify_code", 0) in _HOST_CODES or "mismatch" in str(error).lower()
 
 
 def _verification_problem(
-    error: ssl.SSLCertVerificationError, address: Address, names: Sequence[str]
+    error: ssl.SSLCertVerificationError, host: str, names: Sequence[str]
 ) -> str:
     """Say why the peer's certificate was refused."""
     code = getattr(error, "verify_code", 0)
-    # Without a code, Python itself refused the host.
-    if code in _HOST_CODES or "mismatch" in str(error).lower():
-        shown = [name[:80] for name in names[:8]]
-        known = f"; it is for {', '.join(shown)}" if shown else ""
+    if is_about_host(error):
+        shown = [_printable(name)[:80] for name in names[:8]]
+        known = f" but for {', '.join(shown)}" if shown else ""
         return (
-            f"the certificate of {address} is not for {address.host}{known} "
+            f"its certificate is not for {host}{known} "
             "(an empty `ssl.endpoint.identification.algorithm` turns this check off)"
         )
     if code == 10:
-        return f"the certificate of {address}, or of its authority, has expired"
+        return "its certificate, or that of its authority, has expired"
     if code == 9:
-        return f"the certificate of {address}, or of its authority, is not valid yet"
+        return "its certificate, or that of its authority, is not valid yet"
     if code == 18:
-        return f"the certificate of {address} is self-signed and not in `ssl.truststore.location`"
+        return "its certificate is self-signed and not in `ssl.truststore.location`"
     if code in _UNTRUSTED_CODES:
-        return (
-            f"the certificate of {address} is not trusted: its authority is not in "
-            "`ssl.truststore.location`"
-        )
+        return "its certificate is not trusted: its authority is not in `ssl.truststore.location`"
     detail = getattr(error, "verify_message", "") or _reason(error)
     if code in _WEAK_CODES:
-        return f"the certificate of {address} is too weak: {detail}"
-    return f"the certificate of {address} is not accepted: {detail}"
+        return f"its certificate is too weak: {detail}"
+    return f"its certificate is not accepted: {detail}"
+
+
+def _printable(text: str) -> str:
+    """What a peer chose, on one line and without what moves a cursor."""
+    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _reason(error: OSError) -> str:

@@ -179,10 +179,12 @@ def test_host_check() -> None:
     wrong = Address("other.example", 9093)
     assert "is not for other.example (" in tls_problem(caught.value, wrong)
     assert (
-        "the certificate of other.example:9093 is not for other.example; "
-        f"it is for {', '.join(names)} "
+        f"its certificate is not for other.example but for {', '.join(names)} "
         "(an empty `ssl.endpoint.identification.algorithm` turns this check off)"
     ) == tls_problem(caught.value, wrong, names=names)
+    hostile = tls_problem(caught.value, wrong, names=["a\x1b[2J\n" + "b" * 1000])
+    assert hostile.isprintable()
+    assert len(hostile) < 300
 
 
 def test_host_check_of_an_address() -> None:
@@ -211,7 +213,7 @@ def test_untrusted(server: Callable[[], Identity], words: str, settings: str | N
     context = make_context(_trust(make_authority("Other")) if settings else None)
     with serve(server_context(server())) as address:
         problem = _problem(context, address)
-    assert f"the certificate of {address} {words}" == problem
+    assert f"its certificate {words}" == problem
 
 
 def test_expired() -> None:
@@ -241,7 +243,7 @@ def test_peer_without_tls(answer: bytes) -> None:
     with serve(None, answer=answer) as address:
         problem = _problem(make_context(_trust(_root())), address)
     assert (
-        f"{address} speaks no TLS there: is it a PLAINTEXT listener? (`security.protocol`)"
+        "it speaks no TLS there: is it a PLAINTEXT listener? (`security.protocol`)"
     ) == problem
 
 
@@ -345,7 +347,6 @@ def test_damaged_certificate() -> None:
 def test_other_problems(error: OSError, words: str) -> None:
     """What ends a handshake without OpenSSL's words."""
     assert words in tls_problem(error, Address("::1", 9093))
-    assert "[::1]:9093" in tls_problem(error, Address("::1", 9093))
 
 
 def test_names_of_a_certificate() -> None:

@@ -1,0 +1,168 @@
+"""Which controller to try next, what went wrong with the others, and how long to wait.
+
+A round tries each known address once: the leader first where it is known, then the addresses that
+were given, then those that controllers named. After a round in which none helped comes a pause,
+longer each time and never the same for two programs that lost the same leader.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from enum import IntEnum
+from typing import Final
+
+from metashell.errors import SourceError
+from metashell.quorum.security import Address
+
+_FIRST_PAUSE_S: Final = 0.05
+_LONGEST_PAUSE_S: Final = 2.0
+_ROUNDS_IN_VAIN: Final = 3
+"""Rounds in which no controller gave a proper answer, after which there is none to wait for."""
+_ROUND_MAX: Final = 128
+"""Addresses that are tried in a round, also where each names yet another."""
+_KNOWN_MAX: Final = 64
+"""Addresses that controllers name are forgotten beyond this number."""
+
+
+class Trouble(IntEnum):
+    """What sort of trouble an address gave."""
+
+    NO_LEADER = 0
+    """It answers, and is not the leader."""
+    PASSING = 1
+    """Something that may be over the next time."""
+    UNREACHABLE = 2
+    """Nobody there: refused, no such host, no answer to a connection."""
+    FINAL = 3
+    """The same would come again: credentials, a broker, another cluster."""
+
+
+class Attempts:
+    """The addresses, and how each did in this round."""
+
+    def __init__(self, bootstrap: Sequence[Address], jitter: Callable[[], float]) -> None:
+        self._bootstrap = tuple(bootstrap)
+        self._jitter = jitter
+        self._endpoints: dict[int, Address] = {}
+        self._failures: dict[tuple[str, int], tuple[Address, str, Trouble]] = {}
+        self._out_of_reach: set[tuple[str, int]] = set()
+        self._n_rounds = 0
+        self._n_in_vain = 0
+
+    @property
+    def n_addresses(self) -> int:
+        """How many addresses are known."""
+        return len(self._candidates(None))
+
+    def next(self, leader_id: int | None) -> Address | None:
+        """The address to try now; None where the round is over."""
+        if len(self._failures) >= _ROUND_MAX:
+            return None
+        for address in self._candidates(leader_id):
+            if (address.host, address.port) not in self._failures:
+                return address
+        return None
+
+    def _candidates(self, leader_id: int | None) -> list[Address]:
+        """All addresses, each once; last those that could not be reached the last time."""
+        leader = [a for a in self._bootstrap if leader_id is not None and a.node_id == leader_id]
+        if leader_id in self._endpoints:
+            leader.insert(0, self._endpoints[leader_id])
+        found: dict[tuple[str, int], Address] = {}
+        for address in (*leader, *self._bootstrap, *self._endpoints.values()):
+            found.setdefault((address.host, address.port), address)
+        return sorted(found.values(), key=lambda a: (a.host, a.port) in self._out_of_reach)
+
+    def learn(self, endpoints: Mapping[int, Address]) -> None:
+        """Note where nodes listen."""
+        for node_id, address in endpoints.items():
+            if node_id in self._endpoints or len(self._endpoints) < _KNOWN_MAX:
+                self._endpoints[node_id] = address
+
+    def knows(self, node_id: int) -> bool:
+        """Whether an address of a node is known."""
+        return node_id in self._endpoints or any(a.node_id == node_id for a in self._bootstrap)
+
+    def note(self, address: Address, reason: str, trouble: Trouble) -> None:
+        """Note what went wrong with an address."""
+        at = (address.host, address.port)
+        self._failures[at] = (address, reason, trouble)
+        if trouble is Trouble.UNREACHABLE:
+            self._out_of_reach.add(at)
+        else:
+            self._out_of_reach.discard(at)
+
+    def succeeded(self) -> None:
+        """The leader answers."""
+        self._failures.clear()
+        self._n_in_vain = 0
+
+    def is_steady(self) -> None:
+        """The leader goes on to answer: the next trouble is a new one, and not waited for long."""
+        self._n_rounds = 0
+
+    def begin_round(self) -> None:
+        """Try all again."""
+        self._failures.clear()
+        self._out_of_reach &= {(a.host, a.port) for a in self._candidates(None)}
+
+    def pause_s(self) -> float:
+        """How long to wait after this round."""
+        self._n_rounds += 1
+        return self.delay_s(self._n_rounds)
+
+    def delay_s(self, n: int) -> float:
+        """How long to wait after the n-th failure in a row."""
+        longest: float = min(_FIRST_PAUSE_S * 2 ** min(n, 16), _LONGEST_PAUSE_S)
+        return longest * (0.5 + 0.5 * self._jitter())
+
+    def hopeless(self, leader_id: int | None) -> SourceError | None:
+        """The error where a further round would end as this one did; None where it may not."""
+        troubles = [trouble for _, _, trouble in self._failures.values()]
+        self._n_in_vain = 0 if Trouble.NO_LEADER in troubles else self._n_in_vain + 1
+        final = {at for at, failure in self._failures.items() if failure[2] is Trouble.FINAL}
+        leader = self._endpoints.get(leader_id) if leader_id is not None else None
+        if final and (
+            len(final) == len(troubles)
+            or (leader is not None and (leader.host, leader.port) in final)
+        ):
+            return self.error("no controller can be followed")
+        if self._n_in_vain < _ROUNDS_IN_VAIN:
+            return None
+        if final:
+            return self.error("no controller can be followed")
+        if all(trouble is Trouble.UNREACHABLE for trouble in troubles):
+            return self.error("no controller can be reached")
+        return self.error("no controller answers")
+
+    def summary(self) -> str:
+        """What went wrong with each address, in a line."""
+        return "; ".join(f"{a}: {reason}" for a, reason, _ in self._failures.values())
+
+    def error(self, what: str, problem: str | None = None) -> SourceError:
+        """The error that says what each address gave.
+
+        Args:
+            what: What is not to be had.
+            problem: What went wrong last, for where nothing is noted of any address.
+        """
+        failures = list(self._failures.values())
+        hint = next((h for part, h in _HINTS if any(part in r for _, r, _ in failures)), None)
+        if len(failures) == 1 and failures[0][2] is Trouble.FINAL:
+            address, reason, _ = failures[0]
+            return SourceError(f"{address}: {reason}", hint=hint)
+        reasons = self.summary() or problem
+        return SourceError(f"{what}: {reasons}" if reasons else what, hint=hint)
+
+
+_HINTS: Final = (
+    (
+        "that is a broker",
+        "controllers listen where `controller.quorum.bootstrap.servers` or"
+        " `controller.quorum.voters` says",
+    ),
+    ("SASL mechanism", "see `sasl.mechanism` of `--config FILE`"),
+    ("authentication with", "see `sasl.mechanism` and `sasl.jaas.config` of `--config FILE`"),
+    ("speaks TLS", "set `security.protocol` in `--config FILE`"),
+    ("want SASL", "set `security.protocol` and `sasl.*` in `--config FILE`"),
+)

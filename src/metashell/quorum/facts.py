@@ -1,0 +1,92 @@
+"""What an observer knows, for those who look on: single values, replaced and never changed.
+
+They are written by the thread that runs the observer and may be read by any other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metashell.errors import MetashellError
+from metashell.quorum.description import QuorumDescription
+from metashell.quorum.inquiry import Inquiry
+from metashell.quorum.intake import Intake
+from metashell.quorum.security import Address
+from metashell.quorum.steps import State, Store
+
+
+class Facts:
+    """How the following of a quorum stands.
+
+    Args:
+        store: Where the log goes.
+        follow: Whether it goes on when it has caught up.
+    """
+
+    def __init__(self, store: Store, *, follow: bool) -> None:
+        self.state = State.CHOOSING
+        self.error: MetashellError | None = None
+        """Why it failed."""
+        self.store = store
+        self.follow = follow
+        self.leader_id: int | None = None
+        self.epoch = 0
+        """The newest leader epoch that was heard of."""
+        self.address: Address | None = None
+        """Where we are connected, or connecting to."""
+        self.n_received = 0
+        """Bytes that came, on all connections."""
+        self.last_word: float | None = None
+        """When the quorum last answered."""
+        self.problem: str | None = None
+        """Why nothing comes at the moment."""
+        self._intake = Intake(store)
+        self._inquiry = Inquiry(goes_on=follow)
+        self._leads = False
+        """Whether the peer has answered a Fetch as the leader."""
+
+    @property
+    def high_watermark(self) -> int | None:
+        """The newest that a leader told; None before the first."""
+        return self._intake.high_watermark
+
+    @property
+    def is_caught_up(self) -> bool:
+        """Whether all is here that was committed when the leader first said what was."""
+        return self._intake.is_caught_up
+
+    @property
+    def snapshot_progress(self) -> tuple[int, int] | None:
+        """(bytes here, bytes in all) while a snapshot is fetched."""
+        return self._intake.snapshot_progress
+
+    @property
+    def cluster_id(self) -> str | None:
+        """What the quorum says of its cluster's id; None where it does not tell us."""
+        return self._inquiry.cluster_id
+
+    @property
+    def description(self) -> QuorumDescription | None:
+        """What the leader last said of the quorum."""
+        return self._inquiry.description
+
+    @property
+    def description_problem(self) -> str | None:
+        """Why it says nothing."""
+        return self._inquiry.problem
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What the user should know, a sentence each."""
+        return self._intake.notes
+
+    @property
+    def is_at_leader(self) -> bool:
+        """Whether the connection there is has brought records, or that there are none."""
+        return self._leads
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether it has caught up, and the quorum was asked to describe itself."""
+        asking = self.state in {State.DESCRIBING, State.IDENTIFYING}
+        return self.is_caught_up and self._inquiry.has_asked and not asking

@@ -1,0 +1,498 @@
+"""The KRaft observer, without I/O: what happened goes in, what to do next comes out.
+
+Owns who is asked and when: finding the leader from any one controller, fetching its snapshot and
+then its log, following elections, and how long to wait after what went wrong. It is told of events
+(`Event`), each of which a table (`TRANSITIONS`) gives to one method for the state it is in; what it
+wants done is read from `Observer.action`. The bytes of one connection are `session`'s business, the
+fetched log the store's.
+
+It asks with replica id -1: no leader counts, shows or waits for such a follower.
+
+Source: org.apache.kafka.raft.KafkaRaftClient, KIP-595, KIP-630, KIP-853, KIP-919.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import ClassVar, Final
+
+from metashell.errors import MetashellError
+from metashell.quorum.answers import LeaderHint, read_fetch, read_fetch_snapshot
+from metashell.quorum.attempts import Attempts, Trouble
+from metashell.quorum.facts import Facts
+from metashell.quorum.intake import RefusedError
+from metashell.quorum.pace import Pace
+from metashell.quorum.protocol import (
+    Api,
+    ErrorCode,
+    describe_cluster_body,
+    describe_quorum_body,
+    error_name,
+    fetch_body,
+    fetch_snapshot_body,
+)
+from metashell.quorum.reasons import A_BROKER, ELECTION, refuse_hopeless, why_lost, why_not_leader
+from metashell.quorum.security import Address
+from metashell.quorum.session import Answer, Mechanism, PeerError, Session
+from metashell.quorum.steps import (
+    EVENTS,
+    Action,
+    Connect,
+    Connected,
+    Elapsed,
+    Event,
+    Lost,
+    NotConnected,
+    Read,
+    Received,
+    Sleep,
+    State,
+    Stop,
+    Store,
+)
+
+CONNECT_S: Final = 5.0
+LONG_WAIT_MS: Final = 500
+"""How long a leader may hold back an answer when there is nothing new."""
+SHORT_WAIT_MS: Final = 50
+"""The same where only the high watermark is waited for, of which old leaders do not wake us."""
+WAKES_ON_WATERMARK: Final = 18
+"""The Fetch version from which a leader answers when its high watermark moves (KIP-1166)."""
+SNAPSHOT_PIECE_BYTES: Final = 4 << 20
+_BAD_MAX: Final = 5
+"""Bad answers in a row after which another controller is asked."""
+_BEHIND_MAX: Final = 10
+"""Rounds in which nobody knows our epoch after which we take theirs."""
+_SIZABLE_BYTES: Final = 1 << 16
+"""An answer of which more than this is here is worth waiting for."""
+
+
+class Observer(Facts):
+    """Follows a quorum.
+
+    Args:
+        bootstrap: Addresses to begin with; one that answers is enough.
+        store: Where the log goes.
+        new_mechanism: Makes the SASL exchange for a connection to a host; None without SASL.
+        cluster_id: The cluster that it must be; None for any.
+        follow: Whether it goes on when it has caught up: then nothing but `stop` ends it, and the
+            quorum is asked to describe itself again and again.
+        patience_s: How long to go on without getting any further before it has caught up once.
+        jitter: Gives numbers in [0, 1).
+    """
+
+    def __init__(
+        self,
+        bootstrap: Sequence[Address],
+        store: Store,
+        *,
+        new_mechanism: Callable[[str], Mechanism | None] = lambda _: None,
+        cluster_id: str | None = None,
+        follow: bool = False,
+        patience_s: float = 30.0,
+        jitter: Callable[[], float] = random.random,
+    ) -> None:
+        super().__init__(store, follow=follow)
+        self._attempts = Attempts(bootstrap, jitter)
+        self._new_mechanism = new_mechanism
+        self._wanted_cluster = cluster_id
+        self._patience_s = patience_s
+        self._session: Session | None = None
+        self._has_answered = False
+        """Whether the peer has answered any request."""
+        self._n_bad = 0
+        """Answers in a row that brought nothing but trouble."""
+        self._n_behind = 0
+        self._pace = Pace()
+        self._referral: str | None = None
+        """Why the peer is left once it has said where the leader listens."""
+        self._asked_epoch = self._wait_ms = 0
+        self._next_round = 0.0
+        self._began: float | None = None
+
+    # The way in and out.
+
+    def tell(self, event: Event, now: float) -> None:
+        """Take note of what happened.
+
+        Args:
+            event: One that the last `action` asked for.
+            now: Seconds on a clock that never goes back.
+        """
+        if self._began is None:
+            self._began = now
+        handle = TRANSITIONS[self.state, type(event)]
+        try:
+            handle(self, event, now)
+        except PeerError as e:
+            self._give_up_on_peer(e.reason, Trouble.FINAL if e.is_final else Trouble.PASSING, now)
+
+    def action(self, now: float) -> Action:
+        """What to do next."""
+        if self._began is None:
+            self._began = now
+        if self.state is not State.FAILED and self._is_out_of_patience(now):
+            self._fail(self._attempts.error(self._what_is_missing(), self.problem))
+        elif self.state is State.CHOOSING:
+            self._choose(now)
+        if self.state is State.FAILED:
+            return Stop()
+        if self.state is State.WAITING:
+            return Sleep(self._next_round, True)
+        if self.state is State.CONNECTING:
+            assert self.address is not None
+            return Connect(self.address, min(CONNECT_S, max(self._patience_s, 0.1)))
+        assert self._session is not None
+        if now < self._pace.resume:
+            return Sleep(self._pace.resume, False)
+        session = self._session
+        return Read(session.take_outgoing(), session.buffer(), self._pace.deadline)
+
+    # Choosing whom to ask.
+
+    def _choose(self, now: float) -> None:
+        address = self._attempts.next(self.leader_id)
+        if address is not None:
+            self.address, self.state = address, State.CONNECTING
+            return
+        failed = None if self.is_caught_up else self._attempts.hopeless(self.leader_id)
+        if failed is not None:
+            self._fail(failed)
+            return
+        self.state, self._next_round = State.WAITING, now + self._attempts.pause_s()
+        self.problem = self._attempts.summary() or self.problem
+
+    def _is_out_of_patience(self, now: float) -> bool:
+        assert self._began is not None
+        if self.is_caught_up or now - self._began <= self._patience_s:
+            return False
+        return self._session is None or self._session.n_pending < _SIZABLE_BYTES
+
+    def _what_is_missing(self) -> str:
+        within = f"within {self._patience_s:g} s"
+        if self._leads and self.high_watermark is None:
+            return f"the leader knew no high watermark {within}"
+        if self._leads:
+            return f"the log did not come any further {within}"
+        return f"no leader was found {within}"
+
+    def _fail(self, error: MetashellError) -> None:
+        self.state, self.error, self._session = State.FAILED, error, None
+
+    def _begin_round(self, _event: Event, _now: float) -> None:
+        self._attempts.begin_round()
+        self.state = State.CHOOSING
+
+    # Connections.
+
+    def _connected(self, _event: Event, now: float) -> None:
+        assert self.address is not None
+        try:
+            mechanism = self._new_mechanism(self.address.host)
+        except MetashellError as e:
+            raise PeerError(e.message, is_final=True) from e
+        self._session = Session(mechanism)
+        self.state, self._leads, self._has_answered = State.OPENING, False, False
+        self._pace.connected()
+        self._pace.asked(now)
+
+    def _not_connected(self, event: NotConnected, now: float) -> None:
+        self._give_up_on_peer(event.reason, event.trouble, now)
+
+    def _lost(self, event: Lost, now: float) -> None:
+        assert self._session is not None
+        reason = why_lost(event, self._session, has_answered=self._has_answered)
+        self._give_up_on_peer(reason, event.trouble, now)
+
+    def _give_up_on_peer(self, reason: str, trouble: Trouble, now: float) -> None:
+        """Go on with the next address."""
+        assert self.address is not None
+        self._session, self._leads, self._referral = None, False, None
+        self._attempts.note(self.address, reason, trouble)
+        self.problem = f"{self.address}: {reason}"
+        self.state = State.CHOOSING
+
+    def _received(self, event: Received, now: float) -> Answer | None:
+        assert self._session is not None
+        self._pace.received(now)
+        self.n_received += event.n_bytes
+        answer = self._session.received(event.n_bytes)
+        if answer is not None:
+            self.last_word, self._has_answered = now, True
+            self._pace.throttle(answer.fields.get("throttle_time_ms", 0), now)
+        return answer
+
+    def _open(self, event: Received, now: float) -> None:
+        """Negotiate; then look at whom we reached."""
+        was = self._session
+        assert was is not None
+        self._received(event, now)
+        if not was.is_ready:
+            return
+        if Api.METADATA in was.offered:
+            raise PeerError(A_BROKER, is_final=True)
+        self._pace.authenticated(was.lifetime_ms, now)
+        self._fetch(now)
+
+    # Fetching.
+
+    def _fetch(self, now: float) -> None:
+        """Ask for what comes behind the last record here."""
+        assert self._session is not None
+        if self._pace.is_renewal_due(now):
+            self._reconnect()
+            return
+        store = self.store
+        waits = self._session.version_of(Api.FETCH) or 0
+        short = store.held_back is not None and waits < WAKES_ON_WATERMARK
+        wait_ms = 0 if not self._leads else SHORT_WAIT_MS if short else LONG_WAIT_MS
+        self._session.request(
+            Api.FETCH,
+            fetch_body(
+                epoch=self.epoch,
+                offset=store.end_offset,
+                last_epoch=min(store.last_epoch, self.epoch),
+                high_watermark=-1 if self.high_watermark is None else self.high_watermark,
+                max_wait_ms=wait_ms,
+                cluster_id=self._wanted_cluster,
+            ),
+        )
+        self.state = State.FETCHING
+        self._asked_epoch, self._wait_ms = self.epoch, wait_ms
+        self._pace.asked(now, wait_ms)
+
+    def _reconnect(self) -> None:
+        """Authenticate again by a new connection to the same peer."""
+        assert self.address is not None
+        self._session, self.state = None, State.CONNECTING
+
+    def _fetched(self, event: Received, now: float) -> None:
+        answer = self._received(event, now)
+        if answer is None:
+            return
+        fetched = read_fetch(answer)
+        refuse_hopeless(fetched.error, Api.FETCH)
+        self._learn(fetched.hint)
+        if fetched.error in ELECTION:
+            self._not_the_leader(fetched.error, fetched.hint, now)
+            return
+        try:
+            if fetched.error != ErrorCode.NONE:
+                raise RefusedError(f"it answers Fetch with {error_name(fetched.error)}")
+            self._is_leader(fetched.hint)
+            if fetched.snapshot is not None and fetched.diverging is None:
+                self._begin_snapshot(fetched.snapshot, now)
+                return
+            if fetched.diverging is not None:
+                self._intake.diverge(*fetched.diverging)
+            else:
+                self._fetched_more(self._intake.take(fetched), now)
+        except RefusedError as e:
+            self._start_over(e.reason, now)
+            return
+        self._next_request(now)
+
+    def _fetched_more(self, is_news: bool, now: float) -> None:
+        self._n_bad, self.problem = 0, None
+        if is_news or self._wait_ms:
+            self._attempts.is_steady()
+        if is_news:
+            self._began = now
+        elif self._wait_ms:
+            # A leader that does not wait as long as it may must not make us run in circles.
+            self._pace.hold_until(self._pace.asked_at + SHORT_WAIT_MS / 1000)
+
+    def _is_leader(self, hint: LeaderHint) -> None:
+        """The peer has answered as the leader of our epoch."""
+        self._leads, self._n_behind = True, 0
+        self._attempts.succeeded()
+        if hint.leader_id is not None:
+            self.leader_id = hint.leader_id
+
+    def _start_over(self, reason: str, now: float) -> None:
+        """What came is no good: fetch again, later each time, and then from somebody else."""
+        if self._n_bad >= _BAD_MAX:
+            self._n_bad = 0
+            raise PeerError(reason)
+        self.problem = f"{self.address}: {reason}"
+        self._slow_down(now)
+        self._fetch(now)
+
+    def _slow_down(self, now: float) -> None:
+        self._n_bad += 1
+        self._pace.hold_until(now + self._attempts.delay_s(self._n_bad))
+
+    def _next_request(self, now: float) -> None:
+        """Ask on: the quorum about itself where that is due, else for more records."""
+        assert self._session is not None
+        if not self._inquiry.asks_quorum(self._session, now):
+            self._fetch(now)
+            return
+        self._session.request(Api.DESCRIBE_QUORUM, describe_quorum_body())
+        self.state = State.DESCRIBING
+        self._pace.asked(now)
+
+    # Elections.
+
+    def _learn(self, hint: LeaderHint) -> None:
+        """Note who leads, where that is news."""
+        self._attempts.learn(hint.endpoints)
+        # An epoch without a leader is of no use: there is nobody to ask in it. A candidate that
+        # nobody votes for would draw us away from the leader that there is.
+        if hint.epoch is None or hint.leader_id is None or hint.epoch < self.epoch:
+            return
+        self.epoch, self.leader_id = hint.epoch, hint.leader_id
+
+    def _not_the_leader(self, code: int, hint: LeaderHint, now: float) -> None:
+        """Go where the answer points to, or on to the next."""
+        is_fenced = code == ErrorCode.FENCED_LEADER_EPOCH and self.epoch > self._asked_epoch
+        if is_fenced and self._n_bad < _BAD_MAX:
+            # By now we know its epoch, and it may be the leader in it: whatever address it is
+            # known by among controllers may not be one that leads there from here.
+            self._n_bad += 1
+            self._fetch(now)
+            return
+        reason = why_not_leader(code, hint, self._asked_epoch)
+        if code == ErrorCode.UNKNOWN_LEADER_EPOCH:
+            self._peer_is_behind(hint)
+        self._n_bad = 0
+        if self._tells_addresses(hint):
+            # Before Kafka 3.9 only DescribeCluster says where the leader listens.
+            self._referral = reason
+            self._identify(now)
+            return
+        self._give_up_on_peer(reason, Trouble.NO_LEADER, now)
+
+    def _tells_addresses(self, hint: LeaderHint) -> bool:
+        """Whether the peer may know an address that we do not."""
+        assert self._session is not None
+        if hint.leader_id is None or self._attempts.knows(hint.leader_id):
+            return False
+        return (self._session.version_of(Api.DESCRIBE_CLUSTER) or 0) >= 1
+
+    def _peer_is_behind(self, hint: LeaderHint) -> None:
+        """It has not heard of our epoch. Where all say so for long, ours is not of this quorum."""
+        self._n_behind += 1
+        if self._n_behind > _BEHIND_MAX * self._attempts.n_addresses and hint.epoch is not None:
+            self._intake.note(
+                f"no controller knows leader epoch {self.epoch}: going on with {hint.epoch}"
+            )
+            self.epoch, self.leader_id, self._n_behind = hint.epoch, hint.leader_id, 0
+            self._intake.forget()
+
+    # Snapshots.
+
+    def _begin_snapshot(self, snapshot: tuple[int, int], now: float) -> None:
+        assert self.address is not None
+        self._intake.begin_snapshot(snapshot, self.address)
+        self.problem = None
+        if self._intake.goes_back:
+            again = "it begins again and again with a snapshot that is here"
+            if self._n_bad >= _BAD_MAX:
+                raise RefusedError(again)
+            self.problem = f"{self.address}: {again}"
+            self._slow_down(now)
+        self._ask_for_piece(now)
+
+    def _ask_for_piece(self, now: float) -> None:
+        assert self._session is not None
+        assert self._intake.snapshot is not None
+        if self._pace.is_renewal_due(now):
+            self._reconnect()
+            return
+        self._session.request(
+            Api.FETCH_SNAPSHOT,
+            fetch_snapshot_body(
+                epoch=self.epoch,
+                snapshot=self._intake.snapshot,
+                pos=self._intake.snapshot_pos,
+                max_bytes=SNAPSHOT_PIECE_BYTES,
+                cluster_id=self._wanted_cluster,
+            ),
+        )
+        self.state, self._asked_epoch = State.FETCHING_SNAPSHOT, self.epoch
+        self._pace.asked(now)
+
+    def _fetched_piece(self, event: Received, now: float) -> None:
+        answer = self._received(event, now)
+        if answer is None:
+            return
+        piece = read_fetch_snapshot(answer)
+        refuse_hopeless(piece.error, Api.FETCH_SNAPSHOT)
+        self._learn(piece.hint)
+        if piece.error in ELECTION:
+            self._not_the_leader(piece.error, piece.hint, now)
+            return
+        try:
+            if piece.error != ErrorCode.NONE:
+                # Also UNKNOWN_SERVER_ERROR, which controllers send in place of any of these errors.
+                self._intake.drop_snapshot()
+                name = error_name(piece.error)
+                raise RefusedError(f"the snapshot can't be had: {name}")
+            is_whole = self._intake.take_piece(piece)
+        except RefusedError as e:
+            self._start_over(e.reason, now)
+            return
+        if not self._intake.goes_back:
+            self._began = now
+        if not is_whole:
+            self._ask_for_piece(now)
+            return
+        if not self._intake.goes_back:
+            self._n_bad = 0
+        self._fetch(now)
+
+    # What the quorum says of itself.
+
+    def _described(self, event: Received, now: float) -> None:
+        answer = self._received(event, now)
+        if answer is None:
+            return
+        assert self._session is not None
+        self._inquiry.take_quorum(answer, now)
+        if self._inquiry.asks_cluster(self._session):
+            self._identify(now)
+        else:
+            self._fetch(now)
+
+    def _identify(self, now: float) -> None:
+        assert self._session is not None
+        self._session.request(Api.DESCRIBE_CLUSTER, describe_cluster_body())
+        self.state = State.IDENTIFYING
+        self._pace.asked(now)
+
+    def _identified(self, event: Received, now: float) -> None:
+        answer = self._received(event, now)
+        if answer is None:
+            return
+        self._attempts.learn(self._inquiry.take_cluster(answer))
+        if self._referral is None:
+            self._fetch(now)
+        else:
+            self._give_up_on_peer(self._referral, Trouble.NO_LEADER, now)
+
+    def _resumed(self, _event: Event, _now: float) -> None:
+        """A request that was put off goes out now."""
+
+    def _never(self, event: Event, _now: float) -> None:
+        raise AssertionError(f"{type(event).__name__} in state {self.state.value}")
+
+    TABLE: ClassVar[Mapping[State, Mapping[type[Event], Callable[..., None]]]] = {
+        State.CONNECTING: {Connected: _connected, NotConnected: _not_connected},
+        State.OPENING: {Received: _open, Lost: _lost, Elapsed: _resumed},
+        State.FETCHING: {Received: _fetched, Lost: _lost, Elapsed: _resumed},
+        State.FETCHING_SNAPSHOT: {Received: _fetched_piece, Lost: _lost, Elapsed: _resumed},
+        State.DESCRIBING: {Received: _described, Lost: _lost, Elapsed: _resumed},
+        State.IDENTIFYING: {Received: _identified, Lost: _lost, Elapsed: _resumed},
+        State.WAITING: {Elapsed: _begin_round},
+    }
+    """What takes an event in a state. Others can't come: no action asks for them."""
+
+
+TRANSITIONS: Final[Mapping[tuple[State, type[Event]], Callable[..., None]]] = {
+    (state, event): Observer.TABLE.get(state, {}).get(event, Observer._never)
+    for state in State
+    for event in EVENTS
+}
+"""Every state and event."""

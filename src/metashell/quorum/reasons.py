@@ -1,0 +1,86 @@
+"""What refusals and lost connections mean, in words that an operator can act on.
+
+Each is a clause that follows an address: ``host:port: it knows no leader (...)``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from metashell.quorum.answers import LeaderHint
+from metashell.quorum.attempts import Trouble
+from metashell.quorum.protocol import Api, ErrorCode, error_name
+from metashell.quorum.session import PeerError, Session
+from metashell.quorum.steps import Lost
+
+ELECTION: Final = frozenset(
+    {
+        ErrorCode.NOT_LEADER_OR_FOLLOWER,
+        ErrorCode.FENCED_LEADER_EPOCH,
+        ErrorCode.UNKNOWN_LEADER_EPOCH,
+        ErrorCode.BROKER_NOT_AVAILABLE,
+        ErrorCode.LEADER_NOT_AVAILABLE,
+    }
+)
+"""Errors that say: not here, or not in this epoch."""
+
+A_BROKER: Final = "that is a broker; give a controller's listener (KIP-919)"
+
+_HOPELESS: Final[Mapping[int, str]] = {
+    ErrorCode.INCONSISTENT_CLUSTER_ID: "it is of another cluster than `--cluster-id` says",
+    ErrorCode.UNKNOWN_TOPIC_ID: A_BROKER,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: A_BROKER,
+    ErrorCode.INCONSISTENT_TOPIC_ID: "its metadata topic has another id: no KRaft controller",
+    ErrorCode.UNSUPPORTED_VERSION: "it does not speak the version of {api} that it offers",
+    ErrorCode.CLUSTER_AUTHORIZATION_FAILED: (
+        "{api} is not allowed: the user needs CLUSTER_ACTION on the cluster"
+        " (kafka-acls --add --cluster --operation ClusterAction)"
+    ),
+}
+
+
+def refuse_hopeless(code: int, api: Api) -> None:
+    """Raise PeerError for an error that would come again however often we asked."""
+    reason = _HOPELESS.get(code)
+    if reason is not None:
+        name = "Fetch" if api is Api.FETCH else "FetchSnapshot"
+        raise PeerError(reason.format(api=name), is_final=True)
+
+
+def why_not_leader(code: int, hint: LeaderHint, epoch: int) -> str:
+    """Why a controller sent us on.
+
+    Args:
+        code: The error, one of `ELECTION`.
+        hint: What it says of the leader.
+        epoch: The leader epoch in which it was asked.
+    """
+    if code == ErrorCode.BROKER_NOT_AVAILABLE:
+        return "it is shutting down"
+    if code == ErrorCode.UNKNOWN_LEADER_EPOCH:
+        known = "" if hint.epoch is None else f", only of {hint.epoch}"
+        return f"it has not heard of leader epoch {epoch}{known}"
+    if hint.leader_id is None:
+        return f"it knows no leader ({error_name(code)})"
+    return f"it is not the leader: controller {hint.leader_id} is"
+
+
+def why_lost(lost: Lost, session: Session, *, has_answered: bool) -> str:
+    """What it means that a connection ended, or that nothing came.
+
+    Args:
+        lost: What happened.
+        session: What was spoken.
+        has_answered: Whether a request was answered since the session was ready.
+    """
+    reason = lost.reason
+    if lost.trouble is Trouble.FINAL:
+        return reason
+    if not session.is_ready:
+        if session.n_received == 0:
+            return f"{reason}: does that listener speak TLS? (security.protocol)"
+        return f"{reason} while {session.state.value}"
+    if has_answered or lost.is_silence or session.has_sasl:
+        return reason
+    return f"{reason} instead of an answer: does that listener want SASL? (security.protocol)"
