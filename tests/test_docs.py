@@ -6,6 +6,7 @@ for those that are cut by a line ``...``.
 
 from __future__ import annotations
 
+import ast
 import doctest
 import importlib.util
 import os
@@ -22,7 +23,10 @@ from metashell.commands import all_names, get
 from metashell.commands.base import Command
 from metashell.errors import ExitCode
 from metashell.log.fault import FaultKind
+from metashell.quorum.steps import SUCCESSORS
+from support.described import described
 from support.examples import (
+    CONTROLLER,
     CUT,
     LOG_DIR,
     SAMPLE,
@@ -33,7 +37,7 @@ from support.examples import (
     is_session,
     matches,
 )
-from support.fixtures import fixture
+from support.fixtures import copy_of, fixture
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -42,7 +46,7 @@ SESSIONS = [page for page in PAGES if any(map(is_session, blocks(page.read_text(
 COMMANDS: list[Command] = [command for name in all_names() if (command := get(name)) is not None]
 
 # Options of other programs that the documents name.
-OTHER_OPTIONS = {"-x", "-0", "-m", "-k"}
+OTHER_OPTIONS = {"-x", "-0", "-m", "-k", "--status", "--replication"}
 
 
 def page_id(page: Path) -> str:
@@ -54,20 +58,22 @@ def page_id(page: Path) -> str:
 def test_sessions_show_what_is_printed(page: Path, tmp_path: Path) -> None:
     """Every command of a session prints what stands below it."""
     text = page.read_text("utf-8")
-    system, shell, wrong = System(tmp_path), Shell(), []
-    for block in filter(is_session, blocks(text)):
-        lines = []
-        for example in examples(block):
-            if example.prompt == "$ ":
-                printed = system.run(example.command)
-            else:
-                assert shell.prompt == example.prompt, f"line {block.line}"
-                printed = shell.run(example.command)
-            if not matches(example.shown, printed):
-                wrong.append((block.line, example.command, printed))
-            lines.append(example.prompt + example.command)
-            lines.extend(example.shown if CUT in example.shown else printed)
-        text = text.replace(block.text, "\n".join(lines) + "\n")
+    shell, wrong = Shell(), []
+    with System(tmp_path) as system:
+        for block in filter(is_session, blocks(text)):
+            lines = []
+            for example in examples(block):
+                if example.prompt == "$ ":
+                    printed = system.run(example.command)
+                else:
+                    assert shell.prompt == example.prompt, f"line {block.line}"
+                    printed = shell.run(example.command)
+                is_right = matches(example, printed)
+                if not is_right:
+                    wrong.append((block.line, example.command, printed))
+                lines.append(example.prompt + example.command)
+                lines.extend(example.shown if is_right or CUT in example.shown else printed)
+            text = text.replace(block.text, "\n".join(lines) + "\n")
     if os.environ.get("METASHELL_UPDATE_DOCS"):
         page.write_text(text, "utf-8")
     assert [] == wrong
@@ -208,14 +214,52 @@ def path_pattern(documented: str) -> re.Pattern[str]:
     return re.compile("(?s:.+)".join(map(re.escape, parts)))
 
 
-def test_paths_are_documented() -> None:
+def test_paths_are_documented(tmp_path: Path) -> None:
     """Every path has its row, and every row a path."""
     patterns = {path: path_pattern(path) for path in documented_paths()}
     found = metashell.open(SAMPLE).find("/")
     found += metashell.open(fixture("real-40-static").input).find("/")
+    found += described("real-44-admin").find("/quorum")
+    stranger = copy_of("real-44-admin", tmp_path)
+    (stranger / "meta.properties").write_text("version=1\nnode.id=77\n")
+    found += metashell.open(stranger).find("/quorum")
     unknown = [p for p in found if not any(pattern.fullmatch(p) for pattern in patterns.values())]
     assert [] == unknown
     assert [] == [name for name, p in patterns.items() if not any(map(p.fullmatch, found))]
+
+
+def sentences_of_the_program() -> list[str]:
+    """Pieces of text in its code, whole but for what is filled in."""
+    sources = sorted(Path(metashell.__file__).parent.rglob("*.py"))
+    nodes = (node for path in sources for node in ast.walk(ast.parse(path.read_text("utf-8"))))
+    constants = (node.value for node in nodes if isinstance(node, ast.Constant))
+    return [value for value in constants if isinstance(value, str)]
+
+
+def test_messages_about_quorums_exist() -> None:
+    """Each message that the guide explains is in the code; `...` stands for what is filled in."""
+    text = (DOCS / "guides" / "live.md").read_text("utf-8").partition("## When it does not")[2]
+    cells = re.findall(r"^\| (`[^|]*`) \|", text, re.MULTILINE)
+    spans = [span for cell in cells for _, span in re.findall(r"(`+)(.+?)\1(?!`)", cell)]
+    pieces = {piece.strip(" `:()") for span in spans for piece in span.split("...")}
+    known = sentences_of_the_program()
+    assert [] == sorted(piece for piece in pieces if not any(piece in text for text in known))
+    assert pieces
+
+
+def test_states_of_the_observer_are_documented() -> None:
+    """docs/design/architecture.md has a row for each, with the states that it can turn into."""
+    text = (DOCS / "design" / "architecture.md").read_text("utf-8").partition("## The observer")[2]
+    rows = {
+        cells[1].strip(" `"): set(re.findall("`([a-z ]+)`", cells[3]))
+        for line in text.splitlines()
+        if line.startswith("| `") and len(cells := line.split("|")) == 5
+    }
+    everywhere = {"failed", "choosing", "connecting"}
+    for state, successors in SUCCESSORS.items():
+        documented = rows[state.value] - {state.value}
+        assert documented <= {successor.value for successor in successors}
+        assert {successor.value for successor in successors} <= documented | everywhere
 
 
 def test_exit_codes_and_faults_are_documented() -> None:
@@ -226,17 +270,21 @@ def test_exit_codes_and_faults_are_documented() -> None:
 
 
 @pytest.mark.parametrize("page", ["README.md", "docs/guides/python.md"])
-def test_python_examples_work(page: str) -> None:
+def test_python_examples_work(page: str, tmp_path: Path) -> None:
     """Every line, in the order in which it stands."""
     text = (ROOT / page).read_text("utf-8")
     code = "".join(block.text for block in blocks(text) if block.language == "pycon")
     assert code
+    system = System(tmp_path)
     globs = {"__name__": "guide", "LOG_DIR": str(SAMPLE)}
+    if CONTROLLER in code:
+        code = code.replace(f'"{CONTROLLER}"', repr(system.controller))
     code = code.replace(f'"{LOG_DIR}"', "LOG_DIR").replace(f'"{LOG_DIR}/', 'LOG_DIR + "/')
     test = doctest.DocTestParser().get_doctest(code, globs, page, page, 0)
     runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE)
     report: list[str] = []
-    runner.run(test, out=report.append)
+    with system:
+        runner.run(test, out=report.append)
     assert 0 == runner.failures, "".join(report)
 
 

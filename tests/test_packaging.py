@@ -66,8 +66,8 @@ def test_wheel_holds_nothing_else(wheel: Path) -> None:
     }
 
 
-def test_metadata_names_version_license_and_extra(wheel: Path) -> None:
-    """The version is the package's own; the extra is there; the license comes along."""
+def test_metadata_names_version_license_and_extras(wheel: Path) -> None:
+    """The version is the package's own; the extras are there; the license comes along."""
     with zipfile.ZipFile(wheel) as archive:
         prefix = f"metashell-{metashell.__version__}.dist-info"
         metadata = Parser().parsestr(archive.read(f"{prefix}/METADATA").decode())
@@ -75,7 +75,7 @@ def test_metadata_names_version_license_and_extra(wheel: Path) -> None:
 
     assert metashell.__version__ == metadata["Version"]
     assert "Apache-2.0" == metadata["License-Expression"]
-    assert ["spark"] == metadata.get_all("Provides-Extra")
+    assert ["gssapi", "spark"] == metadata.get_all("Provides-Extra")
     assert "Apache License" in license_text
 
 

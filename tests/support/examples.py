@@ -2,7 +2,9 @@
 
 A fenced block of language ``console`` is a session: of the system's shell where a line begins with
 ``$ ``, of ours where it begins with ``metashell demo:``. A line ``...`` in what is shown stands for
-any lines; trailing spaces do not count. `LOG_DIR` in an example stands for the bundled sample.
+any lines; trailing spaces do not count. `LOG_DIR` in an example stands for the bundled sample, and
+`CONTROLLER` for a quorum on loopback that serves it. What such a quorum is asked depends on when:
+times and ages in what is printed then may be others than those that are shown.
 """
 
 from __future__ import annotations
@@ -23,14 +25,19 @@ import metashell
 from metashell.cli import main
 from metashell.commands.base import Context
 from metashell.commands.run import run_line
+from support.fake_server import FakeQuorumServer
+from support.sample_quorum import serve_directory
 from support.shell import Captured
 
 LOG_DIR: Final = "/var/lib/kafka/data"
+CONTROLLER: Final = "controller-1:9093"
 SAMPLE: Final = Path(metashell.__file__).parent / "sample"
 CUT: Final = "..."
 
 _BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _PROMPT: Final = re.compile(r"metashell demo:\S*> (.*)")
+_VARYING: Final = re.compile(r"\d{4}-\d\d-\d\dT[\d:.]+Z|-?\b\d+(?:ms|\.\ds|[mhd] \d+[smh])\b| {2,}")
+"""Times, ages, and the space that columns of them take."""
 _QUOTED: Final = re.compile(r"'[^']*'|\"[^\"]*\"")
 
 
@@ -80,14 +87,23 @@ def examples(block: Block) -> list[Example]:
     return found
 
 
-def matches(shown: tuple[str, ...], printed: list[str]) -> bool:
+def matches(example: Example, printed: list[str]) -> bool:
     """Whether lines printed are those shown, where a line ``...`` stands for any number."""
+    shown, of_now = example.shown, CONTROLLER in example.command
+    if of_now:
+        shown, printed = tuple(map(_without_times, shown)), list(map(_without_times, printed))
     pattern = "".join("(?:.*\n)*" if line == CUT else re.escape(line) + "\n" for line in shown)
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)) is not None
 
 
+def _without_times(line: str) -> str:
+    return _VARYING.sub(lambda found: " " if found[0].isspace() else "#", line)
+
+
 class System:
     """The system's shell, in which ``metashell`` is this one.
+
+    Use it as a context manager, which ends the quorum.
 
     Args:
         directory: Where commands run; an empty one.
@@ -95,6 +111,7 @@ class System:
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
+        self._quorum: FakeQuorumServer | None = None
         self._status = 0
         programs = directory / ".bin"
         programs.mkdir()
@@ -103,9 +120,25 @@ class System:
         program.chmod(0o755)
         self._path = os.pathsep.join([str(programs), os.environ["PATH"]])
 
+    def __enter__(self) -> System:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._quorum is not None:
+            self._quorum.stop()
+
+    @property
+    def controller(self) -> str:
+        """The address that `CONTROLLER` stands for."""
+        if self._quorum is None:
+            self._quorum = serve_directory(SAMPLE).start()
+        return self._quorum.address()
+
     def run(self, command: str) -> list[str]:
         """Run a command line; returns the lines that it prints on both streams."""
         command = command.replace(LOG_DIR, str(SAMPLE))
+        if CONTROLLER in command:
+            command = command.replace(CONTROLLER, self.controller)
         if command == "echo $?":
             return [str(self._status)]
         needs_shell = re.search(r"[|;&<>$]", _QUOTED.sub("", command))
@@ -113,7 +146,10 @@ class System:
             printed = self._run_here(shlex.split(command)[1:])
         else:
             printed = self._run_there(command)
-        return [line.rstrip() for line in printed.replace(str(SAMPLE), LOG_DIR).splitlines()]
+        printed = printed.replace(str(SAMPLE), LOG_DIR)
+        if self._quorum is not None:
+            printed = printed.replace(self._quorum.address(), CONTROLLER)
+        return [line.rstrip() for line in printed.splitlines()]
 
     def _run_here(self, arguments: list[str]) -> str:
         stream = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
