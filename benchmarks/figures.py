@@ -10,7 +10,8 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -132,6 +133,49 @@ def changes_cold(directories: Directories, runs: int) -> Measurement:
     output, measurement = run_often([*PROGRAM, "-d", str(log_dir), "changes", path], runs)
     check(output.n_lines >= 1 and path.encode() in output.head, "no changes")
     return measurement
+
+
+def live_prompt(directories: Directories, runs: int) -> Measurement:
+    """From the start to where a prompt can be drawn, on a live quorum."""
+    with _serving(directories) as port:
+        argv = [*PROGRAM, "-q", f"127.0.0.1:{port}", "pwd"]
+        output, measurement = run_often(argv, runs)
+    check(output.head == b"/\n", f"{output.head!r} where / is right")
+    return measurement
+
+
+def live_copy(directories: Directories, runs: int) -> Measurement:
+    """A program that only copies the snapshot from the same quorum."""
+    with _serving(directories) as port:
+        output, measurement = run_often(
+            [sys.executable, str(HERE / "live_copy.py"), str(port)], runs
+        )
+    size = directories.whole().checkpoint.stat().st_size
+    check(output.head == f"{size}\n".encode(), f"{output.head!r} bytes of {size}")
+    return measurement
+
+
+def live_directory(directories: Directories, runs: int) -> Measurement:
+    """The same as `live_prompt` with ``-d`` on the same bytes."""
+    output, measurement = run_often([*PROGRAM, "-d", str(directories.whole().log_dir), "pwd"], runs)
+    check(output.head == b"/\n", f"{output.head!r} where / is right")
+    return measurement
+
+
+@contextmanager
+def _serving(directories: Directories) -> Iterator[int]:
+    """Serve the checkpoint alone from another process; gives the port."""
+    argv = [sys.executable, str(HERE / "live_server.py"), str(directories.whole().checkpoint)]
+    environment = {**os.environ, "PYTHONPATH": python_path()}
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+    ) as server:
+        assert server.stdout is not None
+        assert server.stdin is not None
+        try:
+            yield int(server.stdout.readline())
+        finally:
+            server.stdin.close()
 
 
 def log_json(directories: Directories, runs: int) -> Measurement:
@@ -303,6 +347,18 @@ FIGURES: Final = (
     Figure("numpy", "a Python that imports numpy", "-", "s", import_numpy),
     Figure("find-all", "`find /` to a pipe, a checkpoint alone", "≤ 2 s", "s", find_all),
     Figure("find-topics", "the same of `/image/topics/byName`", "-", "s", find_topics),
+    Figure(
+        "live-prompt", "from the start to the first prompt, a quorum with a checkpoint alone",
+        "≤ 1.5 × (`live-copy` + `live-directory`)", "s", live_prompt,
+    ),
+    Figure(
+        "live-copy", "the same bytes copied from the same quorum by a bare client",
+        "-", "s", live_copy,
+    ),
+    Figure(
+        "live-directory", "the first prompt on a directory with the same bytes",
+        "-", "s", live_directory,
+    ),
     Figure("ls-topics", "`ls /image/topics/byName`, a checkpoint alone", "≤ 0.7 s", "s", ls_topics),
     Figure(
         "shell-ls", "`ls` of a topic", "≤ 100 ms", "ms",
