@@ -30,7 +30,8 @@ from kraftgen.files import (
 from metashell.image.image import Image
 from metashell.image.partitions import LISTS, Partitions, fold_partitions
 from metashell.log.fault import FaultKind
-from metashell.source import Source
+from metashell.log.live import LiveLog
+from metashell.source import Settings, Source
 from support.golden_tree import product_tree
 from support.replay import Base, Replayed, replay
 from support.stories import Teller
@@ -438,10 +439,44 @@ def compare(log: Log, directory: Path) -> None:
         assert expected.faults - expected.moot_faults == found - expected.moot_faults, how
         assert expected.open_transaction == (source.image.records.open_transaction is not None)
         check_partitions(source.image)
+        if first is None:
+            check_growing(log, expected)
         first = first or expected
         # The reference itself must not depend on the layout.
         assert first.texts() == expected.texts()
         assert len(first.faults) == len(expected.faults)
+
+
+def check_growing(log: Log, expected: Replayed) -> None:
+    """Compare an image that grew while the log was fetched, looked at here and there."""
+    if log.start_offset if log.base is None else not log.end_offset:
+        return  # nothing that could be fetched
+    chance, live = random.Random(len(log.story)), LiveLog()
+    story = log.story[log.end_offset - log.start_offset :]
+    if log.base is not None:
+        values = [value or b"" for value in log.base]
+        content = checkpoint_bytes(values, epoch=3, timestamp=TIME - 5_000)
+        live.begin_snapshot(log.end_offset, 3)
+        assert live.add_snapshot(0, memoryview(content), len(content))
+    codecs = ["none", "gzip"] if chance.random() < 0.2 else ["none"]
+    source = Source(live.metadata_log("live")[0], Settings(show_secrets=True))
+    while story:
+        n = chance.randint(1, 6)
+        values_now, story = story[:n], story[n:]
+        live.append(memoryview(_batch(values_now, live.end_offset, chance.choice(codecs))))
+        live.commit(live.end_offset)
+        if chance.random() < 0.6:
+            earlier = source.decoded
+            source = Source(live.metadata_log("live")[0], source.settings, grown_from=earlier)
+        if chance.random() < 0.4:
+            _ = chance.choice([leaf_texts, fault_places])(source)
+        elif chance.random() < 0.3:
+            _ = source.image.topics, source.image.partition_layout
+    source = Source(live.metadata_log("live")[0], source.settings, grown_from=source.decoded)
+    assert expected.texts() == leaf_texts(source)
+    found, moot = {at for _, at in fault_places(source)}, {at for _, at in expected.moot_faults}
+    assert {at for _, at in expected.faults} - moot == found - moot
+    check_partitions(source.image)
 
 
 def check_partitions(image: Image) -> None:
