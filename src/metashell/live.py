@@ -140,6 +140,9 @@ def follow_quorum(
     follower.start()
     try:
         live.wait_until_ready(timeout_s, progress)
+    except KeyboardInterrupt:
+        follower.stop(0)
+        raise
     except BaseException:
         live.close()
         raise

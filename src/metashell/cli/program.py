@@ -44,6 +44,7 @@ class _Program:
             return self._tell_about_itself()
         from metashell.cli.sources import (
             choose_source,
+            close,
             no_source_error,
             open_source,
             prompt_name,
@@ -64,9 +65,7 @@ class _Program:
                 return self._interact(source, prompt_name(choice, source))
             return self._run_on_source(tasks, source)
         finally:
-            live = getattr(source, "live", None)
-            if live is not None:
-                live.close()
+            close(source)
 
     def _tell_about_itself(self) -> int:
         from metashell.cli.usage import help_text, version_text

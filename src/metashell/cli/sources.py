@@ -171,9 +171,20 @@ def open_source(
         except OSError as error:
             where = error.filename if isinstance(error.filename, str) else _place(choice)
             raise SourceError(f"{where}: {error.strerror or error}") from error
-    _check_cluster_id(source, arguments.value("--cluster-id"), diagnostics)
-    point = arguments.value("--at")
-    return source if point is None else source.at(point, record=arguments.has("--record"))
+    try:
+        _check_cluster_id(source, arguments.value("--cluster-id"), diagnostics)
+        point = arguments.value("--at")
+        return source if point is None else source.at(point, record=arguments.has("--record"))
+    except BaseException:
+        close(source)
+        raise
+
+
+def close(source: Source) -> None:
+    """End what goes on in the background for a source."""
+    live = getattr(source, "live", None)
+    if live is not None:
+        live.close()
 
 
 def _open_path(

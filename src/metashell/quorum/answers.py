@@ -125,7 +125,7 @@ def read_describe_quorum(answer: Answer) -> Described:
             observers=tuple(_replica(r) for r in part["observers"]),
             endpoints={
                 node["node_id"]: tuple(
-                    f"{at['name']}://{at['host']}:{at['port']}" for at in node["listeners"]
+                    f"{at['name']}://{Address(at['host'], at['port'])}" for at in node["listeners"]
                 )
                 for node in fields.get("nodes", ())
             },

@@ -45,6 +45,8 @@ class Attempts:
         self._jitter = jitter
         self._endpoints: dict[int, Address] = {}
         self._failures: dict[tuple[str, int], tuple[Address, str, Trouble]] = {}
+        self._hint: str | None = None
+        """What to do about one of them, where more is known than its reason tells."""
         self._out_of_reach: set[tuple[str, int]] = set()
         self._n_rounds = 0
         self._n_in_vain = 0
@@ -83,9 +85,12 @@ class Attempts:
         """Whether an address of a node is known."""
         return node_id in self._endpoints or any(a.node_id == node_id for a in self._bootstrap)
 
-    def note(self, address: Address, reason: str, trouble: Trouble) -> None:
-        """Note what went wrong with an address."""
+    def note(
+        self, address: Address, reason: str, trouble: Trouble, hint: str | None = None
+    ) -> None:
+        """Note what went wrong with an address, and what to do about it."""
         at = (address.host, address.port)
+        self._hint = self._hint or hint
         self._failures[at] = (address, reason, trouble)
         if trouble is Trouble.UNREACHABLE:
             self._out_of_reach.add(at)
@@ -104,6 +109,7 @@ class Attempts:
     def begin_round(self) -> None:
         """Try all again."""
         self._failures.clear()
+        self._hint = None
         self._out_of_reach &= {(a.host, a.port) for a in self._candidates(None)}
 
     def pause_s(self) -> float:
@@ -147,7 +153,9 @@ class Attempts:
             problem: What went wrong last, for where nothing is noted of any address.
         """
         failures = list(self._failures.values())
-        hint = next((h for part, h in _HINTS if any(part in r for _, r, _ in failures)), None)
+        hint = self._hint or next(
+            (h for part, h in _HINTS if any(part in r for _, r, _ in failures)), None
+        )
         if len(failures) == 1 and failures[0][2] is Trouble.FINAL:
             address, reason, _ = failures[0]
             return SourceError(f"{address}: {reason}", hint=hint)
@@ -163,6 +171,6 @@ _HINTS: Final = (
     ),
     ("SASL mechanism", "see `sasl.mechanism` of `--config FILE`"),
     ("authentication with", "see `sasl.mechanism` and `sasl.jaas.config` of `--config FILE`"),
-    ("speaks TLS", "set `security.protocol` in `--config FILE`"),
     ("want SASL", "set `security.protocol` and `sasl.*` in `--config FILE`"),
+    ("security.protocol", "set `security.protocol` in `--config FILE`"),
 )

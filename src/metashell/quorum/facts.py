@@ -56,6 +56,15 @@ class Facts:
         return self._intake.is_caught_up
 
     @property
+    def _what_is_missing(self) -> str:
+        """What is waited for until it has caught up."""
+        if not self._leads:
+            return "no leader was found"
+        if self.high_watermark is None:
+            return f"{self.address}: the leader knew no high watermark"
+        return f"{self.address}: the log did not come any further"
+
+    @property
     def snapshot_progress(self) -> tuple[int, int] | None:
         """(bytes here, bytes in all) while a snapshot is fetched."""
         return self._intake.snapshot_progress

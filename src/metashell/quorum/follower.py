@@ -60,13 +60,17 @@ class Follower:
         """Begin."""
         self._thread.start()
 
-    def stop(self) -> None:
-        """End it; returns once the thread has let go of its connection, or soon after."""
+    def stop(self, wait_s: float = _STOP_WAIT_S) -> None:
+        """End it; returns once the thread has let go of its connection, or soon after.
+
+        Args:
+            wait_s: How long to wait for that: a system call that connects can't be cut short.
+        """
         self._stopping.set()
         with self._news:
             self._news.notify_all()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
-            self._thread.join(_STOP_WAIT_S)
+            self._thread.join(wait_s)
 
     @property
     def error(self) -> MetashellError | None:

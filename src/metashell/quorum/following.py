@@ -7,13 +7,14 @@ from typing import TYPE_CHECKING
 
 from metashell.quorum.follower import Follower
 from metashell.quorum.observer import Observer
+from metashell.quorum.pace import IDLE_S
 from metashell.quorum.security import Address, Security
 from metashell.quorum.steps import Store
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-    from metashell.quorum.session import Mechanism
+    from metashell.quorum.sasl import Mechanism
 
 
 def new_follower(
@@ -26,6 +27,7 @@ def new_follower(
     patience_s: float,
 ) -> Follower:
     """A follower that has not begun; the arguments are those of `Observer`."""
+    timeout_ms = security.request_timeout_ms
     observer = Observer(
         addresses,
         store,
@@ -33,6 +35,7 @@ def new_follower(
         cluster_id=cluster_id,
         follow=follow,
         patience_s=patience_s,
+        silence_s=IDLE_S if timeout_ms is None else timeout_ms / 1000,
     )
     return Follower(observer, _context(security))
 

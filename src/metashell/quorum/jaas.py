@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from metashell.errors import UsageError
+from metashell.errors import SourceError
 
 _FLAGS: Final = frozenset({"required", "requisite", "sufficient", "optional"})
 _KAFKA: Final = "org.apache.kafka.common.security"
@@ -61,15 +61,15 @@ def parse_jaas(text: str, what: str) -> JaasEntry:
         what: What holds the text, for errors: a file and its key.
 
     Raises:
-        UsageError: It is no entry, or more than one.
+        SourceError: It is no entry, or more than one.
     """
     tokens = _tokens(text)
     module, sign = next(tokens, ("", ""))
     if sign or not module:
-        raise UsageError(f"{what} names no login module", hint=_hint())
+        raise SourceError(f"{what} names no login module", hint=_hint())
     flag, sign = next(tokens, ("", ""))
     if sign or flag.lower() not in _FLAGS:
-        raise UsageError(
+        raise SourceError(
             f"{what}: the word after the login module is none of "
             "`required`, `requisite`, `sufficient` and `optional`",
             hint=_hint(),
@@ -84,15 +84,17 @@ def parse_jaas(text: str, what: str) -> JaasEntry:
             equals = next(tokens, ("", ""))[1]
             value, value_sign = next(tokens, ("", "?"))
         if equals != "=" or value_sign:
-            raise UsageError(
+            raise SourceError(
                 f"{what}: option {len(options) + 1} is not NAME=VALUE",
                 hint='a value with blanks or signs stands in quotes: `password="..."`',
             )
         options[name] = value
     else:
-        raise UsageError(f"{what} does not end with `;`", hint="is a quote missing before the end?")
+        raise SourceError(
+            f"{what} does not end with `;`", hint="is a quote missing before the end?"
+        )
     if next(tokens, None) is not None:
-        raise UsageError(f"{what} goes on after its `;`: it must hold one login module")
+        raise SourceError(f"{what} goes on after its `;`: it must hold one login module")
     return JaasEntry(module, options)
 
 
@@ -102,7 +104,7 @@ def check_module(entry: JaasEntry, mechanism: str, what: str) -> None:
     Only the name of the class counts, not its package: some builds of Kafka's clients move it.
 
     Raises:
-        UsageError: It is of another mechanism; names both classes.
+        SourceError: It is of another mechanism; names both classes.
     """
     wanted = _MODULES[mechanism]
     if entry.module.rpartition(".")[2] == wanted.rpartition(".")[2]:
@@ -110,7 +112,7 @@ def check_module(entry: JaasEntry, mechanism: str, what: str) -> None:
     found = entry.module[: _SHOWN_MAX + 1]
     if len(found) > _SHOWN_MAX or not _MODULE_NAME.fullmatch(found):
         found = "something else"
-    raise UsageError(
+    raise SourceError(
         f"{what}: {mechanism} logs in with {wanted}, not with {found}",
         hint="the mechanism and the login module must fit each other",
     )

@@ -22,6 +22,7 @@ from urllib.parse import quote_plus, urlencode, urlsplit
 
 from metashell.errors import SourceError
 from metashell.quorum.bounded_file import read_bounded
+from metashell.quorum.sasl import TicketError
 from metashell.quorum.security import SaslSettings, Store, TlsSettings
 
 _URL_KEY: Final = "sasl.oauthbearer.token.endpoint.url"
@@ -183,13 +184,14 @@ def _endpoint_token(url: str, settings: SaslSettings, timeout_s: float) -> str:
         with opener.open(request, timeout=timeout_s) as response:
             answer = _read(response, deadline)
     except HTTPError as error:
-        raise SourceError(f"{where}: no token: HTTP status {error.code}{_code(error)}") from None
+        kind = TicketError if error.code >= 500 else SourceError
+        raise kind(f"{where}: no token: HTTP status {error.code}{_code(error)}") from None
     except TimeoutError:
-        raise SourceError(f"{where}: no token within {timeout_s:g} s") from None
+        raise TicketError(f"{where}: no token within {timeout_s:g} s") from None
     except (OSError, HTTPException, ValueError) as error:
         reason = getattr(error, "reason", None) or error
         words = getattr(reason, "strerror", None) or type(reason).__name__
-        raise SourceError(f"{where}: no token: {words}") from None
+        raise TicketError(f"{where}: no token: {words}") from None
     if len(answer) > _ANSWER_BYTES_MAX:
         raise SourceError(f"{where}: no token: an answer of more than {_ANSWER_BYTES_MAX:,} bytes")
     return _checked(_token_of(answer), where)

@@ -13,6 +13,7 @@ Source: org.apache.kafka.raft.KafkaRaftClient, KIP-595, KIP-630, KIP-853, KIP-91
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Callable, Mapping, Sequence
 from typing import ClassVar, Final
@@ -22,7 +23,7 @@ from metashell.quorum.answers import LeaderHint, read_fetch, read_fetch_snapshot
 from metashell.quorum.attempts import Attempts, Trouble
 from metashell.quorum.facts import Facts
 from metashell.quorum.intake import RefusedError
-from metashell.quorum.pace import Pace
+from metashell.quorum.pace import IDLE_S, Pace
 from metashell.quorum.protocol import (
     Api,
     ErrorCode,
@@ -33,8 +34,9 @@ from metashell.quorum.protocol import (
     fetch_snapshot_body,
 )
 from metashell.quorum.reasons import A_BROKER, ELECTION, refuse_hopeless, why_lost, why_not_leader
+from metashell.quorum.sasl import Mechanism
 from metashell.quorum.security import Address
-from metashell.quorum.session import Answer, Mechanism, PeerError, Session
+from metashell.quorum.session import Answer, PeerError, Session
 from metashell.quorum.steps import (
     EVENTS,
     Action,
@@ -79,7 +81,8 @@ class Observer(Facts):
         follow: Whether it goes on when it has caught up: then nothing but `stop` ends it, and the
             quorum is asked to describe itself again and again.
         patience_s: How long to go on without getting any further before it has caught up once.
-        jitter: Gives numbers in [0, 1).
+        silence_s: How long a peer may be silent.
+        jitter: Gives numbers in [0, 1); None for random ones.
     """
 
     def __init__(
@@ -91,10 +94,11 @@ class Observer(Facts):
         cluster_id: str | None = None,
         follow: bool = False,
         patience_s: float = 30.0,
-        jitter: Callable[[], float] = random.random,
+        silence_s: float = IDLE_S,
+        jitter: Callable[[], float] | None = None,
     ) -> None:
         super().__init__(store, follow=follow)
-        self._attempts = Attempts(bootstrap, jitter)
+        self._attempts = Attempts(bootstrap, jitter or random.Random().random)
         self._new_mechanism = new_mechanism
         self._wanted_cluster = cluster_id
         self._patience_s = patience_s
@@ -104,7 +108,7 @@ class Observer(Facts):
         self._n_bad = 0
         """Answers in a row that brought nothing but trouble."""
         self._n_behind = 0
-        self._pace = Pace()
+        self._pace = Pace(silence_s)
         self._referral: str | None = None
         """Why the peer is left once it has said where the leader listens."""
         self._asked_epoch = self._wait_ms = 0
@@ -126,14 +130,16 @@ class Observer(Facts):
         try:
             handle(self, event, now)
         except PeerError as e:
-            self._give_up_on_peer(e.reason, Trouble.FINAL if e.is_final else Trouble.PASSING, now)
+            trouble = Trouble.FINAL if e.is_final else Trouble.PASSING
+            self._give_up_on_peer(e.reason, trouble, e.hint)
 
     def action(self, now: float) -> Action:
         """What to do next."""
         if self._began is None:
             self._began = now
-        if self.state is not State.FAILED and self._is_out_of_patience(now):
-            self._fail(self._attempts.error(self._what_is_missing(), self.problem))
+        if self.state is not State.FAILED and now >= self._end_of_patience():
+            what = f"{self._what_is_missing} within {self._patience_s:g} s"
+            self._fail(self._attempts.error(what, self.problem))
         elif self.state is State.CHOOSING:
             self._choose(now)
         if self.state is State.FAILED:
@@ -146,8 +152,8 @@ class Observer(Facts):
         assert self._session is not None
         if now < self._pace.resume:
             return Sleep(self._pace.resume, False)
-        session = self._session
-        return Read(session.take_outgoing(), session.buffer(), self._pace.deadline)
+        session, deadline = self._session, min(self._pace.deadline, self._end_of_patience())
+        return Read(session.take_outgoing(), session.buffer(), deadline)
 
     # Choosing whom to ask.
 
@@ -163,19 +169,11 @@ class Observer(Facts):
         self.state, self._next_round = State.WAITING, now + self._attempts.pause_s()
         self.problem = self._attempts.summary() or self.problem
 
-    def _is_out_of_patience(self, now: float) -> bool:
+    def _end_of_patience(self) -> float:
+        """When all is given up if nothing comes."""
         assert self._began is not None
-        if self.is_caught_up or now - self._began <= self._patience_s:
-            return False
-        return self._session is None or self._session.n_pending < _SIZABLE_BYTES
-
-    def _what_is_missing(self) -> str:
-        within = f"within {self._patience_s:g} s"
-        if self._leads and self.high_watermark is None:
-            return f"the leader knew no high watermark {within}"
-        if self._leads:
-            return f"the log did not come any further {within}"
-        return f"no leader was found {within}"
+        comes = self._session is not None and self._session.n_pending >= _SIZABLE_BYTES
+        return math.inf if self.is_caught_up or comes else self._began + self._patience_s
 
     def _fail(self, error: MetashellError) -> None:
         self.state, self.error, self._session = State.FAILED, error, None
@@ -191,25 +189,27 @@ class Observer(Facts):
         try:
             mechanism = self._new_mechanism(self.address.host)
         except MetashellError as e:
-            raise PeerError(e.message, is_final=True) from e
+            raise PeerError(e.message, is_final=True, hint=e.hint) from e
         self._session = Session(mechanism)
         self.state, self._leads, self._has_answered = State.OPENING, False, False
         self._pace.connected()
         self._pace.asked(now)
 
-    def _not_connected(self, event: NotConnected, now: float) -> None:
-        self._give_up_on_peer(event.reason, event.trouble, now)
+    def _not_connected(self, event: NotConnected, _now: float) -> None:
+        self._give_up_on_peer(event.reason, event.trouble)
 
     def _lost(self, event: Lost, now: float) -> None:
         assert self._session is not None
+        if self._leads and now >= self._end_of_patience():
+            return  # `action` gives up all at once
         reason = why_lost(event, self._session, has_answered=self._has_answered)
-        self._give_up_on_peer(reason, event.trouble, now)
+        self._give_up_on_peer(reason, event.trouble)
 
-    def _give_up_on_peer(self, reason: str, trouble: Trouble, now: float) -> None:
+    def _give_up_on_peer(self, reason: str, trouble: Trouble, hint: str | None = None) -> None:
         """Go on with the next address."""
         assert self.address is not None
         self._session, self._leads, self._referral = None, False, None
-        self._attempts.note(self.address, reason, trouble)
+        self._attempts.note(self.address, reason, trouble, hint)
         self.problem = f"{self.address}: {reason}"
         self.state = State.CHOOSING
 
@@ -362,7 +362,7 @@ class Observer(Facts):
             self._referral = reason
             self._identify(now)
             return
-        self._give_up_on_peer(reason, Trouble.NO_LEADER, now)
+        self._give_up_on_peer(reason, Trouble.NO_LEADER)
 
     def _tells_addresses(self, hint: LeaderHint) -> bool:
         """Whether the peer may know an address that we do not."""
@@ -470,7 +470,7 @@ class Observer(Facts):
         if self._referral is None:
             self._fetch(now)
         else:
-            self._give_up_on_peer(self._referral, Trouble.NO_LEADER, now)
+            self._give_up_on_peer(self._referral, Trouble.NO_LEADER)
 
     def _resumed(self, _event: Event, _now: float) -> None:
         """A request that was put off goes out now."""

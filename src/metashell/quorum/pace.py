@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Final
 
 IDLE_S: Final = 10.0
-"""How long a peer may send nothing while an answer is due, besides what it was allowed to wait."""
+"""How long a peer may send nothing while an answer is due, besides what it was allowed to wait;
+``request.timeout.ms`` where that is set."""
 ANSWER_S: Final = 300.0
 """How long a whole answer may take, however steadily it comes."""
 _THROTTLE_MAX_S: Final = 10.0
@@ -16,15 +17,20 @@ _RENEW_MIN_S: Final = 1.0
 
 
 class Pace:
-    """The times of one connection."""
+    """The times of one connection.
 
-    def __init__(self) -> None:
+    Args:
+        idle_s: How long the peer may be silent.
+    """
+
+    def __init__(self, idle_s: float = IDLE_S) -> None:
+        self._idle_s = idle_s
         self.resume = 0.0
         """Before this nothing is sent."""
         self.asked_at = 0.0
         """When the last request went out, or goes."""
         self._renew = 0.0
-        self._silent_s = IDLE_S
+        self._silent_s = idle_s
         self._deadline = self._answer_by = 0.0
 
     @property
@@ -39,7 +45,7 @@ class Pace:
     def asked(self, now: float, wait_ms: int = 0) -> None:
         """A request is sent, as soon as it may be, whose answer may be held back for a while."""
         self.asked_at = max(now, self.resume)
-        self._silent_s = IDLE_S + wait_ms / 1000
+        self._silent_s = self._idle_s + wait_ms / 1000
         self._deadline = self.asked_at + self._silent_s
         self._answer_by = self.asked_at + ANSWER_S
 

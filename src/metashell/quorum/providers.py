@@ -12,7 +12,7 @@ import re
 from collections.abc import Mapping
 from typing import Final
 
-from metashell.errors import SourceError, UsageError
+from metashell.errors import SourceError
 from metashell.quorum.bounded_file import read_bounded
 
 _VARIABLE: Final = re.compile(r"\$\{([^}:${]{0,100}):(?:([^}:]{0,4096}):)?([^}]{0,1000})\}")
@@ -29,8 +29,7 @@ def resolve_variables(key: str, value: str, settings: Mapping[str, str], file: s
         file: The file's name, for errors.
 
     Raises:
-        UsageError: A variable can't be resolved.
-        SourceError: The file that it names can't be read.
+        SourceError: A variable can't be resolved, or the file that it names can't be read.
     """
     if "${" not in value:
         return value
@@ -46,7 +45,7 @@ def _look_up(name: str, path: str, entry: str, settings: Mapping[str, str], what
     """What one provider says."""
     declared = [part.strip() for part in settings.get("config.providers", "").split(",")]
     if not name or name not in declared:
-        raise UsageError(
+        raise SourceError(
             f"{what} is to be filled in by a config provider that the file does not declare",
             hint=_HINT,
         )
@@ -63,12 +62,12 @@ def _look_up(name: str, path: str, entry: str, settings: Mapping[str, str], what
         _check_allowed(path, settings.get(f"{prefix}param.allowed.paths", ""), what)
         found = _text(os.path.join(path, entry), what) if _is_file_name(entry) else None
     else:
-        raise UsageError(
+        raise SourceError(
             f"{what} is to be filled in by the config provider `{name}`, which is not supported",
             hint=_HINT,
         )
     if found is None:
-        raise UsageError(f"{what}: the config provider `{name}` does not hold what it asks for")
+        raise SourceError(f"{what}: the config provider `{name}` does not hold what it asks for")
     return found
 
 
@@ -79,18 +78,18 @@ def _is_listed(name: str, pattern: str | None, prefix: str, what: str) -> bool:
     try:
         return re.search(pattern, name) is not None
     except re.error:
-        raise UsageError(f"{what}: `{prefix}param.allowlist.pattern` is not understood") from None
+        raise SourceError(f"{what}: `{prefix}param.allowlist.pattern` is not understood") from None
 
 
 def _check_allowed(path: str, allowed: str, what: str) -> None:
     """Refuse a path outside of those that the configuration allows."""
     if not path:
-        raise UsageError(f"{what} names no path for its config provider")
+        raise SourceError(f"{what} names no path for its config provider")
     roots = [os.path.normpath(root.strip()) for root in allowed.split(",") if root.strip()]
     normal = os.path.normpath(path)
     inside = (normal == root or normal.startswith(root.rstrip(os.sep) + os.sep) for root in roots)
     if roots and not any(inside):
-        raise UsageError(f"{what} asks for a file outside of its provider's `allowed.paths`")
+        raise SourceError(f"{what} asks for a file outside of its provider's `allowed.paths`")
 
 
 def _is_file_name(entry: str) -> bool:

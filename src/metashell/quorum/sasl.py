@@ -22,6 +22,8 @@ from typing import Any, Final, Protocol
 
 from metashell.errors import SourceError
 from metashell.quorum.security import MECHANISMS, SaslSettings
+from metashell.quorum.words import one_line
+from metashell.redact import REDACTED
 
 _CHALLENGE_BYTES_MAX: Final = 1 << 20
 _ITERATIONS_MIN: Final = 4096
@@ -38,6 +40,10 @@ _OAUTH_STATUS: Final = re.compile(r"[A-Za-z0-9_ .-]{1,60}")
 
 class SaslError(SourceError):
     """The peer refused us, or did not prove that it is who it should be."""
+
+
+class TicketError(SourceError):
+    """A token or a ticket is not to be had now; it may be later."""
 
 
 class Mechanism(Protocol):
@@ -67,6 +73,9 @@ class Mechanism(Protocol):
         Raises:
             SaslError: The challenge is malformed or a refusal, or the peer's proof is wrong.
         """
+
+    def hide(self, text: str) -> str:
+        """A text of the peer's without what is secret of ours."""
 
 
 def make_mechanism(settings: SaslSettings, host: str, *, nonce: str | None = None) -> Mechanism:
@@ -115,6 +124,7 @@ class _Exchange:
     def __init__(self, name: str) -> None:
         self._name = name
         self._is_done = False
+        self._secret = ""
 
     @property
     def name(self) -> str:
@@ -123,6 +133,9 @@ class _Exchange:
     @property
     def is_done(self) -> bool:
         return self._is_done
+
+    def hide(self, text: str) -> str:
+        return text.replace(self._secret, REDACTED) if self._secret else text
 
     def _check_challenge(self, challenge: bytes) -> None:
         """Refuse what comes after the end or is far too large."""
@@ -137,6 +150,7 @@ class _Plain(_Exchange):
 
     def __init__(self, username: str, password: str) -> None:
         super().__init__("PLAIN")
+        self._secret = password
         self._message = f"\0{username}\0{password}".encode("utf-8", "surrogatepass")
 
     def first(self) -> bytes:
@@ -157,7 +171,7 @@ class _Scram(_Exchange):
         self, name: str, username: str, password: str, nonce: str, *, is_token: bool
     ) -> None:
         super().__init__(name)
-        self._hash = _HASHES[name]
+        self._hash, self._secret = _HASHES[name], password
         self._password = password.encode("utf-8", "surrogatepass")
         self._nonce = nonce.encode()
         user = username.replace("=", "=3D").replace(",", "=2C").encode("utf-8", "surrogatepass")
@@ -237,7 +251,7 @@ class _OAuthBearer(_Exchange):
     def first(self) -> bytes:
         from metashell.quorum.oauth import fetch_token
 
-        token = fetch_token(self._settings)
+        self._secret = token = fetch_token(self._settings)
         pairs = "".join(f"\x01{key}={value}" for key, value in self._extensions.items())
         return f"n,,\x01auth=Bearer {token}{pairs}\x01\x01".encode()
 
@@ -301,7 +315,7 @@ class _Gssapi(_Exchange):
             )
             return self._context.step() or b""
         except (gssapi.exceptions.GSSError, NotImplementedError) as error:
-            raise SourceError(
+            raise TicketError(
                 f"no Kerberos ticket for {self._service}: {_gss_reason(error)}",
                 hint="get one with `kinit`, or give `keyTab` and `principal` in `sasl.jaas.config`",
             ) from None
@@ -354,4 +368,4 @@ class _Gssapi(_Exchange):
 
 def _gss_reason(error: Exception) -> str:
     """What Kerberos says, on one line and not too long."""
-    return " ".join(str(error).split())[:300]
+    return one_line(str(error))

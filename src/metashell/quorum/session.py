@@ -15,7 +15,7 @@ import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 from metashell.errors import DecodeError, MetashellError
 from metashell.quorum.protocol import (
@@ -28,6 +28,8 @@ from metashell.quorum.protocol import (
     error_name,
     request_spec,
 )
+from metashell.quorum.sasl import Mechanism, TicketError
+from metashell.quorum.words import one_line
 from metashell.version import __version__
 
 _READ_BYTES: Final = 1 << 16
@@ -44,36 +46,18 @@ class SessionState(Enum):
     READY = "ready"
 
 
-class Mechanism(Protocol):
-    """The client's side of a SASL exchange."""
-
-    @property
-    def name(self) -> str:
-        """Such as ``SCRAM-SHA-512``."""
-
-    @property
-    def is_done(self) -> bool:
-        """Whether the server has proved what it has to."""
-
-    def first(self) -> bytes:
-        """The first message."""
-
-    def step(self, challenge: bytes) -> bytes | None:
-        """The answer to a challenge, None where there is nothing more to say."""
-
-
 class PeerError(Exception):
     """The peer is not what was expected, or does not want us.
 
     Args:
         reason: A clause that can follow the address: ``that is a broker; ...``.
         is_final: Whether asking again would give the same.
+        hint: What to do next, where more is known than the reason tells.
     """
 
-    def __init__(self, reason: str, *, is_final: bool = False) -> None:
+    def __init__(self, reason: str, *, is_final: bool = False, hint: str | None = None) -> None:
         super().__init__(reason)
-        self.reason = reason
-        self.is_final = is_final
+        self.reason, self.is_final, self.hint = reason, is_final, hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -247,7 +231,7 @@ class Session:
         assert self._mechanism is not None
         code, mine = fields["error_code"], self._mechanism.name
         if code == ErrorCode.UNSUPPORTED_SASL_MECHANISM:
-            offered = ", ".join(fields["mechanisms"]) or "none"
+            offered = one_line(", ".join(fields["mechanisms"])) or "none"
             raise PeerError(
                 f"it does not offer SASL mechanism {mine}, but {offered} (sasl.mechanism)",
                 is_final=True,
@@ -263,7 +247,8 @@ class Session:
         assert self._mechanism is not None
         code = fields["error_code"]
         if code != ErrorCode.NONE:
-            said = f": {fields['error_message']}" if fields["error_message"] else ""
+            said = one_line(self._mechanism.hide(fields["error_message"] or ""))
+            said = f": {said}" if said else ""
             what = "" if code == ErrorCode.SASL_AUTHENTICATION_FAILED else f" ({error_name(code)})"
             raise PeerError(
                 f"authentication with {self._mechanism.name} failed{what}{said}", is_final=True
@@ -284,7 +269,8 @@ class Session:
         try:
             return step()
         except MetashellError as e:
-            raise PeerError(e.message, is_final=True) from e
+            is_final = not isinstance(e, TicketError)
+            raise PeerError(e.message, is_final=is_final, hint=e.hint) from e
 
     def _say(self, message: bytes) -> None:
         self._steps += 1

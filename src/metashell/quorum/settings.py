@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
-from metashell.errors import UsageError
+from metashell.errors import SourceError, UsageError
 from metashell.quorum.addresses import parse_addresses
 from metashell.quorum.config import Config
 from metashell.quorum.jaas import check_module, login_module, parse_jaas
@@ -59,19 +59,19 @@ def addresses_of(config: Config) -> tuple[Address, ...]:
     """The addresses of controllers that a file names.
 
     Raises:
-        UsageError: It names none, or brokers, or what is no address.
-        SourceError: A file with a value can't be read.
+        SourceError: It names none, or brokers, or what is no address; or a file with a value can't
+            be read.
     """
     view = _View(config)
     controllers = view.text("bootstrap.controllers")
     if view.text("bootstrap.servers"):
         if controllers:
-            raise UsageError(
+            raise SourceError(
                 f"{config.file} sets both `bootstrap.controllers` and `bootstrap.servers`",
                 hint="leave out `bootstrap.servers`: metashell speaks to controllers",
             )
         if not config.names_quorum():
-            raise UsageError(
+            raise SourceError(
                 f"{config.file} names brokers (`bootstrap.servers`) and no controller",
                 hint="a controller's listener is needed: "
                 "`bootstrap.controllers=HOST:PORT`, or `-q HOST:PORT`",
@@ -83,8 +83,12 @@ def addresses_of(config: Config) -> tuple[Address, ...]:
     ):
         text = view.text(key)
         if text:
-            return parse_addresses(text, view.what(key))
-    raise UsageError(
+            try:
+                return parse_addresses(text, view.what(key))
+            except UsageError as e:
+                # Mistakes in a file are the source's, and exit so; those in arguments the user's.
+                raise SourceError(e.message, hint=e.hint) from e
+    raise SourceError(
         f"{config.file} names no controller",
         hint="it needs `bootstrap.controllers` or `controller.quorum.bootstrap.servers`; "
         "or give `-q HOST:PORT`",
@@ -95,8 +99,8 @@ def security_of(config: Config | None) -> Security:
     """How to speak to the controllers; plain where there is no file.
 
     Raises:
-        UsageError: A property is missing, wrong, or does not fit another.
-        SourceError: A file with a value can't be read.
+        SourceError: A property is missing, wrong, or does not fit another; or a file with a value
+            can't be read.
     """
     if config is None:
         return Security()
@@ -175,12 +179,12 @@ class _View:
         }
         return sorted(key for key in found if key.startswith(prefixes))
 
-    def error(self, key: str, reason: str, *, hint: str | None = None) -> UsageError:
+    def error(self, key: str, reason: str, *, hint: str | None = None) -> SourceError:
         """The error for a property whose value is wrong, with that value unless it is secret."""
         name = self.name(key)
         value = self.config.settings.get(name, "").strip(_BLANKS)
         shown = hide_own_property(name, value[:_SHOWN_MAX])
-        return UsageError(f"{self.what(key)} is `{shown}`: {reason}", hint=hint)
+        return SourceError(f"{self.what(key)} is `{shown}`: {reason}", hint=hint)
 
 
 def _listener_of(config: Config) -> str | None:
@@ -191,7 +195,7 @@ def _listener_of(config: Config) -> str | None:
     # Somebody's notes on how to connect, with a broker's file around them.
     if config.settings.get("security.protocol", "").strip(_BLANKS):
         return None
-    raise UsageError(
+    raise SourceError(
         f"{config.file} does not say how its controllers are spoken to",
         hint="it needs `controller.listener.names`, or `security.protocol` as a client's file has",
     )
@@ -213,7 +217,7 @@ def _protocol_of_listener(listener: str, view: _View) -> str:
     names = [name.upper() for name in view.words("controller.listener.names")]
     secured = {*PROTOCOLS} - {"PLAINTEXT"}
     if key in view.config.settings or not secured.isdisjoint([*listeners, *names]):
-        raise UsageError(
+        raise SourceError(
             f"{view.what(key)} does not name the controllers' listener {listener}",
             hint=f"add `{listener}:PROTOCOL`, of {', '.join(PROTOCOLS)}",
         )
@@ -224,7 +228,7 @@ def _protocol(text: str, what: str) -> str:
     """One of the four security protocols."""
     protocol = text.strip().upper()
     if protocol not in PROTOCOLS:
-        raise UsageError(
+        raise SourceError(
             f"{what} names a security protocol that Kafka does not have",
             hint=f"it is one of {', '.join(PROTOCOLS)}",
         )
@@ -290,7 +294,7 @@ def _store_type(view: _View, kind: str, *, has_text: bool) -> str:
 def _check_one_place(view: _View, kind: str, key: str, *, has_text: bool) -> None:
     """Refuse a store that is given as a file and as text."""
     if has_text and view.text(f"{kind}.location"):
-        raise UsageError(
+        raise SourceError(
             f"{view.config.file} sets both `{view.name(f'{kind}.location')}` and "
             f"`{view.name(key)}`",
             hint="a store is a file or PEM text",
@@ -334,7 +338,7 @@ def _keystore(view: _View, notices: list[str]) -> Store | None:
     path = view.text(f"{kind}.location")
     if (chain is None) != (key is None):
         given, missing = (key_key, chain_key) if chain is None else (chain_key, key_key)
-        raise UsageError(
+        raise SourceError(
             f"{view.config.file} sets `{view.name(given)}` without `{missing}`",
             hint="a client's certificate needs both, or `ssl.keystore.location`",
         )
@@ -368,7 +372,7 @@ def _sasl(view: _View, notices: list[str]) -> SaslSettings:
     what = view.what(key)
     text = view.text(key)
     if text is None:
-        raise UsageError(
+        raise SourceError(
             f"{what} is not set, and {mechanism} logs in with it",
             hint="copy the entry from the JAAS file that java.security.auth.login.config names: "
             f"`{key}={login_module(mechanism)} required ...;`",
@@ -382,7 +386,7 @@ def _sasl(view: _View, notices: list[str]) -> SaslSettings:
         username, password = options.pop("username", None), options.pop("password", None)
         if username is None or password is None:
             missing = "username" if username is None else "password"
-            raise UsageError(f"{what} has no option `{missing}`, which {mechanism} needs")
+            raise SourceError(f"{what} has no option `{missing}`, which {mechanism} needs")
         # A server's entry also lists whom it lets in, with their passwords.
         options = {name: options[name] for name in options if not name.startswith("user_")}
     options |= {

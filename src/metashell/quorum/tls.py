@@ -16,8 +16,9 @@ from contextlib import contextmanager
 from typing import Any, Final
 
 from metashell.errors import SourceError
-from metashell.quorum.security import Address, TlsSettings
+from metashell.quorum.security import TlsSettings
 from metashell.quorum.stores import KeyAndChain, key_and_chain, trusted_certificates
+from metashell.quorum.words import one_line
 
 _VERSIONS: Final = {"TLSv1.2": ssl.TLSVersion.TLSv1_2, "TLSv1.3": ssl.TLSVersion.TLSv1_3}
 _OLD_VERSIONS: Final = ("SSLv2Hello", "SSLv3", "TLSv1", "TLSv1.1")
@@ -264,9 +265,7 @@ _NO_CIPHER: Final = frozenset(
 )
 
 
-def tls_problem(
-    error: ssl.SSLError | OSError, address: Address, *, names: Sequence[str] = ()
-) -> str:
+def tls_problem(error: ssl.SSLError | OSError, host: str, *, names: Sequence[str] = ()) -> str:
     """Say why TLS failed, in a clause that can follow the address: ``it speaks no TLS ...``.
 
     With TLS 1.3 a peer refuses a client's certificate only after the handshake, so that the first
@@ -274,12 +273,12 @@ def tls_problem(
 
     Args:
         error: What the handshake, or a read or write after it, raised.
-        address: Of the peer.
+        host: That was connected to.
         names: `certificate_names` of the peer's certificate where they are known, for a host that
             does not match: OpenSSL does not give the certificate of a handshake that failed.
     """
     if isinstance(error, ssl.SSLCertVerificationError):
-        return _verification_problem(error, address.host, names)
+        return _verification_problem(error, host, names)
     if isinstance(error, TimeoutError):
         return "it did not answer the TLS handshake in time"
     reason = getattr(error, "reason", None) or ""
@@ -321,7 +320,7 @@ def _verification_problem(
     """Say why the peer's certificate was refused."""
     code = getattr(error, "verify_code", 0)
     if is_about_host(error):
-        shown = [_printable(name)[:80] for name in names[:8]]
+        shown = [one_line(name, 80) for name in names[:8]]
         known = f" but for {', '.join(shown)}" if shown else ""
         return (
             f"its certificate is not for {host}{known} "
@@ -339,11 +338,6 @@ def _verification_problem(
     if code in _WEAK_CODES:
         return f"its certificate is too weak: {detail}"
     return f"its certificate is not accepted: {detail}"
-
-
-def _printable(text: str) -> str:
-    """What a peer chose, on one line and without what moves a cursor."""
-    return "".join(c if c.isprintable() else "?" for c in text)
 
 
 def _reason(error: OSError) -> str:

@@ -61,13 +61,13 @@ class Connection:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if context is not None:
                 sock = _secured(sock, address, timeout_s, context)
+            sock.settimeout(_SLICE_S)
         except OSError as e:
             sock.close()
             raise ConnectError(e.strerror or str(e)) from e
-        except ConnectError:
+        except BaseException:
             sock.close()
             raise
-        sock.settimeout(_SLICE_S)
         return cls(sock, address)
 
     def exchange(
@@ -89,14 +89,15 @@ class Connection:
         """
         rest = memoryview(send)
         while not stop():
+            # Looked at first: a peer that sends byte after byte never lets a call time out.
+            if time.monotonic() >= deadline:
+                raise LostError("it does not answer", is_silence=True)
             try:
                 if rest:
                     rest = rest[self._socket.send(rest) :]
                     continue
                 n_bytes = self._socket.recv_into(into)
             except TimeoutError:
-                if time.monotonic() >= deadline:
-                    raise LostError("it does not answer", is_silence=True) from None
                 continue
             except OSError as e:
                 raise _lost(e, self._address) from e
@@ -113,11 +114,14 @@ class Connection:
 def _secured(
     sock: socket.socket, address: Address, timeout_s: float, context: ssl.SSLContext
 ) -> socket.socket:
-    from metashell.quorum.tls import tls_problem
+    from metashell.quorum.tls import is_about_host, tls_problem
 
+    # A dot at the end says that the name is whole; certificates do without.
+    host = address.host.removesuffix(".")
     try:
+        host.encode("idna")  # as ssl does when it has let go of the socket already
         sock.settimeout(timeout_s)
-        return context.wrap_socket(sock, server_hostname=address.host)
+        return context.wrap_socket(sock, server_hostname=host)
     except TimeoutError:
         raise ConnectError(
             f"no answer to the TLS handshake within {timeout_s:g} s: does that listener speak TLS?"
@@ -127,14 +131,27 @@ def _secured(
     except OSError as e:
         # Who is closed on may be early: a controller that starts or ends does that as well.
         trouble = Trouble.PASSING if _is_closed(e) else Trouble.FINAL
-        raise ConnectError(_clause(tls_problem(e, address), address), trouble) from e
+        names = _names_of(address, timeout_s, context) if is_about_host(e) else ()
+        raise ConnectError(tls_problem(e, host, names=names), trouble) from e
+    except ValueError:  # such as an empty part of a name
+        raise ConnectError("TLS can't ask for a host of that name", Trouble.FINAL) from None
 
 
-def _clause(problem: str, address: Address) -> str:
-    """A sentence about an address as what follows it."""
-    if problem.startswith(f"{address} "):
-        return f"it {problem.removeprefix(f'{address} ')}"
-    return problem.replace(f" of {address}", "", 1).replace(f"TLS with {address}", "TLS", 1)
+def _names_of(address: Address, timeout_s: float, context: ssl.SSLContext) -> tuple[str, ...]:
+    """For whom the peer's certificate is: OpenSSL tells only where it does not check the host."""
+    from metashell.quorum.tls import certificate_names
+
+    context.check_hostname = False
+    try:
+        with (
+            socket.create_connection((address.host, address.port), timeout_s) as sock,
+            context.wrap_socket(sock) as secured,
+        ):
+            return certificate_names(secured.getpeercert() or {})
+    except (OSError, ValueError):
+        return ()
+    finally:
+        context.check_hostname = True
 
 
 def _is_closed(error: OSError) -> bool:
@@ -170,6 +187,6 @@ def _lost(error: OSError, address: Address) -> LostError:
         from metashell.quorum.tls import tls_problem
 
         # With TLS 1.3 a certificate of ours is refused only now.
-        return LostError(_clause(tls_problem(error, address), address), Trouble.FINAL)
+        return LostError(tls_problem(error, address.host), Trouble.FINAL)
     text = error.strerror or str(error)
     return LostError(f"the connection broke: {text[:1].lower() + text[1:]}")

@@ -159,10 +159,10 @@ def test_config_beside_another_source_only_adds_settings(program: Program, tmp_p
     ("text", "code", "part"),
     [
         ("a=b\n", 2, "names no log directory and no quorum"),
-        ("bootstrap.servers=h:1\n", 2, "names brokers (`bootstrap.servers`) and no controller"),
-        ("bootstrap.servers=h:1\nbootstrap.controllers=h:2\n", 2, "sets both"),
+        ("bootstrap.servers=h:1\n", 3, "names brokers (`bootstrap.servers`) and no controller"),
+        ("bootstrap.servers=h:1\nbootstrap.controllers=h:2\n", 3, "sets both"),
         ("bootstrap.controllers=h:1\nsecurity.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
-         "sasl.jaas.config=M required password=hunter2;", 2, "logs in with"),
+         "sasl.jaas.config=M required password=hunter2;", 3, "logs in with"),
         ("log.dirs=${file:/x:y}\n", 2, "`log.dirs` is not a path as it stands"),
         ("sasl.jaas.config=hunter2 \\u12\n", 3, "malformed"),
     ],
@@ -189,6 +189,7 @@ def test_settings_reach_the_opener_of_a_quorum(program: Program) -> None:
         "security": Security(),
         "timeout_s": 1.5,
         "cluster_id": "c",
+        "follow": True,
         "strict": True,
         "schemas": ("a",),
         "show_secrets": True,
@@ -226,7 +227,7 @@ def test_directory_or_quorum(
 def test_live_and_a_config_without_quorum(program: Program, tmp_path: Path) -> None:
     """There is nothing to follow."""
     result = program("--config", _config(tmp_path, "log.dirs=/d"), "--live", "echo")
-    assert (2, []) == (result.code, program.opener.calls)
+    assert (3, []) == (result.code, program.opener.calls)
     assert "names no controller" in result.err
 
 

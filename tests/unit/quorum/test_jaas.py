@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.errors import UsageError
+from metashell.errors import SourceError
 from metashell.quorum.jaas import JaasEntry, check_module, login_module, parse_jaas
 from metashell.quorum.security import MECHANISMS
 
@@ -76,7 +76,7 @@ def test_syntax(text: str, options: dict[str, str]) -> None:
 )
 def test_refuses(text: str, message: str) -> None:
     """What is wrong is said without a word of the text."""
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(SourceError) as caught:
         parse_jaas(text, "f: `k`")
     assert caught.value.message.startswith(message)
     assert "hunter2" not in f"{caught.value} {caught.value.hint}"
@@ -92,10 +92,10 @@ def test_every_mechanism_has_a_login_module(mechanism: str) -> None:
 
 def test_a_login_module_of_another_mechanism() -> None:
     """Both classes are named; what is no class may be a password, and is not."""
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(SourceError) as caught:
         check_module(JaasEntry(PLAIN, {}), "SCRAM-SHA-512", "f: `k`")
     assert f"f: `k`: SCRAM-SHA-512 logs in with {SCRAM}, not with {PLAIN}" == caught.value.message
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(SourceError) as caught:
         check_module(JaasEntry("hunter2", {}), "PLAIN", "f: `k`")
     assert f"f: `k`: PLAIN logs in with {PLAIN}, not with something else" == caught.value.message
 
@@ -113,10 +113,10 @@ JAAS_TEXT = st.lists(
 def test_a_text_as_long_as_a_file(piece: str) -> None:
     """It is refused with a short sentence."""
     text = "M required " + piece * (1_000_000 // len(piece))
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(SourceError) as caught:
         parse_jaas(text, "f: `k`")
     assert len(caught.value.message) < 200
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(SourceError) as caught:
         check_module(JaasEntry(text, {}), "PLAIN", "f: `k`")
     assert len(caught.value.message) < 200
 
@@ -129,7 +129,7 @@ def test_any_text(text: str) -> None:
         entry = parse_jaas(text, "f: `k`")
         said = repr(entry)
         check_module(entry, "PLAIN", "f: `k`")
-    except UsageError as error:
+    except SourceError as error:
         said += f"{error} {error.hint} {error!r}"
     assert "hunter2" not in said
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.errors import MetashellError, UsageError
+from metashell.errors import MetashellError, SourceError
 from metashell.quorum.config import Config
 from metashell.quorum.properties import parse_properties
 from metashell.quorum.security import Address, SaslSettings, Security, Store, TlsSettings
@@ -30,9 +30,9 @@ def security(text: str) -> Security:
     return security_of(config(text))
 
 
-def error_of(text: str) -> UsageError:
+def error_of(text: str) -> SourceError:
     """The error that a file with these properties is; it names no secret."""
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(SourceError) as caught:
         security(text)
     assert "hunter2" not in f"{caught.value.message} {caught.value.hint}"
     assert caught.value.message.startswith("f")
@@ -66,14 +66,14 @@ def test_addresses(text: str, expected: list[Address]) -> None:
 )
 def test_no_addresses(text: str, message: str) -> None:
     """KIP-919: brokers can't be asked, and two ways are one too many."""
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(SourceError) as caught:
         addresses_of(config(text))
     assert caught.value.message.startswith(message)
 
 
 def test_brokers_alone_get_a_hint() -> None:
     """It says that a controller's listener is needed."""
-    with pytest.raises(UsageError) as caught:
+    with pytest.raises(SourceError) as caught:
         addresses_of(config("bootstrap.servers=a:1"))
     assert "a controller's listener is needed" in (caught.value.hint or "")
 

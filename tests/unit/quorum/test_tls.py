@@ -70,7 +70,7 @@ def _problem(context: ssl.SSLContext, address: Address, host: str = _HOST) -> st
     """Fail to connect, and return the sentence about it."""
     with pytest.raises(OSError) as caught:
         _handshake(context, address, host)
-    return tls_problem(caught.value, Address(host, address.port))
+    return tls_problem(caught.value, host)
 
 
 def _trust(*identities: Identity, **settings: Any) -> TlsSettings:
@@ -176,7 +176,7 @@ def test_host_check() -> None:
         assert ssl.CERT_REQUIRED == off.verify_mode
         names = certificate_names(_handshake(off, address, "other.example"))
     assert (_HOST, "controller-1.example") == tuple(name for name in sorted(names))
-    wrong = Address("other.example", 9093)
+    wrong = "other.example"
     assert "is not for other.example (" in tls_problem(caught.value, wrong)
     assert (
         f"its certificate is not for other.example but for {', '.join(names)} "
@@ -242,9 +242,7 @@ def test_peer_without_tls(answer: bytes) -> None:
     """It hangs up, or answers as another protocol does."""
     with serve(None, answer=answer) as address:
         problem = _problem(make_context(_trust(_root())), address)
-    assert (
-        "it speaks no TLS there: is it a PLAINTEXT listener? (`security.protocol`)"
-    ) == problem
+    assert ("it speaks no TLS there: is it a PLAINTEXT listener? (`security.protocol`)") == problem
 
 
 def test_versions() -> None:
@@ -346,7 +344,7 @@ def test_damaged_certificate() -> None:
 )
 def test_other_problems(error: OSError, words: str) -> None:
     """What ends a handshake without OpenSSL's words."""
-    assert words in tls_problem(error, Address("::1", 9093))
+    assert words in tls_problem(error, "::1")
 
 
 def test_names_of_a_certificate() -> None:

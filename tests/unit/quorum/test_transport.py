@@ -218,3 +218,16 @@ def test_client_certificate_wanted() -> None:
             receive(connection)
         connection.close()
         assert caught.value.trouble is Trouble.FINAL
+
+
+def test_trickle_does_not_outlast_the_deadline() -> None:
+    """A peer that sends byte after byte is given up when the answer is due."""
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        ours.settimeout(0.2)
+        connection = Connection(ours, Address("h", 1))
+        theirs.sendall(bytes(8))
+        into = memoryview(bytearray(1))
+        assert connection.exchange(b"", into, time.monotonic() + 60, lambda: False) == 1
+        with pytest.raises(LostError, match="does not answer"):
+            connection.exchange(b"", into, time.monotonic() - 1, lambda: False)
