@@ -17,6 +17,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from metashell.schema.arena import I32, I64, AnyArray, Arena
+from metashell.schema.encode import encode_uvarint
 from metashell.schema.varint import read_varint
 
 Report: TypeAlias = Callable[[AnyArray, str], None]
@@ -160,7 +161,7 @@ def _split_lanes(arena: Arena, lanes: _Lanes) -> _Lanes:
 
 def _find_record(data: bytes, n: int, after: int, distance: int) -> int | None:
     """Where record n seems to begin (at its length), beyond `after`, about `distance` further."""
-    delta = _varint_bytes(2 * n)
+    delta = encode_uvarint(2 * n)
     pattern = delta + b"\x01"
     low = after + distance // 2
     high = min(len(data), after + 2 * distance + 65_536)
@@ -182,17 +183,8 @@ def _find_record(data: bytes, n: int, after: int, distance: int) -> int | None:
 
 def _follows(data: bytes, pos: int, n: int) -> bool:
     """Whether what begins at `pos` looks like record n."""
-    pattern = _varint_bytes(2 * n) + b"\x01"
+    pattern = encode_uvarint(2 * n) + b"\x01"
     return 0 < data.find(pattern, pos, pos + 24) - pos < 12
-
-
-def _varint_bytes(value: int) -> bytes:
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 def _read_varint(data: bytes, pos: int, width: int) -> int | None:

@@ -10,18 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from metashell.schema.model import FieldSpec, MessageSpec
-from metashell.schema.scalar import default_value
+from metashell.schema.scalar import STRUCT_FORMATS, default_value
 
-_FORMATS: Final = {
-    "bool": ">?",
-    "int8": ">b",
-    "int16": ">h",
-    "uint16": ">H",
-    "int32": ">i",
-    "uint32": ">I",
-    "int64": ">q",
-    "float64": ">d",
-}
+_FORMATS: Final = {"bool": ">?", **STRUCT_FORMATS}
 
 
 def encode_message(spec: MessageSpec, version: int, fields: Mapping[str, Any]) -> bytes:

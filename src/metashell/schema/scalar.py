@@ -39,7 +39,7 @@ _MAX_INT32: Final = 2**31 - 1
 _MAX_INT16: Final = 2**15 - 1
 _MAX_STRING_BYTES: Final = 0x7FFF
 
-_FORMATS: Final = {
+STRUCT_FORMATS: Final = {
     "int8": ">b",
     "int16": ">h",
     "uint16": ">H",
@@ -48,6 +48,7 @@ _FORMATS: Final = {
     "int64": ">q",
     "float64": ">d",
 }
+"""How `struct` calls the numbers; a bool is an int8 of which any but zero is true."""
 
 _SURROGATE: Final = re.compile(rb"\xed[\xa0-\xbf][\x80-\xbf]?")
 
@@ -354,7 +355,7 @@ class _Reader:
 
     def _read_fixed(self, type_name: str) -> int | float:
         data = self._read_bytes(FIXED_SIZES[type_name])
-        value: int | float = struct.unpack(_FORMATS[type_name], data)[0]
+        value: int | float = struct.unpack(STRUCT_FORMATS[type_name], data)[0]
         return value
 
     def _read_bytes(self, size: int) -> bytes:
