@@ -69,6 +69,9 @@ class Follower:
         self._stopping.set()
         with self._news:
             self._news.notify_all()
+        connection = self._connection
+        if connection is not None:
+            connection.wake()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
             self._thread.join(wait_s)
 

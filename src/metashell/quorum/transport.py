@@ -6,6 +6,7 @@ short slices, so that whoever wants the thread to stop never waits for a peer.
 
 from __future__ import annotations
 
+import contextlib
 import socket
 import time
 from collections.abc import Callable
@@ -105,6 +106,12 @@ class Connection:
                 raise LostError("it closed the connection")
             return n_bytes
         return 0
+
+    def wake(self) -> None:
+        """Let the thread that waits in `exchange` go on, from another one; then nothing comes."""
+        with contextlib.suppress(OSError):
+            # That of the plain socket: TLS would be taken apart under the other thread's hands.
+            socket.socket.shutdown(self._socket, socket.SHUT_RDWR)
 
     def close(self) -> None:
         """Close it."""
