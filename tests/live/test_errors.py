@@ -261,8 +261,8 @@ def test_no_client_certificate(
     context.maximum_version = version
     with FakeQuorumServer(1, context=context) as server:
         said = failure(run("-q", server.address(), "--config", _SSL.config(tmp_path), *LS))
-    assert said.startswith(f"{server.address()}: {reason}")
-    assert "`ssl.keystore.location`" in said
+    assert f"{server.address()}: {reason}" in said or _is_reset(said)
+    assert "ssl.keystore.location" in said
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_3, ssl.TLSVersion.TLSv1_2])
@@ -273,7 +273,13 @@ def test_client_certificate_refused(version: ssl.TLSVersion, run: Run, tmp_path:
     listener = Listener(protocol="SSL", key="JKS+password")
     with FakeQuorumServer(1, context=context) as server:
         said = failure(run("-q", server.address(), "--config", listener.config(tmp_path), *LS))
-    assert said.startswith(f"{server.address()}: it does not accept our client certificate")
+    address = server.address()
+    assert f"{address}: it does not accept our client certificate" in said or _is_reset(said)
+
+
+def _is_reset(said: str) -> bool:
+    """Whether the alert was lost: a reset connection takes what was received along."""
+    return "after the TLS handshake: does that listener want a client certificate" in said
 
 
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])

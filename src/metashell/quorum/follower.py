@@ -169,7 +169,7 @@ class Follower:
             )
         except LostError as e:
             self._drop()
-            return Lost(e.reason, e.trouble, e.is_silence)
+            return Lost(e.reason, e.trouble, e.is_silence, over_tls=self._context is not None)
         return Received(n_bytes) if n_bytes else None
 
     def _drop(self) -> None:

@@ -78,7 +78,14 @@ def why_lost(lost: Lost, session: Session, *, has_answered: bool) -> str:
     if lost.trouble is Trouble.FINAL:
         return reason
     if not session.is_ready:
-        if session.n_received == 0:
+        if session.n_received == 0 and lost.over_tls and not lost.is_silence:
+            # With TLS 1.3 a client's certificate is missed after the handshake, and the alert that
+            # says so gets lost where the connection is reset behind it.
+            return (
+                f"{reason} after the TLS handshake: does that listener want a client certificate"
+                " that it trusts? (ssl.keystore.location)"
+            )
+        if session.n_received == 0 and not lost.over_tls:
             return f"{reason}: does that listener speak TLS? (security.protocol)"
         return f"{reason} while {session.state.value}"
     if has_answered or lost.is_silence or session.has_sasl:

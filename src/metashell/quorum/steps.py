@@ -100,6 +100,8 @@ class Lost:
     reason: str
     trouble: Trouble = Trouble.PASSING
     is_silence: bool = False
+    over_tls: bool = False
+    """Whether a TLS handshake had come to its end."""
 
 
 @dataclass(frozen=True, slots=True)
