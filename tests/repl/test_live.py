@@ -62,6 +62,20 @@ def test_each_command_sees_the_newest_state(
     assert "t0\nt0\nt1\n" == capfd.readouterr().out
 
 
+def test_what_became_of_the_log_is_told_once(
+    shell: Callable[[Cluster], Shell], capfd: Captures
+) -> None:
+    """Before the next command; what was known when the shell began has been told."""
+    cluster = Cluster(topic_batch(0))
+    cluster.notes = ("known already",)
+    on = shell(cluster)
+    on.run_line("pwd")
+    cluster.notes = ("known already", "everything is fetched anew")
+    on.run_line("pwd")
+    on.run_line("pwd")
+    assert "metashell: warning: everything is fetched anew\n" == capfd.readouterr().err
+
+
 def test_an_earlier_state_stays(shell: Callable[[Cluster], Shell], capfd: Captures) -> None:
     """Until `at end`, which follows again."""
     cluster = Cluster(topic_batch(0), topic_batch(1))

@@ -32,7 +32,6 @@ from metashell.quorum.sasl import Mechanism, TicketError
 from metashell.quorum.words import one_line
 from metashell.version import __version__
 
-_READ_BYTES: Final = 1 << 16
 _HANDSHAKE_MAX_STEPS: Final = 16
 """Rounds of a SASL exchange; the longest that we speak has four."""
 

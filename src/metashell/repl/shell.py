@@ -68,6 +68,7 @@ class Shell:
         self._history = LineHistory(history_path or default_path())
         source = session.source
         self._is_live = source is not None and source.live is not None
+        self._told = set() if source is None or source.live is None else {*source.live.notes}
         self._status = 0
         self._out: Screen | Plain = self._new_output()
         self._held_warnings: list[str] = []
@@ -256,6 +257,13 @@ class Shell:
             follow(self._context)
         except MetashellError as error:
             self._warn_of(error)
+        source = self._context.source
+        if source is None or source.live is None:
+            return
+        for note in source.live.notes:
+            if note not in self._told:
+                self._told.add(note)
+                self._warn(f"metashell: warning: {note}")
 
     def _run_shell(self, command: str) -> int:
         """Run a command line in the system's shell; an empty one opens the user's shell."""
