@@ -225,8 +225,9 @@ class FakeQuorumServer:
     def _secure(
         self, sock: socket.socket, context: ssl.SSLContext, known: list[socket.socket]
     ) -> socket.socket:
-        secured = context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
         with self._lock:
+            # From here on it is closed to whoever asks, and must not be forgotten for that.
+            secured = context.wrap_socket(sock, server_side=True, do_handshake_on_connect=False)
             if sock not in known:  # it was closed meanwhile
                 _shut(secured)
                 return secured
