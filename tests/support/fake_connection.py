@@ -28,12 +28,20 @@ _REQUEST_MAX_BYTES: Final = 104_857_600
 
 @dataclass
 class Sasl:
-    """Who may come in: passwords for PLAIN and SCRAM by user, tokens for OAUTHBEARER."""
+    """Who may come in.
+
+    Passwords for PLAIN and SCRAM by user, tokens for OAUTHBEARER; with GSSAPI everybody who has a
+    ticket for a service whose key is ours.
+    """
 
     users: Mapping[str, str] = field(default_factory=dict)
     tokens: tuple[str, ...] = ()
     subjects: tuple[str, ...] = ()
     """Whose unsigned tokens are believed."""
+    keytab: str = ""
+    """Path of the file with the keys of our Kerberos services."""
+    layers: bytes = b"\1\1\0\0"
+    """What GSSAPI offers: no security layer, and the size of a buffer that nobody needs then."""
     mechanisms: tuple[str, ...] = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER")
     refusal: str = "Authentication failed during authentication due to invalid credentials"
     lifetime_ms: int = 0
@@ -65,6 +73,7 @@ class FakeConnection:
         """What leaves when; None closes the connection."""
         self._mechanism: str | None = None
         self._scram: Any = None
+        self._acceptor: Acceptor | None = None
         self._is_in = sasl is None
 
     def receive(self, data: bytes, now: float) -> None:
@@ -191,6 +200,11 @@ class FakeConnection:
                 _subject(part.removeprefix(b"auth=Bearer ")) in sasl.subjects for part in sent
             )
             return b"" if self._is_in else None
+        if mechanism == "GSSAPI":
+            self._acceptor = self._acceptor or Acceptor(sasl)
+            said = self._acceptor.said(data)
+            self._is_in = self._acceptor.is_complete
+            return said
         return self._scram_said(data.decode(), mechanism, sasl)
 
     def _scram_said(self, message: str, mechanism: str, sasl: Sasl) -> bytes | None:
@@ -207,6 +221,45 @@ class FakeConnection:
             return str(self._scram.get_server_final()).encode()
         except (scramp.ScramException, KeyError):
             return None
+
+
+class Acceptor:
+    """The server's side of GSSAPI as Kafka has it, which is that of the JDK (GssKrb5Server)."""
+
+    def __init__(self, sasl: Sasl) -> None:
+        import gssapi
+
+        self.is_complete = False
+        self._layers, self._has_offered = sasl.layers, False
+        self._refused = gssapi.exceptions.GSSError
+        self._context = gssapi.SecurityContext(
+            usage="accept", creds=gssapi.Credentials(usage="accept", store={"keytab": sasl.keytab})
+        )
+        # Java says nothing to a ticket that it can't read, where MIT has a token for it.
+        self._context.__DEFER_STEP_ERRORS__ = False
+
+    def said(self, data: bytes) -> bytes | None:
+        """What the server says to a message; None where it refuses."""
+        try:
+            if not self._context.complete:
+                # Of a client that wants no proof of ours there is nothing to say but the offer.
+                return self._context.step(data) or self._offer()
+            if not self._has_offered:
+                return None if data else self._offer()
+            return b"" if self._is_fine(self._context.unwrap(data).message) else None
+        except self._refused:
+            return None
+
+    def _offer(self) -> bytes:
+        self._has_offered = True
+        return bytes(self._context.wrap(self._layers, False).message)
+
+    def _is_fine(self, choice: bytes) -> bool:
+        # Nobody may act for another. Kafka's own client names itself, others name nobody.
+        peer = str(self._context.initiator_name).encode()
+        has_no_layer = choice[:4] == b"\1\0\0\0"
+        self.is_complete = has_no_layer and choice[4:] in {b"", peer}
+        return self.is_complete
 
 
 def _subject(token: bytes) -> str | None:

@@ -37,6 +37,18 @@ _SERVER_FINAL: Final = re.compile(rb"v=([A-Za-z0-9+/]+={0,2})(?:,[A-Za-z]+=[^,]+
 _SERVER_ERROR: Final = re.compile(rb"e=([a-z-]{1,60})(?:,.*)?", re.DOTALL)
 _OAUTH_STATUS: Final = re.compile(r"[A-Za-z0-9_ .-]{1,60}")
 
+_UNKNOWN_SERVICE: Final = 2**32 - 1765328377
+"""KRB5KDC_ERR_S_PRINCIPAL_UNKNOWN, unsigned as the package has it."""
+_NO_KDC: Final = (2**32 - 1765328228, 2**32 - 1765328230)
+"""KRB5_KDC_UNREACH and KRB5_REALM_UNKNOWN."""
+_SAYS_NOTHING: Final = frozenset({"", "Success", "Unknown error"})
+_SERVICE_HINT: Final = (
+    "the controller's principal is SERVICE/HOST@REALM: check `sasl.kerberos.service.name`, "
+    "and give the host by that name"
+)
+_KDC_HINT: Final = "krb5.conf says where the KDC of a realm is; KRB5_CONFIG may name another file"
+_TICKET_HINT: Final = "get one with `kinit`, or give `keyTab` and `principal` in `sasl.jaas.config`"
+
 
 class SaslError(SourceError):
     """The peer refused us, or did not prove that it is who it should be."""
@@ -315,10 +327,11 @@ class _Gssapi(_Exchange):
             )
             return self._context.step() or b""
         except (gssapi.exceptions.GSSError, NotImplementedError) as error:
-            raise TicketError(
-                f"no Kerberos ticket for {self._service}: {_gss_reason(error)}",
-                hint="get one with `kinit`, or give `keyTab` and `principal` in `sasl.jaas.config`",
-            ) from None
+            what = f"no Kerberos ticket for {self._service}: {_gss_reason(error)}"
+            code = getattr(error, "min_code", None)
+            if code == _UNKNOWN_SERVICE:
+                raise SaslError(what, hint=_SERVICE_HINT) from None
+            raise TicketError(what, hint=_KDC_HINT if code in _NO_KDC else _TICKET_HINT) from None
 
     def step(self, challenge: bytes) -> bytes | None:
         self._check_challenge(challenge)
@@ -335,7 +348,8 @@ class _Gssapi(_Exchange):
             offer = self._context.unwrap(challenge).message
             if len(offer) != 4 or not offer[0] & 1:
                 raise SaslError("GSSAPI: the controller insists on a security layer of Kerberos")
-            # Authentication alone, no buffer, and no other name than the ticket's.
+            # Authentication alone, no buffer, and no other name than the ticket's. A size of theirs
+            # is not looked at: Java's server names one although it offers no layer.
             answer = bytes(self._context.wrap(b"\x01\0\0\0", False).message)
             self._has_answered_offer = True
             return answer
@@ -355,17 +369,30 @@ class _Gssapi(_Exchange):
         )
         keytab = options.get("keyTab", "")
         if keytab and options.get("useKeyTab", "true").lower() == "true":
-            # In memory, so that the user's own tickets stay as they are.
-            store = {
-                "client_keytab": keytab.removeprefix("file:").removeprefix("FILE:"),
-                "ccache": f"MEMORY:metashell-{secrets.token_hex(8)}",
-            }
-            return gssapi.Credentials(name=name, usage="initiate", store=store)
+            return self._ticket_of(name, keytab.removeprefix("file:").removeprefix("FILE:"))
         if cache := options.get("ticketCache"):
             return gssapi.Credentials(name=name, usage="initiate", store={"ccache": cache})
         return None if name is None else gssapi.Credentials(name=name, usage="initiate")
 
+    def _ticket_of(self, name: Any, keytab: str) -> Any:
+        """A ticket that the keys in a file get."""
+        gssapi = self._gssapi
+        # In memory, so that the user's own tickets stay as they are.
+        store = {"client_keytab": keytab, "ccache": f"MEMORY:metashell-{secrets.token_hex(8)}"}
+        try:
+            return gssapi.Credentials(name=name, usage="initiate", store=store)
+        except gssapi.exceptions.GSSError:
+            # Where the key is not in the file, Kerberos says that there is no cache. What is wrong
+            # with the file it says when it reads it as a service's keys.
+            gssapi.Credentials(name=name, usage="accept", store={"keytab": keytab})
+            raise
 
-def _gss_reason(error: Exception) -> str:
-    """What Kerberos says, on one line and not too long."""
-    return one_line(str(error))
+
+def _gss_reason(error: Any) -> str:
+    """What Kerberos says, or where it says nothing what GSSAPI does; without their numbers."""
+    if not hasattr(error, "get_all_statuses"):
+        return one_line(str(error))
+    said = " ".join(error.get_all_statuses(error.min_code, False)) if error.min_code else ""
+    if said in _SAYS_NOTHING:
+        said = " ".join(error.get_all_statuses(error.maj_code, True))
+    return one_line(said)

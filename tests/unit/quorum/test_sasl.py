@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from metashell.errors import SourceError
 from metashell.quorum import oauth
-from metashell.quorum.sasl import Mechanism, SaslError, make_mechanism
+from metashell.quorum.sasl import Mechanism, SaslError, TicketError, make_mechanism
 from metashell.quorum.security import SaslSettings
 from support.certificates import issue, make_authority, pem, server_context
 from support.fixtures import fixture_dir
@@ -491,7 +491,16 @@ class _Wrapped:
 
 
 class _GssError(Exception):
-    pass
+    """An error as the package has them: two codes, each with its texts."""
+
+    def __init__(self, minor: str = "", min_code: int = 0, major: str = "Odd") -> None:
+        super().__init__(f"Major (851968): {major}, Minor ({min_code}): {minor}")
+        self.maj_code, self.min_code = 851968, min_code
+        self._major, self._minor = major, minor
+
+    def get_all_statuses(self, code: int, is_major: bool) -> list[str]:
+        assert code == (self.maj_code if is_major else self.min_code)
+        return [self._major if is_major else self._minor]
 
 
 def _stand_in(calls: list[Any], offer: bytes = b"\x07\0\xff\xff") -> types.ModuleType:
@@ -506,13 +515,13 @@ def _stand_in(calls: list[Any], offer: bytes = b"\x07\0\xff\xff") -> types.Modul
             if token is None:
                 return b"ticket"
             if token != b"mutual":
-                raise _GssError("Major: bad\n token")
+                raise _GssError("bad\n token", 7)
             self.complete = True
             return None
 
         def unwrap(self, message: bytes) -> _Wrapped:
             if message != b"offer":
-                raise _GssError("not wrapped")
+                raise _GssError("Success", 100_002, major="Invalid token")
             return _Wrapped(offer)
 
         def wrap(self, message: bytes, encrypt: bool) -> _Wrapped:
@@ -576,19 +585,62 @@ def test_gssapi_problems(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(SaslError, match="before the exchange began"):
         peer.step(b"")
     peer.first()
-    with pytest.raises(SaslError, match="kafka@h failed: Major: bad token"):
+    with pytest.raises(SaslError, match=r"kafka@h failed: bad token$"):
         peer.step(b"odd")
     peer.step(b"mutual")
+    with pytest.raises(SaslError, match=r"kafka@h failed: Invalid token$"):
+        peer.step(b"odd")
     with pytest.raises(SaslError, match="insists on a security layer"):
         peer.step(b"offer")
 
-    def no_ticket(**_: Any) -> None:
-        raise _GssError("No Kerberos credentials available")
 
+@pytest.mark.parametrize(
+    ("error", "kind", "reason", "hint"),
+    [
+        (_GssError("No credentials", 2529639053), TicketError, "No credentials", "kinit"),
+        (_GssError("No KDC", 2529639068), TicketError, "No KDC", "krb5.conf"),
+        (_GssError("Unknown", 2529638919), SaslError, "Unknown", "sasl.kerberos.service.name"),
+        (_GssError(major="Expired"), TicketError, "Expired", "kinit"),
+        (NotImplementedError("no stores"), TicketError, "no stores", "kinit"),
+    ],
+)
+def test_gssapi_no_ticket(
+    error: Exception,
+    kind: type[SourceError],
+    reason: str,
+    hint: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Why, without numbers; and what to do, which depends on it. A new ticket may come later."""
+
+    def no_ticket(**_: Any) -> None:
+        raise error
+
+    module: Any = _stand_in([])
+    monkeypatch.setitem(sys.modules, "gssapi", module)
     module.SecurityContext = no_ticket
-    with pytest.raises(SourceError, match="no Kerberos ticket for kafka@h: No Kerb") as caught:
+    with pytest.raises(kind, match=f"no Kerberos ticket for kafka@h: {reason}$") as caught:
         make_mechanism(_settings("GSSAPI", serviceName="kafka"), "h").first()
-    assert "kinit" in (caught.value.hint or "")
+    assert hint in (caught.value.hint or "")
+
+
+@pytest.mark.parametrize("is_in_keytab", [False, True])
+def test_gssapi_keytab_without_ticket(is_in_keytab: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is wrong with the keytab is said instead of what that leads to; not if all is well."""
+
+    def credentials(usage: str, store: Mapping[str, str], **_: Any) -> None:
+        if usage == "initiate":
+            raise _GssError("no cache", 1)
+        assert {"keytab": "/k"} == store
+        if not is_in_keytab:
+            raise _GssError("no key", 2)
+
+    module: Any = _stand_in([])
+    monkeypatch.setitem(sys.modules, "gssapi", module)
+    module.Credentials = credentials
+    peer = make_mechanism(_settings("GSSAPI", serviceName="kafka", keyTab="/k"), "h")
+    with pytest.raises(TicketError, match="no cache$" if is_in_keytab else "no key$"):
+        peer.first()
 
 
 def test_gssapi_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
