@@ -99,6 +99,15 @@ def test_broker(serves_metadata: bool, run: Run) -> None:
     assert "hint: controllers listen where `controller.quorum.bootstrap.servers` or" in said
 
 
+def test_broker_that_knows_other_users(run: Run, tmp_path: Path) -> None:
+    """That it is a broker is said, and not that its logins are others."""
+    other = Listener(protocol="SASL_PLAINTEXT", mechanism="SCRAM-SHA-512")
+    with other.serve() as server:
+        server.quorum.controllers[1].habits.versions = broker_versions()
+        said = failure(run("-q", server.address(), "--config", _SASL.config(tmp_path), *LS))
+    assert said.startswith(f"{server.address()}: that is a broker")
+
+
 @pytest.mark.parametrize(
     ("listener", "spoken", "reason"),
     [

@@ -228,10 +228,11 @@ class Observer(Facts):
         was = self._session
         assert was is not None
         self._received(event, now)
+        if Api.METADATA in was.offered:
+            # Before any login: that of a broker's listener may well be another.
+            raise PeerError(A_BROKER, is_final=True)
         if not was.is_ready:
             return
-        if Api.METADATA in was.offered:
-            raise PeerError(A_BROKER, is_final=True)
         self._pace.authenticated(was.lifetime_ms, now)
         self._fetch(now)
 
