@@ -20,7 +20,9 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from mmap import mmap
 from struct import Struct
 from typing import Final
 
@@ -31,8 +33,11 @@ HEADER_BYTES: Final = 61
 MIN_LENGTH: Final = HEADER_BYTES - 12
 """The least that batchLength can say: a header with no records."""
 
-_HEAD: Final = Struct(">qiiBIhi")
-_MAX_TIMESTAMP: Final = Struct(">q")
+HEAD: Final = Struct(">qiiBIhi")
+"""A batch's first 27 bytes: base offset, length, leader epoch, magic, CRC, attributes, and the last
+offset's distance from the base."""
+MAX_TIMESTAMP: Final = Struct(">q")
+"""At byte 35 of a batch."""
 
 _LOOKS_LIKE_BATCH: Final = re.compile(
     rb"(?s)(?=\x00.{7}[\x00-\x7f].{3}.{4}\x02.{4}\x00[\x00-\x7f][\x00-\x7f])"
@@ -66,6 +71,15 @@ class Chain:
     def is_whole(self) -> bool:
         """Whether every byte belongs to a sound batch."""
         return not self.faults
+
+
+def batches(
+    view: memoryview | mmap, positions: Iterable[int]
+) -> Iterator[tuple[int, int, int, int, int]]:
+    """Of each batch at a position: begin and end in the buffer, first and last offset, epoch."""
+    for begin in positions:
+        base, length, epoch, _, _, _, last_delta = HEAD.unpack_from(view, begin)
+        yield begin, begin + 12 + length, base, base + last_delta, epoch
 
 
 @dataclass(slots=True)
@@ -136,8 +150,8 @@ class Chainer:
         carry.last_offset, carry.last_epoch = out.last_offset, out.last_epoch
         carry.any_batch |= bool(out.positions)
         if out.positions:
-            out.first_offset = _HEAD.unpack_from(self.view, out.positions[0])[0]
-            (out.last_timestamp_ms,) = _MAX_TIMESTAMP.unpack_from(self.view, out.positions[-1] + 35)
+            out.first_offset = HEAD.unpack_from(self.view, out.positions[0])[0]
+            (out.last_timestamp_ms,) = MAX_TIMESTAMP.unpack_from(self.view, out.positions[-1] + 35)
         else:
             out.last_offset = -1
         return out
@@ -145,7 +159,7 @@ class Chainer:
     def _hop(self, pos: int) -> int:
         """Hop as long as batches are sound; return where the first that is not begins."""
         view, stop, out = self.view, self.stop, self.result
-        unpack, append = _HEAD.unpack_from, out.positions.append
+        unpack, append = HEAD.unpack_from, out.positions.append
         last, epoch = out.last_offset, out.last_epoch
         while stop - pos >= HEADER_BYTES:
             base, length, epoch_here, magic, crc, _, last_delta = unpack(view, pos)
@@ -211,7 +225,7 @@ class Chainer:
         """The base offset of what seems to be a batch, or None."""
         if self.stop - pos < HEADER_BYTES:
             return None
-        base, _, _, magic, _, _, _ = _HEAD.unpack_from(self.view, pos)
+        base, _, _, magic, _, _, _ = HEAD.unpack_from(self.view, pos)
         return int(base) if magic == 2 else None
 
     def _past_damage(self, pos: int) -> int:
@@ -252,7 +266,7 @@ class Chainer:
             return 0
         if self.stop - pos < HEADER_BYTES:
             return HEADER_BYTES
-        _, length, _, magic, _, _, _ = _HEAD.unpack_from(self.view, pos)
+        _, length, _, magic, _, _, _ = HEAD.unpack_from(self.view, pos)
         beyond = self.stop < pos + 12 + length <= self._end
         return 12 + int(length) if beyond and magic == 2 else 0
 
@@ -273,7 +287,7 @@ class Chainer:
                 FaultKind.TORN,
                 f"batch cut off: {left} bytes where its header takes {HEADER_BYTES}",
             )
-        _, length, _, magic, crc, _, _ = _HEAD.unpack_from(self.view, pos)
+        _, length, _, magic, crc, _, _ = HEAD.unpack_from(self.view, pos)
         if magic != 2:
             return FaultKind.DAMAGED, f"no record batch: magic {magic} where 2 is expected"
         if length < MIN_LENGTH:
@@ -295,7 +309,7 @@ class Chainer:
             at = pos + match.start()
             if self.stop - at < HEADER_BYTES:
                 return None
-            base, length, _, _, crc, _, last_delta = _HEAD.unpack_from(self.view, at)
+            base, length, _, _, crc, _, last_delta = HEAD.unpack_from(self.view, at)
             end = at + 12 + length
             if length < MIN_LENGTH or end > self._end or base < expected or last_delta < 0:
                 continue

@@ -13,20 +13,15 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from dataclasses import dataclass
-from struct import Struct
 from threading import Lock
 from typing import Final
 
 from metashell.errors import DecodeError, SourceError
-from metashell.log.chain import Chain, Chainer
+from metashell.log.chain import HEAD, MAX_TIMESTAMP, Chain, Chainer, batches
 from metashell.log.directory import MetadataLog, why_not_whole
 from metashell.log.fault import FaultKind
 from metashell.log.names import Listing, checkpoint_name, segment_name
 from metashell.log.read import SLACK, Loaded, LogFile, MemoryFile, anonymous
-
-_HEADER: Final = Struct(">qii7xi")
-"""Base offset, length, leader epoch; and the last offset's distance from the base."""
-_MAX_TIMESTAMP: Final = Struct(">q")
 
 _FIRST_CAPACITY: Final = 1 << 20
 _MOST_FORESEEN: Final = 1 << 30
@@ -182,17 +177,16 @@ class LiveLog:
         end, newest = self.end_offset, self.last_epoch
         chain = Chainer(data, 0, len(data), "fetched records").run()
         taken, lasts, epochs, stop = array("q"), array("q"), array("i"), 0
-        for pos in chain.positions:
-            base, length, epoch, last_delta = _HEADER.unpack_from(data, pos)
+        for pos, behind, base, last, epoch in batches(data, chain.positions):
             # A snapshot may end inside a batch, which then comes whole.
             first = not taken and not self._lasts
-            if not (base == end or (first and base < end <= base + last_delta)) or epoch < newest:
+            if not (base == end or (first and base < end <= last)) or epoch < newest:
                 break
             newest = epoch
             taken.append(self._buffer.size + pos)
-            lasts.append(base + last_delta)
+            lasts.append(last)
             epochs.append(epoch)
-            end, stop = base + last_delta + 1, pos + 12 + length
+            end, stop = last + 1, behind
         if chain.faults and chain.faults[0].kind is not FaultKind.TORN:
             raise DecodeError(str(chain.faults[0]))
         if len(taken) < len(chain.positions):
@@ -278,9 +272,9 @@ class LiveLog:
         chain = Chain(positions)
         view = memoryview(memory).toreadonly()
         if n:
-            chain.first_offset = _HEADER.unpack_from(view, positions[0])[0]
+            chain.first_offset = HEAD.unpack_from(view, positions[0])[0]
             chain.last_offset, chain.last_epoch = last, epoch
-            (chain.last_timestamp_ms,) = _MAX_TIMESTAMP.unpack_from(view, positions[-1] + 35)
+            (chain.last_timestamp_ms,) = MAX_TIMESTAMP.unpack_from(view, positions[-1] + 35)
         files.append(LogFile(segment.name, start, stop - start, chain))
         checkpoint = None if snapshot is None else checkpoint_name(base, snapshot.epoch)
         return (

@@ -5,16 +5,12 @@ Owns which bytes are kept; writing them is for others. Nothing is copied here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from struct import Struct
-from typing import Final
 
+from metashell.log.chain import batches
 from metashell.log.directory import MetadataLog
 from metashell.log.names import checkpoint_name, segment_name
 from metashell.log.read import LogFile
-
-_HEAD: Final = Struct(">qiiBIhi")
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +66,7 @@ def copy_of(log: MetadataLog, last_offset: int | None = None) -> Copy:
 def _add_checkpoint(out: Copy, log: MetadataLog, file: LogFile) -> None:
     assert file.end_offset is not None
     name = checkpoint_name(file.end_offset, max(file.epoch, 0)).name
-    spans = [(begin, end) for begin, end, *_ in _batches(log, file)]
+    spans = [(begin, end) for begin, end, *_ in batches(log.loaded.buffer, file.chain.positions)]
     out.files.append(SavedFile(name, _joined(spans)))
     if file.end_offset > 0:
         out.last_offset = file.end_offset - 1
@@ -78,7 +74,7 @@ def _add_checkpoint(out: Copy, log: MetadataLog, file: LogFile) -> None:
 
 def _add_segment(out: Copy, log: MetadataLog, file: LogFile, last_offset: int | None) -> None:
     first, spans = -1, []
-    for begin, end, base, last, epoch in _batches(log, file):
+    for begin, end, base, last, epoch in batches(log.loaded.buffer, file.chain.positions):
         if last_offset is not None and last > last_offset:
             if base <= last_offset:
                 out.notes.append(
@@ -93,13 +89,6 @@ def _add_segment(out: Copy, log: MetadataLog, file: LogFile, last_offset: int | 
         out.last_offset = max(last, -1 if out.last_offset is None else out.last_offset)
     if spans:
         out.files.append(SavedFile(segment_name(first).name, _joined(spans)))
-
-
-def _batches(log: MetadataLog, file: LogFile) -> Iterator[tuple[int, int, int, int, int]]:
-    """Of each sound batch: begin and end in the buffer, first and last offset, epoch."""
-    for begin in file.chain.positions:
-        base, length, epoch, _, _, _, last_delta = _HEAD.unpack_from(log.loaded.buffer, begin)
-        yield begin, begin + 12 + length, base, base + last_delta, epoch
 
 
 def _joined(spans: list[tuple[int, int]]) -> list[tuple[int, int]]:
