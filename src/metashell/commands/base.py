@@ -138,6 +138,8 @@ class Command(ABC):
     summary: str
     """One line for ``help``."""
     manual: Manual
+    takes_paths: bool = True
+    """False where the arguments are no paths; completion then proposes none."""
     shell_only: bool = False
     """True where the command means nothing outside a REPL."""
 
@@ -156,7 +158,8 @@ class Command(ABC):
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose values for `word`, the (unquoted) last word, given the words before it.
 
-        The default proposes the manual's options after a ``-`` and paths otherwise.
+        The default proposes the manual's options after a ``-``, the values of the option before,
+        and otherwise paths where the command `takes_paths`.
         """
         from metashell.commands.complete import complete_options_and_paths
 

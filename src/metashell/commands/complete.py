@@ -47,7 +47,7 @@ def complete_commands(word: str) -> list[Completion]:
 def complete_options_and_paths(
     command: Command, context: Context, args: Sequence[str], word: str
 ) -> list[Completion]:
-    """Propose a command's options after a ``-``, an option's values after it, else paths."""
+    """Propose a command's options after a ``-``, an option's values after it, else its paths."""
     options = command.manual.options
     ended = "--" in args
     if not ended and args and (option := _takes_value(options, args[-1])) is not None:
@@ -63,7 +63,7 @@ def complete_options_and_paths(
             for flag in option.flags
             if flag.startswith(word)
         ]
-    return complete_paths(context, word)
+    return complete_paths(context, word) if command.takes_paths else []
 
 
 def complete_paths(

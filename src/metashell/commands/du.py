@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from metashell.commands.base import Command, Completion, Context, Manual, Option
+from metashell.commands.base import Command, Context, Manual, Option
 from metashell.commands.options import parse_options, refuse_more
 from metashell.commands.survey import (
     Survey,
@@ -30,6 +30,7 @@ class Du(Command):
 
     name = "du"
     summary = "Show what takes the space in the log."
+    takes_paths = False
     manual = Manual(
         synopsis="du [-h] [--by type|topic|hour|file|partition|broker] [-n N] [--checkpoints]"
         " [--json]",
@@ -79,11 +80,6 @@ class Du(Command):
             lines = _as_text(context, by, rows, others, usage, human="-h" in parsed.switches)
             write_lines(context, lines)
         return survey.status
-
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose options and their values; there are no paths."""
-        is_option = word.startswith("-") or bool(args and args[-1] == "--by")
-        return super().complete(context, args, word) if is_option else []
 
 
 def _total(by: str, usage: Usage) -> tuple[int, int]:

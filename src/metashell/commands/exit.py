@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metashell.commands.base import Command, Completion, Context, Manual
+from metashell.commands.base import Command, Context, Manual
 from metashell.commands.options import no_arguments
 from metashell.errors import UsageError
 
@@ -17,6 +17,7 @@ class Exit(Command):
     name = "exit"
     summary = "Leave the shell."
     shell_only = True
+    takes_paths = False
     manual = Manual(
         synopsis="exit [STATUS]",
         description=(
@@ -34,10 +35,6 @@ class Exit(Command):
             context.exit_status = _status(arguments[0])
         context.exit_requested = True
         return context.exit_status or 0
-
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose nothing: the argument is a number."""
-        return []
 
 
 def _status(text: str) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metashell.commands.base import Command, Completion, Context, Manual
+from metashell.commands.base import Command, Context, Manual
 from metashell.commands.options import no_arguments
 from metashell.commands.targets import shown
 from metashell.errors import UsageError
@@ -18,6 +18,7 @@ class History(Command):
     name = "history"
     summary = "Print the lines entered before."
     shell_only = True
+    takes_paths = False
     manual = Manual(
         synopsis="history [N]",
         description="Prints the lines entered before, oldest first, or the last N of them.",
@@ -41,10 +42,6 @@ class History(Command):
         if text:
             context.out.write("".join(text))
         return 0
-
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose nothing: the argument is a number."""
-        return []
 
 
 COMMAND = History()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metashell.commands.base import Command, Completion, Context, Manual
+from metashell.commands.base import Command, Context, Manual
 from metashell.commands.options import no_arguments
 from metashell.commands.targets import shown
 
@@ -14,6 +14,7 @@ class Pwd(Command):
 
     name = "pwd"
     summary = "Print the current directory."
+    takes_paths = False
     manual = Manual(
         synopsis="pwd",
         description=(
@@ -28,10 +29,6 @@ class Pwd(Command):
         no_arguments(self, args)
         context.out.write(shown(context, context.cwd) + "\n")
         return 0
-
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose nothing: there are no arguments."""
-        return []
 
 
 COMMAND = Pwd()

@@ -6,7 +6,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from metashell.commands.base import Command, Completion, Context, Manual, Option
+from metashell.commands.base import Command, Context, Manual, Option
 from metashell.commands.options import parse_options, refuse_more
 from metashell.commands.survey import table, write_json, write_lines
 from metashell.commands.targets import shown
@@ -28,6 +28,7 @@ class Quorum(Command):
 
     name = "quorum"
     summary = "Show the quorum: leader, voters, observers, their lag; or its leader epochs."
+    takes_paths = False
     manual = Manual(
         synopsis="quorum [-h] [--epochs] [--json]",
         description=(
@@ -81,10 +82,6 @@ class Quorum(Command):
         self._warn(context, (*summary.notes, *map(_finding_text, summary.disagreements)))
         known = (summary.leader_id, summary.leader_epoch, summary.members or None)
         return self._status(context, is_known=any(part is not None for part in known))
-
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose options; there are no paths."""
-        return super().complete(context, args, word) if word.startswith("-") else []
 
     def _warn(self, context: Context, notes: Sequence[str]) -> None:
         for note in notes:

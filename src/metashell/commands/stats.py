@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from metashell.commands.base import Command, Completion, Context, Manual, Option
+from metashell.commands.base import Command, Context, Manual, Option
 from metashell.commands.options import parse_options, refuse_more
 from metashell.commands.survey import (
     Survey,
@@ -37,6 +37,7 @@ class Stats(Command):
 
     name = "stats"
     summary = "Show figures about the log: files, types, hours, busiest partitions and brokers."
+    takes_paths = False
     manual = Manual(
         synopsis="stats [-h] [--section NAME] [-n N] [--checkpoints] [--json]",
         description=(
@@ -96,11 +97,6 @@ class Stats(Command):
             lines += page.lines(context, name, human="-h" in parsed.switches)
         write_lines(context, lines)
         return survey.status
-
-    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose options and their values; there are no paths."""
-        is_option = word.startswith("-") or bool(args and args[-1] == "--section")
-        return super().complete(context, args, word) if is_option else []
 
 
 class _Page:
