@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from metashell.fs.node import Directory
 
 if TYPE_CHECKING:
-    from metashell.source import Source
+    from metashell.source import Live, Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,41 +41,6 @@ class Status:
     """Why nothing comes at the moment."""
 
 
-class LiveFacts(Protocol):
-    """How the following of a quorum stands; see `metashell.quorum.description.LiveStatus`."""
-
-    @property
-    def leader_id(self) -> int | None:
-        """None while no leader is known."""
-
-    @property
-    def epoch(self) -> int | None:
-        """The leader's epoch."""
-
-    @property
-    def end_offset(self) -> int:
-        """The offset behind the last record that is committed and here."""
-
-    @property
-    def lag(self) -> int | None:
-        """Committed offsets that are not here yet."""
-
-    @property
-    def last_word_s(self) -> float | None:
-        """Seconds since the quorum last answered."""
-
-    @property
-    def problem(self) -> str | None:
-        """Why nothing comes at the moment."""
-
-
-class Live(Protocol):
-    """What follows a quorum."""
-
-    def status(self) -> LiveFacts:
-        """How it stands."""
-
-
 class Stated(Protocol):
     """What has a status that a toolbar can show: a source."""
 
@@ -101,6 +66,7 @@ def with_live_facts(status: Status, source: object) -> Status:
 
     An earlier state of a live source is none that follows. Cost: none; nothing is decoded.
     """
+    # Stand-ins for a source may know of no quorum.
     live: Live | None = getattr(source, "live", None)
     if live is None or getattr(source, "moment_offset", None) is not None:
         return status
