@@ -169,7 +169,7 @@ def test_start(name: str, version: int, n_pieces: int, records_at: int, tmp_path
         recorded[records_at].correlation_id,
         memoryview(recorded[records_at].response or b""),
     )
-    records = bytes(read_fetch(Answer(Api.FETCH, 17, fields)).records)
+    records = bytes(read_fetch(Answer(Api.FETCH, fields)).records)
     assert list(contents(log).values())[-1] == records
     assert digest_of(log.metadata_log("q")[0].loaded) == directory_digest(log, tmp_path)
 
@@ -281,7 +281,7 @@ def test_fetch_errors(index: int, error: int) -> None:
     fields = decode_response(
         Api.FETCH, 17, exchange.correlation_id, memoryview(exchange.response or b"")
     )
-    fetched = read_fetch(Answer(Api.FETCH, 17, fields))
+    fetched = read_fetch(Answer(Api.FETCH, fields))
     assert fetched.error == error
     if error in {ErrorCode.FENCED_LEADER_EPOCH, ErrorCode.NOT_LEADER_OR_FOLLOWER, 75}:
         assert fetched.hint.leader_id == 1

@@ -64,7 +64,6 @@ class Answer:
     """What came in answer to a request."""
 
     api: Api
-    version: int
     fields: Mapping[str, Any]
 
 
@@ -119,11 +118,8 @@ class Session:
         """The version in which an api would be asked; None where the peer does not serve it."""
         return common_version(api, self.offered)
 
-    def request(self, api: Api, fields: Mapping[str, Any]) -> int:
+    def request(self, api: Api, fields: Mapping[str, Any]) -> None:
         """Send a request; the answer comes from `received`.
-
-        Returns:
-            The version in which it is asked.
 
         Raises:
             PeerError: The peer does not serve it.
@@ -132,7 +128,6 @@ class Session:
         if version is None:
             raise PeerError(_no_version(api, self.offered), is_final=True)
         self._ask(api, version, fields)
-        return version
 
     def _ask(self, api: Api, version: int, fields: Mapping[str, Any]) -> None:
         self._correlation_id += 1
@@ -177,7 +172,7 @@ class Session:
             fields = decode_response(asked.api, asked.version, asked.correlation_id, data)
         except DecodeError as e:
             raise PeerError(f"its answer to {request_spec(asked.api).name} is damaged: {e}") from e
-        return self._answered(Answer(asked.api, asked.version, fields))
+        return self._answered(Answer(asked.api, fields))
 
     def _size(self) -> int:
         """The size that an answer announces, believed only where it can be one."""

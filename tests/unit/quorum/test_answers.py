@@ -27,6 +27,6 @@ def test_endpoints() -> None:
         "topics": [{"topic_name": TOPIC, "partitions": [part]}],
         "nodes": [{"node_id": 1, "listeners": listeners}],
     }
-    described = read_describe_quorum(Answer(Api.DESCRIBE_QUORUM, 2, fields)).description
+    described = read_describe_quorum(Answer(Api.DESCRIBE_QUORUM, fields)).description
     assert described is not None
     assert described.endpoints == {1: ("CONTROLLER://controller-1:9093", "SECURE://[fd00::1]:9094")}
