@@ -8,6 +8,7 @@ Source: org.apache.kafka.image.TopicsDelta.
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
@@ -83,18 +84,12 @@ class Topics:
         return {text: i for i, text in enumerate(self.id_texts)}
 
     @cached_property
-    def id_order(self) -> tuple[I64, AnyArray]:
-        """For look-ups by the hundred thousand: (indexes sorted by id hash: int64[k], hashes)."""
-        hashes = hash_ids(self.ids)
-        order = np.argsort(hashes, kind="stable")
-        return order, hashes[order]
+    def _id_table(self) -> IdTable:
+        return IdTable(self.ids)
 
     def index_of(self, ids: AnyArray) -> I64:
         """Index of the topic of each id: int64[n], -1 for ids of no living topic."""
-        order, hashes = self.id_order
-        if not len(order) or not len(ids):
-            return np.full(len(ids), -1, dtype=np.int64)
-        return _look_up(ids, self.ids, order, hashes)
+        return self._id_table.index_of(ids)
 
 
 @dataclass(slots=True)
@@ -148,27 +143,58 @@ def hash_ids(ids: AnyArray) -> AnyArray:
     return hashes
 
 
-def _look_up(ids: AnyArray, known: AnyArray, order: I64, hashes: AnyArray) -> I64:
-    """Search runs of equal ids once: a log names the same topic many times in a row."""
-    wanted, pairs, known_pairs = hash_ids(ids), id_pairs(ids), id_pairs(known)
-    begins = np.ones(len(ids), dtype=np.bool_)
-    begins[1:] = (pairs[1:] != pairs[:-1]).any(axis=1)
-    heads = np.flatnonzero(begins)
-    at = np.searchsorted(hashes, wanted[heads])
-    found = np.full(len(heads), -1, dtype=np.int64)
-    pending = np.arange(len(heads))
-    while pending.size:
-        # Ids whose hashes collide stand next to each other; step through them.
-        inside = at[pending] < len(hashes)
-        pending = pending[inside]
-        pending = pending[hashes[at[pending]] == wanted[heads[pending]]]
-        candidate = order[at[pending]]
-        hit = (known_pairs[candidate] == pairs[heads[pending]]).all(axis=1)
-        found[pending[hit]] = candidate[hit]
-        pending = pending[~hit]
-        at[pending] += 1
-    each: I64 = found[np.cumsum(begins) - 1]
-    return each
+class IdTable:
+    """Distinct ids, to be looked up by the million: a hash table with linear probing.
+
+    Args:
+        ids: V16[k].
+    """
+
+    def __init__(self, ids: AnyArray) -> None:
+        k = len(ids)
+        self._pairs = id_pairs(ids)
+        self._factors = np.frombuffer(os.urandom(16), dtype=np.uint64) | np.uint64(1)
+        self._mask = np.int64((1 << max((2 * k).bit_length(), 4)) - 1)
+        self._slots = np.full(int(self._mask) + 1, -1, dtype=np.int64)
+        at, left = self._first_slots(self._pairs), np.arange(k, dtype=np.int64)
+        # The table is half empty, so this ends; how ids are mixed nobody can know beforehand, so
+        # none can be made to collide.
+        while left.size:
+            slots = at[left]
+            free = self._slots[slots] < 0
+            self._slots[slots[free]] = left[free]
+            left = left[self._slots[slots] != left]
+            at[left] = (at[left] + 1) & self._mask
+
+    def _first_slots(self, pairs: AnyArray) -> I64:
+        mixed = pairs[:, 0] * self._factors[0]
+        mixed += pairs[:, 1] * self._factors[1]
+        # A multiplication mixes towards the high bits.
+        mixed >>= np.uint64(24)
+        slots: I64 = mixed.view(np.int64) & self._mask
+        return slots
+
+    def index_of(self, ids: AnyArray) -> I64:
+        """Index of each id: int64[n], -1 for those that are not there."""
+        pairs = id_pairs(ids)
+        at = self._first_slots(pairs)
+        found = self._slots[at]
+        if not len(self._pairs):
+            return found
+        left = np.flatnonzero((found >= 0) & ~self._same(found, pairs))
+        while left.size:
+            at[left] = (at[left] + 1) & self._mask
+            found[left] = self._slots[at[left]]
+            again = found[left] >= 0
+            again &= ~self._same(found[left], pairs[left])
+            left = left[again]
+        return found
+
+    def _same(self, found: I64, pairs: AnyArray) -> Bools:
+        """Whether each found id is the one looked for; of no meaning where none was found."""
+        same: Bools = self._pairs[:, 0][found] == pairs[:, 0]
+        same &= self._pairs[:, 1][found] == pairs[:, 1]
+        return same
 
 
 def fold_topics(records: Records) -> Topics:
