@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 
 from support.fixtures import Fixture, fixture
+from support.s3 import S3Server, serving
 
 settings.register_profile(
     "default",
@@ -32,6 +34,8 @@ def _surroundings(
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
+    for name in ("METASHELL_CACHE_DIR", "METASHELL_CACHE_MAX_BYTES"):
+        monkeypatch.delenv(name, raising=False)
     for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "PAGER", "LESS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")
@@ -48,3 +52,10 @@ def _home(factory: pytest.TempPathFactory) -> Path:
 def real_directory() -> Fixture:
     """A running controller's directory with every kind of record an administrator causes."""
     return fixture("real-44-live")
+
+
+@pytest.fixture(scope="session")
+def s3() -> Iterator[S3Server]:
+    """An S3 server on loopback; started for the first test that asks for one."""
+    with serving() as server:
+        yield server

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 from metashell.errors import SourceError
 from metashell.log.changed import signature
 from metashell.log.directory import find_metadata_directory, read_directory, read_file
+from metashell.log.places import Place, RemotePlace, base_name, is_directory, place_of
 from metashell.source import Settings, Source
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 
 
 def open(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | RemotePlace,
     *,
     strict: bool = False,
     schemas: Sequence[str | os.PathLike[str]] = (),
@@ -39,7 +40,7 @@ def open(
     """Open a metadata directory, or a node's log dir that holds one; a running node's too.
 
     Args:
-        path: The directory.
+        path: The directory; a URI such as ``s3://bucket/backups/c1`` where it is in a store.
         strict: End the image before the first fault instead of going on behind it.
         schemas: Directories of further message definitions.
         show_secrets: Do not redact.
@@ -50,26 +51,28 @@ def open(
         SourceError: It can't be read, or holds no metadata log.
         SchemaError: A definition is malformed.
     """
-    directory = find_metadata_directory(os.fspath(path))
+    directory = find_metadata_directory(path)
     settings = _settings(strict, schemas, show_secrets, committed_only)
-    return _open_directory(directory, settings, progress)
+    return open_with(directory, settings, progress)
 
 
-def _open_directory(
-    directory: str, settings: Settings, progress: Callable[[int, int], None] | None = None
+def open_with(
+    directory: Place, settings: Settings, progress: Callable[[int, int], None] | None = None
 ) -> Source:
+    """Open a directory that `find_metadata_directory` gave; as `open`."""
     # Taken before the files are read: what changes meanwhile is read again.
     before = signature(directory)
 
     def refresh(source: Source) -> Source:
-        return source if signature(directory) == before else _open_directory(directory, settings)
+        return source if signature(directory) == before else open_with(directory, settings)
 
     log = read_directory(directory, committed_only=settings.committed_only, progress=progress)
-    return Source(log, settings, directory=os.path.abspath(directory), refresh=refresh)
+    beside = os.path.abspath(directory) if isinstance(directory, str) else directory
+    return Source(log, settings, directory=beside, refresh=refresh)
 
 
 def open_file(
-    path: str | os.PathLike[str],
+    path: str | os.PathLike[str] | RemotePlace,
     *,
     strict: bool = False,
     schemas: Sequence[str | os.PathLike[str]] = (),
@@ -83,19 +86,20 @@ def open_file(
         SourceError: It can't be read, or is neither; also where `committed_only` is asked of a
             segment, of which nothing says what is committed.
     """
-    name = os.fspath(path)
-    if committed_only and not name.endswith(".checkpoint"):
-        raise SourceError(f"{name}: nothing in a segment says what of it is committed")
-    log = read_file(name, progress=progress)
+    place = place_of(path)
+    if committed_only and not base_name(place).endswith(".checkpoint"):
+        raise SourceError(f"{place}: nothing in a segment says what of it is committed")
+    log = read_file(place, progress=progress)
     return Source(log, _settings(strict, schemas, show_secrets, committed_only))
 
 
 def open_beside(source: Source, path: str | os.PathLike[str]) -> Source:
     """Open another directory or file with the settings of a source; errors as `open`."""
-    opened = open if os.path.isdir(path) else open_file
+    place = place_of(path)
     settings = source.settings
+    opened = open if is_directory(place) else open_file
     return opened(
-        path,
+        place,
         strict=settings.strict,
         schemas=settings.schemas,
         show_secrets=settings.show_secrets,

@@ -17,6 +17,7 @@ from metashell.fs.nodes.extra import bootstrap_node, local_node, log_node
 from metashell.fs.nodes.image import image_node
 from metashell.log.directory import MetadataLog, read_file
 from metashell.log.fault import Fault, FaultKind
+from metashell.log.places import Place, child_of, is_file, parent_of
 from metashell.log.point import Point, parse_point
 from metashell.redact import Redaction
 
@@ -111,7 +112,7 @@ class Source:
         log: MetadataLog,
         settings: Settings | None = None,
         *,
-        directory: str | None = None,
+        directory: Place | None = None,
         newest: Source | None = None,
         moment: Moment | None = None,
         live: Live | None = None,
@@ -211,6 +212,11 @@ class Source:
                 "quorum": lambda: self._quorum_node(image),
             }
         )
+
+    @property
+    def exact(self) -> Source:
+        """The source to ask about the log itself: this one, where it has the log."""
+        return self
 
     # Earlier states.
 
@@ -340,10 +346,10 @@ class Source:
         from metashell.image.dump import record_texts
 
         zero = [c.name for c in self.log.listing.checkpoints if c.is_bootstrap]
-        places = [os.path.join(self._directory, name) for name in zero]
-        places.append(os.path.join(os.path.dirname(self._directory), "bootstrap.checkpoint"))
+        places = [child_of(self._directory, name) for name in zero]
+        places.append(child_of(parent_of(self._directory), "bootstrap.checkpoint"))
         for place in places:
-            if os.path.exists(place):
+            if is_file(place):
                 texts = record_texts(read_file(place).loaded, self.registry, self.redaction)
                 if texts:
                     return texts

@@ -80,9 +80,11 @@ def test_huge_file(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert ["ls 3", "ls 4"] == LineHistory(path).lines
 
 
-@pytest.mark.parametrize("line", [" cat /secret", "", "   "])
+@pytest.mark.parametrize(
+    "line", [" cat /secret", "", "   ", "diff --with s3://KEY:SECRET@bucket/backups/c1"]
+)
 def test_not_kept(path: Path, line: str) -> None:
-    """A line that begins with a space, and an empty one, leave no trace."""
+    """A line that begins with a space, an empty one, and one with credentials leave no trace."""
     lines = LineHistory(path)
     lines.append_string(line)
     assert [] == lines.lines

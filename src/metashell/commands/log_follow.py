@@ -5,7 +5,6 @@ Only what came is read: each file is taken up again where its last sound batch e
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ from metashell.commands.waiting import wait_for_news
 from metashell.errors import MetashellError, SourceError
 from metashell.log.changed import signature
 from metashell.log.names import list_names
+from metashell.log.places import names_in
 from metashell.log.read import unreadable
 
 if TYPE_CHECKING:
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 POLL_S = 0.5
 """How often a directory is looked at; a quorum tells of changes itself."""
+
+REMOTE_POLL_S = 5.0
+"""The same for one in a store, where each look is a request that is paid for."""
 
 
 class Follower:
@@ -63,13 +66,13 @@ class Follower:
             wait_for_news(self._context, newest, 1.0, generation)
 
     def _directory(self) -> MetadataLog | None:
-        wait_for_news(self._context, self._source, POLL_S)
         log = self._source.log
+        wait_for_news(self._context, self._source, POLL_S if log.remote is None else REMOTE_POLL_S)
         try:
-            now = signature(log.path)
+            now = signature(log.place)
             if now == self._seen:
                 return None
-            listing = list_names(os.listdir(log.path))
+            listing = list_names(names_in(log.place))
         except (OSError, MetashellError) as error:
             self._tell(_reason(log.path, error))
             return None

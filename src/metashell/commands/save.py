@@ -37,6 +37,7 @@ class Save(Command):
 
     name = "save"
     summary = "Save what was read as a metadata directory."
+    one_cluster = True
     manual = Manual(
         synopsis="save [--dry-run] DIR",
         description=(
@@ -155,7 +156,8 @@ def _refuse_kafkas(name: str, target: str, source: Source) -> None:
     from metashell.log.names import METADATA_DIRECTORY
 
     log = source.log
-    own = os.path.realpath(log.path) if log.in_memory is None else None
+    is_local = log.in_memory is None and log.remote is None
+    own = os.path.realpath(log.path) if is_local else None
     place = target
     while True:
         is_kafkas = place == own or os.path.basename(place) == METADATA_DIRECTORY

@@ -52,7 +52,7 @@ class Survey:
         self.checkpoints: list[FileRef] = [log.path_of(c.name) for c in listing.checkpoints]
         if log.is_file:
             # One file was opened: it is what there is to count, whatever it is called.
-            self.segments, self.checkpoints = [log.path], []
+            self.segments, self.checkpoints = [log.path_of(log.path)], []
 
     def count(self, *, checkpoints: bool) -> None:
         """Count the segments, and the checkpoints if asked for."""

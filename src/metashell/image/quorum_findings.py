@@ -6,7 +6,6 @@ the log who votes. ``check`` reports what is found here; ``/quorum/disagreements
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from metashell.errors import SourceError
 from metashell.log.finding import Finding, Severity
 from metashell.log.names import METADATA_TOPIC_ID
-from metashell.quorum.bounded_file import read_if_present
+from metashell.quorum.bounded_file import AnyPlace, child_of, parent_of, read_if_present
 from metashell.quorum.epoch_checkpoint import EpochStart, read_epoch_checkpoint
 from metashell.quorum.meta_properties import MetaProperties, read_meta_properties
 from metashell.quorum.quorum_state import QuorumState, read_quorum_state
@@ -42,13 +41,15 @@ class Beside:
     """What is wrong with each by itself."""
 
 
-def read_beside(directory: str) -> Beside:
+def read_beside(directory: AnyPlace) -> Beside:
     """Read the small files of a metadata directory and of the log dir that it is in."""
     findings: list[Finding] = []
 
-    def read(name: str, how: Callable[[str], _T | None], where: str = directory) -> _T | None:
+    def read(
+        name: str, how: Callable[[AnyPlace], _T | None], where: AnyPlace = directory
+    ) -> _T | None:
         try:
-            found = how(os.path.join(where, name))
+            found = how(child_of(where, name))
         except SourceError as error:
             findings.append(_malformed(name, error))
             return None
@@ -57,7 +58,7 @@ def read_beside(directory: str) -> Beside:
         return found
 
     beside = Beside(
-        read("meta.properties", read_meta_properties, os.path.dirname(directory)),
+        read("meta.properties", read_meta_properties, parent_of(directory)),
         read("quorum-state", read_quorum_state),
         read("leader-epoch-checkpoint", read_epoch_checkpoint),
         findings,
@@ -74,7 +75,7 @@ def read_beside(directory: str) -> Beside:
     return beside
 
 
-def _read_topic_id(path: str) -> str | None:
+def _read_topic_id(path: AnyPlace) -> str | None:
     data = read_if_present(path)
     if data is None:
         return None
@@ -279,7 +280,7 @@ class QuorumCheck:
                 )
 
 
-def disagreements(directory: str, image: Image) -> list[Finding]:
+def disagreements(directory: AnyPlace, image: Image) -> list[Finding]:
     """What the files beside a log and the log say differently. Cost: folds the cluster.
 
     Files that are missing are no disagreement, and of the log only the part counts that the image

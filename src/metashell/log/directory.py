@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from metashell.errors import DecodeError, SourceError
@@ -28,15 +29,19 @@ from metashell.log.names import (
     parse_name,
     topic_of,
 )
-from metashell.log.read import (
-    FileRef,
-    Loaded,
-    MemoryFile,
-    Progress,
-    VanishedError,
-    load,
-    unreadable,
+from metashell.log.places import (
+    Place,
+    base_name,
+    child_of,
+    file_at,
+    file_in,
+    is_directory,
+    names_in,
+    place_of,
+    read_beginning,
 )
+from metashell.log.read import FileRef, Loaded, MemoryFile, Progress, VanishedError, load, name_of
+from metashell.log.remote import RemotePlace
 
 _LISTING_TRIES: Final = 5
 
@@ -46,7 +51,7 @@ class MetadataLog:
     """Files to replay, and what was found out on the way to them."""
 
     path: str
-    """The directory or file that was asked for."""
+    """The directory or file that was asked for, as it is shown: a URI without credentials."""
     loaded: Loaded
     listing: Listing
     checkpoint: CheckpointName | None
@@ -60,40 +65,47 @@ class MetadataLog:
     """Whether `path` is one file, opened by itself."""
     in_memory: Mapping[str, MemoryFile] | None = None
     """The files by name where they were fetched from a quorum; `path` then only names it."""
+    remote: RemotePlace | None = None
+    """Where `path` is, if it is not on this machine."""
+
+    @property
+    def place(self) -> Place:
+        """The directory or file, to be listed or read."""
+        return self.path if self.remote is None else self.remote
 
     def path_of(self, name: str) -> FileRef:
         """Where a file of the listing is read from."""
         if self.in_memory is not None:
             return self.in_memory[name]
-        return self.path if self.is_file else os.path.join(self.path, name)
+        return file_at(self.place) if self.is_file else file_in(self.place, name)
 
 
-def find_metadata_directory(path: str) -> str:
+def find_metadata_directory(path: str | os.PathLike[str] | RemotePlace) -> Place:
     """The ``__cluster_metadata-0`` that a path means: itself, or the one in a node's log dir.
+
+    Args:
+        path: A path, a URI or a place.
 
     Raises:
         SourceError: It is neither; the message says what it is instead.
     """
-    path = os.path.normpath(path)
-    try:
-        names = os.listdir(path)
-    except NotADirectoryError as e:
-        raise SourceError(
-            f"{path}: not a directory", hint="one file alone is opened with -s"
-        ) from e
-    except OSError as e:
-        raise unreadable(path, e) from e
-    inner = os.path.join(path, METADATA_DIRECTORY)
-    if METADATA_DIRECTORY in names and os.path.isdir(inner):
+    place = place_of(path)
+    if isinstance(place, str):
+        place = os.path.normpath(place)
+    names = names_in(place)
+    inner = child_of(place, METADATA_DIRECTORY)
+    if METADATA_DIRECTORY in names and is_directory(inner):
         return inner
-    name = os.path.basename(os.path.abspath(path))
-    topic_id = _topic_id(path) if "partition.metadata" in names else None
+    name = base_name(place)
+    topic_id = _topic_id(place) if "partition.metadata" in names else None
     if name != METADATA_DIRECTORY and topic_id != METADATA_TOPIC_ID:
-        _refuse_other_directories(path, name, names, topic_id)
-    return path
+        _refuse_other_directories(place, name, names, topic_id)
+    return place
 
 
-def _refuse_other_directories(path: str, name: str, names: list[str], topic_id: str | None) -> None:
+def _refuse_other_directories(
+    path: Place, name: str, names: list[str], topic_id: str | None
+) -> None:
     """Raise for what is surely no metadata log; a renamed copy of one is let pass."""
     topic = topic_of(name)
     hint = f"give a node's {METADATA_DIRECTORY} directory, or the log dir that holds it"
@@ -117,20 +129,17 @@ def _refuse_other_directories(path: str, name: str, names: list[str], topic_id: 
         )
 
 
-def _topic_id(path: str) -> str | None:
-    try:
-        with open(os.path.join(path, "partition.metadata"), "rb") as file:
-            for line in file.read(4096).decode("ascii", "replace").splitlines():
-                key, _, value = line.partition(":")
-                if key.strip() == "topic_id":
-                    return value.strip()
-    except OSError:
-        return None
+def _topic_id(path: Place) -> str | None:
+    content = read_beginning(child_of(path, "partition.metadata"), 4096) or b""
+    for line in content.decode("ascii", "replace").splitlines():
+        key, _, value = line.partition(":")
+        if key.strip() == "topic_id":
+            return value.strip()
     return None
 
 
 def read_directory(
-    path: str, *, committed_only: bool = False, progress: Progress | None = None
+    path: str | RemotePlace, *, committed_only: bool = False, progress: Progress | None = None
 ) -> MetadataLog:
     """Read what a directory's newest state is made of.
 
@@ -143,21 +152,17 @@ def read_directory(
     Raises:
         SourceError: It can't be read, or holds no file of a metadata log.
     """
-    for attempt in range(_LISTING_TRIES):
-        try:
-            listing = list_names(os.listdir(path))
-            return _read_listed(path, listing, committed_only, progress)
-        except VanishedError:
-            # Never an endless chase after a node that deletes faster than we read.
-            if attempt == _LISTING_TRIES - 1:
-                break
-        except OSError as e:
-            raise unreadable(path, e) from e
-    raise SourceError(f"{path}: its files keep vanishing while they are opened", hint="try again")
+    place = place_of(path)
+    for _ in range(_LISTING_TRIES):
+        # Never an endless chase after a node that deletes faster than we read.
+        with suppress(VanishedError):
+            listing = list_names(names_in(place))
+            return _read_listed(place, listing, committed_only, progress)
+    raise SourceError(f"{place}: its files keep vanishing while they are opened", hint="try again")
 
 
 def _read_listed(
-    path: str, listing: Listing, committed_only: bool, progress: Progress | None
+    path: Place, listing: Listing, committed_only: bool, progress: Progress | None
 ) -> MetadataLog:
     if listing.is_empty:
         raise SourceError(
@@ -169,12 +174,12 @@ def _read_listed(
     for checkpoint in reversed(listing.checkpoints):
         if checkpoint.is_bootstrap:
             break
-        segments = () if committed_only else _segments_after(listing, checkpoint.end_offset)
+        segments = () if committed_only else segments_after(listing, checkpoint.end_offset)
         loaded = load(_paths(path, checkpoint, segments), progress)
         reason = why_not_whole(loaded)
         if reason is None:
             _stand_for_state(loaded, checkpoint)
-            return _finish(MetadataLog(path, loaded, listing, checkpoint, faults, notes))
+            return _finish(_log(path, loaded, listing, checkpoint, faults, notes))
         faults.append(reason)
         notes.append(f"{reason.file} is not used: {reason.reason}")
     if committed_only:
@@ -184,7 +189,7 @@ def _read_listed(
 
 
 def _without_checkpoint(
-    path: str,
+    path: Place,
     listing: Listing,
     segments: tuple[SegmentName, ...],
     faults: list[Fault],
@@ -196,7 +201,21 @@ def _without_checkpoint(
     loaded = load(_paths(path, boot, segments), progress)
     if boot is not None:
         _stand_for_state(loaded, boot)
-    return _finish(MetadataLog(path, loaded, listing, boot, faults, notes))
+    return _finish(_log(path, loaded, listing, boot, faults, notes))
+
+
+def _log(
+    place: Place,
+    loaded: Loaded,
+    listing: Listing,
+    checkpoint: CheckpointName | None,
+    faults: list[Fault] | None = None,
+    notes: list[str] | None = None,
+) -> MetadataLog:
+    remote = None if isinstance(place, str) else place
+    return MetadataLog(
+        str(place), loaded, listing, checkpoint, faults or [], notes or [], remote=remote
+    )
 
 
 def _stand_for_state(loaded: Loaded, checkpoint: CheckpointName) -> None:
@@ -218,9 +237,7 @@ def read_history(log: MetadataLog, progress: Progress | None = None) -> Metadata
         except VanishedError:
             if attempt == _LISTING_TRIES - 1:
                 break
-            log = MetadataLog(
-                log.path, log.loaded, list_names(os.listdir(log.path)), log.checkpoint
-            )
+            log = replace(log, listing=list_names(names_in(log.place)), faults=[], notes=[])
     raise SourceError(f"{log.path}: its files keep vanishing while they are opened")
 
 
@@ -231,7 +248,7 @@ def _read_from_oldest(log: MetadataLog, progress: Progress | None) -> MetadataLo
     first = listing.segments[0].base_offset if listing.segments else newest.end_offset
     after = 0
     if first == 0:
-        found = _without_checkpoint(log.path, listing, listing.segments, [], [], progress)
+        found = _without_checkpoint(log.place, listing, listing.segments, [], [], progress)
         after = _end_of_last_gap(found)
         if not after:
             return found
@@ -241,11 +258,11 @@ def _read_from_oldest(log: MetadataLog, progress: Progress | None) -> MetadataLo
         if checkpoint >= newest:
             break
         # Segments before it, too: what they say is older than the oldest state known.
-        loaded = load(_paths(log.path, checkpoint, listing.segments), progress)
+        loaded = load(_paths(log.place, checkpoint, listing.segments), progress)
         if why_not_whole(loaded) is not None:
             continue
         _stand_for_state(loaded, checkpoint)
-        found = _finish(MetadataLog(log.path, loaded, listing, checkpoint))
+        found = _finish(_log(log.place, loaded, listing, checkpoint))
         after = _end_of_last_gap(found)
         if not after:
             return found
@@ -288,26 +305,26 @@ def read_until(log: MetadataLog, offset: int, progress: Progress | None = None) 
         for checkpoint in reversed(listing.checkpoints):
             if checkpoint.is_bootstrap or checkpoint.end_offset > offset + 1:
                 continue
-            segments = [s for s in _segments_after(listing, checkpoint.end_offset) if s in wanted]
-            loaded = load(_paths(log.path, checkpoint, tuple(segments)), progress)
+            segments = [s for s in segments_after(listing, checkpoint.end_offset) if s in wanted]
+            loaded = load(_paths(log.place, checkpoint, tuple(segments)), progress)
             if why_not_whole(loaded) is None:
                 _stand_for_state(loaded, checkpoint)
-                return _finish(MetadataLog(log.path, loaded, listing, checkpoint))
+                return _finish(_log(log.place, loaded, listing, checkpoint))
         if listing.segments and listing.segments[0].base_offset == 0:
-            return _without_checkpoint(log.path, listing, wanted, [], [], progress)
+            return _without_checkpoint(log.place, listing, wanted, [], [], progress)
     except VanishedError as e:
         raise SourceError(f"{e}: vanished while it was opened", hint="try again") from e
     raise SourceError(f"no checkpoint at or before offset {offset} is whole")
 
 
 def _paths(
-    path: str, checkpoint: CheckpointName | None, segments: tuple[SegmentName, ...]
-) -> list[str]:
+    path: Place, checkpoint: CheckpointName | None, segments: tuple[SegmentName, ...]
+) -> list[FileRef]:
     first = [checkpoint.name] if checkpoint else []
-    return [os.path.join(path, name) for name in (*first, *(s.name for s in segments))]
+    return [file_in(path, name) for name in (*first, *(s.name for s in segments))]
 
 
-def _segments_after(listing: Listing, end_offset: int) -> tuple[SegmentName, ...]:
+def segments_after(listing: Listing, end_offset: int) -> tuple[SegmentName, ...]:
     """Segments that may hold records at or after an offset."""
     segments = listing.segments
     first = 0
@@ -388,35 +405,41 @@ def _finish(log: MetadataLog) -> MetadataLog:
         expected = max(expected or 0, file.chain.last_offset + 1)
     found = log.loaded.faults
     for fault in found:
-        log.notes.append(_note(fault, fault is found[-1]))
+        log.notes.append(note_of(fault, fault is found[-1]))
     return log
 
 
-def _note(fault: Fault, last: bool) -> str:
+def note_of(fault: Fault, last: bool) -> str:
+    """What a user is told of a fault in a file: of the last one that what is shown ends there."""
     if fault.kind is FaultKind.TORN and last:
         return f"{fault}; shown up to the last whole batch"
     return str(fault)
 
 
-def read_file(path: str, *, progress: Progress | None = None) -> MetadataLog:
-    """Read one checkpoint or segment alone.
+def read_file(path: str | RemotePlace, *, progress: Progress | None = None) -> MetadataLog:
+    """Read one checkpoint or segment alone; of a path, a URI or a place.
 
     Raises:
         SourceError: It can't be read, or is no checkpoint or segment by name or content.
     """
-    name = os.path.basename(path)
+    place = place_of(path)
+    file = file_at(place)
+    name = name_of(file)
     try:
-        loaded = load([path], progress)
+        loaded = load([file], progress)
     except VanishedError as e:
-        raise SourceError(f"{path}: No such file or directory") from e
+        # A store has no file of that name where there is a directory.
+        reason = "not a regular file" if is_directory(place) else "No such file or directory"
+        raise SourceError(f"{place}: {reason}") from e
     chain = loaded.files[0].chain
     if not chain.positions:
         reason = chain.faults[0].reason if chain.faults else "it is empty"
-        raise SourceError(f"{path}: not a segment or checkpoint of a metadata log: {reason}")
+        raise SourceError(f"{place}: not a segment or checkpoint of a metadata log: {reason}")
     parsed = parse_name(name)
     checkpoint = parsed if isinstance(parsed, CheckpointName) else None
     listing = list_names([name])
-    log = MetadataLog(path, loaded, listing, None, is_file=True)
+    log = _log(place, loaded, listing, None)
+    log.is_file = True
     if checkpoint is not None:
         if not checkpoint.is_bootstrap:
             # What its records say happened at or before its end, not when it was written.

@@ -10,7 +10,6 @@ Source: org.apache.kafka.storage.internals.log.{OffsetIndex, TimeIndex}.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from typing import Final
 
@@ -19,7 +18,7 @@ import numpy as np
 from metashell.log.finding import Finding, Severity
 from metashell.log.fsck import FileFacts
 from metashell.log.names import SegmentName
-from metashell.log.read import open_regular
+from metashell.log.read import FileRef, name_of, opened
 from metashell.schema.arena import AnyArray, Bools
 
 _OFFSET_ENTRY: Final = np.dtype([("offset", ">i4"), ("pos", ">i4")])
@@ -31,7 +30,7 @@ _MAX_OFFSET: Final = (1 << 63) - (1 << 32)
 _REBUILD: Final = "stop the node and remove this file: it is made again from the segment"
 
 
-def check_index(facts: FileFacts, path: str, *, is_last: bool) -> Iterator[Finding]:
+def check_index(facts: FileFacts, path: FileRef, *, is_last: bool) -> Iterator[Finding]:
     """Check one index file of a segment.
 
     Args:
@@ -44,7 +43,7 @@ def check_index(facts: FileFacts, path: str, *, is_last: bool) -> Iterator[Findi
         VanishedError: There is none.
         SourceError: It can't be read.
     """
-    name = os.path.basename(path)
+    name = name_of(path)
     is_time = name.endswith(".timeindex")
     dtype = _TIME_ENTRY if is_time else _OFFSET_ENTRY
     data, size = _read(path)
@@ -81,19 +80,14 @@ def check_index(facts: FileFacts, path: str, *, is_last: bool) -> Iterator[Findi
         yield _finding(name, entries, int(bad[0]), int(offset[bad[0]]), len(bad), is_time=is_time)
 
 
-def _read(path: str) -> tuple[bytes, int]:
+def _read(path: FileRef) -> tuple[bytes, int]:
     """(content, size in bytes); no content where it is too large."""
-    fd, size = open_regular(path)
-    try:
-        if size > _LIMIT_BYTES:
-            return b"", size
-        pieces, left = [], size
-        while left > 0 and (piece := os.read(fd, min(left, 1 << 20))):
-            pieces.append(piece)
-            left -= len(piece)
-        return b"".join(pieces), size - left
-    finally:
-        os.close(fd)
+    with opened(path) as file:
+        if file.size > _LIMIT_BYTES:
+            return b"", file.size
+        content = bytearray(file.size)
+        read = file.read_into(memoryview(content), 0)
+        return bytes(content[:read]), read
 
 
 def _wrong_positions(facts: FileFacts, entries: AnyArray, offset: AnyArray) -> Bools:

@@ -21,6 +21,8 @@ from metashell.errors import SourceError
 from metashell.log.chain import Chain, Chainer
 from metashell.log.fault import Fault
 from metashell.log.names import SegmentName, parse_name
+from metashell.log.remote import OnStore, RemoteFile, fill, opened_together
+from metashell.log.vanished import VanishedError as VanishedError  # noqa: PLC0414 (mypy asks)
 
 SLACK: Final = 1024
 """Zero bytes behind the last; the same number as the arena's."""
@@ -43,13 +45,13 @@ class MemoryFile:
     content: memoryview
 
 
-FileRef: TypeAlias = str | MemoryFile
-"""What can be read: a path, or a file in memory."""
+FileRef: TypeAlias = str | MemoryFile | RemoteFile
+"""What can be read: a path, a file in memory, or one in a store."""
 
 
 def name_of(file: FileRef) -> str:
     """A file's name, without directories."""
-    return file.name if isinstance(file, MemoryFile) else os.path.basename(file)
+    return os.path.basename(file) if isinstance(file, str) else file.name
 
 
 @dataclass(slots=True)
@@ -78,7 +80,7 @@ class LogFile:
 class Loaded:
     """Files read into one buffer, in the order in which they are replayed."""
 
-    buffer: mmap.mmap
+    buffer: mmap.mmap | bytes
     size: int
     files: list[LogFile]
 
@@ -86,10 +88,6 @@ class Loaded:
     def faults(self) -> list[Fault]:
         """What was wrong with their batches, in order."""
         return [fault for file in self.files for fault in file.chain.faults]
-
-
-class VanishedError(Exception):
-    """A file was there when its directory was listed and is gone now."""
 
 
 def open_regular(path: str) -> tuple[int, int]:
@@ -131,6 +129,10 @@ class OpenFile(Protocol):
     def size(self) -> int:
         """Bytes, when it was opened."""
 
+    @property
+    def step(self) -> int:
+        """How many to ask for at a time, where many are wanted."""
+
     def read_into(self, target: memoryview, pos: int) -> int:
         """Fill `target` from a position on; fewer bytes only where the file ends.
 
@@ -144,6 +146,7 @@ class _OnDisk:
     path: str
     fd: int
     size: int
+    step: int = _READ_STEP
 
     def read_into(self, target: memoryview, pos: int) -> int:
         at = 0
@@ -161,6 +164,7 @@ class _OnDisk:
 @dataclass(frozen=True, slots=True)
 class _InMemory:
     content: memoryview
+    step: int = _READ_STEP
 
     @property
     def size(self) -> int:
@@ -178,6 +182,10 @@ def opened(file: FileRef) -> Iterator[OpenFile]:
     if isinstance(file, MemoryFile):
         yield _InMemory(file.content)
         return
+    if isinstance(file, RemoteFile):
+        with file.opened() as remote:
+            yield remote
+        return
     fd, size = open_regular(file)
     try:
         yield _OnDisk(file, fd, size)
@@ -192,18 +200,34 @@ def load(files: Sequence[FileRef], progress: Progress | None = None) -> Loaded:
         VanishedError: One of them is gone.
         SourceError: One can't be read.
     """
-    # One file is open at a time: a log may have more segments than a process may have files.
-    sizes = [_size_of(file) for file in files]
+    remote = [file for file in files if isinstance(file, RemoteFile)]
+    if remote and len(remote) == len(files):
+        with opened_together(remote) as sources:
+            return _load(files, sources, progress)
+    return _load(files, None, progress)
+
+
+def _load(
+    files: Sequence[FileRef], sources: list[OnStore] | None, progress: Progress | None
+) -> Loaded:
+    """Read files; those of a store are open already and are read all at once."""
+    # Else one file is open at a time: a log may have more segments than a process may have files.
+    sizes = [_size_of(file) for file in files] if sources is None else [s.size for s in sources]
     total = sum(sizes)
     try:
         buffer = anonymous(total + SLACK)
     except (OSError, ValueError, OverflowError) as e:
         raise SourceError(f"{total} bytes do not fit in memory: {e}") from e
     view = memoryview(buffer)
-    found, at, last_offset = [], 0, -1
-    for file, size in zip(files, sizes, strict=True):
-        with opened(file) as source:
-            read = _read_whole(source, view[at : at + size], at, total, progress)
+    ends = None if sources is None else fill(sources, view, progress)
+    found, start, at, last_offset = [], 0, 0, -1
+    for i, (file, size) in enumerate(zip(files, sizes, strict=True)):
+        if ends is None:
+            with opened(file) as source:
+                read = _read_whole(source, view[at : at + size], at, total, progress)
+        else:
+            at, read = start, ends[i]
+        start += size
         name = name_of(file)
         is_segment = isinstance(parse_name(name), SegmentName)
         chain = Chainer(view, at, at + read, name, last_offset if is_segment else -1).run()
@@ -225,7 +249,7 @@ def _read_whole(
     """Fill `target` as far as the file goes; it may have become shorter since it was measured."""
     at = 0
     while at < len(target):
-        piece = target[at : at + _READ_STEP]
+        piece = target[at : at + source.step]
         n = source.read_into(piece, at)
         at += n
         if n and progress is not None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from metashell.errors import SourceError
-from metashell.log.chain import Carry, Chainer
+from metashell.log.chain import HEADER_BYTES, Carry, Chainer
 from metashell.log.read import (
     SLACK,
     FileRef,
@@ -46,13 +46,18 @@ def windows(
     """
     with opened(file) as source:
         carry = Carry(source.size, after, begin)
-        yield from _windows(name_of(file), source, carry, size)
+        yield from windows_of(source, name_of(file), carry, size)
 
 
-def _windows(name: str, source: OpenFile, carry: Carry, size: int) -> Iterator[Loaded]:
-    while carry.pos < carry.size:
+def windows_of(source: OpenFile, name: str, carry: Carry, size: int) -> Iterator[Loaded]:
+    """As `windows`, from where a carry stands up to its limit; the carry is brought up to date.
+
+    Bytes behind the limit are read only where a batch before it can't be judged without them.
+    """
+    while carry.pos < carry.limit:
         begin = carry.pos
         length = min(max(size, carry.need, 1), carry.size - begin)
+        length = min(length, max(carry.limit - begin + HEADER_BYTES, carry.need))
         try:
             buffer = anonymous(length + SLACK)
         except (OSError, ValueError, OverflowError) as e:
@@ -62,6 +67,7 @@ def _windows(name: str, source: OpenFile, carry: Carry, size: int) -> Iterator[L
         if read < length:
             # It has become shorter since it was opened.
             carry.size = begin + read
+            carry.limit = min(carry.limit, carry.size)
         chain = Chainer(view, 0, read, name, carry=carry).run()
         if chain.positions or chain.faults or chain.padding:
             yield Loaded(buffer, read, [LogFile(name, -begin, read, chain)])

@@ -1,20 +1,62 @@
 """Read a small file that anyone may have written.
 
 Owns the limits: a size, no waiting on a pipe that nobody fills, no device. Must never read a
-metadata log; those are as large as they are.
+metadata log; those are as large as they are. A file that is not on this machine is a `Place`, which
+reads itself.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from typing import Final
+from typing import Final, Protocol, TypeAlias
 
 from metashell.errors import SourceError
 
 MIB: Final = 1 << 20
 _NONBLOCK: Final = getattr(os, "O_NONBLOCK", 0)
 _BINARY: Final = getattr(os, "O_BINARY", 0)
+
+
+class Place(Protocol):
+    """A file or directory in a store; its text names it."""
+
+    @property
+    def parent(self) -> Place:
+        """The directory that it is in."""
+
+    def child(self, name: str) -> Place:
+        """What has that name in the directory."""
+
+    def read_whole(self, limit_bytes: int) -> bytes | None:
+        """The content of the file; None where there is none.
+
+        Raises:
+            SourceError: It can't be read or is larger.
+        """
+
+
+AnyPlace: TypeAlias = str | os.PathLike[str] | Place
+"""Where a file or directory is: on this machine, or in a store."""
+
+
+def child_of(directory: AnyPlace, name: str) -> AnyPlace:
+    """What has that name in a directory."""
+    if isinstance(directory, str | os.PathLike):
+        return os.path.join(directory, name)
+    return directory.child(name)
+
+
+def parent_of(directory: AnyPlace) -> AnyPlace:
+    """The directory that a directory is in."""
+    if isinstance(directory, str | os.PathLike):
+        return os.path.dirname(directory)
+    return directory.parent
+
+
+def name_of(place: AnyPlace) -> str:
+    """A place as errors name it."""
+    return os.fspath(place) if isinstance(place, str | os.PathLike) else str(place)
 
 
 def read_bounded(
@@ -51,8 +93,10 @@ def read_bounded(
     return data
 
 
-def read_if_present(path: str | os.PathLike[str], *, limit_bytes: int = MIB) -> bytes | None:
+def read_if_present(path: AnyPlace, *, limit_bytes: int = MIB) -> bytes | None:
     """Read as `read_bounded` does; None where there is no such file."""
+    if not isinstance(path, str | os.PathLike):
+        return path.read_whole(limit_bytes)
     try:
         return read_bounded(path, limit_bytes=limit_bytes)
     except SourceError as error:

@@ -7,13 +7,12 @@ CheckpointFile.
 
 from __future__ import annotations
 
-import os
 import re
 from dataclasses import dataclass
 from typing import Final
 
 from metashell.errors import SourceError
-from metashell.quorum.bounded_file import MIB, read_if_present
+from metashell.quorum.bounded_file import MIB, AnyPlace, name_of, read_if_present
 
 FILE_NAME: Final = "leader-epoch-checkpoint"
 _LIMIT_BYTES: Final = 4 * MIB
@@ -30,14 +29,14 @@ class EpochStart:
     start_offset: int
 
 
-def read_epoch_checkpoint(path: str | os.PathLike[str]) -> tuple[EpochStart, ...] | None:
+def read_epoch_checkpoint(path: AnyPlace) -> tuple[EpochStart, ...] | None:
     """Read the file; None where there is none.
 
     Raises:
         SourceError: It can't be read or is malformed.
     """
     data = read_if_present(path, limit_bytes=_LIMIT_BYTES)
-    return None if data is None else parse_epoch_checkpoint(data, os.fspath(path))
+    return None if data is None else parse_epoch_checkpoint(data, name_of(path))
 
 
 def parse_epoch_checkpoint(data: bytes, file: str) -> tuple[EpochStart, ...]:

@@ -7,12 +7,11 @@ version is read by the same names. Source: Kafka's MetaProperties, MetaPropertie
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from typing import Final
 
 from metashell.errors import SourceError
-from metashell.quorum.bounded_file import read_if_present
+from metashell.quorum.bounded_file import AnyPlace, name_of, read_if_present
 from metashell.quorum.properties import parse_properties
 
 FILE_NAME: Final = "meta.properties"
@@ -31,14 +30,14 @@ class MetaProperties:
     directory_id: str | None
 
 
-def read_meta_properties(path: str | os.PathLike[str]) -> MetaProperties | None:
+def read_meta_properties(path: AnyPlace) -> MetaProperties | None:
     """Read the file; None where there is none.
 
     Raises:
         SourceError: It can't be read or is malformed.
     """
     data = read_if_present(path)
-    return None if data is None else parse_meta_properties(data, os.fspath(path))
+    return None if data is None else parse_meta_properties(data, name_of(path))
 
 
 def parse_meta_properties(data: bytes, file: str) -> MetaProperties:

@@ -5,13 +5,13 @@ Each is the node's own word, for showing and for comparing; none of them changes
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from metashell.quorum.bounded_file import AnyPlace
     from metashell.quorum.meta_properties import MetaProperties
 
 
@@ -23,19 +23,18 @@ class NodeFiles:
             for.
     """
 
-    def __init__(self, directory: str | None) -> None:
+    def __init__(self, directory: AnyPlace | None) -> None:
         self._directory = directory
 
     @cached_property
     def meta_properties(self) -> MetaProperties | None:
         """The node's ``meta.properties``, None where there is none."""
+        from metashell.quorum.bounded_file import child_of, parent_of
         from metashell.quorum.meta_properties import read_meta_properties
 
         if self._directory is None:
             return None
-        return read_meta_properties(
-            os.path.join(os.path.dirname(self._directory), "meta.properties")
-        )
+        return read_meta_properties(child_of(parent_of(self._directory), "meta.properties"))
 
     @property
     def cluster_id(self) -> str | None:
@@ -61,11 +60,12 @@ class NodeFiles:
 
     def quorum_state_values(self) -> Mapping[str, Any] | None:
         """Keys and values of ``quorum-state`` that are there, None without the file."""
+        from metashell.quorum.bounded_file import child_of
         from metashell.quorum.quorum_state import read_quorum_state
 
         if self._directory is None:
             return None
-        state = read_quorum_state(os.path.join(self._directory, "quorum-state"))
+        state = read_quorum_state(child_of(self._directory, "quorum-state"))
         if state is None:
             return None
         values = {_camel(name): value for name, value in asdict(state).items()}
@@ -84,11 +84,12 @@ class NodeFiles:
 
     def epochs(self) -> Mapping[int, int]:
         """Start offset of each leader epoch, as ``leader-epoch-checkpoint`` has them."""
+        from metashell.quorum.bounded_file import child_of
         from metashell.quorum.epoch_checkpoint import read_epoch_checkpoint
 
         if self._directory is None:
             return {}
-        path = os.path.join(self._directory, "leader-epoch-checkpoint")
+        path = child_of(self._directory, "leader-epoch-checkpoint")
         return {e.epoch: e.start_offset for e in read_epoch_checkpoint(path) or ()}
 
 

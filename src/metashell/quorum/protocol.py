@@ -12,13 +12,13 @@ import struct
 from collections.abc import Mapping
 from enum import IntEnum
 from functools import cache
-from pathlib import Path
 from typing import Any, Final
 
 from metashell.errors import DecodeError
 from metashell.schema.encode import encode_message
 from metashell.schema.model import MessageSpec, parse_message
 from metashell.schema.scalar import decode_message, read_uvarint
+from metashell.shipped import shipped
 
 CLIENT_ID: Final = "metashell"
 TOPIC: Final = "__cluster_metadata"
@@ -111,7 +111,7 @@ def response_spec(api: Api) -> MessageSpec:
 
 
 def _read(name: str) -> MessageSpec:
-    path = Path(__file__).with_name("messages") / f"{name}.json"
+    path = shipped(__file__, "messages") / f"{name}.json"
     return parse_message(path.read_text(encoding="ascii"), where=name)
 
 

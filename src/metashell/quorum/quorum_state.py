@@ -8,13 +8,12 @@ version is read by the same names. Source: Kafka's QuorumStateData, FileQuorumSt
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
 from metashell.errors import SourceError
-from metashell.quorum.bounded_file import read_if_present
+from metashell.quorum.bounded_file import AnyPlace, name_of, read_if_present
 
 FILE_NAME: Final = "quorum-state"
 _INT32: Final = (-(2**31), 2**31 - 1)
@@ -42,14 +41,14 @@ class QuorumState:
     """Version 0: ids of the static voters."""
 
 
-def read_quorum_state(path: str | os.PathLike[str]) -> QuorumState | None:
+def read_quorum_state(path: AnyPlace) -> QuorumState | None:
     """Read the file; None where there is none.
 
     Raises:
         SourceError: It can't be read or is malformed.
     """
     data = read_if_present(path)
-    return None if data is None else parse_quorum_state(data, os.fspath(path))
+    return None if data is None else parse_quorum_state(data, name_of(path))
 
 
 def parse_quorum_state(data: bytes, file: str) -> QuorumState:

@@ -17,6 +17,7 @@ from pathlib import Path
 from prompt_toolkit.history import History
 
 from metashell.fs.escape import to_bytes
+from metashell.log.uri import holds_credentials
 
 MAX_LINES = 10_000
 """Lines kept when the file is opened; appended lines may exceed it until the next time."""
@@ -57,8 +58,11 @@ class LineHistory(History):
         return self.lines[::-1]
 
     def append_string(self, string: str) -> None:
-        """Remember an entry; one that begins with a space is not kept, a pasted block is lines."""
-        if string.startswith(" "):
+        """Remember an entry; a pasted block is lines.
+
+        One that begins with a space is not kept, nor one with credentials in a URI.
+        """
+        if string.startswith(" ") or holds_credentials(string):
             return
         for line in string.splitlines():
             if line.strip():

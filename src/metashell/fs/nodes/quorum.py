@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from metashell.image.quorum_members import Epoch
     from metashell.image.voters import Leadership
     from metashell.log.finding import Finding
+    from metashell.quorum.bounded_file import AnyPlace
     from metashell.quorum.description import LiveStatus
 
 UNKNOWN = "unknown"
@@ -33,7 +34,7 @@ def quorum_node(
     files: Mapping[str, Callable[[], Mapping[str, JsonValue] | None]],
     live: Callable[[], LiveStatus] | None = None,
     *,
-    directory: str | None = None,
+    directory: AnyPlace | None = None,
 ) -> Directory:
     """The directory ``/quorum``.
 
@@ -190,7 +191,7 @@ class _Disagreements(Directory):
     They are looked for only when they are asked for; no record is about them.
     """
 
-    def __init__(self, directory: str, load: Callable[[], Image]) -> None:
+    def __init__(self, directory: AnyPlace, load: Callable[[], Image]) -> None:
         self._directory, self._load = directory, load
 
     @cached_property
