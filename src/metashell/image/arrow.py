@@ -28,7 +28,7 @@ from metashell.schema.arrow import (
     to_arrow,
     uuid_array,
 )
-from metashell.schema.columns import SpanColumn
+from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.model import snake_case
 
 
@@ -180,21 +180,27 @@ TABLES: Final[dict[str, Callable[[Image, Redaction], pa.Table]]] = {
 def records_table(records: Records, message: str, redaction: Redaction) -> pa.Table:
     """Every record of a message that counts, with offset, epoch and time in front."""
     rows, columns = records.columns(message)
-    frames = records.frames
-    shown = _hide_fields(message, columns_to_arrow(columns), redaction)
-    if message == "ConfigRecord":
-        keys = columns.span("name").texts()
-        kinds = map(resource_type_name, columns.fixed("resource_type").tolist())
-        hidden = [redaction.hides_config(kind, key) for kind, key in zip(kinds, keys, strict=True)]
-        shown["value"] = _hide(shown["value"], hidden)
+    frames = records.frames_at(rows)
+    shown = message_columns(message, columns, redaction)
     return pa.table(
         {
             "offset": pa.array(frames.offset[rows]),
             "epoch": pa.array(frames.epochs(rows)),
-            "time": _times(frames.timestamps(rows), None),
+            "time": times(frames.timestamps(rows)),
             **shown,
         }
     )
+
+
+def message_columns(message: str, columns: Columns, redaction: Redaction) -> dict[str, pa.Array]:
+    """The fields of a message's records, secrets redacted."""
+    shown = _hide_fields(message, columns_to_arrow(columns), redaction)
+    if message == "ConfigRecord" and "value" in shown:
+        keys = columns.span("name").texts()
+        kinds = map(resource_type_name, columns.fixed("resource_type").tolist())
+        hidden = [redaction.hides_config(kind, key) for kind, key in zip(kinds, keys, strict=True)]
+        shown["value"] = _hide(shown["value"], hidden)
+    return shown
 
 
 def unknown_table(records: Records, redaction: Redaction) -> pa.Table:
@@ -210,7 +216,7 @@ def unknown_table(records: Records, redaction: Redaction) -> pa.Table:
         {
             "offset": pa.array(frames.offset[rows]),
             "epoch": pa.array(frames.epochs(rows)),
-            "time": _times(frames.timestamps(rows), None),
+            "time": times(frames.timestamps(rows)),
             "api_key": pa.array(api_keys, type=pa.int32()),
             "version": pa.array(frames.version[rows].astype(np.int32)),
             "raw": pa.array(raws, type=pa.binary()),
@@ -234,15 +240,16 @@ def _table(image: Image, columns: dict[str, Any], created: I64, changed: I64) ->
 
 def _where(records: Records, prefix: str, rows: I64) -> dict[str, pa.Array]:
     offset, known = records.offsets(rows)
-    unknown = ~known
+    frames, unknown = records.frames_at(rows), ~known
     return {
         f"{prefix}_offset": pa.array(offset, mask=unknown),
-        f"{prefix}_epoch": pa.array(records.frames.epochs(rows), mask=unknown),
-        f"{prefix}_time": _times(records.frames.timestamps(rows), unknown),
+        f"{prefix}_epoch": pa.array(frames.epochs(rows), mask=unknown),
+        f"{prefix}_time": times(frames.timestamps(rows), unknown),
     }
 
 
-def _times(timestamps_ms: I64, mask: AnyArray | None) -> pa.Array:
+def times(timestamps_ms: I64, mask: AnyArray | None = None) -> pa.Array:
+    """Times, null where the mask says so."""
     return pa.array(timestamps_ms, mask=mask).cast(pa.timestamp("ms", tz="UTC"))
 
 

@@ -62,6 +62,14 @@ class LineWriter(ABC):
 
     def lines(self, records: Records, rows: I64) -> list[str]:
         """The line of each row, without its end."""
+        bodies = self.bodies(records, rows)
+        whole = [body for body in bodies if body is not None]
+        if len(whole) < len(rows):
+            whole = self._with_errors(records, rows, bodies)
+        return self._with_heads(records, rows, whole)
+
+    def bodies(self, records: Records, rows: I64) -> list[str | None]:
+        """What stands in each row's line behind its place; None where it can't be decoded."""
         frames = records.frames
         n = len(rows)
         bodies: list[str | None] = [None] * n
@@ -84,10 +92,7 @@ class LineWriter(ABC):
             else:
                 for i, text in zip(at.tolist(), texts, strict=True):
                     bodies[i] = text
-        whole = [body for body in bodies if body is not None]
-        if len(whole) < n:
-            whole = self._with_errors(records, rows, bodies)
-        return self._with_heads(records, rows, whole)
+        return bodies
 
     def batch_lines(self, records: Records, rows: I64) -> list[str | None]:
         """For each row that is the first given of its batch, the line of the batch; else None."""

@@ -39,7 +39,7 @@ offset's distance from the base."""
 MAX_TIMESTAMP: Final = Struct(">q")
 """At byte 35 of a batch."""
 
-_LOOKS_LIKE_BATCH: Final = re.compile(
+LOOKS_LIKE_BATCH: Final = re.compile(
     rb"(?s)(?=\x00.{7}[\x00-\x7f].{3}.{4}\x02.{4}\x00[\x00-\x7f][\x00-\x7f])"
 )
 """A base offset below 2**56, a length that is not negative, magic 2, and no unknown attributes."""
@@ -74,12 +74,17 @@ class Chain:
 
 
 def batches(
-    view: memoryview | mmap, positions: Iterable[int]
+    view: memoryview | mmap | bytes, positions: Iterable[int]
 ) -> Iterator[tuple[int, int, int, int, int]]:
     """Of each batch at a position: begin and end in the buffer, first and last offset, epoch."""
     for begin in positions:
         base, length, epoch, _, _, _, last_delta = HEAD.unpack_from(view, begin)
         yield begin, begin + 12 + length, base, base + last_delta, epoch
+
+
+def search_budget(size: int) -> int:
+    """Bytes that may be read again in search of sound batches among so many."""
+    return _SEARCH_BUDGET * size + (1 << 20)
 
 
 @dataclass(slots=True)
@@ -98,11 +103,15 @@ class Carry:
     any_batch: bool = False
     resumed: int = -1
     """Position at which reading went on after damage, which says already what is missing."""
+    limit: int = -1
+    """Position of a batch at which the walk ends, -1 for the file's end."""
     budget: int = field(init=False)
     """Bytes that may still be read again in search of a sound batch."""
 
     def __post_init__(self) -> None:
-        self.budget = _SEARCH_BUDGET * self.size + (1 << 20)
+        if self.limit < 0:
+            self.limit = self.size
+        self.budget = search_budget(self.limit - self.pos)
 
 
 class Chainer:
@@ -135,15 +144,17 @@ class Chainer:
         """Where the file's first byte is, or would be, in the buffer."""
         self._end = self._origin + carry.size
         """Where its end is, or would be."""
+        self._bound = min(stop, self._origin + carry.limit)
+        """Where the walk ends."""
         self._need = 0
         """Bytes wanted from where the walk stopped; 0 while it goes on."""
 
     def run(self) -> Chain:
         """Find every sound batch."""
         pos = self.start
-        while pos < self.stop and not self._need:
+        while pos < self._bound and not self._need:
             pos = self._hop(pos)
-            if pos < self.stop and not self._need:
+            if pos < self._bound and not self._need:
                 pos = self._past_damage(pos)
         out, carry = self.result, self.carry
         carry.pos, carry.need = pos - self._origin, self._need
@@ -158,10 +169,10 @@ class Chainer:
 
     def _hop(self, pos: int) -> int:
         """Hop as long as batches are sound; return where the first that is not begins."""
-        view, stop, out = self.view, self.stop, self.result
+        view, stop, bound, out = self.view, self.stop, self._bound, self.result
         unpack, append = HEAD.unpack_from, out.positions.append
         last, epoch = out.last_offset, out.last_epoch
-        while stop - pos >= HEADER_BYTES:
+        while pos < bound and stop - pos >= HEADER_BYTES:
             base, length, epoch_here, magic, crc, _, last_delta = unpack(view, pos)
             end = pos + 12 + length
             if (
@@ -305,7 +316,7 @@ class Chainer:
         None also where a window is too short to tell.
         """
         expected = self.result.last_offset + 1
-        for match in _LOOKS_LIKE_BATCH.finditer(self.view[pos : self.stop]):
+        for match in LOOKS_LIKE_BATCH.finditer(self.view[pos : self.stop]):
             at = pos + match.start()
             if self.stop - at < HEADER_BYTES:
                 return None

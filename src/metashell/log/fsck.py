@@ -88,13 +88,14 @@ class FileFacts:
 
 
 def facts_of(loaded: Loaded, index: int, frames: Frames) -> FileFacts:
-    """Gather the facts about one of the files loaded."""
+    """Gather the facts about one of the files loaded; of a condensed log those that are left."""
     file = loaded.files[index]
     first, stop = _batch_range(frames, index)
     pos, header = frames.batches.pos[first:stop], frames.batches.header[first:stop]
     view = memoryview(loaded.buffer)
     head = view[file.start : file.start + 61]
-    has_head = file.size >= 61 and head[16] == 2
+    has_head = len(head) >= min(file.size, 61) >= 61 and head[16] == 2
+    ends = pos[[0, -1]].tolist() if len(pos) and loaded.size else ()
     base = header["base_offset"].astype(np.int64)
     rows = frames.batches.first_row
     return FileFacts(
@@ -105,8 +106,8 @@ def facts_of(loaded: Loaded, index: int, frames: Frames) -> FileFacts:
         padding=file.chain.padding,
         named_offset=int.from_bytes(head[:8], "big", signed=True) if has_head else None,
         types=(
-            first_control_type(view, int(pos[0])) if len(pos) else None,
-            first_control_type(view, int(pos[-1])) if len(pos) else None,
+            first_control_type(view, ends[0]) if ends else None,
+            first_control_type(view, ends[1]) if ends else None,
         ),
         pos=pos - file.start,
         base=base,
