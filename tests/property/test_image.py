@@ -32,6 +32,7 @@ from metashell.image.partitions import LISTS, Partitions, fold_partitions
 from metashell.log.fault import FaultKind
 from metashell.log.live import LiveLog
 from metashell.source import Settings, Source
+from support.condensed import assert_condensed_is_whole
 from support.golden_tree import product_tree
 from support.replay import Base, Replayed, replay
 from support.stories import Teller
@@ -439,6 +440,7 @@ def compare(log: Log, directory: Path) -> None:
         assert expected.faults - expected.moot_faults == found - expected.moot_faults, how
         assert expected.open_transaction == (source.image.records.open_transaction is not None)
         check_partitions(source.image)
+        assert_condensed_is_whole(source, random.Random(len(log.story)))
         if first is None:
             check_growing(log, expected)
         first = first or expected

@@ -182,6 +182,8 @@ class Image:
     def provenance(self) -> ImageProvenance:
         """The last record that the image holds, control records included."""
         records = self.records
+        if records.last_applied is not None:
+            return ImageProvenance(*records.last_applied)
         frames, row = records.frames, records.last_row
         if row < 0:
             return ImageProvenance(-1, -1, -1)

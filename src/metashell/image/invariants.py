@@ -36,7 +36,7 @@ _REPLAY: Final = (
 
 def place(records: Records, row: int) -> dict[str, object]:
     """File, position and offset of a row's record, as a `Finding` takes them."""
-    file, frames = records.file_of(row), records.frames
+    file, frames = records.file_of(row), records.frames_at([row])
     return {
         "file": file.name,
         "pos": int(frames.batches.pos[frames.batch[row]]) - file.start,

@@ -25,6 +25,7 @@ from metashell.image.elr import Clears, find_clears
 from metashell.image.fold import last_marked, sort_events
 from metashell.image.records import Records
 from metashell.image.topics import Topics
+from metashell.log.frames import Merged
 from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.uuids import uuid_texts
@@ -59,6 +60,8 @@ class _Happenings:
     """int64[n]: replay order."""
     keys: I64
     """int64[n]: topic index in the high half, partition id in the low."""
+    merged: Merged | None = None
+    """Of the changes, where these stand for others as well."""
 
     @property
     def n_base(self) -> int:
@@ -152,7 +155,11 @@ class Partitions:
     @cached_property
     def partition_epoch(self) -> I32:
         """int32[k]; wraps around, as in Java."""
-        moved: I64 = self._last - self._first
+        if self._h.merged is None:
+            moved: I64 = self._last - self._first
+        else:
+            total = np.cumsum(self._weights)
+            moved = total[self._last] - total[self._first]
         for g, state in self._replayed.items():
             moved[g] = state.changes
         return self._counter("partition_epoch", moved)
@@ -215,9 +222,19 @@ class Partitions:
         return self._sorted(np.ones(self._h.n_base, dtype=np.bool_), change)
 
     @cached_property
-    def _changed_leader(self) -> Bools:
-        change = self._h.change.fixed("leader") != NO_LEADER_CHANGE
-        return self._sorted(np.zeros(self._h.n_base, dtype=np.bool_), change)
+    def _changed_leader(self) -> AnyArray:
+        """How many changes of the leader each sorted event stands for: bool[n] or int32[n]."""
+        if self._h.merged is not None:
+            change = self._h.merged.leader_changes
+        else:
+            change = self._h.change.fixed("leader") != NO_LEADER_CHANGE
+        return self._sorted(np.zeros(self._h.n_base, dtype=change.dtype), change)
+
+    @cached_property
+    def _weights(self) -> I32:
+        """int32[n]: how many changes each sorted event of a condensed log stands for."""
+        assert self._h.merged is not None
+        return self._sorted(np.ones(self._h.n_base, dtype=np.int32), self._h.merged.changes)
 
     def _report_orphans(self) -> None:
         """A change to a partition that no record made is a fault."""
@@ -225,6 +242,8 @@ class Partitions:
             event = int(self._events.order[at])
             key = int(self._h.keys[event])
             name = self.topics.names[key >> 32]
+            if self._h.merged is not None and int(self._weights[at]) != 1:
+                self._records.merges_at_fault = True
             self._records.fault(
                 int(self._h.rows[event]),
                 f"partition {_low_half(key)} of topic `{name}` can't be changed: no such partition",
@@ -318,8 +337,8 @@ class Partitions:
             state.providers["leader_recovery_state"] = at
         if int(change.fixed("leader")[event]) != NO_LEADER_CHANGE:
             state.providers["leader"] = at
-            state.leader_changes += 1
-        state.changes += 1
+        state.leader_changes += int(self._changed_leader[at])
+        state.changes += 1 if self._h.merged is None else int(self._weights[at])
         state.row = row
 
     def _directories_fit(self, providers: dict[str, int]) -> bool:
@@ -364,13 +383,14 @@ def fold_partitions(records: Records, topics: Topics, only: int | None = None) -
         only: Index of the one topic wanted: other topics' records are then not even decoded.
     """
     base_rows, base = _of_topics(records, topics, "PartitionRecord", only)
-    base_rows, base = _sound_bases(records, base_rows, base)
+    base_rows, base = sound_bases(records, base_rows, base)
     change_rows, change = _of_topics(records, topics, "PartitionChangeRecord", only)
     happenings = _Happenings(
         base,
         change,
         np.concatenate([base_rows, change_rows]),
         np.concatenate([_keys(topics, base), _keys(topics, change)]),
+        _merged(records, change_rows),
     )
     return Partitions(records, topics, happenings)
 
@@ -382,7 +402,7 @@ def partition_keys(records: Records, topics: Topics) -> tuple[I64, I32]:
         (topic index: int64[k], partition id: int32[k]), sorted by both.
     """
     rows, base = _of_topics(records, topics, "PartitionRecord", None)
-    _, base = _sound_bases(records, rows, base)
+    _, base = sound_bases(records, rows, base)
     keys = _keys(topics, base)
     if (keys[1:] <= keys[:-1]).any():
         keys = np.sort(keys)
@@ -415,6 +435,13 @@ def _of_topics(
     return rows[keep], columns.take(keep)
 
 
+def _merged(records: Records, rows: I64) -> Merged | None:
+    merged = records.frames_at(rows).merged
+    if merged is None:
+        return None
+    return Merged(merged.changes[rows], merged.leader_changes[rows])
+
+
 def _report_strays(
     records: Records, topics: Topics, rows: I64, columns: Columns, name: str
 ) -> None:
@@ -423,6 +450,9 @@ def _report_strays(
     strays = np.flatnonzero(~topics.lives.existed(ids, rows))
     if not strays.size:
         return
+    merged = _merged(records, rows[strays])
+    if merged is not None and (merged.changes != 1).any():
+        records.merges_at_fault = True
     verb = "made" if name == "PartitionRecord" else "changed"
     for row, text, partition in zip(
         rows[strays].tolist(),
@@ -433,7 +463,7 @@ def _report_strays(
         records.fault(row, f"partition {partition} can't be {verb}: topic {text} does not exist")
 
 
-def _sound_bases(records: Records, rows: I64, base: Columns) -> tuple[I64, Columns]:
+def sound_bases(records: Records, rows: I64, base: Columns) -> tuple[I64, Columns]:
     """Leave out PartitionRecords that Kafka would not take."""
     replicas = base.span("replicas").counts
     directories = base.span("directories").counts

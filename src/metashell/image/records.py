@@ -25,7 +25,6 @@ from metashell.log.frames import (
     build_frames,
     control_key,
     extend_frames,
-    value_spans,
 )
 from metashell.log.read import Loaded, LogFile
 from metashell.schema.arena import I64, AnyArray, Bools
@@ -136,6 +135,34 @@ class Records:
         self._unframed = faults
         return frames
 
+    @classmethod
+    def of_frames(
+        cls, frames: Frames, loaded: Loaded, registry: Registry, faults: Sequence[Fault] = ()
+    ) -> Records:
+        """Records that are framed already, such as those of a condensed log."""
+        records = cls(loaded, registry)
+        records.__dict__["frames"] = frames
+        records._unframed = list(faults)
+        records.faults.extend(faults)
+        return records
+
+    @property
+    def unframed(self) -> Sequence[Fault]:
+        """Faults of batches whose records could not be framed. Cost: frames."""
+        _ = self.frames
+        return self._unframed
+
+    def frames_at(self, rows: AnyArray | Sequence[int]) -> Frames:
+        """Frames where at least the rows given are filled in: for who looks at single records."""
+        del rows
+        return self.frames
+
+    last_applied: tuple[int, int, int] | None = None
+    """Offset, epoch and time of the last record that counts, where they are known already."""
+
+    merges_at_fault = False
+    """Whether records at fault stand for others as well, whose faults nobody knows any more."""
+
     def until(self, before: int) -> Records:
         """The records before a row, as of then; what is decoded of these is used for those."""
         return Records(self.loaded, self.registry, before, whole=self._whole or self)
@@ -151,7 +178,7 @@ class Records:
 
     def file_of(self, row: int) -> LogFile:
         """The file that a row's record lies in."""
-        frames = self.frames
+        frames = self.frames_at([row])
         return self.loaded.files[int(frames.batches.file[frames.batch[row]])]
 
     @lazy
@@ -275,12 +302,12 @@ class Records:
     ) -> tuple[I64, Columns]:
         """Decode the records of the rows given, all of one message: as `columns`."""
         spec = self.registry.by_name[name]
-        frames = self.frames
+        frames = self.frames_at(rows)
         parts: list[tuple[I64, Columns]] = []
         for version, of_version in self._by_version(rows):
             these = of_version
             if version not in spec.versions or (
-                spec.api_key is not None and self._any_odd and self._odd(these).any()
+                spec.api_key is not None and self.any_odd and self._odd(these).any()
             ):
                 these = self._set_aside(spec.name, these, version)
                 if not len(these):
@@ -305,7 +332,7 @@ class Records:
 
     def _by_version(self, rows: I64) -> Iterator[tuple[int, I64]]:
         """Each message version among the rows, and the rows that have it."""
-        versions = self.frames.version[rows]
+        versions = self.frames_at(rows).version[rows]
         for version in _distinct(versions):
             # Nearly always all of them, and a comparison tells sooner than picking them out.
             same = versions == version
@@ -353,13 +380,13 @@ class Records:
         return candidates[[value.tobytes() == wanted for value in whole]]
 
     @lazy
-    def _any_odd(self) -> bool:
+    def any_odd(self) -> bool:
         """Whether any metadata record has a frame version other than 1."""
         versions = self.frames.frame_version
         return bool(((versions != 1) & (versions != CONTROL_FRAME)).any())
 
     def _odd(self, rows: I64) -> Bools:
-        odd: Bools = self.frames.frame_version[rows] != 1
+        odd: Bools = self.frames_at(rows).frame_version[rows] != 1
         return odd
 
     def _set_aside(self, name: str, rows: I64, version: int) -> I64:
@@ -375,7 +402,7 @@ class Records:
             return rows[:0]
         odd = self._odd(rows)
         for row in self._tell(rows[odd]):
-            frame_version = int(self.frames.frame_version[row])
+            frame_version = int(self.frames_at([row]).frame_version[row])
             reason = (
                 KAFKA_28
                 if frame_version == 0
@@ -388,7 +415,7 @@ class Records:
         """Say why: the scalar decoder reads the record again and finds the field."""
         from metashell.schema.scalar import decode_message
 
-        frames = self.frames
+        frames = self.frames_at(rows)
         for row in self._tell(rows):
             spec = self._spec_of(row)
             assert spec is not None
@@ -401,7 +428,7 @@ class Records:
             self.fault(row, f"{spec.type_name} can't be decoded: {reason}", FaultKind.RECORD)
 
     def _spec_of(self, row: int) -> MessageSpec | None:
-        key = int(self.frames.api_key[row])
+        key = int(self.frames_at([row]).api_key[row])
         if key <= CONTROL_KEY:
             return self.registry.control.get(CONTROL_KEY - key)
         return self.registry.metadata.get(key)
@@ -413,7 +440,7 @@ class Records:
         if len(self._fault_rows) >= MAX_FAULTS:
             self.faults_left_out += 1
             return
-        frames = self.frames
+        frames = self.frames_at([row])
         file = self.file_of(row)
         pos = int(frames.batches.pos[frames.batch[row]]) - file.start
         fault = Fault(kind, reason, file.name, pos, int(frames.offset[row]))
@@ -513,10 +540,9 @@ class Records:
 
     def raw(self, row: int) -> bytes:
         """The whole value of a record."""
-        frames = self.frames
-        start, end = frames.start[row : row + 1], np.array([frames.arena.size])
-        value, _ = value_spans(frames.arena, start, end)
-        return frames.arena.slice(int(value[0]), int(frames.stop[row]))
+        frames = self.frames_at([row])
+        value = int(frames.values(np.array([row]))[0])
+        return frames.arena.slice(value, int(frames.stop[row]))
 
     def offsets(self, rows: AnyArray) -> tuple[I64, Bools]:
         """Log offsets of rows, and whether each is known.
@@ -525,7 +551,7 @@ class Records:
             (offset: int64[n], known: bool[n]); for a checkpoint's records the offset is that of the
             last record it holds, and known is False: it happened then or before.
         """
-        frames = self.frames
+        frames = self.frames_at(rows)
         offset = frames.offset[rows].copy()
         known = np.ones(len(offset), dtype=np.bool_)
         for i, file in enumerate(self.loaded.files):

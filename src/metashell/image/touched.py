@@ -184,13 +184,14 @@ class Moments:
 
     def of(self, rows: Sequence[int] | I64) -> list[Moment | None]:
         """The moment of each row, None for -1."""
-        records, frames = self._records, self._records.frames
+        records = self._records
         wanted = np.asarray(rows, dtype=np.int64).reshape(-1)
         some = np.flatnonzero(wanted >= 0)
         out: list[Moment | None] = [None] * len(wanted)
         if not some.size:
             return out
         these = wanted[some]
+        frames = records.frames_at(these)
         offsets, known = records.offsets(these)
         names: dict[int, str] = {}
         for i, offset, is_known, epoch, time, key in zip(

@@ -48,15 +48,15 @@ def fold_quorum(records: Records) -> QuorumImage:
 
 def _leaders(records: Records) -> list[Leadership]:
     rows, columns = records.columns("LeaderChangeMessage")
-    voters = columns.structs("voters")
+    voters, frames = columns.structs("voters"), records.frames_at(rows)
     ids, bounds = voters.items.fixed("voter_id").tolist(), voters.list_offsets.tolist()
     return [
         Leadership(leader, epoch, offset, time, tuple(ids[a:b]))
         for leader, epoch, offset, time, a, b in zip(
             columns.fixed("leader_id").tolist(),
-            records.frames.epochs(rows).tolist(),
-            records.frames.offset[rows].tolist(),
-            records.frames.timestamps(rows).tolist(),
+            frames.epochs(rows).tolist(),
+            frames.offset[rows].tolist(),
+            frames.timestamps(rows).tolist(),
             bounds,
             bounds[1:],
             strict=False,

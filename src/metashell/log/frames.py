@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from array import array
 from dataclasses import dataclass, replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -69,6 +69,20 @@ class Batches:
 
 
 @dataclass(slots=True)
+class Merged:
+    """Of records that stand for others as well: how much of what those did they stand for.
+
+    Both have one element a record, which is 1 or what the record itself does where it stands only
+    for itself. See `metashell.image.condense`.
+    """
+
+    changes: I32
+    """int32: changes of a partition."""
+    leader_changes: I32
+    """int32: those that named a leader."""
+
+
+@dataclass(slots=True)
 class Frames:
     """The records of a source, in replay order; every array has one element a record.
 
@@ -95,6 +109,8 @@ class Frames:
     """int32: message version; for control records the first int16 of the value."""
     frame_version: I32
     """int32: 1 in sound metadata records, -1 for control records, `NO_FRAME`."""
+    merged: Merged | None = None
+    """Set where records of a condensed log stand for others as well."""
 
     def __len__(self) -> int:
         return len(self.batch)
@@ -111,6 +127,11 @@ class Frames:
     def epochs(self, rows: AnyArray) -> I32:
         """Leader epochs of the rows given: int32."""
         return self.batches.header["epoch"][self.batch[rows]].astype(np.int32)
+
+    def values(self, rows: AnyArray) -> I64:
+        """Where the value of each row given begins: int64."""
+        start = self.start[rows]
+        return value_spans(self.arena, start, np.full_like(start, self.arena.size))[0]
 
 
 NO_KEY: Final = -1
@@ -196,7 +217,7 @@ def extend_frames(frames: Frames, loaded: Loaded) -> tuple[Frames, list[Fault]] 
     )
     columns = {name: (getattr(frames, name), getattr(new, name)) for name in _PER_RECORD}
     columns["batch"] = (frames.batch, new.batch + np.int32(n_batches))
-    joined = {name: np.concatenate(pair) for name, pair in columns.items()}
+    joined: dict[str, Any] = {name: np.concatenate(pair) for name, pair in columns.items()}
     return Frames(new.arena, batches, **joined), faults
 
 

@@ -1,0 +1,171 @@
+"""A source whose image comes from a condensed log: decoded by other processes, or earlier.
+
+Its file system is that of the directory. What looks behind the file system, at the log or at an
+earlier state, is answered by `CondensedSource.exact`, the directory opened as usual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cached_property
+from threading import RLock
+from typing import TYPE_CHECKING, Protocol, cast
+
+from metashell.fs.node import Directory, FixedDirectory, Node
+from metashell.fs.nodes.extra import log_node
+from metashell.log.directory import MetadataLog, note_of
+from metashell.log.fault import Fault, FaultKind
+from metashell.log.places import Place
+from metashell.log.point import Point
+from metashell.log.read import Loaded
+from metashell.log.splits import Plan
+from metashell.source import Settings, Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.image.condensed import FileFacts
+    from metashell.image.history import History
+    from metashell.image.image import Image
+    from metashell.image.records import Records
+    from metashell.schema.registry import Registry
+
+
+class Condensed(Protocol):
+    """A condensed log, here or in the cache."""
+
+    plan: Plan
+    files: list[FileFacts]
+    registry: Registry
+
+    @property
+    def records(self) -> Records:
+        """What is left of it."""
+
+
+class CondensedSource(Source):
+    """A directory's newest state, of which only the condensed log is here.
+
+    Args:
+        plan: The directory's files.
+        condense: Gives the log; called when something is first asked of it.
+        settings: How it is condensed and shown; `Settings.strict` is not possible.
+        directory: The metadata directory.
+        open_exact: Opens the directory as usual; None where that is not to be done, as in an
+            executor.
+        refresh: As for `Source`.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        condense: Callable[[], Condensed],
+        settings: Settings,
+        *,
+        directory: Place,
+        open_exact: Callable[[], Source] | None = None,
+        refresh: Callable[[Source], Source] | None = None,
+    ) -> None:
+        self._plan, self._condense, self._open_exact = plan, condense, open_exact
+        super().__init__(_planned(plan, directory), settings, directory=directory, refresh=refresh)
+
+    @cached_property
+    def condensed(self) -> Condensed:
+        """The log. Cost: what `condense` does."""
+        with self._lock:
+            if "condensed" not in self.__dict__:
+                condensed = self._condense()
+                self.log = _known(condensed, self.log)
+                self.__dict__["condensed"] = condensed
+            return cast(Condensed, self.__dict__["condensed"])
+
+    @cached_property
+    def _lock(self) -> RLock:
+        return RLock()
+
+    @cached_property
+    def registry(self) -> Registry:
+        return self.condensed.registry
+
+    @cached_property
+    def image(self) -> Image:
+        from metashell.image.image import Image
+
+        return Image(self.condensed.records)
+
+    @cached_property
+    def root(self) -> Directory:
+        def log() -> Node:
+            _ = self.condensed
+            return log_node(self.log, self.all_faults)
+
+        root = super().root
+        assert isinstance(root, FixedDirectory)
+        return root.but({"log": log})
+
+    @cached_property
+    def exact(self) -> Source:
+        """The directory opened as usual. Cost: reads and decodes it here."""
+        return self if self._open_exact is None else self._open_exact()
+
+    def all_faults(self) -> Sequence[Fault]:
+        found = super().all_faults()
+        if self.condensed.records.merges_at_fault:
+            return self.exact.all_faults()
+        return found
+
+    @property
+    def history(self) -> History:
+        return self.exact.history
+
+    @property
+    def history_records(self) -> Records:
+        return self.exact.history_records
+
+    @property
+    def history_root(self) -> Directory:
+        return self.exact.history_root
+
+    def at(self, point: str | int | Point, *, record: bool = False) -> Source:
+        return self.exact.at(point, record=record)
+
+    def records(self, message: str) -> pa.Table:
+        return self.exact.records(message)
+
+    def unknown_records(self) -> pa.Table:
+        return self.exact.unknown_records()
+
+
+def source_of(log: Condensed, settings: Settings, directory: Place) -> CondensedSource:
+    """A source of a condensed log that is here, by itself: the directory is not opened."""
+    return CondensedSource(log.plan, lambda: log, settings, directory=directory)
+
+
+def _planned(plan: Plan, directory: Place) -> MetadataLog:
+    """What a plan tells of a directory's files."""
+    return MetadataLog(
+        plan.path,
+        Loaded(b"", 0, []),
+        plan.listing,
+        plan.checkpoint,
+        list(plan.faults),
+        list(plan.notes),
+        remote=None if isinstance(directory, str) else directory,
+    )
+
+
+def _known(condensed: Condensed, planned: MetadataLog) -> MetadataLog:
+    """What is known of them once they were read, without their bytes."""
+    from metashell.image.condensed import loaded_of
+
+    plan, loaded = condensed.plan, loaded_of(condensed.files)
+    gaps = [fault for fault in plan.faults if fault.kind is FaultKind.GAP]
+    others = [fault for fault in plan.faults if fault.kind is not FaultKind.GAP]
+    found = loaded.faults
+    return replace(
+        planned,
+        loaded=loaded,
+        faults=[*others, *found, *gaps],
+        notes=[*plan.notes, *(note_of(fault, fault is found[-1]) for fault in found)],
+    )

@@ -1,0 +1,42 @@
+"""A condensed log gives the image, the times and the faults that the log gives."""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+import metashell
+from metashell.image.condensed import records_of
+from metashell.image.image import Image
+from metashell.redact import Redaction
+from support.condensed import (
+    assert_condensed_is_whole,
+    assert_same_image,
+    condensed_tables,
+    facts_of,
+)
+from support.fixtures import fixture, fixture_names
+
+
+def opened(name: str) -> metashell.Source:
+    """A fixture's source."""
+    it = fixture(name)
+    return (metashell.open if it.kind == "directory" else metashell.open_file)(it.input)
+
+
+@pytest.mark.parametrize("name", fixture_names())
+@pytest.mark.parametrize("seed", range(3))
+def test_condensed_fixture_is_the_whole_one(name: str, seed: int) -> None:
+    """Wherever a real log is cut, and whatever is condensed again, nothing changes."""
+    assert_condensed_is_whole(opened(name), Random(f"{name} {seed}"))
+
+
+@pytest.mark.parametrize("name", fixture_names())
+def test_condensed_without_secrets(name: str) -> None:
+    """Overwritten secrets change nothing of what is shown without them."""
+    source, rng = opened(name), Random(name)
+    loaded, registry, hidden = source.log.loaded, source.registry, Redaction()
+    tables = condensed_tables(loaded, registry, rng, 5, hidden)
+    image = Image(records_of(tables, facts_of(loaded), registry))
+    assert_same_image(image, source.image, hidden, faults=False)
