@@ -1,0 +1,80 @@
+"""Directories whose condensed log is kept and opened again, and what must then be equal."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import metashell
+from metashell.cache import CachedLog, LazyLog, open_cached, store
+from metashell.fs.node import Directory, FixedDirectory, Node
+from metashell.fs.nodes.image import image_node
+from metashell.image.condensed import records_of
+from metashell.image.condensing import CondensedLog, Condensing, condense_directory, condense_split
+from metashell.image.image import Image
+from metashell.log.splits import plan_splits
+from metashell.redact import Redaction
+from support.condensed import assert_same_image
+
+HIDDEN = Redaction()
+
+
+def keep(directory: Path | str) -> bool:
+    """Condense a directory and store what is left."""
+    plan = plan_splits(str(directory))
+    how = Condensing.of_plan(plan, show_secrets=False)
+    return store(str(directory), condense_directory(plan, how), how)
+
+
+def opened(directory: Path | str) -> LazyLog | CondensedLog | None:
+    """A directory by what is kept of it and what is not; None without anything kept."""
+    cached = open_cached(str(directory))
+    return None if cached is None else finished(cached)
+
+
+def finished(cached: CachedLog) -> LazyLog | CondensedLog:
+    """What is kept with the rest condensed."""
+    return cached.finish(condense_split(split, cached.how) for split in cached.plan.splits)
+
+
+def assert_as_whole(directory: Path | str, log: LazyLog | CondensedLog) -> None:
+    """The image is that of all files, and of the same records when they are all there."""
+    source = metashell.open(directory)
+    assert_same_nodes(Image(log.records), source.image)
+    log.__dict__.pop("records", None)
+    assert_same_image(Image(log.records), source.image, HIDDEN, faults=False)
+    log.__dict__.pop("records", None)
+    eager = records_of([*log.closed, *log.active], log.files, log.registry)
+    assert_same_image(Image(log.records), Image(eager), HIDDEN)
+    assert [str(f) for f in source.log.faults] == [str(f) for f in log.faults]
+
+
+def assert_same_nodes(actual: Image, expected: Image) -> None:
+    """Every path, in a walk's order, and the text of every leaf."""
+    wanted, found = (list(_walk(root_of(image), ())) for image in (expected, actual))
+    assert wanted == found
+
+
+def root_of(image: Image) -> Directory:
+    """The part of the file system that shows an image."""
+    return FixedDirectory({"image": lambda: image_node(lambda: image, HIDDEN)})
+
+
+def _walk(node: Node, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], str | None]]:
+    if not isinstance(node, Directory):
+        yield path, node.text()
+        return
+    yield path, None
+    for name in node.names():
+        child = node.child(name)
+        if child is not None:
+            yield from _walk(child, (*path, name))
+
+
+def append(path: Path, data: bytes) -> None:
+    """Append to a file as a running node does."""
+    with path.open("ab") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
