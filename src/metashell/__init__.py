@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from metashell.version import __version__
 
-__all__ = ["Source", "__version__", "open", "open_file", "open_quorum"]
+__all__ = ["Source", "__version__", "open", "open_file", "open_fleet", "open_quorum"]
 
 if TYPE_CHECKING:
+    from metashell.fleet import open_fleet
     from metashell.opening import open, open_file, open_quorum
     from metashell.source import Source
 
@@ -22,6 +23,10 @@ def __getattr__(name: str) -> Any:
         from metashell.source import Source
 
         return Source
+    if name == "open_fleet":
+        from metashell.fleet import open_fleet
+
+        return open_fleet
     if name in {"open", "open_file", "open_quorum"}:
         from metashell import opening
 

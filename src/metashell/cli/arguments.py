@@ -38,14 +38,17 @@ class Flag:
         return f"{self.short}/{self.long}" if self.short else self.long
 
 
-SOURCE, WORK, READING, OTHER = "Source (one of)", "What to run", "Reading", "Other"
+SOURCE, WORK, READING, ENGINE, OTHER = (
+    "Source (one of)", "What to run", "Reading", "Engine", "Other",
+)  # fmt: skip
 
 FLAGS: Final = (
     Flag(
-        long="--directory", short="-d", metavar="DIR", group=SOURCE,
+        long="--directory", short="-d", metavar="DIR", group=SOURCE, repeatable=True,
         help=(
             "a metadata log (__cluster_metadata-0), or the log",
-            "directory of a node that holds one",
+            "directory of a node that holds one; several, or a",
+            "quoted pattern such as '/backups/*', are a fleet",
         ),
     ),
     Flag(
@@ -91,7 +94,7 @@ FLAGS: Final = (
     ),
     Flag(
         long="--cluster-id", metavar="ID", group=READING,
-        help=("refuse a source of any other cluster",),
+        help=("refuse a source of any other cluster; of a fleet take", "its directories only"),
     ),
     Flag(
         long="--committed-only", group=READING,
@@ -112,6 +115,32 @@ FLAGS: Final = (
     Flag(
         long="--timeout", metavar="SECONDS", group=READING,
         help=("how long to wait for a live quorum (default: 30)",),
+    ),
+    Flag(
+        long="--engine", metavar="auto|local|spark", group=ENGINE,
+        help=(
+            "what decodes: this process or Spark (default: auto,",
+            "which takes Spark for what is large or remote)",
+        ),
+    ),
+    Flag(
+        long="--spark-threshold", metavar="BYTES", group=ENGINE,
+        help=("with auto: Spark for more bytes than that, such as", "512M or 2GiB"),
+    ),
+    Flag(
+        long="--master", metavar="URL", group=ENGINE,
+        help=(
+            "where Spark runs: local[N] (default: local[*]),",
+            "spark://, k8s:// or Spark Connect's sc://",
+        ),
+    ),
+    Flag(
+        long="--spark-conf", metavar="KEY=VALUE", group=ENGINE, repeatable=True,
+        help=("a setting of Spark's own; may be given several times",),
+    ),
+    Flag(
+        long="--no-cache", group=ENGINE,
+        help=("neither use nor keep what Spark has decoded",),
     ),
     Flag(long="--help", short="-h", group=OTHER, help=("print this text",)),
     Flag(long="--version", short="-V", group=OTHER, help=("print the version",)),

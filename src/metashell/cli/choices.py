@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.cli.arguments import DEMO, Arguments
 from metashell.errors import SourceError, UsageError
+from metashell.log.uri import is_uri, shown
 
 if TYPE_CHECKING:
     from metashell.quorum.config import Config
@@ -25,11 +26,16 @@ _VALUE_NEEDED: Final = frozenset(
         "--cluster-id",
         "--config",
         "--directory",
+        "--engine",
+        "--master",
         "--schemas",
         "--snapshot",
+        "--spark-conf",
+        "--spark-threshold",
         "--timeout",
     }
 )
+_WILD: Final = frozenset("*?[{")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,6 +60,8 @@ class Choice:
     """What to call it instead of the source's own name."""
     quorum: QuorumChoice | None = None
     """Set for a live quorum."""
+    paths: tuple[str, ...] = ()
+    """The directories of a fleet; empty for anything else."""
 
 
 def choose_source(arguments: Arguments) -> Choice | None:
@@ -98,13 +106,9 @@ def _choice(arguments: Arguments) -> Choice | None:
         from metashell.quorum.addresses import parse_addresses
 
         return _quorum(parse_addresses(controllers, "`-q`"), config, arguments)
-    directory = arguments.value("--directory")
-    if directory is not None:
-        if os.path.isfile(directory):
-            raise UsageError(
-                f"`-d`: {directory} is a file", hint=f"`metashell -s {_quote(directory)}` opens it"
-            )
-        return Choice(directory)
+    directories = arguments.values.get("--directory", ())
+    if directories:
+        return _choice_of_directories(directories, arguments.words)
     snapshot = arguments.value("--snapshot")
     if snapshot is not None:
         if os.path.isdir(snapshot):
@@ -114,6 +118,36 @@ def _choice(arguments: Arguments) -> Choice | None:
             )
         return Choice(snapshot, is_file=True)
     return None if config is None else _choice_of_config(config, arguments)
+
+
+def _choice_of_directories(directories: tuple[str, ...], words: tuple[str, ...]) -> Choice:
+    """One directory; or a fleet, for several and for a pattern, however many that names."""
+    if words and os.sep in words[0] and os.path.isdir(words[0]):
+        raise UsageError(
+            f"{words[0]} is a directory, not a command",
+            hint="a pattern is given in quotes: `-d '/backups/*'`; or give `-d` before each",
+        )
+    from metashell.log.places import expand
+
+    found: list[str] = []
+    for directory in directories:
+        if os.path.isfile(directory):
+            raise UsageError(
+                f"`-d`: {directory} is a file", hint=f"`metashell -s {_quote(directory)}` opens it"
+            )
+        found += expand(directory)
+    if len(directories) == 1 and not _is_pattern(directories[0]):
+        return Choice(directories[0])
+    return Choice(directories[0], paths=tuple(found))
+
+
+def _is_pattern(directory: str) -> bool:
+    """Whether a place has wildcards, and is no directory that is called so."""
+    if _WILD.isdisjoint(directory) or os.path.isdir(directory):
+        return False
+    from metashell.log.places import has_glob
+
+    return has_glob(directory)
 
 
 def _config(arguments: Arguments) -> Config | None:
@@ -186,6 +220,9 @@ def no_source_error(arguments: Arguments) -> UsageError:
         flag = "--config" if first.endswith((".properties", ".conf")) else "-s"
         hint = f"`metashell {flag} {_quote(first)}{rest}`"
         return UsageError(f"{first} is a file, not a command", hint=hint)
+    if is_uri(first):
+        hint = f"`metashell -d URI{rest}` opens it"
+        return UsageError(f"{shown(first)} is a URI, not a command", hint=hint)
     if os.sep in first:
         return UsageError(f"{first}: No such file or directory, and not a command", hint=hint)
     if {

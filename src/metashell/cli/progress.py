@@ -9,9 +9,11 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from types import TracebackType
-from typing import Final, Self
+from typing import Final, Literal, Self
 
 from metashell.cli.output import Diagnostics
+
+Unit = Literal["bytes", "tasks"]
 
 _PATIENCE_S: Final = 0.5
 _REDRAW_S: Final = 0.1
@@ -21,17 +23,26 @@ _MEGABYTE: Final = 1_000_000
 
 
 class ProgressBar:
-    """A callable ``(done_bytes, total_bytes)`` that draws itself, and erases itself at the end."""
+    """A callable ``(done, total)`` that draws itself, and erases itself at the end.
+
+    Args:
+        diagnostics: Where it is drawn.
+        label: What is going on.
+        unit: What is counted; bytes are shown in MB.
+        clock: Seconds, from any moment on.
+    """
 
     def __init__(
         self,
         diagnostics: Diagnostics,
         label: str,
         *,
+        unit: Unit = "bytes",
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._diagnostics = diagnostics
         self._label = label
+        self._unit: Unit = unit
         self._clock = clock
         self._next_s = clock() + _PATIENCE_S
         self._drawn = 0
@@ -47,12 +58,12 @@ class ProgressBar:
     ) -> None:
         self.close()
 
-    def __call__(self, done_bytes: int, total_bytes: int) -> None:
+    def __call__(self, done: int, total: int) -> None:
         """Note how far loading has come."""
         if not self._diagnostics.is_terminal or self._clock() < self._next_s:
             return
         self._next_s = self._clock() + _REDRAW_S
-        text = bar_text(self._label, done_bytes, total_bytes, self._diagnostics.width)
+        text = bar_text(self._label, done, total, self._diagnostics.width, unit=self._unit)
         self._diagnostics.raw(f"\r{text.ljust(self._drawn)}".encode())
         self._drawn = len(text)
 
@@ -63,11 +74,16 @@ class ProgressBar:
             self._drawn = 0
 
 
-def bar_text(label: str, done_bytes: int, total_bytes: int, width: int) -> str:
+def bar_text(label: str, done: int, total: int, width: int, *, unit: Unit = "bytes") -> str:
     """One line of at most `width` - 1 columns."""
-    total = max(total_bytes, 1)
-    done = min(max(done_bytes, 0), total)
-    figures = f"{100 * done // total:3d}%  {done // _MEGABYTE}/{-(-total // _MEGABYTE)} MB"
+    if unit == "tasks" and total <= 0:
+        return f"{label}: starting"[: max(width - 1, 0)]
+    total = max(total, 1)
+    done = min(max(done, 0), total)
+    counts = f"{done}/{total} tasks"
+    if unit == "bytes":
+        counts = f"{done // _MEGABYTE}/{-(-total // _MEGABYTE)} MB"
+    figures = f"{100 * done // total:3d}%  {counts}"
     room = min(width - len(label) - len(figures) - 6, _BAR_MAX)
     if room < _BAR_MIN:
         return f"{label} {figures}"[: max(width - 1, 0)]

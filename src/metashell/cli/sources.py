@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING, Final, Protocol, cast
 
 from metashell.cli.arguments import Arguments
 from metashell.cli.choices import Choice, QuorumChoice, choose_source, no_source_error
+from metashell.cli.engines import check_engine, open_with_engine
 from metashell.cli.output import Diagnostics
 from metashell.cli.progress import ProgressBar
 from metashell.errors import MetashellError, SourceError
 from metashell.fs.node import Directory
+from metashell.log.uri import shown
 
 if TYPE_CHECKING:
     from metashell.quorum.security import Address, Security
@@ -155,24 +157,28 @@ def open_source(
     """
     if opener is None:
         opener = cast(Opener, importlib.import_module("metashell"))
+    check_engine(arguments, choice)
     if choice.quorum is not None:
         for notice in choice.quorum.security.notices:
             diagnostics.program(f"note: {notice}")
-    bar = ProgressBar(diagnostics, "loading")
-    progress = bar if diagnostics.is_terminal else None
-    with bar:
-        try:
-            if choice.quorum is None:
-                source = _open_path(choice, arguments, opener, progress)
-            else:
-                source = _open_quorum(choice.quorum, arguments, opener, progress)
-        except MetashellError:
-            raise
-        except OSError as error:
-            where = error.filename if isinstance(error.filename, str) else _place(choice)
-            raise SourceError(f"{where}: {error.strerror or error}") from error
     try:
-        _check_cluster_id(source, arguments.value("--cluster-id"), diagnostics)
+        if choice.quorum is None:
+            source = open_with_engine(
+                choice,
+                arguments,
+                lambda: _open_locally(choice, arguments, opener, diagnostics),
+                diagnostics,
+            )
+        else:
+            source = _open_quorum(choice.quorum, arguments, opener, diagnostics)
+    except MetashellError:
+        raise
+    except OSError as error:
+        where = error.filename if isinstance(error.filename, str) else _place(choice)
+        raise SourceError(f"{where}: {error.strerror or error}") from error
+    try:
+        if not choice.paths:  # Of a fleet it chooses directories.
+            _check_cluster_id(source, arguments.value("--cluster-id"), diagnostics)
         point = arguments.value("--at")
         return source if point is None else source.at(point, record=arguments.has("--record"))
     except BaseException:
@@ -185,44 +191,67 @@ def close(source: Source) -> None:
     live = getattr(source, "live", None)
     if live is not None:
         live.close()
+    # That of Spark is a session.
+    end = getattr(source, "close", None)
+    if end is not None:
+        end()
 
 
-def _open_path(
-    choice: Choice, arguments: Arguments, opener: Opener, progress: ProgressBar | None
+def _open_locally(
+    choice: Choice, arguments: Arguments, opener: Opener, diagnostics: Diagnostics
 ) -> Source:
-    """Open a directory or a file."""
+    """Open a directory, a file or several directories in this process."""
+    if choice.paths:
+        return _open_fleet(choice, arguments, diagnostics)
     open_it = opener.open_file if choice.is_file else opener.open
-    return open_it(
-        choice.path,
+    with ProgressBar(diagnostics, "loading") as bar:
+        return open_it(
+            choice.path,
+            strict=arguments.has("--strict"),
+            schemas=arguments.values.get("--schemas", ()),
+            show_secrets=arguments.has("--show-secrets"),
+            committed_only=arguments.has("--committed-only"),
+            progress=bar if diagnostics.is_terminal else None,
+        )
+
+
+def _open_fleet(choice: Choice, arguments: Arguments, diagnostics: Diagnostics) -> Source:
+    """Open several directories, each of them when it is first looked at."""
+    from metashell.fleet import open_fleet
+
+    return open_fleet(
+        choice.paths,
         strict=arguments.has("--strict"),
         schemas=arguments.values.get("--schemas", ()),
         show_secrets=arguments.has("--show-secrets"),
         committed_only=arguments.has("--committed-only"),
-        progress=progress,
+        cluster_id=arguments.value("--cluster-id"),
+        progress=(lambda: ProgressBar(diagnostics, "reading")) if diagnostics.is_terminal else None,
     )
 
 
 def _open_quorum(
-    quorum: QuorumChoice, arguments: Arguments, opener: Opener, progress: ProgressBar | None
+    quorum: QuorumChoice, arguments: Arguments, opener: Opener, diagnostics: Diagnostics
 ) -> Source:
     """Follow a quorum, of which only what is committed is ever seen."""
-    return opener.open_quorum(
-        quorum.addresses,
-        security=quorum.security,
-        timeout_s=quorum.timeout_s,
-        cluster_id=arguments.value("--cluster-id"),
-        # One command is answered from what is here when it begins; some wait for more.
-        follow=True,
-        strict=arguments.has("--strict"),
-        schemas=arguments.values.get("--schemas", ()),
-        show_secrets=arguments.has("--show-secrets"),
-        progress=progress,
-    )
+    with ProgressBar(diagnostics, "loading") as bar:
+        return opener.open_quorum(
+            quorum.addresses,
+            security=quorum.security,
+            timeout_s=quorum.timeout_s,
+            cluster_id=arguments.value("--cluster-id"),
+            # One command is answered from what is here when it begins; some wait for more.
+            follow=True,
+            strict=arguments.has("--strict"),
+            schemas=arguments.values.get("--schemas", ()),
+            show_secrets=arguments.has("--show-secrets"),
+            progress=bar if diagnostics.is_terminal else None,
+        )
 
 
 def _place(choice: Choice) -> str:
     """Where a source is."""
-    return choice.path if choice.quorum is None else str(choice.quorum.addresses[0])
+    return shown(choice.path) if choice.quorum is None else str(choice.quorum.addresses[0])
 
 
 def _check_cluster_id(source: Source, wanted: str | None, diagnostics: Diagnostics) -> None:
@@ -252,7 +281,7 @@ def prompt_name(choice: Choice, source: Source) -> str:
         return choice.name or _place(choice)
     if choice.name is not None or source.name != METADATA_DIRECTORY:
         return choice.name or source.name
-    parts = os.path.abspath(choice.path).split(os.sep)
+    parts = os.path.abspath(shown(choice.path)).split(os.sep)
     return next((part for part in parts[::-1] if part not in ("", source.name)), source.name)
 
 

@@ -23,6 +23,7 @@ _NAMES = (
     "du",
     "exit",
     "find",
+    "fleet",
     "help",
     "history",
     "log",

@@ -19,6 +19,7 @@ class At(Command):
 
     name = "at"
     summary = "Go to the state at an offset or a time."
+    one_cluster = True
     manual = Manual(
         synopsis="at [--record] [OFFSET|TIME|end]",
         description=(

@@ -11,12 +11,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from metashell.errors import UsageError
 from metashell.fs.node import Directory
 
 if TYPE_CHECKING:
+    from metashell.fleet import FleetSource
     from metashell.source import Source
 
 
@@ -83,11 +84,22 @@ class Context:
         """The source, for commands that look behind the tree.
 
         Raises:
-            UsageError: There is none.
+            UsageError: There is none, or a fleet, of which it takes one cluster.
         """
         if self.source is None:
             raise UsageError("no source given", hint="`metashell -d DIR` opens a metadata log")
-        return self.source
+        if self.fleet is not None:
+            from metashell.commands.cluster import which_cluster_error
+
+            raise which_cluster_error(self.fleet)
+        return self.source.exact
+
+    @property
+    def fleet(self) -> FleetSource | None:
+        """The fleet behind `root`, where several directories were opened; then `source` is it."""
+        # A stand-in or a single source has no members, and need not import what a fleet needs.
+        source: Any = self.source
+        return source if getattr(source, "members", None) is not None else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +152,8 @@ class Command(ABC):
     manual: Manual
     takes_paths: bool = True
     """False where the arguments are no paths; completion then proposes none."""
+    one_cluster: bool = False
+    """True where it looks behind the tree at one cluster; of a fleet it is then given that one."""
     shell_only: bool = False
     """True where the command means nothing outside a REPL."""
 

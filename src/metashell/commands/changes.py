@@ -29,6 +29,7 @@ class Changes(Command):
 
     name = "changes"
     summary = "Show every record that touched a node, and what it changed."
+    one_cluster = True
     manual = Manual(
         synopsis="changes [--json] [--since POINT] [--until POINT] [-n N] PATH...",
         description=(

@@ -32,6 +32,7 @@ class Check(Command):
 
     name = "check"
     summary = "Check the files, the records and the state they lead to."
+    one_cluster = True
     manual = Manual(
         synopsis="check [--quick] [--severity LEVEL] [--limit N] [--json]",
         description=(
@@ -106,7 +107,7 @@ class _Run:
         # to be checked.
         log = source.log
         self.is_directory = not log.is_file
-        self.directory = log.path if self.is_directory and log.in_memory is None else None
+        self.directory = log.place if self.is_directory and log.in_memory is None else None
 
     def all(self, *, quick: bool) -> None:
         """Check everything that is asked for."""
@@ -142,6 +143,7 @@ class _Run:
         from metashell.log.frames import build_frames
         from metashell.log.fsck_order import check_order
         from metashell.log.names import CheckpointName, SegmentName
+        from metashell.log.places import child_of, file_at, is_file, parent_of
         from metashell.log.read import load, name_of
 
         log = self.source.log
@@ -152,8 +154,8 @@ class _Run:
         names += [s.name for s in log.listing.segments]
         paths = [log.path_of(name) for name in names if name not in self.facts]
         if self.directory is not None:
-            boot = os.path.join(os.path.dirname(os.path.abspath(log.path)), "bootstrap.checkpoint")
-            paths += [boot] if os.path.isfile(boot) else []
+            boot = child_of(parent_of(self.directory), "bootstrap.checkpoint")
+            paths += [file_at(boot)] if is_file(boot) else []
         for path in paths:
             stop_if_cancelled(self.context)
             with _Reading(self, name_of(path)):
@@ -196,13 +198,12 @@ class _Run:
         from metashell.log.fsck_index import check_index
         from metashell.log.fsck_order import check_epochs, check_names
         from metashell.log.names import CheckpointName, SegmentName
-        from metashell.log.read import unreadable
+        from metashell.log.places import file_in, names_in
 
-        directory = os.path.abspath(self.directory)
-        try:
-            names = set(os.listdir(directory))
-        except OSError as error:
-            raise unreadable(directory, error) from error
+        directory = self.directory
+        if isinstance(directory, str):
+            directory = os.path.abspath(directory)
+        names = set(names_in(directory))
         self.report.extend(check_names(names))
         segments = self._facts_of(SegmentName)
         for facts in segments:
@@ -210,7 +211,7 @@ class _Run:
                 index = facts.name.removesuffix(".log") + suffix
                 if index in names:
                     with _Reading(self, index):
-                        path = os.path.join(directory, index)
+                        path = file_in(directory, index)
                         is_last = self._is_last(facts.name)
                         self.report.extend(check_index(facts, path, is_last=is_last))
         beside = read_beside(directory)

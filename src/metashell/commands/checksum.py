@@ -14,6 +14,7 @@ class Checksum(Command):
 
     name = "checksum"
     summary = "Print a digest of the state, equal on nodes that agree."
+    one_cluster = True
     manual = Manual(
         synopsis="checksum [--at POINT] [--parts] [--json]",
         description=(

@@ -36,6 +36,7 @@ class Diff(Command):
 
     name = "diff"
     summary = "Show what differs between two offsets or times, or two directories."
+    one_cluster = True
     manual = Manual(
         synopsis=(
             "diff [--all] [--json|--stat|--quiet] POINT POINT [PATH], or"

@@ -31,6 +31,7 @@ class Du(Command):
     name = "du"
     summary = "Show what takes the space in the log."
     takes_paths = False
+    one_cluster = True
     manual = Manual(
         synopsis="du [-h] [--by type|topic|hour|file|partition|broker] [-n N] [--checkpoints]"
         " [--json]",

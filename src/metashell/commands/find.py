@@ -7,8 +7,8 @@ what is left to be asked of whole paths is asked one by one.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Container, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from metashell.commands.base import Command, Completion, Context, Manual, Option
 from metashell.commands.find_expression import (
@@ -32,7 +32,9 @@ from metashell.commands.find_grid import (
 )
 from metashell.commands.find_times import GridCodes, TimeTests
 from metashell.commands.targets import Targets, shown, stop_if_cancelled
-from metashell.commands.times import Timeline
+from metashell.commands.times import Timed, Timeline
+from metashell.errors import ExitCode, NoSuchPathError
+from metashell.fs.escape import escape
 from metashell.fs.glob import Match
 from metashell.fs.node import Directory, Grid
 from metashell.fs.path import encode_name
@@ -145,6 +147,9 @@ class Find(Command):
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Search each start in turn."""
         query = parse(args)
+        elsewhere = None if query.time_tests else _elsewhere(context, args)
+        if elsewhere is not None:
+            return _relay(context, elsewhere, query.starts or (".",))
         targets = Targets(context, self.name, query.starts or (".",))
         search = _Search(context, query)
         targets.before_warning = search.flush
@@ -170,6 +175,37 @@ class Find(Command):
             if args and args[-1] in option.flags and option.choices:
                 return option
         return None
+
+
+class Finding(Protocol):
+    """A search that others do."""
+
+    @property
+    def matched(self) -> Container[int]:
+        """Once all was told: which of the starts there are."""
+
+    def __iter__(self) -> Iterator[str]:
+        """What is printed, in order."""
+
+
+def _elsewhere(context: Context, args: Sequence[str]) -> Finding | None:
+    """The same search by those who have the source's log; None where it is here."""
+    ask = getattr(context.source, "find_elsewhere", None)
+    if ask is None:
+        return None
+    found: Finding | None = ask(args, context.cwd, escapes=context.out.is_terminal)
+    return found
+
+
+def _relay(context: Context, finding: Finding, starts: Sequence[str]) -> int:
+    """Print what others find; a start that none of them has is told of at the end."""
+    for text in finding:
+        stop_if_cancelled(context)
+        context.out.write(text)
+    missing = [start for i, start in enumerate(starts) if i not in finding.matched]
+    for start in missing:
+        context.warn(escape(f"{Find.name}: {NoSuchPathError(str(start)).message}"))
+    return ExitCode.FAILED if missing else ExitCode.OK
 
 
 class _Search:
@@ -199,9 +235,7 @@ class _Search:
             # The same tree, but for what it remembers.
             timed = self._timeline.of(match.place)
             start = timed.node
-            if self._times is None or timed.moments is not self._moments:
-                self._moments = timed.moments
-                self._times = TimeTests(self._context, query.time_tests, timed.moments)
+            self._take_times(timed)
         every = query.expression
         if (
             isinstance(every, Act)
@@ -228,6 +262,13 @@ class _Search:
             if self.quit:
                 return
 
+    def _take_times(self, timed: Timed | None) -> None:
+        """Take what rows mean from here on; None for no change."""
+        if timed is None or (self._times is not None and timed.moments is self._moments):
+            return
+        self._moments = timed.moments
+        self._times = TimeTests(self._context, self._query.time_tests, timed.moments)
+
     def flush(self) -> None:
         """Send what was collected."""
         if self._lines:
@@ -244,9 +285,12 @@ class _Search:
         return base.startswith(self._prefix) or self._prefix.startswith(base)
 
     def _visit(self, visit: Visit) -> None:
+        if self._timeline is not None:
+            self._take_times(self._timeline.entered(visit.node))
         code = None if self._times is None else self._times.code(visit.node)
         if code is not None and code & self._since != self._since:
-            visit.pruned = True
+            # Above a fleet's clusters nothing has a time, and what is below may have.
+            visit.pruned = self._moments is not None
             return
         if visit.depth < self._query.min_depth:
             return

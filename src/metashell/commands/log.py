@@ -38,6 +38,7 @@ class Log(Command):
 
     name = "log"
     summary = "Print the records of the log."
+    one_cluster = True
     manual = Manual(
         synopsis="log [-f] [OPTION...]",
         description=(
@@ -195,7 +196,7 @@ class _Run:
             return checkpoint_paths(log)
         alone = _file_alone(self._source)
         if alone is not None:
-            return [LogPath(log.path, alone, None)]
+            return [LogPath(log.path_of(alone), alone, None)]
         return segment_paths(log, request.selection)
 
     def _topic_names(self) -> TopicNames:

@@ -257,6 +257,13 @@ def _type_names(registry: Registry) -> list[str]:
 
 def option_values(context: Context, flag: str, typed: str) -> Sequence[str]:
     """What an option's value may be."""
+    if context.fleet is not None:
+        from metashell.commands.cluster import inside
+
+        own = inside(context)
+        if own is None:
+            return ()
+        context = own
     source = context.source
     if source is None:
         return ()

@@ -236,7 +236,8 @@ class _TimedListing:
         names = directory.names()
         needs_times = bool(self._switches & {"-l", "-t"})
         touches = timed.children(names) if needs_times else [NOTHING] * len(names)
-        needs_nodes = bool(self._switches & {"-l", "-R"})
+        # Of a fleet's clusters they tell that they are several.
+        needs_nodes = bool(self._switches & {"-l", "-R"}) or self._context.fleet is not None
         nodes = [directory.child(name) if needs_nodes else None for name in names]
         entries = []
         for name, node, found in zip(names, nodes, touches, strict=True):
@@ -250,7 +251,9 @@ class _TimedListing:
     def _ordered(self, entries: list[_Entry]) -> list[_Entry]:
         """Sort as asked; equal times stay in the order of the names, as ls of GNU does."""
         if "-t" in self._switches:
-            entries = sorted(entries, key=lambda entry: entry.touch.order, reverse=True)
+            # Offsets of two clusters tell nothing of which is newer.
+            order = _time if len(set(map(_member, entries))) > 1 else _order
+            entries = sorted(entries, key=order, reverse=True)
         return entries[::-1] if "-r" in self._switches else entries
 
     def _write(self, entries: Sequence[_Entry]) -> None:
@@ -272,6 +275,20 @@ class _TimedListing:
                     strict=True,
                 )
             )
+
+
+def _order(entry: _Entry) -> tuple[int, int]:
+    return entry.touch.order
+
+
+def _time(entry: _Entry) -> tuple[int, int]:
+    changed = entry.touch.changed
+    return (-1 if changed is None or changed.timestamp_ms is None else changed.timestamp_ms, 0)
+
+
+def _member(entry: _Entry) -> object:
+    """The directory of a fleet that an entry is of; None for all where there is no fleet."""
+    return entry.timed.member if entry.timed else getattr(entry.node, "member", None)
 
 
 COMMAND = Ls()

@@ -29,6 +29,7 @@ class Quorum(Command):
     name = "quorum"
     summary = "Show the quorum: leader, voters, observers, their lag; or its leader epochs."
     takes_paths = False
+    one_cluster = True
     manual = Manual(
         synopsis="quorum [-h] [--epochs] [--json]",
         description=(

@@ -50,7 +50,11 @@ def run_words(context: Context, words: Sequence[str]) -> int:
                 "only in the shell or a script of several commands",
                 hint="start the shell by leaving the command out",
             )
-        return int(command.run(context, args))
+        if context.fleet is None:
+            return int(command.run(context, args))
+        from metashell.commands.cluster import run_on_fleet
+
+        return run_on_fleet(context, command, args)
     except MetashellError as error:
         return _report(context, command, error)
 

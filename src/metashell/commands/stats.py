@@ -38,6 +38,7 @@ class Stats(Command):
     name = "stats"
     summary = "Show figures about the log: files, types, hours, busiest partitions and brokers."
     takes_paths = False
+    one_cluster = True
     manual = Manual(
         synopsis="stats [-h] [--section NAME] [-n N] [--checkpoints] [--json]",
         description=(

@@ -16,6 +16,7 @@ from metashell.fs.node import Directory, Node
 from metashell.fs.path import Place
 
 if TYPE_CHECKING:
+    from metashell.fleet import Member
     from metashell.image.touched import Moment, Moments
 
 UNKNOWN = "-"
@@ -53,6 +54,8 @@ class Timed:
     node: Node
     moments: Moments | None
     """None where there is nothing but a tree."""
+    member: Member | None = None
+    """The directory of a fleet that it is of."""
 
     def touch(self) -> Touch:
         """When the node was made and last changed."""
@@ -74,10 +77,11 @@ class Timed:
 
 
 class Timeline:
-    """Finds the nodes that know the times of those on show."""
+    """Finds the nodes that know the times of those on show; of a fleet, each member's own."""
 
     def __init__(self, context: Context) -> None:
         self._context = context
+        self._of_member: tuple[object, Moments | None] = (None, None)
 
     @cached_property
     def _root(self) -> Directory:
@@ -93,18 +97,42 @@ class Timeline:
 
     def of(self, place: Place) -> Timed:
         """The node at the same path of the tree that remembers most, else the node itself."""
-        return self._at(place.names()) or Timed(place.node, self._own_moments)
+        names = place.names()
+        timed = Timed(self._root, self._moments)
+        for name in names:
+            child = timed.node.child(name) if isinstance(timed.node, Directory) else None
+            if child is None:
+                # The member, if any, is known by then: it is in both trees.
+                return self._own(place.node, timed.member)
+            timed = self._step(timed, child)
+        return timed
 
     def below(self, timed: Timed, node: Node, name: str) -> Timed:
         """The same for a child: `node`, of that name below the directory that `timed` is for."""
         child = timed.node.child(name) if isinstance(timed.node, Directory) else None
-        return Timed(child, timed.moments) if child else Timed(node, self._own_moments)
+        return self._step(timed, child) if child else self._own(node, timed.member)
 
-    def _at(self, names: Sequence[str]) -> Timed | None:
-        node: Node | None = self._root
-        for name in names:
-            node = node.child(name) if isinstance(node, Directory) else None
-        return None if node is None else Timed(node, self._moments)
+    def entered(self, node: Node | None) -> Timed | None:
+        """For a node of the tree that remembers most: if it is a member's root, with its times."""
+        member = getattr(node, "member", None)
+        return None if node is None or member is None else self._step(Timed(node, None), node)
+
+    def _step(self, above: Timed, node: Node) -> Timed:
+        member = getattr(node, "member", None)
+        if member is None:
+            return Timed(node, above.moments, above.member)
+        assert isinstance(node, Directory)
+        return Timed(node, self._kept(node), member)
+
+    def _own(self, node: Node, member: Member | None) -> Timed:
+        moments = self._own_moments if member is None else self._kept(member.directory)
+        return Timed(node, moments, member)
+
+    def _kept(self, root: Directory) -> Moments | None:
+        """What rows of a member mean; the last one's are kept, as nodes come member by member."""
+        if self._of_member[0] is not root:
+            self._of_member = (root, moments_of(root))
+        return self._of_member[1]
 
 
 def moments_of(root: Directory) -> Moments | None:

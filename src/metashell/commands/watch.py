@@ -37,6 +37,7 @@ class Watch(Command):
 
     name = "watch"
     summary = "Run a command again when something changed, and mark what did."
+    one_cluster = True
     manual = Manual(
         synopsis="watch [-n SECONDS] [--count N] [--timeout SECONDS] COMMAND [ARGUMENT...]",
         description=(

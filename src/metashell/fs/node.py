@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
+from metashell.errors import NoSuchPathError, PathError
 from metashell.fs.times import GridTimes, Times, ask_children, ask_grid
 
 if TYPE_CHECKING:
@@ -81,6 +82,10 @@ class Directory(ABC):
     def child(self, name: str) -> Node | None:
         """The child of that exact name, or None. Cheap where `names` is not."""
 
+    def missing(self, path: str) -> PathError:
+        """The error for a path that goes on with a name that is not there."""
+        return NoSuchPathError(path)
+
     def grid(self) -> Grid | None:
         """The subtree as a `Grid`, or None where it has another form."""
         return None
@@ -137,6 +142,10 @@ class FixedDirectory(Directory):
         self._makers = dict(makers)
         self._names = sorted(self._makers)
         self._made: dict[str, Node] = {}
+
+    def but(self, makers: Mapping[str, Callable[[], Node]]) -> FixedDirectory:
+        """The same with other children of these names."""
+        return FixedDirectory({**self._makers, **makers})
 
     def names(self) -> Sequence[str]:
         return self._names

@@ -131,7 +131,7 @@ def step(place: Place, typed: str, path: str) -> Place:
         return place.parent or place
     found = find_child(node, typed)
     if found is None:
-        raise NoSuchPathError(path)
+        raise node.missing(path)
     return Place(found[1], found[0], place)
 
 

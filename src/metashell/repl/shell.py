@@ -22,6 +22,7 @@ from prompt_toolkit.utils import is_dumb_terminal
 
 from metashell import commands
 from metashell.commands.base import Context
+from metashell.commands.cluster import source_here
 from metashell.commands.defect import defect_lines
 from metashell.commands.place import follow
 from metashell.commands.run import run_line
@@ -106,8 +107,8 @@ class Shell:
                 return ExitCode.OK
 
     def _source_status(self) -> Status:
-        """The state for the toolbar, of the point that `at` went to."""
-        source = self._context.source
+        """The state for the toolbar, of the point that `at` went to, of a fleet's cluster."""
+        source = source_here(self._context) if self._context.fleet else self._context.source
         if source is None or source is self._session.source:
             return self._session.status()
         return status_of(source)

@@ -64,7 +64,7 @@ def test_demo_is_a_source(argv: list[str], demo: bool, words: tuple[str, ...]) -
         (["--xyzzy"], "unknown option `--xyzzy`", "`metashell --help`"),
         (["-x"], "unknown option `-x`", ""),
         (["-d"], "`-d/--directory` needs a value: DIR", ""),
-        (["-d", "x", "-d", "y"], "`-d/--directory` is given twice", ""),
+        (["-s", "x", "-s", "y"], "`-s/--snapshot` is given twice", ""),
         (["--strict=yes"], "`--strict` takes no value", ""),
     ],
 )

@@ -1,0 +1,294 @@
+"""fleet, and what commands of one cluster do on a fleet."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import metashell
+from kraftgen.batch import encode_batch
+from metashell.commands.base import Context
+from metashell.commands.complete import complete_line
+from metashell.commands.run import run_line
+from metashell.fleet import FleetSource, open_fleet
+from support.fixtures import copy_of
+from support.fleets import OTHER_ID, SAMPLE, SAMPLE_ID, backups, node, topics, torn
+from support.logs import topic_record
+from support.shell import Captured, Ran, run
+
+
+@pytest.fixture
+def parent(tmp_path: Path) -> Path:
+    """Two nodes of one cluster and one of another."""
+    return backups(tmp_path / "backups")
+
+
+def fleet_of(parent: Path, **settings: Any) -> FleetSource:
+    """The directories of a directory."""
+    return open_fleet(sorted(map(str, parent.iterdir())), **settings)
+
+
+def run_on(fleet: FleetSource, line: str, cwd: str = "/") -> Ran:
+    """Run a command line on a fleet."""
+    return run(fleet.root, line, cwd=cwd, source=fleet)  # type: ignore[arg-type]
+
+
+class Session:
+    """Command lines on a fleet, one after the other."""
+
+    def __init__(self, fleet: FleetSource) -> None:
+        self.out = Captured()
+        self.warnings: list[str] = []
+        self.context = Context(
+            root=fleet.root,
+            out=self.out,
+            warn=self.warnings.append,
+            interactive=True,
+            source=fleet,  # type: ignore[arg-type]
+        )
+
+    def run(self, line: str) -> str:
+        """Run a line; returns what it printed."""
+        self.out.parts.clear()
+        assert 0 == run_line(self.context, line), self.warnings
+        return "".join(self.out.parts)
+
+
+def rows(text: str) -> list[dict[str, Any]]:
+    """The directories of ``fleet --json``."""
+    found: list[dict[str, Any]] = json.loads(text)["directories"]
+    return found
+
+
+def verdicts(ran: Ran) -> dict[str, str]:
+    """What ``fleet --verify --json`` says of each directory."""
+    clusters = json.loads(ran.out)["clusters"]
+    return {d["name"]: d["verdict"] for cluster in clusters for d in cluster["directories"]}
+
+
+# The table.
+
+
+def test_a_row_for_each_directory(parent: Path) -> None:
+    """By name; offsets and times as ``provenance`` has them."""
+    ran = run_on(fleet_of(parent), "fleet")
+    header, *lines = (line.split() for line in ran.out.splitlines())
+
+    assert 0 == ran.status
+    assert ["NAME", "CLUSTER", "NODE", "BROKERS", "FENCED", "TOPICS"] == header[:6]
+    assert ["controller-1", "controller-2", OTHER_ID] == [line[0] for line in lines]
+    assert [SAMPLE_ID, "2", "2", "2", "59", "234", "234", "234", "4.4-IV2", "4111"] == lines[1][
+        1:11
+    ]
+    assert ["2026-11-21T08:28:55.371Z", "0"] == lines[1][11:]
+
+
+def test_one_directory_is_a_fleet_of_one() -> None:
+    """Its row is the one that it has among others."""
+    source = metashell.open(SAMPLE)
+    (alone,) = rows(run(source.root, "fleet --json", source=source).out)
+    (row,) = rows(run_on(open_fleet([str(SAMPLE)]), "fleet --json").out)
+
+    assert SAMPLE_ID == alone["name"] == row["name"]
+    assert {**row, "directory": None} == {**alone, "directory": None}
+
+
+def test_a_damaged_and_an_unreadable_directory(parent: Path) -> None:
+    """The one has faults, the other nothing but a reason; both make the status 1."""
+    (segment,) = sorted((parent / "staging" / "__cluster_metadata-0").glob("*.log"))[-1:]
+    data = bytearray(segment.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    segment.write_bytes(data)
+    (parent / "empty").mkdir()
+    fleet = fleet_of(parent)
+    ran = run_on(fleet, "fleet --json --sort faults")
+
+    unreadable, damaged, *others = rows(ran.out)
+    assert 1 == ran.status
+    assert ("empty", None) == (unreadable["name"], unreadable["brokers"])
+    assert "no segment or checkpoint there" in unreadable["error"]
+    assert (OTHER_ID, segment.name) == (damaged["name"], damaged["fault"][: len(segment.name)])
+    assert [0, 0] == [row["faults"] for row in others]
+    (line,) = (x for x in run_on(fleet, "fleet").out.splitlines() if x.startswith("empty "))
+    assert line.endswith("no segment or checkpoint there")
+
+
+def test_a_torn_tail_is_no_fault(tmp_path: Path) -> None:
+    """A copy of a running node often has one."""
+    copy_of("real-44-torn", tmp_path / "a")
+    ran = run_on(fleet_of(tmp_path / "a"), "fleet --json")
+    assert (0, 0) == (ran.status, rows(ran.out)[0]["faults"])
+
+
+@pytest.mark.parametrize(
+    ("column", "names"),
+    [
+        ("name", ["controller-1", "controller-2", OTHER_ID]),
+        ("offset", ["controller-2", "controller-1", OTHER_ID]),
+        ("time", [OTHER_ID, "controller-2", "controller-1"]),
+        ("offline", ["controller-2", "controller-1", OTHER_ID]),
+        ("version", [OTHER_ID, "controller-1", "controller-2"]),
+        ("node", ["controller-1", OTHER_ID, "controller-2"]),
+    ],
+)
+def test_sort(parent: Path, column: str, names: list[str]) -> None:
+    """Numbers descending, texts ascending, equal ones by name."""
+    ran = run_on(fleet_of(parent), f"fleet --json --sort {column}")
+    assert names == [row["name"] for row in rows(ran.out)]
+
+
+@pytest.mark.parametrize("line", ["fleet x", "fleet --sort x", "fleet --verify --sort name"])
+def test_usage(parent: Path, line: str) -> None:
+    """Nothing is read for a line that can't be meant."""
+    ran = run_on(fleet_of(parent), line)
+    assert (2, "") == (ran.status, ran.out)
+
+
+# --verify.
+
+
+def test_copies_that_agree(parent: Path, tmp_path: Path) -> None:
+    """Also one that ends earlier, in the middle of its last batch."""
+    shutil.move(torn("real-44-live", tmp_path / "torn", 5000), parent / "torn")
+    ran = run_on(fleet_of(parent), "fleet --verify")
+    lines = [line.split() for line in ran.out.splitlines()[1:]]
+
+    assert 0 == ran.status
+    assert ["controller-1", "controller-2", "torn"] == [
+        line[4] for line in lines if line[3] == "equal"
+    ]
+    assert [OTHER_ID] == [line[4] for line in lines if line[3] == "alone"]
+    ((offset, digest),) = {(line[1], line[2]) for line in lines if line[3] == "equal"}
+    source = metashell.open(SAMPLE)
+    checksum = run(source.root, f"checksum --at {offset}", source=source)
+    assert checksum.out.startswith(f"{digest}  offset {offset} ")
+
+
+def test_a_copy_that_differs(tmp_path: Path) -> None:
+    """The digest that most have is right; of two nobody knows."""
+    changed = encode_batch([topic_record(9)], base_offset=2, leader_epoch=1)
+    node(tmp_path, "n1", {0: topics(0, 1, 2)}, "idA")
+    node(tmp_path, "n2", {0: topics(0, 1) + changed}, "idA")
+    ran = run_on(fleet_of(tmp_path), "fleet --verify --json")
+    assert (1, {"n1": "differs", "n2": "differs"}) == (ran.status, verdicts(ran))
+
+    node(tmp_path, "n3", {0: topics(0, 1, 2, 3)}, "idA")
+    ran = run_on(fleet_of(tmp_path), "fleet --verify --json")
+    assert (1, {"n1": "equal", "n2": "differs", "n3": "equal"}) == (ran.status, verdicts(ran))
+
+    node(tmp_path, "n4", {0: topics(0, 1)}, "idA")
+    ran = run_on(fleet_of(tmp_path), "fleet --verify --json")
+    assert (0, {"equal"}) == (ran.status, set(verdicts(ran).values()))
+
+
+def test_a_directory_that_does_not_reach_back(parent: Path) -> None:
+    """Its files begin behind the common offset: it can't be compared, and that is told."""
+    node(parent, "old", {0: topics(*range(10))}, SAMPLE_ID)
+    shutil.rmtree(parent / "controller-1")
+    ran = run_on(fleet_of(parent), "fleet --verify --json")
+
+    assert 1 == ran.status
+    assert {"controller-2": "unknown", "old": "alone", OTHER_ID: "alone"} == verdicts(ran)
+    (warning,) = ran.err
+    assert warning.startswith("fleet: controller-2: offset 9 is not covered")
+
+
+def test_a_directory_that_does_not_say_whose_it_is(tmp_path: Path) -> None:
+    """It is compared with none."""
+    for name in ("n1", "n2"):
+        node(tmp_path, name, {0: topics(0)}, None)
+    ran = run_on(fleet_of(tmp_path), "fleet --verify --json")
+    assert (0, {"n1": "alone", "n2": "alone"}) == (ran.status, verdicts(ran))
+    assert ran.err[0].startswith("fleet: 2 of 2 directories do not say of which cluster they are")
+
+
+def test_verify_in_processes(parent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in this one."""
+    fleet = fleet_of(parent)
+    here = run_on(fleet, "fleet --verify")
+    monkeypatch.setattr("metashell.fleet.source._SMALL_BYTES", 0)
+    monkeypatch.setattr("metashell.fleet.pool.n_processors", lambda: 2)
+    assert here == run_on(fleet, "fleet --verify")
+
+
+# Commands of one cluster.
+
+
+def test_one_cluster_is_needed(parent: Path) -> None:
+    """The error says how to choose one; so does that of two."""
+    fleet = fleet_of(parent)
+    for line in ("log", "checksum", "diff 1 2", "stats", "du", "check", "quorum", "save x"):
+        ran = run_on(fleet, line)
+        assert (2, "") == (ran.status, ran.out), line
+        assert "this works on one cluster" in ran.err[0]
+        assert "cd /clusters/NAME" in ran.err[1]
+    two = run_on(fleet, "changes /clusters/controller-1/image /clusters/controller-2/image")
+    assert (2, "changes: one cluster at a time: controller-1 and controller-2 are two") == (
+        two.status,
+        two.err[0],
+    )
+
+
+@pytest.mark.parametrize("path", ["{}", "'{}'", "/./{}"])
+def test_a_path_chooses_the_cluster(parent: Path, path: str) -> None:
+    """As typed, quoted, with a pattern in it."""
+    fleet, source = fleet_of(parent), metashell.open(SAMPLE)
+    line = "changes -n 3 {}"
+    wanted = run(source.root, line.format("/image/topics/byName/ord*/*"), source=source)
+    typed = path.format("/clusters/controller-2/image/topics/byName/ord*/*")
+    if path.startswith("'"):
+        typed = "'/clusters/controller-2'/image/topics/byName/ord*/*"
+    assert wanted == run_on(fleet, line.format(typed))
+
+
+def test_two_clusters_of_a_fleet_are_compared(parent: Path) -> None:
+    """`--with` takes a path of the fleet for the directory behind it."""
+    fleet = fleet_of(parent)
+    line = "diff --at 3600 --quiet --with {}"
+    for other in ("/clusters/controller-2", str(SAMPLE)):
+        assert 0 == run_on(fleet, line.format(other), "/clusters/controller-1").status
+
+
+def test_at_moves_one_cluster(parent: Path) -> None:
+    """The others stay where they are; `fleet` shows it so."""
+    session = Session(fleet_of(parent))
+    session.run("cd /clusters/controller-2/image/topics")
+    assert "offset 3499, epoch 1" in session.run("at 3499")
+    assert "/clusters/controller-2/image/topics\n" == session.run("pwd")
+    assert "offset 3499," in session.run("cat ../provenance")
+    assert [3685, 3499, 610] == [row["offset"] for row in rows(session.run("fleet --json"))]
+    session.run("at end")
+    assert "offset 4111," in session.run("cat ../provenance")
+    session.run("cd /")
+    assert "/\n" == session.run("pwd")
+
+
+def test_a_fleet_of_one_needs_no_choice() -> None:
+    """There is but one cluster to be meant."""
+    ran = run_on(open_fleet([str(SAMPLE)]), "checksum")
+    source = metashell.open(SAMPLE)
+    assert run(source.root, "checksum", source=source) == ran
+
+
+def test_watch_follows_one_member(parent: Path) -> None:
+    """Its directory, as `-d` would."""
+    ran = run_on(fleet_of(parent), "watch --timeout 0.1 ls image", "/clusters/controller-1")
+    assert "topics" in ran.out
+
+
+def test_completion_spans_clusters(parent: Path) -> None:
+    """Paths from the root; values of options from the cluster that one is in."""
+    session = Session(fleet_of(parent))
+
+    def proposed(line: str) -> list[str]:
+        return [found.display for found in complete_line(session.context, line)]
+
+    assert ["controller-1/", "controller-2/"] == proposed("ls /clusters/c")
+    assert ["orders/"] == proposed("cat /clusters/controller-2/image/topics/byName/ord")
+    assert [] == proposed("log --topic ord")
+    session.run("cd /clusters/controller-1")
+    assert ["orders"] == proposed("log --topic ord")
