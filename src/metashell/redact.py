@@ -18,8 +18,9 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Final, TypeVar
+
+from metashell.shipped import shipped
 
 REDACTED: Final = "[redacted]"
 """What stands in place of a secret, in every kind of output."""
@@ -180,5 +181,5 @@ class Redaction:
 @cache
 def _known_config_keys() -> frozenset[str]:
     """Read the keys of topics, brokers, groups and client metrics of all releases since 2.8."""
-    path = Path(__file__).with_name("redact_data") / "known_config_keys.txt"
+    path = shipped(__file__, "redact_data") / "known_config_keys.txt"
     return frozenset(path.read_text(encoding="ascii").split())

@@ -168,7 +168,8 @@ def read_definitions(directory: Path) -> list[MessageSpec]:
         SchemaError: The directory can't be read, or a file in it is no definition.
     """
     try:
-        paths = sorted(p for p in directory.iterdir() if p.suffix == ".json")
+        found = (p for p in directory.iterdir() if p.suffix == ".json")
+        paths = sorted(found, key=lambda p: p.name)
         texts = [(p, p.read_text(encoding="utf-8")) for p in paths]
     except OSError as e:
         raise SchemaError(f"{directory}: can't read definitions: {e.strerror or e}") from e

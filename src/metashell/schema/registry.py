@@ -12,6 +12,7 @@ from pathlib import Path
 
 from metashell.errors import SchemaError
 from metashell.schema.model import MessageSpec, read_definitions
+from metashell.shipped import shipped
 
 
 class Registry:
@@ -42,8 +43,7 @@ class Registry:
 @cache
 def builtin_specs() -> tuple[MessageSpec, ...]:
     """Read the definitions that ship with metashell, once per process."""
-    # Not importlib.resources: it takes longer to import than the definitions to read.
-    return tuple(read_definitions(Path(__file__).with_name("messages")))
+    return tuple(read_definitions(shipped(__file__, "messages")))
 
 
 def load_registry(extra: Iterable[Path] = ()) -> Registry:

@@ -107,6 +107,14 @@ def test_bar_text() -> None:
     assert "loading [###########-----------]  50%  64/128 MB" == text
 
 
+def test_bar_text_of_tasks() -> None:
+    """Tasks are counted one by one; before there are any, something is about to start."""
+    assert bar_text("Spark", 3, 12, 60, unit="tasks").endswith("]  25%  3/12 tasks")
+    assert "Spark: starting" == bar_text("Spark", 0, 0, 60, unit="tasks")
+    assert "Spark:" == bar_text("Spark", 0, 0, 7, unit="tasks")
+    assert "" == bar_text("Spark", 0, 0, 0, unit="tasks")
+
+
 def test_bar_appears_late_and_vanishes() -> None:
     """Quick loads show nothing; slow ones leave nothing."""
     now = [0.0]

@@ -1,0 +1,117 @@
+"""What PySpark raises, as one sentence.
+
+Owns the translation; a stack trace of Java's never reaches the user.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+from metashell.errors import MetashellError, SourceError
+
+_LENGTH_MAX: Final = 300
+_CAUSE: Final = re.compile(r"(?:^|\n)\s*Caused by: (?:[\w.$]+: )?(.+)")
+_PY4J: Final = "An error occurred while calling "
+_JAVA_CLASS: Final = re.compile(r"^(?:[\w$]+\.){2,}[\w$]+: ")
+_ERROR_CLASS: Final = re.compile(r"^\[[A-Z0-9_.]+\] ")
+_PYTHON_ERROR: Final = re.compile(r"(?m)^(?:[\w.]*\.)?(\w*(?:Error|Exception)): (.+)$")
+_SECRET: Final = re.compile(
+    r"(?i)((?:secret|password|token|access[.]?key|credential)[\w.]*\s*[=:]\s*)\S+"
+)
+
+_KNOWN: Final = (
+    (
+        re.compile(r"PYTHON_VERSION_MISMATCH|different (?:minor )?version than"),
+        "the Python of Spark's workers is of another version than this one",
+        "`--spark-conf spark.pyspark.python=PATH`, or the environment variable PYSPARK_PYTHON",
+    ),
+    (
+        re.compile(r"No module named '?(?:numpy|pyarrow|pandas|crc32c)"),
+        "the Python of Spark's workers lacks what metashell needs",
+        "install metashell there, or send a packed environment with `--spark-conf`",
+    ),
+    (
+        re.compile(r"OutOfMemoryError|exit code 137|Container killed"),
+        "Spark ran out of memory",
+        "`--spark-conf spark.driver.memory=...`, or spark.executor.memory for a cluster",
+    ),
+    (
+        re.compile(r"UNAUTHENTICATED|PERMISSION_DENIED|StatusCode\.(?:UNAUTH|PERMISSION)"),
+        "the Spark Connect server refuses this session",
+        "a token is given as `--master 'sc://HOST:PORT/;token=...'`",
+    ),
+    (
+        re.compile(r"StatusCode\.UNAVAILABLE|failed to connect to all addresses"),
+        "the Spark Connect server can't be reached any more",
+        None,
+    ),
+    (
+        re.compile(r"SESSION_CLOSED|SESSION_CHANGED|SESSION_NOT_FOUND|NO_ACTIVE_SESSION"),
+        "the Spark session was ended by the server",
+        None,
+    ),
+    (
+        re.compile(r"Master removed our application|All masters are unresponsive"),
+        "the Spark master refuses this session",
+        "its log says why; its version must be that of PySpark here",
+    ),
+)
+
+
+@contextmanager
+def failures(what: str, *, explain: Callable[[], str | None] = lambda: None) -> Iterator[None]:
+    """Turn what Spark raises in a block into a `SourceError`.
+
+    Args:
+        what: How the sentence begins, such as ``the Spark job failed``.
+        explain: Says more where Spark's own process is gone.
+
+    Raises:
+        SourceError: Spark failed.
+    """
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (MetashellError, KeyboardInterrupt):
+        raise
+    except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
+        raise failure(what, error, explain()) from error
+    except Exception as error:
+        if _is_grpc(error):
+            raise failure(what, error) from error
+        raise
+
+
+def failure(what: str, error: BaseException, more: str | None = None) -> SourceError:
+    """The error that tells of one of Spark's."""
+    text = str(error)
+    for pattern, sentence, hint in _KNOWN:
+        if pattern.search(text):
+            return SourceError(sentence, hint=hint)
+    return SourceError(f"{what}: {more or _sentence(text) or type(error).__name__}")
+
+
+def _sentence(text: str) -> str:
+    """The one line of an error that says most: the Python error of a worker, else the cause."""
+    python = _PYTHON_ERROR.findall(text) if "Traceback" in text else []
+    if python:
+        kind, said = python[-1]
+        text = f"{said}" if kind.endswith(("SourceError", "MetashellError")) else f"{kind}: {said}"
+    else:
+        cause = _CAUSE.findall(text)
+        text = cause[-1] if cause else text
+    lines = [line.strip(": \t") for line in text.splitlines() if line.strip()]
+    telling = [line for line in lines if not line.startswith(_PY4J)] or lines
+    line = telling[0] if telling else ""
+    line = _ERROR_CLASS.sub("", _JAVA_CLASS.sub("", line))
+    return _SECRET.sub(r"\1[redacted]", line)[:_LENGTH_MAX].rstrip(". ")
+
+
+def _is_grpc(error: Exception) -> bool:
+    """Whether an error is of gRPC, which need not be installed."""
+    return any(kind.__module__.partition(".")[0] == "grpc" for kind in type(error).__mro__)

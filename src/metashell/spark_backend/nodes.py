@@ -1,0 +1,122 @@
+"""The table `nodes`: every node of a source's file system, in the order of a walk.
+
+Times are taken as ``stat`` takes them: from the node at the same path of the tree that remembers
+most.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from metashell.commands.times import Timed, Touch, moments_of
+from metashell.errors import MetashellError
+from metashell.fs.node import Directory, Leaf, Node
+from metashell.spark_backend.schemas import NODES_SCHEMA
+
+if TYPE_CHECKING:
+    from metashell.image.touched import Moment, Moments
+    from metashell.source import Source
+
+_BATCH_ROWS: Final = 8192
+_BATCH_CHARS: Final = 16 << 20
+
+_Row = tuple[str, str, str | None, str | None, int | None, int | None, int | None, int | None]
+
+
+def node_batches(source: Source) -> Iterator[pa.RecordBatch]:
+    """The rows of a source, in batches of bounded size."""
+    rows: list[_Row] = []
+    chars = 0
+    for row in _rows(source):
+        rows.append(row)
+        chars += len(row[0]) + len(row[2] or "") + len(row[3] or "")
+        if len(rows) >= _BATCH_ROWS or chars >= _BATCH_CHARS:
+            yield _batch(rows)
+            rows, chars = [], 0
+    if rows:
+        yield _batch(rows)
+
+
+def _batch(rows: list[_Row]) -> pa.RecordBatch:
+    columns = list(zip(*rows, strict=True))
+    arrays = []
+    for field, values in zip(NODES_SCHEMA, columns, strict=True):
+        if pa.types.is_timestamp(field.type):
+            arrays.append(pa.array(values, type=pa.timestamp("ms", tz="UTC")).cast(field.type))
+        else:
+            arrays.append(pa.array(values, type=field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=NODES_SCHEMA)
+
+
+def _rows(source: Source) -> Iterator[_Row]:
+    root, remembering = source.root, source.history_root
+    own, oldest = moments_of(root), moments_of(remembering)
+    start = Timed(remembering, oldest)
+    yield _row("/", root, start.touch())
+    stack = [_children(root, "/", start, own)]
+    while stack:
+        found = next(stack[-1], None)
+        if found is None:
+            stack.pop()
+            continue
+        row, node, timed = found
+        yield row
+        if isinstance(node, Directory):
+            stack.append(_children(node, row[0] + "/", timed, own))
+
+
+def _children(
+    directory: Directory, base: str, timed: Timed, own: Moments | None
+) -> Iterator[tuple[_Row, Node, Timed]]:
+    """The children of a directory in order: row, node, and the node that knows its times."""
+    names = directory.names()
+    touches = timed.children(names)
+    for name, touch in zip(names, touches, strict=True):
+        node = directory.child(name)
+        if node is None:
+            continue
+        below = timed.node.child(name) if isinstance(timed.node, Directory) else None
+        if below is None:
+            # The tree that remembers most lacks it: it tells of itself.
+            beside = Timed(node, own)
+            touch = beside.touch()  # noqa: PLW2901
+        else:
+            beside = Timed(below, timed.moments)
+        yield _row(base + name, node, touch), node, beside
+
+
+def _row(path: str, node: Node, touch: Touch) -> _Row:
+    text = value = None
+    if isinstance(node, Leaf):
+        try:
+            text = node.text()
+            value = json.dumps(node.value(), ensure_ascii=False)
+        except MetashellError as e:
+            text = text if text is not None else str(e)
+    kind = "directory" if isinstance(node, Directory) else "leaf"
+    return (
+        path,
+        kind,
+        _utf8(text),
+        _utf8(value),
+        *_when(touch.created),
+        *_when(touch.changed),
+    )
+
+
+def _when(moment: Moment | None) -> tuple[int | None, int | None]:
+    """Offset and time; neither is known of what happened at or before a checkpoint."""
+    if moment is None or moment.at_or_before is not None:
+        return None, None
+    return moment.offset, moment.timestamp_ms
+
+
+def _utf8(text: str | None) -> str | None:
+    """Text without lone surrogates, which Arrow has no bytes for."""
+    if text is None or text.isascii():
+        return text
+    return text.encode("utf-8", "replace").decode()

@@ -1,0 +1,263 @@
+"""`spark.read`: a plan of tasks on the driver, and their rows on the executors.
+
+What can't be read is left out and told in the table `faults`: one directory among thousands never
+fails a query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+from pyspark.sql.datasource import DataSourceReader, InputPartition
+
+from metashell.errors import MetashellError, SourceError
+from metashell.image.split_tables import faults_batch
+from metashell.log.fault import Fault
+from metashell.log.names import SegmentName, parse_name
+from metashell.log.places import is_uri
+from metashell.log.remote import in_parallel
+from metashell.log.splits import Split, plan_splits
+from metashell.spark_backend import tables
+from metashell.spark_backend.filters import Wanted
+from metashell.spark_backend.options import Options
+from metashell.spark_backend.planning import Takes, plan_files
+from metashell.spark_backend.schemas import FAULTS, FILES, conform, is_state
+from metashell.spark_backend.sites import BadSite, Site, find_sites
+
+if TYPE_CHECKING:
+    from pyspark.sql.datasource import Filter
+
+_TASKS: Final = 32
+"""Tasks that are worth having where there is that much to do."""
+_TASK_BYTES: Final = 1 << 20
+"""Less is not worth a task of its own."""
+_TASKS_MAX: Final = 2048
+"""Directories are read together where there are more."""
+_WHOLE: Final = 1 << 62
+_FILE_BYTES: Final = 64 << 10
+"""What opening a file costs, as bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SplitPiece:
+    """A split of a directory."""
+
+    site: Site
+    split: Split
+    below: int | None = None
+    """The first offset that may not be committed, where that is left out."""
+
+
+@dataclass(frozen=True, slots=True)
+class SitePiece:
+    """A directory as a whole."""
+
+    site: Site
+    is_alone: bool = False
+    """Whether it is the only one that was asked for: if it can't be read, there is nothing."""
+    told: str | None = None
+    """Why not all of it can be read, if `faults` has that already."""
+
+
+@dataclass(frozen=True, slots=True)
+class FaultPiece:
+    """What was found out while planning."""
+
+    site: Site | BadSite
+    faults: tuple[Fault, ...] = ()
+    reason: str | None = None
+    """Why nothing can be read."""
+
+
+Piece = SplitPiece | SitePiece | FaultPiece
+
+
+class Task(InputPartition):
+    """What one task reads."""
+
+    def __init__(self, pieces: Sequence[Piece]) -> None:
+        self.pieces = tuple(pieces)
+
+
+class PushFilters:
+    """Takes filters for a reader.
+
+    Where a session does not push filters down, Spark refuses readers that define `pushFilters`. It
+    does not call it then, and this source is right without: so it looks undefined.
+    """
+
+    __func__ = staticmethod(DataSourceReader.pushFilters)
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+
+    def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
+        self._wanted.take(filters)
+        return filters
+
+
+class KRaftReader(DataSourceReader):
+    """Reads a table of directories.
+
+    Args:
+        options: What was asked for.
+        schema: The columns wanted, as Spark expects them.
+    """
+
+    def __init__(self, options: Options, schema: pa.Schema) -> None:
+        self._options, self._schema = options, schema
+        self.wanted = Wanted()
+        """What filters leave."""
+        self.pushFilters = PushFilters(self.wanted)  # type: ignore[method-assign]
+
+    def partitions(self) -> Sequence[InputPartition]:
+        """The tasks."""
+        # Spark would make up a partition of its own where there is none.
+        return self._tasks() or [Task(())]
+
+    def _tasks(self) -> list[InputPartition]:
+        if self.wanted.is_nothing:
+            return []
+        options = self._options
+        sites, bad = find_sites(options.paths, self.wanted)
+        if bad and not sites and options.table != FAULTS:
+            raise SourceError(bad[0].reason)
+        if is_state(options.table):
+            return _together([SitePiece(site, is_alone=len(sites) == 1) for site in sites])
+        found: list[tuple[int, Piece]] = []
+        told: list[Piece] = [FaultPiece(one, reason=one.reason) for one in bad]
+        for site, pieces in zip(sites, _each(sites, self._plan), strict=True):
+            reason = None
+            for piece in pieces:
+                if isinstance(piece, SplitPiece):
+                    cost = piece.split.end - piece.split.begin + _FILE_BYTES
+                    found.append((cost, piece))
+                elif isinstance(piece, FaultPiece):
+                    reason = piece.reason
+                    if reason is not None and len(sites) == 1 and options.table != FAULTS:
+                        raise SourceError(reason)
+                    told.append(piece)
+            told.append(SitePiece(site, told=reason))
+        tasks = _packed(found, options.split_bytes)
+        return [*_together(told), *tasks] if options.table == FAULTS else tasks
+
+    def _plan(self, site: Site) -> list[Piece]:
+        """What there is to read of a directory, and why it can't be read."""
+        options = self._options
+        # A file is described by who reads it whole.
+        split_bytes = _WHOLE if options.table == FILES else options.split_bytes
+        try:
+            reason = None
+            if options.table == FAULTS:
+                try:
+                    plan = plan_splits(site.place, split_bytes, every=True)
+                    return [FaultPiece(site, plan.faults), *_pieces(site, plan.splits, None)]
+                except MetashellError as e:
+                    reason = str(e)
+            below = _committed_end(site) if options.committed_only else None
+            splits = plan_files(site.place, split_bytes, self._takes(below))
+            return [FaultPiece(site, reason=reason), *_pieces(site, splits, below)]
+        except MetashellError as e:
+            return [FaultPiece(site, reason=str(e))]
+
+    def _takes(self, below: int | None) -> Takes:
+        """Which files can hold rows that are wanted, by their names."""
+        wanted = self.wanted
+        if self._options.table in {FILES, FAULTS}:
+            return lambda name, first, end: wanted.may_be("file", name)
+        low, high = wanted.range_of("offset")
+        if below is not None:
+            high = min(high, below - 1)
+
+        def takes(name: str, first: int, end: int | None) -> bool:
+            is_near = name.endswith(".checkpoint") or (first <= high and (end is None or end > low))
+            return is_near and wanted.may_be("file", name)
+
+        return takes
+
+    def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
+        """The rows of a task."""
+        assert isinstance(partition, Task)
+        for piece in partition.pieces:
+            for own in self._own(piece):
+                batch = conform(own, self._schema, piece.site.origin)
+                batch = self.wanted.rows(batch)
+                if batch.num_rows:
+                    yield batch
+
+    def _own(self, piece: Piece) -> Iterator[pa.RecordBatch]:
+        """The table's own columns of a piece."""
+        options = self._options
+        if isinstance(piece, FaultPiece):
+            yield faults_batch(piece.faults)
+            if piece.reason is not None:
+                yield tables.not_read(piece.reason)
+        elif isinstance(piece, SplitPiece):
+            try:
+                yield from self._of_split(piece)
+            except MetashellError as e:
+                if options.table == FAULTS:
+                    yield tables.not_read(str(e), piece.split.name)
+        elif options.table == FAULTS:
+            yield tables.replay_faults(piece.site, options, piece.told)
+        else:
+            try:
+                yield from tables.state_batches(piece.site, options)
+            except MetashellError:
+                # Told in `faults`, as is everything that keeps a directory from being opened.
+                if piece.is_alone:
+                    raise
+
+    def _of_split(self, piece: SplitPiece) -> Iterator[pa.RecordBatch]:
+        options = self._options
+        if options.table == FILES:
+            yield tables.file_rows((piece.split,), options)
+            return
+        where = tables.row_filter(self.wanted, options, piece.below)
+        values = "value" in self._schema.names
+        yield from tables.split_batches(piece.split, options, where, values=values)
+
+
+def _pieces(site: Site, splits: Iterable[Split], below: int | None) -> Iterator[Piece]:
+    for split in splits:
+        is_segment = isinstance(parse_name(split.name), SegmentName)
+        yield SplitPiece(site, split, below if is_segment else None)
+
+
+def _committed_end(site: Site) -> int:
+    """The first offset that may not be committed: the end of the newest whole checkpoint."""
+    newest = plan_splits(site.place, committed_only=True).checkpoint
+    return 0 if newest is None else newest.end_offset
+
+
+def _together(pieces: Sequence[Piece]) -> list[InputPartition]:
+    """A task for each, or for several where there are very many."""
+    step = -(-len(pieces) // _TASKS_MAX) or 1
+    return [Task(pieces[at : at + step]) for at in range(0, len(pieces), step)]
+
+
+def _packed(pieces: Sequence[tuple[int, Piece]], split_bytes: int) -> list[InputPartition]:
+    """Tasks of about the bytes of a split, or less where there would be few of them."""
+    enough = max(sum(size for size, _ in pieces) // _TASKS, _TASK_BYTES)
+    room = min(split_bytes, enough)
+    tasks: list[InputPartition] = []
+    together: list[Piece] = []
+    filled = 0
+    for size, piece in pieces:
+        if together and filled + size > room:
+            tasks.append(Task(together))
+            together, filled = [], 0
+        together.append(piece)
+        filled += size
+    return [*tasks, Task(together)] if together else tasks
+
+
+def _each(sites: Sequence[Site], work: Callable[[Site], Any]) -> list[Any]:
+    """The results of some work on each directory; at once where they answer slowly."""
+    if any(is_uri(site.opened_by) for site in sites):
+        return in_parallel([partial(work, site) for site in sites])
+    return [work(site) for site in sites]

@@ -1,0 +1,182 @@
+"""The tables of the data source `kraft`, and how their columns are Spark's.
+
+The columns are those of the local engine's Arrow tables, asked of an empty log, behind three that
+say where a row comes from. What Spark has no type for becomes the next wider one: unsigned numbers
+signed ones of twice the width, times in milliseconds times in microseconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from difflib import get_close_matches
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+
+from metashell.errors import UsageError
+from metashell.image.arrow import TABLES
+from metashell.schema.registry import Registry, load_registry
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+    from metashell.spark_backend.options import Options
+
+RECORDS: Final = "records"
+NODES: Final = "nodes"
+FILES: Final = "files"
+FAULTS: Final = "faults"
+
+ORIGIN: Final = pa.schema(
+    [("cluster_id", pa.string()), ("node_id", pa.int32()), ("directory", pa.string())]
+)
+"""The first columns of every table."""
+
+TIME: Final = pa.timestamp("us", tz="UTC")
+
+NODES_SCHEMA: Final = pa.schema(
+    [
+        ("path", pa.string()),
+        ("kind", pa.string()),
+        ("text", pa.string()),
+        ("value", pa.string()),
+        ("created_offset", pa.int64()),
+        ("created_time", TIME),
+        ("changed_offset", pa.int64()),
+        ("changed_time", TIME),
+    ]
+)
+
+_WIDER: Final = {
+    pa.uint8(): pa.int16(),
+    pa.uint16(): pa.int32(),
+    pa.uint32(): pa.int64(),
+    pa.uint64(): pa.decimal128(20, 0),
+    pa.large_string(): pa.string(),
+    pa.large_binary(): pa.binary(),
+}
+
+
+@cache
+def registry_of(schemas: tuple[Path, ...]) -> Registry:
+    """The message definitions, the user's included; read once a process."""
+    return load_registry(schemas)
+
+
+def check_table(options: Options) -> None:
+    """See that the table is there and that the options mean something for it.
+
+    Raises:
+        UsageError: They do not.
+    """
+    table = options.table
+    messages = registry_of(options.schemas).by_name
+    fixed = (RECORDS, NODES, FILES, FAULTS)
+    if table not in {*fixed, *TABLES, *messages}:
+        near = get_close_matches(table, [*fixed, *TABLES, *messages], 1)
+        listed = ", ".join([*fixed, *TABLES])
+        hint = f" (did you mean {near[0]}?)" if near else ""
+        raise UsageError(
+            f"{table}: no table of the data source kraft{hint}; there are {listed},"
+            f" and one for each record type: {', '.join(messages)}"
+        )
+    if options.at is not None and not is_state(table) and table != FAULTS:
+        raise UsageError(f"at: the table {table} is not a state; filter by its offset or time")
+    if options.strict and not is_state(table) and table != FAULTS:
+        raise UsageError(f"strict: the table {table} is not a state; it has all that can be read")
+    if options.raw and table != RECORDS:
+        raise UsageError(f"raw: only the table {RECORDS} has raw bytes, not {table}")
+
+
+def is_state(table: str) -> bool:
+    """Whether a table shows a state, that of the end of the log or of option `at`."""
+    return table in TABLES or table == NODES
+
+
+def spark_type(kind: pa.DataType) -> pa.DataType:
+    """The type that a column of an Arrow type has in Spark."""
+    if kind in _WIDER:
+        return _WIDER[kind]
+    if pa.types.is_timestamp(kind):
+        return TIME
+    if pa.types.is_fixed_size_binary(kind):
+        return pa.binary()
+    if pa.types.is_dictionary(kind):
+        return spark_type(kind.value_type)
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return pa.list_(pa.field("element", spark_type(kind.value_type)))
+    if pa.types.is_struct(kind):
+        return pa.struct([pa.field(f.name, spark_type(f.type)) for f in kind])
+    return kind
+
+
+def with_origin(own: pa.Schema) -> pa.Schema:
+    """The columns of a table behind those of `ORIGIN`, as Spark has them.
+
+    A record's own field that is called as one of those, or as one before it but for its case,
+    gets a name by which it can be asked for.
+    """
+    fields, taken = list(ORIGIN), {name.lower() for name in ORIGIN.names}
+    for column in own:
+        name = column.name
+        while name.lower() in taken:
+            name = f"record_{name}"
+        taken.add(name.lower())
+        fields.append(pa.field(name, spark_type(column.type)))
+    return pa.schema(fields)
+
+
+def to_struct(schema: pa.Schema) -> StructType:
+    """The same columns as Spark's type."""
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    return from_arrow_schema(schema, prefer_timestamp_ntz=True)
+
+
+def from_struct(struct: StructType) -> pa.Schema:
+    """The exact Arrow schema that Spark expects of batches of this type."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    return to_arrow_schema(struct, timezone="UTC")
+
+
+def check_columns(schema: pa.Schema, asked: pa.Schema, table: str) -> None:
+    """See that a schema that a user gave holds only columns of the table.
+
+    Raises:
+        UsageError: One is not there, or has another type.
+    """
+    for column in asked:
+        at = schema.get_field_index(column.name)
+        if at < 0:
+            raise UsageError(
+                f"{column.name}: no column of the table {table}; there are"
+                f" {', '.join(schema.names)}"
+            )
+        if spark_type(schema.field(at).type) != spark_type(column.type):
+            raise UsageError(
+                f"{column.name}: of type {schema.field(at).type} in the table {table},"
+                f" not {column.type}"
+            )
+
+
+def conform(own: pa.RecordBatch, wanted: pa.Schema, origin: Sequence[object]) -> pa.RecordBatch:
+    """A batch of a table with its origin in front, exactly as Spark expects it.
+
+    Args:
+        own: The table's own columns; those that it lacks are null.
+        wanted: The columns wanted, with Spark's types.
+        origin: Values of the columns of `ORIGIN`.
+    """
+    n = own.num_rows
+    names = with_origin(own.schema).names[len(ORIGIN) :]
+    columns: dict[str, pa.Array] = dict(zip(names, own.columns, strict=True))
+    for field, value in zip(ORIGIN, origin, strict=True):
+        columns[field.name] = pa.repeat(pa.scalar(value, type=field.type), n)
+    arrays = []
+    for field in wanted:
+        array = columns.get(field.name)
+        arrays.append(pa.nulls(n, type=field.type) if array is None else array.cast(field.type))
+    return pa.RecordBatch.from_arrays(arrays, schema=wanted)

@@ -1,0 +1,102 @@
+"""Where rows come from: metadata directories, and what is known of them without their log."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from metashell.errors import MetashellError
+from metashell.log.directory import find_metadata_directory
+from metashell.log.places import Place, expand, is_uri, place_of
+from metashell.log.remote import in_parallel
+from metashell.log.uri import local_path, shown
+from metashell.quorum.node_files import NodeFiles
+from metashell.spark_backend.filters import Wanted
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A metadata directory, and the node that it is of."""
+
+    directory: str
+    """As rows name it, without passwords."""
+    cluster_id: str | None = None
+    node_id: int | None = None
+    opened_by: str = field(default="", repr=False)
+    """The path or URI that opens it."""
+
+    @property
+    def origin(self) -> tuple[str | None, int | None, str]:
+        """What the first columns of its rows say."""
+        return self.cluster_id, self.node_id, self.directory
+
+    @property
+    def place(self) -> Place:
+        """Where it is."""
+        return place_of(self.opened_by)
+
+
+@dataclass(frozen=True, slots=True)
+class BadSite:
+    """A place that is no metadata directory, or can't be read."""
+
+    directory: str
+    reason: str
+
+    @property
+    def origin(self) -> tuple[str | None, int | None, str]:
+        """As `Site.origin`."""
+        return None, None, self.directory
+
+
+def find_sites(paths: Iterable[str], wanted: Wanted) -> tuple[list[Site], list[BadSite]]:
+    """The metadata directories that paths and globs mean, each once, without those not wanted.
+
+    Raises:
+        MetashellError: A glob matches nothing, or can't be followed.
+    """
+    places = list(dict.fromkeys(absolute(place) for path in paths for place in expand(path)))
+    sites: dict[str, Site] = {}
+    bad: dict[str, BadSite] = {}
+    for found in _look_at_all(places):
+        if not _is_wanted(found, wanted):
+            continue
+        if isinstance(found, Site):
+            sites.setdefault(found.directory, found)
+        else:
+            bad.setdefault(found.directory, found)
+    return list(sites.values()), list(bad.values())
+
+
+def _is_wanted(found: Site | BadSite, wanted: Wanted) -> bool:
+    columns = ("cluster_id", "node_id", "directory")
+    return all(map(wanted.may_be, columns, found.origin))
+
+
+def absolute(place: str) -> str:
+    """A local path that means the same in every process; a URI as it is."""
+    path = local_path(place)
+    if path is None and is_uri(place):
+        return place
+    return os.path.abspath(place if path is None else path)
+
+
+def _look_at_all(places: Sequence[str]) -> list[Site | BadSite]:
+    if any(map(is_uri, places)):
+        # They answer slowly.
+        return in_parallel([partial(_look, place) for place in places])
+    return [_look(place) for place in places]
+
+
+def _look(place: str) -> Site | BadSite:
+    try:
+        directory = find_metadata_directory(place)
+    except MetashellError as e:
+        return BadSite(shown(place), str(e))
+    files = NodeFiles(directory)
+    meta = files.meta_properties
+    node_id = None if meta is None else meta.node_id
+    opened_by = directory if isinstance(directory, str) else directory.uri
+    return Site(str(directory), files.cluster_id, node_id, opened_by)

@@ -1,0 +1,93 @@
+"""docs/guides/spark.md: its Python and its sessions do what stands there.
+
+The blocks are run in their order, as the cells of a notebook. `/backups` stands for a directory with
+copies of three nodes' directories, `/var/lib/kafka` for one with the bundled sample, and
+`/checkpoints` for an empty one.
+"""
+
+from __future__ import annotations
+
+import doctest
+import os
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from support.examples import SAMPLE, blocks, check_sessions
+from support.fleets import backups
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "spark.md"
+FLAGS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@pytest.fixture(autouse=True)
+def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is kept yet."""
+    monkeypatch.setenv("METASHELL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def session(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session of all tests, which then is as it was before."""
+    key = "spark.sql.session.timeZone"
+    zone = spark.conf.get(key)
+    spark.conf.set(key, "UTC")
+    yield spark
+    for query in spark.streams.active:
+        query.stop()
+    for table in spark.catalog.listTables():
+        drop = spark.catalog.dropTempView if table.isTemporary else _drop_table(spark)
+        drop(table.name)
+    spark.conf.set(key, str(zone))
+
+
+def _drop_table(spark: SparkSession) -> Any:
+    return lambda name: spark.sql(f"DROP TABLE IF EXISTS {name}")
+
+
+def test_sessions_show_what_is_printed(session: SparkSession, tmp_path: Path) -> None:
+    """Every command prints what stands below it."""
+    directory = tmp_path / "here"
+    directory.mkdir()
+    text, wrong = check_sessions(GUIDE.read_text("utf-8"), directory)
+    if os.environ.get("METASHELL_UPDATE_DOCS"):
+        GUIDE.write_text(text, "utf-8")
+    assert [] == wrong
+
+
+def test_python_works(session: SparkSession, tmp_path: Path) -> None:
+    """Every block, in the order in which it stands."""
+    places = {
+        "/backups/": f"{backups(tmp_path / 'backups')}/",
+        "/var/lib/kafka/": f"{tmp_path / 'kafka'}/",
+        "/checkpoints/": f"{tmp_path / 'checkpoints'}/",
+    }
+    shutil.copytree(SAMPLE, tmp_path / "kafka" / "data")
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    names: dict[str, Any] = {"__name__": "guide", "spark": session}
+    report: list[str] = []
+    n_run = 0
+    for block in blocks(GUIDE.read_text("utf-8")):
+        code = block.text
+        for shown, path in places.items():
+            code = code.replace(f'"{shown}', f'"{path}')
+        if block.language == "python":
+            exec(compile(code, f"{GUIDE.name}:{block.line}", "exec"), names)
+        elif block.language == "pycon":
+            parser = doctest.DocTestParser()
+            test = parser.get_doctest(code, names, GUIDE.name, str(GUIDE), block.line - 1)
+            runner.run(test, out=report.append, clear_globs=False)
+            names = test.globs
+        else:
+            continue
+        n_run += 1
+    assert 0 == runner.failures, "".join(report)
+    assert n_run > 5

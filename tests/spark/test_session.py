@@ -1,0 +1,257 @@
+"""Sessions: quiet, on every kind of master, ended by whatever ends the block."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+from metashell.errors import SourceError
+from metashell.spark_backend.session import SparkSettings, session
+from spark.conftest import missing
+from support.waiting import wait_until
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
+    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+]
+
+LIMIT_S = 240.0
+MARK = "METASHELL_TEST_RUN"
+
+BEGIN = """
+import os, signal, sys
+from pathlib import Path
+from metashell.errors import SourceError
+from metashell.spark_backend import session as module
+from metashell.spark_backend.session import SparkSettings, session
+"""
+
+TWO_SESSIONS = (
+    BEGIN
+    + """
+def noisy(batches):
+    print("chatter")
+    print("chatter", file=sys.stderr)
+    yield from batches
+
+before = (dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT))
+for _ in range(2):
+    seen = []
+    settings = SparkSettings(master="local[1]", conf={"spark.x.y": "z"})
+    with session(settings, progress=lambda done, total: seen.append((done, total))) as spark:
+        assert "z" == spark.conf.get("spark.x.y")
+        table = spark.range(0, 100, 1, 4).mapInArrow(noisy, "id long").toArrow()
+        assert 100 == table.num_rows
+        spark.range(0, 100, 1, 4).mapInArrow(noisy, "id long").count()
+        assert signal.getsignal(signal.SIGINT) is before[2]
+    assert (0, 0) == seen[0], seen
+    assert all(done <= total for done, total in seen), seen
+    assert any(total >= 4 for _, total in seen), seen
+    assert before == (dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT))
+"""
+)
+
+INTERRUPTED = (
+    BEGIN
+    + """
+mark = sys.argv[1]
+def endless(batches):
+    import threading
+    from pathlib import Path
+    Path(mark).touch()
+    threading.Event().wait()
+    yield from batches
+
+try:
+    with session(SparkSettings(master="local[1]")) as spark:
+        spark.range(10).mapInArrow(endless, "id long").count()
+except KeyboardInterrupt:
+    sys.exit(130)
+"""
+)
+
+UNREACHABLE = (
+    BEGIN
+    + """
+module._CONNECT_LIMIT_S = 1.0
+try:
+    with session(SparkSettings(master=sys.argv[1])):
+        pass
+except SourceError as error:
+    print("\\n".join(error.lines("")))
+"""
+)
+
+THROUGH_CONNECT = (
+    BEGIN
+    + """
+def where(batches):
+    import metashell
+    import pyarrow
+    import metashell.schema.registry as registry
+    n = len(registry.builtin_specs())
+    for _ in batches:
+        yield pyarrow.RecordBatch.from_pydict({"place": [metashell.__file__], "n": [n]})
+
+seen = []
+before = dict(os.environ)
+settings = SparkSettings(master=sys.argv[1], conf={"spark.sql.shuffle.partitions": "3"})
+with session(settings, progress=lambda done, total: seen.append((done, total))) as spark:
+    assert "3" == spark.conf.get("spark.sql.shuffle.partitions")
+    assert "true" == spark.conf.get("spark.sql.python.filterPushdown.enabled")
+    table = spark.range(1).mapInArrow(where, "place string, n long").toArrow()
+    [row] = table.to_pylist()
+    assert ".zip" in row["place"], row
+    assert row["n"] > 20, row
+    try:
+        with session(settings) as same:
+            assert same is spark
+            spark.sql("select no_such_column").collect()
+    except SourceError as error:
+        assert "no_such_column" in error.message, error
+        assert "\\n" not in error.message
+    else:
+        raise AssertionError("it has to fail")
+assert (0, 0) == seen[0] and seen[-1][0] == seen[-1][1] > 0, seen
+after = dict(os.environ)
+assert before == after, set(after.items()) ^ set(before.items())
+"""
+)
+
+
+def start(program: str, *arguments: str, run: str, cwd: Path) -> subprocess.Popen[str]:
+    """Run a program in a process group of its own; all that it starts has the mark `run`."""
+    file = cwd / "program.py"
+    file.write_text(program)
+    return subprocess.Popen(
+        [sys.executable, "-W", "error", str(file), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        cwd=cwd,
+        env={**os.environ, MARK: run, "TMPDIR": str(cwd)},
+        start_new_session=True,
+    )
+
+
+def run_to_end(program: str, *arguments: str, run: str, cwd: Path) -> tuple[int, str, str]:
+    """Run a program; returns its status and what it wrote."""
+    process = start(program, *arguments, run=run, cwd=cwd)
+    try:
+        out, err = process.communicate(timeout=LIMIT_S)
+    finally:
+        process.kill()
+        process.wait()
+    return process.returncode, out, err
+
+
+def running(run: str) -> list[str]:
+    """Command lines of the processes that have a mark."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        try:
+            if f"{MARK}={run}".encode() in (place / "environ").read_bytes():
+                found.append((place / "cmdline").read_text().replace("\0", " ")[:100])
+        except OSError:
+            continue
+    return [command for command in found if command]
+
+
+def left_behind(cwd: Path) -> list[str]:
+    """Temporary files of sessions."""
+    return [path.name for path in cwd.glob("metashell-spark-*")]
+
+
+@pytest.fixture
+def run() -> str:
+    """A mark for the processes of one test."""
+    return uuid.uuid4().hex
+
+
+@pytest.fixture(scope="module")
+def connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Spark Connect server."""
+    from support.spark_server import connect_server
+
+    with connect_server(tmp_path_factory.mktemp("connect"), master="local[1]") as url:
+        yield url
+
+
+def test_sessions_are_quiet_and_leave_nothing(run: str, tmp_path: Path) -> None:
+    """Two in one process, with workers that print; the process is as it was before each."""
+    assert (0, "", "") == run_to_end(TWO_SESSIONS, run=run, cwd=tmp_path)
+    assert ([], []) == (running(run), left_behind(tmp_path))
+
+
+def test_interrupt_ends_the_job_and_its_processes(run: str, tmp_path: Path) -> None:
+    """As ^C of a terminal, which goes to the whole group of processes."""
+    mark = tmp_path / "mark"
+    process = start(INTERRUPTED, str(mark), run=run, cwd=tmp_path)
+    try:
+        wait_until(
+            lambda: mark.exists() or process.poll() is not None, "the job runs", limit_s=LIMIT_S
+        )
+        assert process.poll() is None, process.communicate()
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=LIMIT_S)
+    finally:
+        process.kill()
+        process.wait()
+    assert (130, "", "") == (process.returncode, out, err)
+    wait_until(lambda: not running(run), lambda: f"all have ended: {running(run)}")
+    assert [] == left_behind(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("master", "message", "hint"),
+    [
+        ("spark://127.0.0.1:9", "the Spark master spark://127.0.0.1:9 can't be reached", "check"),
+        (
+            "sc://127.0.0.1:9/;token=tok3n;use_ssl=false",
+            "the Spark Connect server sc://127.0.0.1:9 can't be reached",
+            "check `--master`",
+        ),
+        ("sc://127.0.0.1:x", "`--master sc://127.0.0.1:x` is no address of a Spark", "sc://HOST"),
+    ],
+)
+def test_an_unreachable_master(
+    run: str, tmp_path: Path, master: str, message: str, hint: str
+) -> None:
+    """One sentence, in bounded time, without the token."""
+    code, out, err = run_to_end(UNREACHABLE, master, run=run, cwd=tmp_path)
+    assert (0, "") == (code, err)
+    first, second = out.splitlines()
+    assert first.startswith(message)
+    assert second.startswith(f"  hint: {hint}")
+    assert "tok3n" not in out
+    assert ([], []) == (running(run), left_behind(tmp_path))
+
+
+def test_connect_sends_the_package(run: str, tmp_path: Path, connect_url: str) -> None:
+    """Workers of the server import the one that was sent; no Java runs here."""
+    assert (0, "", "") == run_to_end(THROUGH_CONNECT, connect_url, run=run, cwd=tmp_path)
+    assert ([], []) == (running(run), left_behind(tmp_path))
+
+
+def test_a_session_that_is_there_is_used(spark: SparkSession) -> None:
+    """And lives on; what Spark raises in the block is one sentence."""
+    with session(SparkSettings(master="local[1]")) as same:
+        assert same is spark
+        assert 3 == same.range(3).count()
+    with pytest.raises(SourceError) as caught, session(SparkSettings()) as same:
+        same.range(3).selectExpr("no_such_column").collect()
+    assert "no_such_column" in caught.value.message
+    assert "\n" not in caught.value.message
+    assert 3 == spark.range(3).count()

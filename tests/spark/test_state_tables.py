@@ -1,0 +1,170 @@
+"""Tables of the image and `nodes`: what the local engine has, for every fixture."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import metashell
+from metashell.errors import MetashellError, UsageError
+from metashell.fs.node import Directory
+from metashell.fs.path import resolve
+from metashell.image.arrow import TABLES
+from metashell.redact import REDACTED
+from support.fixtures import copy_of, fixture, tree_fixture_names
+from support.kraft import as_spark, read, rows
+
+pytest.importorskip("pyspark")
+
+DIRECTORIES = [name for name in tree_fixture_names() if fixture(name).kind == "directory"]
+
+
+@pytest.mark.parametrize("name", DIRECTORIES)
+def test_image_tables_equal_the_local_ones(name: str) -> None:
+    """In every column and row, nested ones and times included."""
+    path = fixture(name).input
+    source = metashell.open(path)
+    for table in TABLES:
+        found = read(table, path)
+        wanted = as_spark(source.table(table))
+        assert rows(wanted) == rows(found.select(wanted.column_names)), table
+        for column in set(found.column_names[3:]) - set(wanted.column_names):
+            assert table == "voters"
+            assert found[column].null_count == len(found)
+
+
+@pytest.mark.parametrize("name", DIRECTORIES)
+def test_nodes_are_those_of_a_walk(name: str) -> None:
+    """Paths in its order, texts and values of the leaves."""
+    path = fixture(name).input
+    source = metashell.open(path)
+    found = read("nodes", path)
+    assert source.find("/") == found["path"].to_pylist()
+    for row in found.to_pylist()[:: 1 + len(found) // 300]:
+        if "%" in row["path"]:
+            continue
+        try:
+            node = resolve(source.root, row["path"]).node
+        except MetashellError:
+            continue
+        if row["path"].count("/") > 3:
+            continue  # A name with a slash in it may lead elsewhere.
+        assert row["kind"] == ("directory" if isinstance(node, Directory) else "leaf")
+        if isinstance(node, Directory):
+            assert (row["text"], row["value"]) == (None, None)
+        else:
+            assert node.text() == row["text"]
+            assert node.value() == json.loads(row["value"]) or node.value() != node.value()
+
+
+def test_nodes_know_when_they_were_made_and_changed() -> None:
+    """As `stat` does, from the oldest state on."""
+    path = fixture("real-44-live").input
+    found = {row["path"]: row for row in read("nodes", path).to_pylist()}
+    topics = metashell.open(path).table("topics").to_pylist()
+    for topic in topics:
+        row = found[f"/image/topics/byId/{topic['topic_id']}"]
+        assert topic["created_offset"] is None or row["created_offset"] == topic["created_offset"]
+        assert row["changed_offset"] >= row["created_offset"]
+        assert row["created_time"] is not None
+    assert found["/local"]["changed_offset"] is None
+
+
+def test_every_row_names_cluster_node_and_directory() -> None:
+    """A copy without meta.properties has neither cluster nor node."""
+    path = fixture("real-44-live").input
+    source = metashell.open(path)
+    row = read("features", path).to_pylist()[0]
+    assert (source.cluster_id, source.node_id, str(path)) == (
+        row["cluster_id"],
+        row["node_id"],
+        row["directory"],
+    )
+
+
+def test_state_at_an_offset_and_a_time() -> None:
+    """Option `at` is `Source.at`."""
+    path = fixture("real-44-live").input
+    source = metashell.open(path)
+    offset = (source.status().offset or 0) // 2
+    earlier = source.at(offset)
+    assert rows(as_spark(earlier.table("topics"))) == rows(read("topics", path, at=offset))
+    time = "2100-01-01"
+    assert rows(as_spark(source.table("topics"))) == rows(read("topics", path, at=time))
+    assert earlier.find("/") == read("nodes", path, at=offset)["path"].to_pylist()
+
+
+def test_bad_directories_among_good_ones_are_left_out(tmp_path: Path) -> None:
+    """No job fails for them."""
+    good = copy_of("real-44-live", tmp_path)
+    (tmp_path / "b" / "__cluster_metadata-0").mkdir(parents=True)
+    empty = tmp_path / "c"
+    empty.mkdir()
+    found = read("topics", f"{tmp_path}/*")
+    assert len(found) == len(metashell.open(good / "__cluster_metadata-0").table("topics"))
+
+
+def test_alone_a_bad_directory_is_an_error(tmp_path: Path) -> None:
+    """There would be nothing to show."""
+    with pytest.raises(MetashellError, match="no segment or checkpoint"):
+        read("topics", tmp_path)
+    (tmp_path / "__cluster_metadata-0").mkdir()
+    for table in ("records", "TopicRecord", "files", "topics"):
+        with pytest.raises(MetashellError, match="no segment or checkpoint"):
+            read(table, tmp_path)
+    assert ["unreadable"] == read("faults", tmp_path)["kind"].to_pylist()
+    with pytest.raises(MetashellError, match="not covered"):
+        read("topics", fixture("real-44-live").input, at=10**9)
+    with pytest.raises(MetashellError, match="no directory matches"):
+        read("topics", tmp_path / "*.nothing")
+
+
+def test_directories_that_vanish_meanwhile_are_left_out(tmp_path: Path) -> None:
+    """Between planning and reading."""
+    from support.kraft import plan
+
+    copy_of("real-44-live", tmp_path).rename(tmp_path / "a")
+    shutil.copytree(tmp_path / "a", tmp_path / "b")
+    tasks, read_task, _ = plan("features", tmp_path / "*")
+    shutil.rmtree(tmp_path / "b")
+    seen = {
+        d for task in tasks for batch in read_task(task) for d in batch["directory"].to_pylist()
+    }
+    assert {str(tmp_path / "a" / "__cluster_metadata-0")} == seen
+
+
+@pytest.mark.parametrize("table", ["configs", "scram_credentials", "delegation_tokens", "nodes"])
+def test_secrets_are_redacted_unless_asked_for(table: str) -> None:
+    """As in the local tables."""
+    path = fixture("all-records-dir").input
+    hidden, shown = read(table, path), read(table, path, showSecrets=True)
+    assert REDACTED in repr(hidden.to_pylist())
+    assert hidden.num_rows == shown.num_rows
+    if table != "nodes":
+        wanted = as_spark(metashell.open(path, show_secrets=True).table(table))
+        assert rows(wanted) == rows(shown)
+        assert REDACTED not in repr(shown.to_pylist())
+
+
+def test_unknown_options_tables_and_values_are_told() -> None:
+    """By name, with what there is."""
+    path = fixture("real-44-live").input
+    with pytest.raises(UsageError, match=r"topcs: no table .*did you mean topics\?.*TopicRecord"):
+        read("topcs", path)
+    with pytest.raises(UsageError, match=r"comittedonly: no option .*did you mean committedOnly"):
+        read("topics", path, comittedOnly=True)
+    with pytest.raises(UsageError, match=r"password: no option .*there are table, at, raw"):
+        read("topics", path, password="x")
+    with pytest.raises(UsageError, match="strict=1: neither true nor false"):
+        read("topics", path, strict=1)
+    with pytest.raises(UsageError, match="splitBytes=-1: not a number of bytes"):
+        read("records", path, splitBytes=-1)
+    with pytest.raises(UsageError, match="at: the table records is not a state"):
+        read("records", path, at=1)
+    with pytest.raises(UsageError, match="raw: only the table records"):
+        read("topics", path, raw=True)
+    with pytest.raises(UsageError, match="no directory given"):
+        read("topics")

@@ -1,0 +1,62 @@
+"""What Spark raises becomes one sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from metashell.spark_backend.failures import failure
+
+JAVA = """An error occurred while calling o57.collectToPython.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 0.0 failed
+\tat org.apache.spark.scheduler.DAGScheduler.abortStage(DAGScheduler.scala:1)
+Caused by: java.io.IOException: No space left on device
+\tat java.base/x.y(Z.java:2)
+"""
+PYTHON = """[PYTHON_EXCEPTION] An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "/x/worker.py", line 1, in main
+    process()
+ValueError: in the middle
+Traceback (most recent call last):
+  File "/x/other.py", line 1, in main
+metashell.errors.SourceError: /data/x: Permission denied
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        (JAVA, "it failed: No space left on device"),
+        (PYTHON, "it failed: /data/x: Permission denied"),
+        (
+            "An error occurred while calling None.org.x.JavaSparkContext.\n"
+            ": org.apache.spark.SparkException: Could not parse Master URL: 'x'\n\tat a.b(C:1)",
+            "it failed: Could not parse Master URL: 'x'",
+        ),
+        ("[TABLE_OR_VIEW_NOT_FOUND] The table `x` is not there. SQLSTATE: 1", "it failed: The tab"),
+        ("", "it failed: RuntimeError"),
+        (
+            "java.lang.IllegalArgumentException: bad fs.s3a.secret.key=abc123 there",
+            "it failed: bad fs.s3a.secret.key=[redacted] there",
+        ),
+        ("StatusCode.UNAUTHENTICATED: no", "the Spark Connect server refuses this session"),
+        ("java.lang.OutOfMemoryError: Java heap space", "Spark ran out of memory"),
+        ("[PYTHON_VERSION_MISMATCH] Python in worker has", "the Python of Spark's workers is of"),
+    ],
+)
+def test_sentences(text: str, sentence: str) -> None:
+    """The line that says most, without what surrounds it."""
+    error = failure("it failed", RuntimeError(text))
+    assert error.message.startswith(sentence)
+    assert "\n" not in error.message
+
+
+def test_what_java_said_goes_before() -> None:
+    """Where its process is gone, the error of the broken connection says nothing."""
+    error = failure("it failed", ConnectionError("Answer from Java side is empty"), "it ended")
+    assert "it failed: it ended" == error.message
+
+
+def test_a_sentence_has_a_bound() -> None:
+    """Java's may be pages."""
+    assert len(failure("it failed", RuntimeError("x" * 10_000)).message) < 400

@@ -1,0 +1,123 @@
+"""What a session is made of; nothing here starts Spark."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import metashell
+from metashell.spark_backend import session
+from metashell.spark_backend.package import package_zip
+from metashell.spark_backend.session import SparkSettings, addresses_of, classic_conf
+
+PACKAGE = Path(metashell.__file__).parent
+
+FROM_ZIP = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import metashell
+assert metashell.__file__.startswith(sys.argv[1]), metashell.__file__
+source = metashell.open(sys.argv[2])
+print(source.status().offset, source.cluster_id, [warning for warning in source.warnings])
+from metashell.quorum.protocol import Api, request_spec
+print(request_spec(next(iter(Api))).name)
+from metashell.redact import Redaction
+print(Redaction())
+from metashell.redact import _known_config_keys
+print(len(_known_config_keys()) > 100)
+"""
+
+
+def test_local_masters_stay_on_this_machine(tmp_path: Path) -> None:
+    """Loopback, this Python, and files in a private directory."""
+    conf = classic_conf(SparkSettings(master="local[3]"), tmp_path)
+    assert ("127.0.0.1", "local[3]", "6", sys.executable) == (
+        conf["spark.driver.bindAddress"],
+        conf["spark.master"],
+        conf["spark.sql.shuffle.partitions"],
+        conf["spark.pyspark.python"],
+    )
+    assert conf["spark.local.dir"].startswith(str(tmp_path))
+    assert ("false", "false") == (conf["spark.ui.enabled"], conf["spark.ui.showConsoleProgress"])
+    assert "true" == conf["spark.sql.python.filterPushdown.enabled"]
+
+
+def test_clusters_have_paths_and_pythons_of_their_own(tmp_path: Path) -> None:
+    """Nothing of this machine is forced on them."""
+    conf = classic_conf(SparkSettings(master="spark://h:7077"), tmp_path)
+    assert "true" == conf["spark.sql.python.filterPushdown.enabled"]
+    assert set() == conf.keys() & {
+        "spark.driver.bindAddress",
+        "spark.driver.host",
+        "spark.local.dir",
+        "spark.pyspark.python",
+    }
+
+
+def test_the_users_settings_go_before_ours(tmp_path: Path) -> None:
+    """But for the master, which has an option of its own."""
+    theirs = {"spark.driver.memory": "3g", "spark.ui.enabled": "true", "spark.x": "y"}
+    conf = classic_conf(SparkSettings(conf=theirs), tmp_path)
+    assert ("3g", "true", "y", "local[*]") == (
+        conf["spark.driver.memory"],
+        conf["spark.ui.enabled"],
+        conf["spark.x"],
+        conf["spark.master"],
+    )
+
+
+@pytest.mark.parametrize(("free", "memory"), [(0, "1024m"), (6 << 30, "3072m"), (1 << 40, "8192m")])
+def test_memory_is_half_of_what_is_free(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, free: int, memory: str
+) -> None:
+    """Within bounds."""
+    monkeypatch.setattr(session, "free_memory_bytes", lambda: free)
+    assert memory == classic_conf(SparkSettings(), tmp_path)["spark.driver.memory"]
+
+
+@pytest.mark.parametrize(
+    ("master", "addresses"),
+    [
+        ("spark://a:7077", [("a", 7077)]),
+        ("spark://a:7077,b:7078", [("a", 7077), ("b", 7078)]),
+        ("spark://[::1]:7077", [("::1", 7077)]),
+        ("k8s://https://a:6443", [("a", 6443)]),
+        ("k8s://a:6443/", [("a", 6443)]),
+        ("spark://a", []),
+        ("local[2]", []),
+        ("yarn", []),
+    ],
+)
+def test_addresses(master: str, addresses: list[tuple[str, int]]) -> None:
+    """Those that can be tried before Spark tries them for minutes."""
+    assert addresses == addresses_of(master)
+
+
+def test_settings_do_not_show_secrets() -> None:
+    """Keys are shown, values and tokens are not."""
+    settings = SparkSettings(master="sc://h:1/;token=tok3n", conf={"spark.a.password": "s3cret"})
+    assert "SparkSettings(master='sc://h:1', conf=['spark.a.password'])" == repr(settings)
+
+
+def test_the_package_works_from_a_zip_file(tmp_path: Path) -> None:
+    """As executors get it: definitions and key lists are read from inside."""
+    archive = package_zip(tmp_path)
+    with zipfile.ZipFile(archive) as opened:
+        names = set(opened.namelist())
+    assert {"metashell/__init__.py", "metashell/schema/messages/TopicRecord.json"} <= names
+    assert not any("__pycache__" in name for name in names)
+    ran = subprocess.run(
+        [sys.executable, "-c", FROM_ZIP, str(archive), str(PACKAGE / "sample")],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert (0, "") == (ran.returncode, ran.stderr)
+    source = metashell.open(PACKAGE / "sample")
+    assert str(source.status().offset) == ran.stdout.split()[0]
+    assert ran.stdout.endswith("True\n")
