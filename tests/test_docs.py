@@ -27,26 +27,34 @@ from metashell.quorum.steps import SUCCESSORS
 from support.described import described
 from support.examples import (
     CONTROLLER,
-    CUT,
     LOG_DIR,
     SAMPLE,
     Shell,
     System,
     blocks,
+    check_sessions,
     examples,
     is_session,
-    matches,
 )
 from support.fixtures import copy_of, fixture
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 PAGES = sorted([*ROOT.glob("*.md"), *DOCS.rglob("*.md")])
-SESSIONS = [page for page in PAGES if any(map(is_session, blocks(page.read_text("utf-8"))))]
+OF_SPARK = DOCS / "guides" / "spark.md"
+"""Its sessions need Spark: tests/spark/test_guide.py runs them."""
+SESSIONS = [
+    page
+    for page in PAGES
+    if page != OF_SPARK and any(map(is_session, blocks(page.read_text("utf-8"))))
+]
 COMMANDS: list[Command] = [command for name in all_names() if (command := get(name)) is not None]
 
 # Options of other programs that the documents name.
-OTHER_OPTIONS = {"-x", "-0", "-m", "-k", "--status", "--replication"}
+OTHER_OPTIONS = {
+    *("-x", "-0", "-m", "-k", "--status", "--replication"),
+    *("--py-files", "--archives", "--glob"),
+}
 
 
 def page_id(page: Path) -> str:
@@ -57,23 +65,7 @@ def page_id(page: Path) -> str:
 @pytest.mark.parametrize("page", SESSIONS, ids=page_id)
 def test_sessions_show_what_is_printed(page: Path, tmp_path: Path) -> None:
     """Every command of a session prints what stands below it."""
-    text = page.read_text("utf-8")
-    shell, wrong = Shell(), []
-    with System(tmp_path) as system:
-        for block in filter(is_session, blocks(text)):
-            lines = []
-            for example in examples(block):
-                if example.prompt == "$ ":
-                    printed = system.run(example.command)
-                else:
-                    assert shell.prompt == example.prompt, f"line {block.line}"
-                    printed = shell.run(example.command)
-                is_right = matches(example, printed)
-                if not is_right:
-                    wrong.append((block.line, example.command, printed))
-                lines.append(example.prompt + example.command)
-                lines.extend(example.shown if is_right or CUT in example.shown else printed)
-            text = text.replace(block.text, "\n".join(lines) + "\n")
+    text, wrong = check_sessions(page.read_text("utf-8"), tmp_path)
     if os.environ.get("METASHELL_UPDATE_DOCS"):
         page.write_text(text, "utf-8")
     assert [] == wrong
@@ -236,9 +228,10 @@ def sentences_of_the_program() -> list[str]:
     return [value for value in constants if isinstance(value, str)]
 
 
-def test_messages_about_quorums_exist() -> None:
-    """Each message that the guide explains is in the code; `...` stands for what is filled in."""
-    text = (DOCS / "guides" / "live.md").read_text("utf-8").partition("## When it does not")[2]
+@pytest.mark.parametrize("page", ["live.md", "spark.md", "stores.md"])
+def test_messages_in_guides_exist(page: str) -> None:
+    """Each message that a guide explains is in the code; `...` stands for what is filled in."""
+    text = (DOCS / "guides" / page).read_text("utf-8").partition("## When it does not")[2]
     cells = re.findall(r"^\| (`[^|]*`) \|", text, re.MULTILINE)
     spans = [span for cell in cells for _, span in re.findall(r"(`+)(.+?)\1(?!`)", cell)]
     pieces = {piece.strip(" `:()") for span in spans for piece in span.split("...")}
@@ -292,7 +285,7 @@ def test_benchmarks_name_real_figures() -> None:
     """A figure that a document names as `--only NAME` exists."""
     names = {figure.name for figure in figures.FIGURES}
     for page in PAGES:
-        named = re.findall(r"--only '?([a-z*-]+)", page.read_text("utf-8"))
+        named = re.findall(r"--only '?([a-z0-9*-]+)", page.read_text("utf-8"))
         assert all(benchmarks.choose([name]) for name in named), page
     assert names
 

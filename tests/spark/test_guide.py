@@ -1,7 +1,7 @@
 """docs/guides/spark.md: its Python and its sessions do what stands there.
 
-The blocks are run in their order, as the cells of a notebook. `/backups` stands for a directory with
-copies of three nodes' directories, `/var/lib/kafka` for one with the bundled sample, and
+The blocks are run in their order, as the cells of a notebook. `/backups` stands for a directory
+with copies of three nodes' directories, `/var/lib/kafka` for one with the bundled sample, and
 `/checkpoints` for an empty one.
 """
 

@@ -3,7 +3,8 @@
 A fenced block of language ``console`` is a session: of the system's shell where a line begins with
 ``$ ``, of ours where it begins with ``metashell demo:``. A line ``...`` in what is shown stands for
 any lines; trailing spaces do not count. `LOG_DIR` in an example stands for the bundled sample, and
-`CONTROLLER` for a quorum on loopback that serves it. What such a quorum is asked depends on when:
+`CONTROLLER` for a quorum on loopback that serves it; `FLEET` for a directory with copies of three
+nodes' directories. What such a quorum is asked depends on when:
 times and ages in what is printed then may be others than those that are shown.
 """
 
@@ -26,11 +27,13 @@ from metashell.cli import main
 from metashell.commands.base import Context
 from metashell.commands.run import run_line
 from support.fake_server import FakeQuorumServer
+from support.fleets import backups
 from support.sample_quorum import serve_directory
 from support.shell import Captured
 
 LOG_DIR: Final = "/var/lib/kafka/data"
 CONTROLLER: Final = "controller-1:9093"
+FLEET: Final = "/backups"
 SAMPLE: Final = Path(metashell.__file__).parent / "sample"
 CUT: Final = "..."
 
@@ -96,6 +99,36 @@ def matches(example: Example, printed: list[str]) -> bool:
     return re.fullmatch(pattern, "".join(f"{line}\n" for line in printed)) is not None
 
 
+def check_sessions(text: str, directory: Path) -> tuple[str, list[tuple[int, str, list[str]]]]:
+    """Run the sessions of a document.
+
+    Args:
+        text: The document.
+        directory: An empty one, where the system's commands run.
+
+    Returns:
+        The document with what is printed now, but where a line ``...`` cuts it; and for each
+        command that prints something else than shown its block's line, itself, and what it prints.
+    """
+    shell, wrong = Shell(), []
+    with System(directory) as system:
+        for block in filter(is_session, blocks(text)):
+            lines = []
+            for example in examples(block):
+                if example.prompt == "$ ":
+                    printed = system.run(example.command)
+                else:
+                    assert shell.prompt == example.prompt, f"line {block.line}"
+                    printed = shell.run(example.command)
+                is_right = matches(example, printed)
+                if not is_right:
+                    wrong.append((block.line, example.command, printed))
+                lines.append(example.prompt + example.command)
+                lines.extend(example.shown if is_right or CUT in example.shown else printed)
+            text = text.replace(block.text, "\n".join(lines) + "\n")
+    return text, wrong
+
+
 def _without_times(line: str) -> str:
     return _VARYING.sub(lambda found: " " if found[0].isspace() else "#", line)
 
@@ -112,6 +145,7 @@ class System:
     def __init__(self, directory: Path) -> None:
         self._directory = directory
         self._quorum: FakeQuorumServer | None = None
+        self._fleet = directory / ".backups"
         self._status = 0
         programs = directory / ".bin"
         programs.mkdir()
@@ -139,6 +173,10 @@ class System:
         command = command.replace(LOG_DIR, str(SAMPLE))
         if CONTROLLER in command:
             command = command.replace(CONTROLLER, self.controller)
+        if f"{FLEET}/" in command:
+            if not self._fleet.exists():
+                backups(self._fleet)
+            command = command.replace(FLEET, str(self._fleet))
         if command == "echo $?":
             return [str(self._status)]
         needs_shell = re.search(r"[|;&<>$]", _QUOTED.sub("", command))
@@ -146,7 +184,7 @@ class System:
             printed = self._run_here(shlex.split(command)[1:])
         else:
             printed = self._run_there(command)
-        printed = printed.replace(str(SAMPLE), LOG_DIR)
+        printed = printed.replace(str(SAMPLE), LOG_DIR).replace(str(self._fleet), FLEET)
         if self._quorum is not None:
             printed = printed.replace(self._quorum.address(), CONTROLLER)
         return [line.rstrip() for line in printed.splitlines()]
