@@ -32,6 +32,19 @@ class Sizes:
     """Topics of the cluster in whose directory names are completed."""
     scalar_records: int = 50_000
     """Records that the scalar decoder is timed on."""
+    incident_topics: int = 20_000
+    """Topics of each of the clusters whose log grew very long."""
+    incident_partitions: int = 10
+    incident_changes: int = 21_000_000
+    """PartitionChangeRecords of each: 1 GB."""
+    split_bytes: int = 0
+    """About how many bytes of a log a task of Spark decodes; 0 for the default."""
+    java_options: str = ""
+    """Of Spark's Java process."""
+    fleet_directories: int = 40
+    fleet_topics: int = 500
+    """Of each, with `fleet_changes` after the checkpoint."""
+    fleet_changes: int = 2_000
 
     @property
     def n_partitions(self) -> int:
@@ -39,7 +52,13 @@ class Sizes:
         return self.topics * self.partitions
 
 
-SMOKE: Final = Sizes(topics=60, partitions=4, changes=500, siblings=800, scalar_records=100)
+SMOKE: Final = Sizes(
+    topics=60, partitions=4, changes=500, siblings=800, scalar_records=100,
+    incident_topics=40, incident_partitions=4, incident_changes=3_000, split_bytes=64_000,
+    # Compiling well what runs for a second costs more than it saves.
+    java_options="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    fleet_directories=3, fleet_topics=10, fleet_changes=50,
+)  # fmt: skip
 """A few kilobytes, to see that everything works."""
 
 
@@ -59,6 +78,11 @@ class Cluster:
     def segment(self) -> Path:
         """Its one segment."""
         return self._only("*.log")
+
+    @property
+    def size(self) -> int:
+        """Bytes of both."""
+        return self.checkpoint.stat().st_size + self.segment.stat().st_size
 
     def _only(self, pattern: str) -> Path:
         (path,) = (self.log_dir / LOG_DIR).glob(pattern)
@@ -98,13 +122,38 @@ class Directories:
         """A checkpoint of very many topics with one partition each."""
         return self._made(self.sizes.siblings, 1, 0)
 
-    def _made(self, topics: int, partitions: int, changes: int) -> Cluster:
-        name = f"topics-{topics}x{partitions}-changes-{changes}-{_generator_digest()}"
+    def incident(self) -> list[Cluster]:
+        """Two clusters of which each had changes without end, and no new checkpoint."""
+        sizes = self.sizes
+        shape = sizes.incident_topics, sizes.incident_partitions, sizes.incident_changes
+        return [self._made(*shape, seed=seed) for seed in (1, 2)]
+
+    def fleet(self) -> list[Cluster]:
+        """Many small clusters."""
+        sizes = self.sizes
+        return [
+            self._made(sizes.fleet_topics, sizes.partitions, sizes.fleet_changes, seed=seed)
+            for seed in range(1, sizes.fleet_directories + 1)
+        ]
+
+    def cache(self) -> Path:
+        """Where decoded images are kept; made by whoever keeps one."""
+        return self._folder / "cache"
+
+    def no_cache(self) -> Path:
+        """Where none ever is."""
+        return self._folder / "no-cache"
+
+    def _made(self, topics: int, partitions: int, changes: int, *, seed: int = 1) -> Cluster:
+        shape = f"topics-{topics}x{partitions}-changes-{changes}"
+        name = "-".join([shape, *([f"seed-{seed}"] if seed > 1 else []), _generator_digest()])
         target = self._folder / name
         if not target.exists():
             print(f"making {target}", file=sys.stderr)
             part = _emptied(target)
-            options = {"topics": topics, "partitions": partitions, "changes": changes}
+            options = {
+                "topics": topics, "partitions": partitions, "changes": changes, "seed": seed,
+            }  # fmt: skip
             flags = [f"--{flag}={value}" for flag, value in options.items()]
             subprocess.run(
                 [sys.executable, "-m", "kraftgen", str(part), *flags],

@@ -6,22 +6,20 @@ raises `WrongOutputError` where the program answers wrongly, and never judges a 
 
 from __future__ import annotations
 
-import json
-import os
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from pathlib import Path
 from typing import Final
 
-from directories import HERE, Cluster, Directories, Sizes, python_path
-from measure import Measurement, Output, WrongOutputError, one_cpu, run_often
+from children import BY_NAME, ask, check, environment, middle_topic, oracle_text, work
+from directories import HERE, Cluster, Directories, Sizes
+from folds import local_fold, spark_fold, spark_start, worker_memory
+from measure import Measurement, Output, run_often, run_once
 
 PROGRAM: Final = (sys.executable, "-m", "metashell")
-BY_NAME: Final = "/image/topics/byName"
 PARTS_OF_IMAGE: Final = 10
 
 
@@ -34,22 +32,18 @@ class Figure:
     target: str
     """What is promised; ``-`` where it is there to compare with."""
     unit: str
-    """``s``, ``ms`` or ``M/s`` (millions of records a second)."""
+    """``s``, ``ms``, ``M/s`` (millions of records a second) or ``MB`` (of memory)."""
     run: Callable[[Directories, int], Measurement]
 
     def result(self, measurement: Measurement) -> str:
-        """The median in the figure's unit."""
+        """The median, or the peak, in the figure's unit."""
+        if self.unit == "MB":
+            return f"{measurement.peak_rss_bytes / 1e6:.0f} MB"
         if self.unit == "M/s":
             return f"{measurement.items_per_s / 1e6:.2f} M/s"
         if self.unit == "ms":
             return f"{measurement.median_s * 1e3:.2f} ms"
         return f"{measurement.median_s:.3f} s"
-
-
-def check(holds: bool, what: str) -> None:
-    """Raise unless the program's answer is right."""
-    if not holds:
-        raise WrongOutputError(what)
 
 
 def help_text(_: Directories, runs: int) -> Measurement:
@@ -93,10 +87,12 @@ def cat_changed(directories: Directories, runs: int) -> Measurement:
     return _cat(directories.changed(), directories.sizes.partitions - 1, runs)
 
 
-def _cat(cluster: Cluster, partition: int, runs: int) -> Measurement:
+def _cat(
+    cluster: Cluster, partition: int, runs: int, variables: Mapping[str, str] | None = None
+) -> Measurement:
     topic = middle_topic(cluster.log_dir)
     argv = [*PROGRAM, "-d", str(cluster.log_dir), "cat", f"{BY_NAME}/{topic}/{partition}"]
-    output, measurement = run_often(argv, runs)
+    output, measurement = run_often(argv, runs, variables)
     expected = oracle_text(cluster.log_dir, topic, partition)
     check(output.head.decode() == f"{expected}\n", f"{output.head!r} where {expected} is right")
     return measurement
@@ -166,9 +162,8 @@ def live_directory(directories: Directories, runs: int) -> Measurement:
 def _serving(directories: Directories) -> Iterator[int]:
     """Serve the checkpoint alone from another process; gives the port."""
     argv = [sys.executable, str(HERE / "live_server.py"), str(directories.whole().checkpoint)]
-    environment = {**os.environ, "PYTHONPATH": python_path()}
     with subprocess.Popen(
-        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
     ) as server:
         assert server.stdout is not None
         assert server.stdin is not None
@@ -207,6 +202,56 @@ def checksum(directories: Directories, runs: int) -> Measurement:
         [*PROGRAM, "-d", str(directories.changed().log_dir), "checksum"], runs
     )
     check(output.n_lines == 1, "no digest")
+    return measurement
+
+
+def kept_ls(directories: Directories, runs: int) -> Measurement:
+    """``ls /image/topics/byName`` with the image in the cache."""
+    argv = [*PROGRAM, "-d", str(directories.changed().log_dir), "ls", BY_NAME]
+    output, measurement = run_often(argv, runs, _keeping(directories))
+    check(output.n_lines == directories.sizes.topics, f"{output.n_lines} topics")
+    expected, *_ = run_once(argv)
+    check(output == expected, "what is kept has other topics")
+    return measurement
+
+
+def kept_cat(directories: Directories, runs: int) -> Measurement:
+    """``cat`` of one partition likewise."""
+    partition = directories.sizes.partitions - 1
+    return _cat(directories.changed(), partition, runs, _keeping(directories))
+
+
+@cache
+def _keeping(directories: Directories) -> dict[str, str]:
+    """Keep the image of `Directories.changed`; the variables by which the program finds it."""
+    variable = {"METASHELL_CACHE_DIR": str(directories.cache())}
+    n_bytes = ask(
+        "import sys; from metashell.cache import open_cached, store\n"
+        "from metashell.image.condensing import Condensing, condense_place\n"
+        "from metashell.log.directory import find_metadata_directory\n"
+        "from metashell.log.splits import plan_splits\n"
+        "place = find_metadata_directory(sys.argv[1])\n"
+        "how = Condensing.of_plan(plan_splits(place), show_secrets=False)\n"
+        "store(place, condense_place(place), how)\n"
+        "print(open_cached(place).tail_bytes)",
+        str(directories.changed().log_dir), **variable,
+    )  # fmt: skip
+    # The last batch vouches for what is kept, and is read each time.
+    check(int(n_bytes) < 1 << 16, f"{n_bytes} bytes are not kept")
+    return environment(**variable)
+
+
+def fleet(directories: Directories, runs: int) -> Measurement:
+    """``fleet`` of many directories, by as many processes as there are CPUs."""
+    clusters, sizes = directories.fleet(), directories.sizes
+    places = [word for cluster in clusters for word in ("-d", str(cluster.log_dir))]
+    argv = [*PROGRAM, *places, "--engine", "local", "fleet"]
+    output, measurement = run_often(argv, runs, pinned=False)
+    rows = [line.split() for line in output.head.decode().splitlines()[1:]]
+    n_topics = sizes.fleet_topics
+    expected = [str(n_topics), str(n_topics * sizes.partitions)]
+    found = [row[5:7] for row in rows]
+    check(found == [expected] * len(clusters), f"{len(rows)} rows, such as {rows[:1]}")
     return measurement
 
 
@@ -264,47 +309,6 @@ def complete_topic(directories: Directories, runs: int) -> Measurement:
 def complete_wide(directories: Directories, runs: int) -> Measurement:
     """Completion in a directory of very many children."""
     return work("completion", directories.wide().log_dir, runs, ["4"])
-
-
-def work(task: str, path: Path, runs: int, extra: Sequence[str] = ()) -> Measurement:
-    """Run a task of `worker` in a process of its own, on one CPU."""
-    argv = [sys.executable, str(HERE / "worker.py"), task, str(path), str(runs), *extra]
-    with one_cpu():
-        ran = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=False, env=_env())
-    check(not ran.returncode, f"{task}: exit status {ran.returncode}")
-    return Measurement(**json.loads(ran.stdout))
-
-
-@cache
-def middle_topic(log_dir: Path) -> str:
-    """The name of a topic in the middle of a directory's topics."""
-    return _ask(
-        "from metashell import open; import sys; names = open(sys.argv[1]).ls(sys.argv[2])\n"
-        "print(names[len(names) // 2])",
-        str(log_dir), BY_NAME,
-    )  # fmt: skip
-
-
-def oracle_text(log_dir: Path, topic: str, partition: int) -> str:
-    """What ``cat`` of a partition must print, by the scalar decoder."""
-    return _ask(
-        "import sys; from pathlib import Path; from oracle import partition_text\n"
-        "inner = Path(sys.argv[1]) / '__cluster_metadata-0'\n"
-        "files = [*inner.glob('*.checkpoint'), *inner.glob('*.log')]\n"
-        "print(partition_text(files, sys.argv[2], int(sys.argv[3])))",
-        str(log_dir), topic, str(partition),
-    )  # fmt: skip
-
-
-def _ask(code: str, *arguments: str) -> str:
-    """Run code in a process of its own, so that its memory is not counted to anyone."""
-    argv = [sys.executable, "-c", code, *arguments]
-    ran = subprocess.run(argv, stdout=subprocess.PIPE, text=True, check=True, env=_env())
-    return ran.stdout.rstrip("\n")
-
-
-def _env() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": python_path()}
 
 
 FIGURES: Final = (
@@ -409,6 +413,35 @@ FIGURES: Final = (
     Figure(
         "shell-complete-wide", "completion among 1,000,000 children",
         "≤ 100 ms", "ms", complete_wide,
+    ),
+    Figure(
+        "spark-start", "a session on `local[2]` and its first query, by Python workers",
+        "-", "s", spark_start,
+    ),
+    Figure(
+        "spark-fold-1", "2 GB of segments decoded and folded on `local[1]`",
+        "-", "s", spark_fold(1),
+    ),
+    Figure(
+        "spark-fold-2", "the same on `local[2]`",
+        "≤ `spark-fold-1` / 1.7, ≤ 1.3 × `local-fold-2`", "s", spark_fold(2),
+    ),
+    Figure(
+        "local-fold-2", "the same without Spark by two processes, a directory each",
+        "-", "s", local_fold,
+    ),
+    Figure(
+        "spark-worker-memory", "the largest Python worker of `spark-fold-2`",
+        "≤ 16 × the split's bytes (64 MiB)", "MB", worker_memory,
+    ),
+    Figure(
+        "kept-ls", "`ls /image/topics/byName`, the image in the cache", "≤ 1 s", "s", kept_ls
+    ),
+    Figure(
+        "kept-cat", "`cat` of one partition, the image in the cache", "≤ 1 s", "s", kept_cat
+    ),
+    Figure(
+        "fleet-local", "`fleet` of 40 small directories on all CPUs", "-", "s", fleet
     ),
 )  # fmt: skip
 """Every figure, in the order of the table."""

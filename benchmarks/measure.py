@@ -11,8 +11,8 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -30,6 +30,10 @@ def median(values: Sequence[float]) -> float:
 
 class WrongOutputError(Exception):
     """A program that was to be timed does not do what it should."""
+
+
+class SkippedError(Exception):
+    """Something can't be measured on this machine, which says nothing about the program."""
 
 
 @dataclass(slots=True, kw_only=True)
@@ -61,6 +65,8 @@ class Measurement:
     """Records that each run decodes; 0 where nothing is counted."""
     first_s: float | None = None
     """The first run in a process, before anything was cached; None for whole processes."""
+    parts: dict[str, list[float]] = field(default_factory=dict)
+    """Wall times of what each run consists of, where that is measured."""
 
     @property
     def median_s(self) -> float:
@@ -87,8 +93,15 @@ def one_cpu() -> Iterator[None]:
         os.sched_setaffinity(0, own)
 
 
-def run_once(argv: Sequence[str]) -> tuple[Output, float, float, int]:
+def run_once(
+    argv: Sequence[str], environment: Mapping[str, str] | None = None, *, pinned: bool = True
+) -> tuple[Output, float, float, int]:
     """Run a program to its end, reading what it writes through a pipe.
+
+    Args:
+        argv: The program and its arguments.
+        environment: Its variables; None for ours.
+        pinned: Whether it has one CPU alone.
 
     Returns:
         (output, wall time in s, user CPU time in s, peak memory in bytes).
@@ -98,8 +111,10 @@ def run_once(argv: Sequence[str]) -> tuple[Output, float, float, int]:
     """
     output = Output()
     begin = time.perf_counter()
-    with one_cpu():
-        process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    with one_cpu() if pinned else nullcontext():
+        process = subprocess.Popen(
+            argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, env=environment
+        )
     assert process.stdout is not None
     descriptor = process.stdout.fileno()
     while piece := os.read(descriptor, _READ_BYTES):
@@ -113,8 +128,16 @@ def run_once(argv: Sequence[str]) -> tuple[Output, float, float, int]:
     return output, wall, usage.ru_utime, usage.ru_maxrss * RSS_UNIT_BYTES
 
 
-def run_often(argv: Sequence[str], runs: int) -> tuple[Output, Measurement]:
+def run_often(
+    argv: Sequence[str],
+    runs: int,
+    environment: Mapping[str, str] | None = None,
+    *,
+    pinned: bool = True,
+) -> tuple[Output, Measurement]:
     """Run a program once unmeasured, which brings its files into memory, then `runs` times.
+
+    The other arguments are those of `run_once`.
 
     Returns:
         (the last run's output, what the runs took).
@@ -123,10 +146,10 @@ def run_often(argv: Sequence[str], runs: int) -> tuple[Output, Measurement]:
         WrongOutputError: Its exit status is not 0, or two runs write different things.
     """
     measurement = Measurement()
-    expected, *_ = run_once(argv)
+    expected, *_ = run_once(argv, environment, pinned=pinned)
     output = expected
     for _ in range(runs):
-        output, wall, user, rss = run_once(argv)
+        output, wall, user, rss = run_once(argv, environment, pinned=pinned)
         if output != expected:
             raise WrongOutputError(f"two runs differ: {' '.join(argv)}")
         measurement.wall_s.append(wall)

@@ -15,22 +15,24 @@ import platform
 import resource
 import sys
 import tempfile
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import asdict, replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from coefficients import FIGURES_NEEDED, as_source, coefficients
 from directories import SMOKE, Directories, Sizes
 from figures import FIGURES, Figure
-from measure import RSS_UNIT_BYTES, Measurement, WrongOutputError, median
+from measure import RSS_UNIT_BYTES, Measurement, SkippedError, WrongOutputError, median
 
 _RUNS: Final = 7
 _HEADINGS: Final = (
     "figure", "what", "target", "result", "fastest", "first", "user CPU", "peak memory", "runs",
 )  # fmt: skip
 _MEGABYTE: Final = 1_000_000
+_CACHE_VARIABLE: Final = "METASHELL_CACHE_DIR"
 BEGIN: Final = "<!-- results -->\n"
 END: Final = "\n<!-- end of results -->"
 """Marks around the table in a document."""
@@ -42,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments.list:
         print("\n".join(f"{figure.name:<22}{figure.what}" for figure in FIGURES))
         return 0
-    chosen = choose(arguments.only)
+    chosen = choose(FIGURES_NEEDED if arguments.coefficients else arguments.only)
     if not chosen:
         print(f"no figure is called {' or '.join(arguments.only)}; see --list", file=sys.stderr)
         return 2
@@ -55,13 +57,44 @@ def main(argv: Sequence[str] | None = None) -> int:
         folder = arguments.directory or Path(tempfile.gettempdir()) / "metashell-benchmarks"
         if arguments.smoke and arguments.directory is None:
             folder = Path(stack.enter_context(TemporaryDirectory(prefix="metashell-smoke-")))
-        results, wrong = measure(chosen, Directories(folder, sizes), runs)
-    print(as_json(results, sizes) if arguments.json else as_table(results))
+        directories = Directories(folder, sizes)
+        stack.enter_context(nothing_kept(directories))
+        results, wrong = measure(chosen, directories, runs)
+        print(as_json(results, sizes) if arguments.json else as_table(results))
+        if arguments.coefficients:
+            return _print_coefficients(results, directories)
     if arguments.write is not None:
         write_into(arguments.write, as_table(results))
     for line in wrong:
         print(f"wrong output: {line}", file=sys.stderr)
     return 1 if wrong else 0
+
+
+def _print_coefficients(
+    results: Sequence[tuple[Figure, Measurement]], directories: Directories
+) -> int:
+    """Print what the choice of an engine goes by; returns the exit status."""
+    measured = {figure.name: measurement for figure, measurement in results}
+    missing = [name for name in FIGURES_NEEDED if name not in measured]
+    if missing:
+        print(f"the coefficients need {' and '.join(missing)}", file=sys.stderr)
+        return 1
+    print(f"\n{as_source(coefficients(measured, directories))}")
+    return 0
+
+
+@contextmanager
+def nothing_kept(directories: Directories) -> Iterator[None]:
+    """Let no child answer from images that were kept before, but where a figure wants that."""
+    before = os.environ.get(_CACHE_VARIABLE)
+    os.environ[_CACHE_VARIABLE] = str(directories.no_cache())
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[_CACHE_VARIABLE]
+        else:
+            os.environ[_CACHE_VARIABLE] = before
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -78,6 +111,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--smoke", action="store_true", help="run everything once at a tiny size, in seconds"
     )
+    parser.add_argument(
+        "--coefficients", action="store_true",
+        help="measure what the choice of an engine goes by, and print it as it stands in "
+        "src/metashell/engine.py",
+    )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print every run as JSON, not a table")
     parser.add_argument(
         "--write", type=Path, metavar="FILE",
@@ -136,6 +174,8 @@ def measure(
         print(f"{figure.name} ...", file=sys.stderr, flush=True)
         try:
             results.append((figure, figure.run(directories, runs)))
+        except SkippedError as error:
+            print(f"skipped: {figure.name}: {error}", file=sys.stderr, flush=True)
         except WrongOutputError as error:
             wrong.append(f"{figure.name}: {error}")
     return results, wrong
@@ -223,13 +263,13 @@ def as_json(results: Sequence[tuple[Figure, Measurement]], sizes: Sizes) -> str:
             "wall_s": measurement.wall_s,
             "user_s": measurement.user_s,
             "first_s": measurement.first_s,
+            "parts_s": measurement.parts or None,
             "records": measurement.n_items or None,
             "peak_rss_bytes": measurement.peak_rss_bytes,
         }
         for figure, measurement in results
     ]
-    sized = {name: getattr(sizes, name) for name in ("topics", "partitions", "changes", "siblings")}
-    return json.dumps({"machine": machine(), "sizes": sized, "figures": figures}, indent=2)
+    return json.dumps({"machine": machine(), "sizes": asdict(sizes), "figures": figures}, indent=2)
 
 
 if __name__ == "__main__":

@@ -7,10 +7,11 @@ what is left to be asked of whole paths is asked one by one.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Container, Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from metashell.commands.base import Command, Completion, Context, Manual, Option
+from metashell.commands.find_elsewhere import ask_elsewhere, relay
 from metashell.commands.find_expression import (
     FALSE,
     Act,
@@ -33,8 +34,6 @@ from metashell.commands.find_grid import (
 from metashell.commands.find_times import GridCodes, TimeTests
 from metashell.commands.targets import Targets, shown, stop_if_cancelled
 from metashell.commands.times import Timed, Timeline
-from metashell.errors import ExitCode, NoSuchPathError
-from metashell.fs.escape import escape
 from metashell.fs.glob import Match
 from metashell.fs.node import Directory, Grid
 from metashell.fs.path import encode_name
@@ -147,9 +146,9 @@ class Find(Command):
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Search each start in turn."""
         query = parse(args)
-        elsewhere = None if query.time_tests else _elsewhere(context, args)
+        elsewhere = None if query.time_tests else ask_elsewhere(context, args)
         if elsewhere is not None:
-            return _relay(context, elsewhere, query.starts or (".",))
+            return relay(context, elsewhere, query.starts or (".",))
         targets = Targets(context, self.name, query.starts or (".",))
         search = _Search(context, query)
         targets.before_warning = search.flush
@@ -175,37 +174,6 @@ class Find(Command):
             if args and args[-1] in option.flags and option.choices:
                 return option
         return None
-
-
-class Finding(Protocol):
-    """A search that others do."""
-
-    @property
-    def matched(self) -> Container[int]:
-        """Once all was told: which of the starts there are."""
-
-    def __iter__(self) -> Iterator[str]:
-        """What is printed, in order."""
-
-
-def _elsewhere(context: Context, args: Sequence[str]) -> Finding | None:
-    """The same search by those who have the source's log; None where it is here."""
-    ask = getattr(context.source, "find_elsewhere", None)
-    if ask is None:
-        return None
-    found: Finding | None = ask(args, context.cwd, escapes=context.out.is_terminal)
-    return found
-
-
-def _relay(context: Context, finding: Finding, starts: Sequence[str]) -> int:
-    """Print what others find; a start that none of them has is told of at the end."""
-    for text in finding:
-        stop_if_cancelled(context)
-        context.out.write(text)
-    missing = [start for i, start in enumerate(starts) if i not in finding.matched]
-    for start in missing:
-        context.warn(escape(f"{Find.name}: {NoSuchPathError(str(start)).message}"))
-    return ExitCode.FAILED if missing else ExitCode.OK
 
 
 class _Search:

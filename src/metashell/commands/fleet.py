@@ -134,7 +134,8 @@ def _rows(context: Context) -> list[Row]:
     from metashell.fleet import unique_names
     from metashell.fleet.rows import FIELDS, row_of
 
-    source = context.needs_source()
+    # What a row needs a condensed log has as well.
+    source = context.source or context.needs_source()
     (name,) = unique_names([(source.path, source.cluster_id)])
     row = {**row_of(source), "directory": source.path, "error": None}
     return [{"name": name, **{key: row[key] for key in FIELDS}}]

@@ -24,7 +24,14 @@ from typing import Final
 
 import numpy as np
 
-from metashell.image.fold import Events, group_keys, last_marked, sort_events
+from metashell.image.fold import (
+    Events,
+    group_keys,
+    key_events,
+    last_marked,
+    sort_events,
+    stable_order,
+)
 from metashell.image.partitions import (
     LISTS,
     NO_LEADER_CHANGE,
@@ -168,24 +175,33 @@ class _Condenser:
         if not len(rows):
             return
         self._count_leader_changes(change_rows, change)
-        ids = np.concatenate([base.fixed("topic_id"), change.fixed("topic_id")])
-        partitions = np.concatenate([base.fixed("partition_id"), change.fixed("partition_id")])
-        groups = self._lives(ids, rows) << 32 | partitions.view(np.uint32).astype(np.int64)
-        stretch = _Partitions(sort_events(groups, rows), len(base_rows), change)
-        order = stretch.events.order
+        ids = _joined(base.fixed("topic_id"), change.fixed("topic_id"))
+        partitions = _joined(base.fixed("partition_id"), change.fixed("partition_id"))
+        stretch = _Partitions(self._by_partition(ids, partitions, rows), len(base_rows), change)
+        ordered = rows[stretch.events.order]
         keep = stretch.kept()
-        self.keep[rows[order[~keep]]] = False
+        self.keep[ordered] = keep
         for weights in (self.changes, self.leader_changes):
-            weights[rows[order]] = stretch.gathered(weights[rows[order]], keep)
+            weights[ordered] = stretch.gathered(weights[ordered], keep)
+
+    def _by_partition(self, ids: AnyArray, partitions: AnyArray, rows: I64) -> Events:
+        """Events of each partition together, apart for each life of its topic and by walls."""
+        lives = self._lives(ids, rows)
+        key = [ids if lives is None else lives, partitions]
+        if (rows[1:] >= rows[:-1]).all():
+            return key_events(key, rows)
+        by_row = stable_order(rows)
+        events = key_events([part[by_row] for part in key], rows[by_row])
+        return Events(by_row[events.order], events.first, events.last)
 
     def _count_leader_changes(self, rows: I64, change: Columns) -> None:
         if self.records.frames.merged is None:
             self.leader_changes[rows] = change.fixed("leader") != NO_LEADER_CHANGE
 
-    def _lives(self, ids: AnyArray, rows: I64) -> I64:
+    def _lives(self, ids: AnyArray, rows: I64) -> I64 | None:
         """int64[n]: equal where two records are of the same life of a topic, with no wall between.
 
-        Numbers are dense enough to leave the lower half for partition ids.
+        None where nothing begins or ends, so that topics tell as much.
         """
         n, all_ids, all_rows = len(rows), [ids], [rows]
         for name in ("TopicRecord", "RemoveTopicRecord"):
@@ -193,18 +209,20 @@ class _Condenser:
             all_ids.append(columns.fixed("topic_id"))
             all_rows.append(these)
         every = np.concatenate(all_rows)
-        key: list[AnyArray | SpanColumn] = [np.concatenate(all_ids)]
-        if self.walls.size:
-            key.append(self._runs(every))
+        if len(every) == n and not self.walls.size:
+            return None
+        key: list[AnyArray | SpanColumn] = [np.concatenate(all_ids), self._runs(every)]
         groups = group_keys(key, len(every))
-        if len(every) == n:
-            return groups
         events = sort_events(groups, every)
         begins = events.order >= n
         begins |= events.first == np.arange(len(every))
         lives = np.empty(len(every), dtype=np.int64)
         lives[events.order] = np.cumsum(begins)
         return lives[:n]
+
+
+def _joined(a: AnyArray, b: AnyArray) -> AnyArray:
+    return b if not len(a) else np.concatenate([a, b])
 
 
 def _bounds(events: Events) -> tuple[I64, I64]:
@@ -237,9 +255,11 @@ class _Partitions:
         odd = self._odd() & self.is_tail
         whole = np.repeat(np.logical_or.reduceat(odd, self.starts), self.sizes)
         keep |= whole & self.is_tail
+        index = np.arange(len(keep))
         for carries in self._carried():
-            at = last_marked(self.events, carries & self.is_tail)[self.events.last]
-            keep[at[at >= 0]] = True
+            at = np.where(carries & self.is_tail, index, -1)
+            at = np.maximum.accumulate(at, out=at)[self.events.last]
+            keep[at[at >= self.starts]] = True
         head_end = self.is_head.copy()
         head_end[:-1] &= ~self.is_head[1:] | (self.events.first[1:] != self.events.first[:-1])
         return keep | head_end

@@ -94,7 +94,7 @@ def condense_split(split: Split, how: Condensing, registry: Registry | None = No
         name=split.name, size=split.size, end_offset=split.end_offset, epoch=split.epoch
     )
     tables: list[pa.Table] = []
-    for loaded in read_split(split):
+    for loaded in read_split(split, split.end - split.begin):
         records = Records(loaded, registry)
         facts = later_facts(facts, _facts_of(loaded.files[0], records.unframed))
         redaction = Redaction(how.show_secrets)

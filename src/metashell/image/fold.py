@@ -33,6 +33,34 @@ def group_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
     """
     if n == 0:
         return np.empty(0, dtype=np.int64)
+    found = _sorted_keys(parts, n)
+    if found is None:
+        return _group_exactly(parts, n)
+    order, begins = found
+    groups = np.empty(n, dtype=np.int64)
+    groups[order] = np.cumsum(begins) - 1
+    return groups
+
+
+def key_events(parts: Sequence[AnyArray], rows: I64) -> Events:
+    """As ``sort_events(group_keys(parts, n), rows)``, with one sort instead of two.
+
+    Args:
+        parts: What a key is made of: fixed-size values.
+        rows: int64[n], ascending: replay order.
+    """
+    n = len(rows)
+    found = _sorted_keys(parts, n) if n else None
+    if found is None:
+        return sort_events(_group_exactly(parts, n), rows)
+    return _events(*found)
+
+
+def _sorted_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> tuple[I64, Bools] | None:
+    """Indexes that bring equal keys together, in their order, and where each key begins.
+
+    None where keys collide.
+    """
     hashes = np.zeros(n, dtype=np.uint64)
     for part in parts:
         hashes *= _PRIME
@@ -40,13 +68,11 @@ def group_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
         hashes ^= hashes >> np.uint64(29)
     for sort in (_sort_by_high_bits, _sort):
         ordered, order = sort(hashes)
-        new = np.ones(n, dtype=np.bool_)
-        new[1:] = ordered[1:] != ordered[:-1]
-        if _equal_neighbours(parts, order, ~new):
-            groups = np.empty(n, dtype=np.int64)
-            groups[order] = np.cumsum(new) - 1
-            return groups
-    return _group_exactly(parts, n)
+        begins = np.ones(n, dtype=np.bool_)
+        begins[1:] = ordered[1:] != ordered[:-1]
+        if _equal_neighbours(parts, order, ~begins):
+            return order, begins
+    return None
 
 
 def _sort_by_high_bits(hashes: AnyArray) -> tuple[AnyArray, I64]:
@@ -138,11 +164,12 @@ def _equal_neighbours(parts: Sequence[AnyArray | SpanColumn], order: I64, same: 
     at = np.flatnonzero(same)
     if not at.size:
         return True
+    for part in parts:
+        if not isinstance(part, SpanColumn) and not _same_as_before(part, order, same):
+            return False
     left, right = order[at - 1], order[at]
     for part in parts:
         if not isinstance(part, SpanColumn):
-            if part[left].tobytes() != part[right].tobytes():
-                return False
             continue
         if not (part.counts[left] == part.counts[right]).all():
             return False
@@ -151,6 +178,17 @@ def _equal_neighbours(parts: Sequence[AnyArray | SpanColumn], order: I64, same: 
             part.arena, part.dtype, part.starts[right], part.counts[right]
         )
         if not np.array_equal(data_left, data_right):
+            return False
+    return True
+
+
+def _same_as_before(part: AnyArray, order: I64, same: Bools) -> bool:
+    """As `_equal_neighbours` of one fixed-size value; the halves of a uuid by themselves."""
+    wide = part.dtype.itemsize == 16
+    halves = np.ascontiguousarray(part).view("<u8").reshape(-1, 2).T if wide else (part,)
+    for half in halves:
+        ordered = half[order]
+        if ((ordered[1:] != ordered[:-1]) & same[1:]).any():
             return False
     return True
 
@@ -189,6 +227,10 @@ def sort_events(groups: I64, rows: I64) -> Events:
     ordered = groups[order]
     begins = np.ones(len(order), dtype=np.bool_)
     begins[1:] = ordered[1:] != ordered[:-1]
+    return _events(order, begins)
+
+
+def _events(order: I64, begins: Bools) -> Events:
     starts = np.flatnonzero(begins)
     first = (
         np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0)) if len(order) else starts

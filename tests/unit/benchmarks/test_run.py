@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
 
+import children
+import coefficients
 import figures
+import folds
 import metashell
+import processes
 import run
-from directories import SMOKE, Directories
+from directories import LOG_DIR, SMOKE, Directories
 from kraftgen.cluster import ClusterSpec, write_cluster
 from measure import Measurement, Output, WrongOutputError, run_often
+from metashell.engine import Coefficients
 from oracle import partition_text
+from support.waiting import wait_until
 
 DOCS = Path(__file__).parents[3] / "docs" / "benchmarks.md"
 
@@ -28,7 +36,7 @@ def test_names_are_distinct() -> None:
 
 def test_every_figure_is_documented() -> None:
     """docs/benchmarks.md has a row for each, and no other."""
-    rows = re.findall(r"^\| `([a-z-]+)` \|", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| `([a-z0-9-]+)` \|", DOCS.read_text(encoding="utf-8"), re.MULTILINE)
     assert [figure.name for figure in figures.FIGURES] == rows
 
 
@@ -58,10 +66,12 @@ def test_an_unknown_figure_is_a_usage_error(capsys: pytest.CaptureFixture[str]) 
 def test_everything_is_right_at_a_tiny_size(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The run that `make bench-smoke` does."""
-    assert 0 == run.main(["--smoke", "--json", "--directory", str(tmp_path)])
+    """The run that `make bench-smoke` does, without the figures of Spark, which take a minute."""
+    names = [f.name for f in figures.FIGURES if not f.name.startswith("spark-")]
+    chosen = [word for name in names for word in ("--only", name)]
+    assert 0 == run.main(["--smoke", "--json", "--directory", str(tmp_path), *chosen])
     report = json.loads(capsys.readouterr().out)
-    assert [f.name for f in figures.FIGURES] == [f["name"] for f in report["figures"]]
+    assert names == [f["name"] for f in report["figures"]]
     assert all(f["wall_s"] and f["peak_rss_bytes"] for f in report["figures"])
 
 
@@ -87,6 +97,100 @@ def test_a_wrong_answer_fails_the_run(
     captured = capsys.readouterr()
     assert captured.err.endswith("wrong output: bad: 1 run\n")
     assert "| `python` |" in captured.out
+
+
+def test_what_can_not_be_measured_here_is_skipped(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A line says why, and nothing is wrong; but coefficients then lack something."""
+    reason = {"skipped": "Spark can't be used: there is no Java here"}
+    monkeypatch.setattr(folds, "report", lambda script, argv: reason)
+    common = ["--smoke", "--directory", str(tmp_path)]
+    assert 0 == run.main([*common, "--only", "spark-fold-*"])
+    lines = capsys.readouterr().err.splitlines()
+    told = [line for line in lines if line.startswith("skipped: ")]
+    assert [f"skipped: spark-fold-{n}: {reason['skipped']}" for n in (1, 2)] == told
+    monkeypatch.setattr(run, "FIGURES_NEEDED", ("spark-start",))
+    assert 1 == run.main([*common, "--coefficients"])
+    assert capsys.readouterr().err.endswith("the coefficients need spark-start\n")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [{"topics": 41}, {"partitions": 0}, {"brokers": 1}, {"acls": 1}],
+    ids=lambda rows: next(iter(rows)),
+)
+def test_a_wrong_number_of_rows_is_noticed(wrong: dict[str, int], tmp_path: Path) -> None:
+    """Of any table, whichever engine counted them."""
+    directories = Directories(tmp_path, SMOKE)
+    clusters = directories.incident()
+    right = {c.log_dir: children.table_rows(c.checkpoint) for c in clusters}
+    counts = {str(log_dir / LOG_DIR): rows for log_dir, rows in right.items()}
+    folds._check(clusters, counts, directories)
+    first = next(iter(counts))
+    with pytest.raises(WrongOutputError, match="are right"):
+        folds._check(clusters, {**counts, first: {**counts[first], **wrong}}, directories)
+    with pytest.raises(WrongOutputError, match="1 directories are folded"):
+        folds._check(clusters, {first: counts[first]}, directories)
+
+
+def test_coefficients_are_by_the_bytes_that_were_decoded(tmp_path: Path) -> None:
+    """They are printed as a call, so that they can be pasted."""
+    directories = Directories(tmp_path, SMOKE)
+    sizes = [cluster.size for cluster in directories.incident()]
+    measured = {
+        "checksum": Measurement(wall_s=[1], peak_rss_bytes=3 * directories.changed().size),
+        "spark-start": Measurement(parts={"session": [4, 2, 3], "first query": [5, 7]}),
+        "spark-fold-1": Measurement(wall_s=[sum(sizes) * 12.34e-9]),
+        "local-fold-2": Measurement(wall_s=[max(sizes) * 9.96e-9]),
+    }
+    assert set(coefficients.FIGURES_NEEDED) == measured.keys()
+    values = coefficients.coefficients(measured, directories)
+    assert {field.name for field in fields(Coefficients)} == values.keys()
+    assert [
+        "COEFFICIENTS: Final = Coefficients(",
+        "    memory_per_byte=3.0,",
+        "    local_seconds_per_byte=10.0e-9,",
+        "    spark_seconds_per_byte=12.3e-9,",
+        "    spark_start_seconds=3.0,",
+        "    worker_start_seconds=6.0,",
+        ")",
+    ] == coefficients.as_source(values).splitlines()
+
+
+def looked(peaks: processes.Peaks) -> int:
+    """The largest peak as of now."""
+    peaks.look()
+    return peaks.any_process
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
+def test_processes_are_watched_with_their_children() -> None:
+    """The peak is that of the largest, here of a grandchild."""
+    with processes.watched() as peaks:
+        inner = "print('up', flush=True); held = bytearray(200_000_000); input()"
+        outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"
+        child = subprocess.Popen(
+            [sys.executable, "-c", outer],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        with child:
+            assert child.stdout is not None
+            assert child.stdin is not None
+            assert "up\n" == child.stdout.readline()
+            wait_until(lambda: looked(peaks) > 200_000_000, "the peak is not seen")
+            assert len(processes.descendants()) >= 2
+            child.stdin.close()
+    assert not peaks.python_worker
+    assert processes.user_seconds() > 0
+
+
+def test_memory_has_a_unit() -> None:
+    """A figure of memory shows the peak."""
+    figure = figures.Figure("memory", "what", "-", "MB", figures.bare_python)
+    assert "12 MB" == figure.result(Measurement(wall_s=[1.0], peak_rss_bytes=12_345_678))
 
 
 def test_a_failing_program_is_a_wrong_answer() -> None:
