@@ -181,7 +181,7 @@ def shown_master(master: str) -> str:
     return f"{head}{slashes}{place.rpartition('@')[2]}"
 
 
-def measure_load(places: Sequence[str], *, is_file: bool = False) -> Load:
+def measure_load(places: Sequence[str]) -> Load:
     """Count what opening these places decodes, from their listings.
 
     What can't be listed counts nothing: opening it tells what is wrong with it.
@@ -191,7 +191,7 @@ def measure_load(places: Sequence[str], *, is_file: bool = False) -> Load:
     # A remote source is for Spark whatever its size, and listing it takes time.
     for place in [] if remote else places:
         with suppress(OSError, MetashellError):
-            size += os.path.getsize(place) if is_file else _bytes_to_replay(place)
+            size += _bytes_to_replay(place)
     return Load(bytes_to_decode=size, n_directories=len(places), is_remote=bool(remote))
 
 

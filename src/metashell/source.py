@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
+from metashell.errors import SourceError
 from metashell.fs.node import Directory, FixedDirectory, JsonValue
 from metashell.fs.nodes.extra import bootstrap_node, local_node, log_node
 from metashell.fs.nodes.image import image_node
@@ -349,7 +351,10 @@ class Source:
         places = [child_of(self._directory, name) for name in zero]
         places.append(child_of(parent_of(self._directory), "bootstrap.checkpoint"))
         for place in places:
-            if is_file(place):
+            if not is_file(place):
+                continue
+            # What is damaged is told of by the replay, and must not end a walk over everything.
+            with suppress(SourceError):
                 texts = record_texts(read_file(place).loaded, self.registry, self.redaction)
                 if texts:
                     return texts

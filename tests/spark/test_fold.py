@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 DIRECTORIES = [name for name in fixture_names() if fixture(name).kind == "directory"]
-SPLIT_BYTES = 10_000
+SPLIT_BYTES = 30_000
 HIDDEN = Redaction()
 
 

@@ -90,6 +90,7 @@ class InParts:
     def __post_init__(self) -> None:
         self.parts = list(groups(pieces_of(self.jobs, self.rng), "directory", "part"))
         self.failures: dict[str, str] = {}
+        self.warnings: list[tuple[str, str]] = []
 
     def find_elsewhere(self, args: Sequence[str], cwd: str, *, escapes: bool) -> Finding | None:
         """Search all parts, and send what they found in several streams of batches."""
@@ -107,7 +108,8 @@ class InParts:
             table = pa.concat_tables(self.rng.sample(tables, len(tables)))
             yield from self._joined(table)
 
-        return Finding(found, None if self.names is None else self.failures.__setitem__)
+        failed = None if self.names is None else self.failures.__setitem__
+        return Finding(found, failed, lambda name, text: self.warnings.append((name, text)))
 
     def _joined(self, table: pa.Table) -> Iterator[Piece]:
         words, components = table["word"].to_pylist(), table["components"].to_pylist()

@@ -204,14 +204,10 @@ def test_bytes_are_those_of_what_is_replayed(tmp_path: Path) -> None:
 def test_what_is_not_there_counts_nothing(tmp_path: Path) -> None:
     """Opening it says what is wrong."""
     assert 0 == measure_load([str(tmp_path / "none"), str(tmp_path)]).bytes_to_decode
-    assert 0 == measure_load([str(tmp_path / "none")], is_file=True).bytes_to_decode
 
 
-def test_a_file_counts_whole_and_a_uri_is_remote(tmp_path: Path) -> None:
+def test_a_uri_is_remote(tmp_path: Path) -> None:
     """A remote place is not listed: it is for Spark whatever its size."""
-    file = tmp_path / "x.checkpoint"
-    file.write_bytes(b"12345")
-    assert 5 == measure_load([str(file)], is_file=True).bytes_to_decode
     assert measure_load(["s3://bucket/x/__cluster_metadata-0"]).is_remote
     assert measure_load([str(tmp_path), "abfs://c@a/x"]).is_remote
 

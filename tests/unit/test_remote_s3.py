@@ -287,10 +287,10 @@ def test_secrets_of_a_uri_are_in_no_output(stored: S3Server, form: int) -> None:
 def test_program_on_a_uri(server: S3Server) -> None:
     """`-d URI` and `-s URI` reach the store, and nothing that is printed holds a secret."""
     uri = _secretive(server.uri(quote(NODE)))[0]
-    listed = _run("-d", uri, "ls", "/image")
+    listed = _run("--engine", "local", "-d", uri, "ls", "/image")
     assert (0, "") == (listed.returncode, listed.stderr)
     assert "topics" in listed.stdout
-    refused = _run("-d", _secretive(server.uri("none"))[1], "ls")
+    refused = _run("--engine", "local", "-d", _secretive(server.uri("none"))[1], "ls")
     assert 3 == refused.returncode
     assert "s3://bucket/none: No such file or directory" in refused.stderr
     alone = _run(uri, "ls")

@@ -148,6 +148,16 @@ def test_zero_checkpoint(tmp_path: Path) -> None:
     assert '"t9"' in source.cat("/bootstrap/0")
 
 
+def test_damaged_zero_checkpoint(tmp_path: Path) -> None:
+    """It has no texts to show, and ends no walk over everything else."""
+    made = make_directory(tmp_path, (0, topic_batch(0)))
+    (made / checkpoint_name(0, 0)).write_bytes(b"V" * 200)
+    source = metashell.open(made)
+
+    assert source.ls("/bootstrap") == []
+    assert any(path.startswith("/image/topics/byName/") for path in source.find("/"))
+
+
 def test_own_definitions(tmp_path: Path) -> None:
     """Records of a vendor's type are read by its definition; a wrong one is refused at once."""
     schemas = tmp_path / "schemas"

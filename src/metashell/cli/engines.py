@@ -150,7 +150,7 @@ def open_with_engine(
         if kept is not None:
             return cast("Source", kept)
     paths = choice.paths or (choice.path,)
-    load = measure_load(paths, is_file=choice.is_file)
+    load = measure_load(paths)
     free_bytes, n_cores = free_memory_bytes(), core_count()
     decision = decide(load, settings, free_bytes=free_bytes, n_cores=n_cores, spark_available=True)
     if decision.engine == "spark" and settings.engine == "auto":
@@ -233,7 +233,6 @@ def _open_delegated(
             "Source",
             opening.open_delegated(
                 choice.paths or (choice.path,),
-                is_file=choice.is_file,
                 is_fleet=bool(choice.paths),
                 spark=spark,
                 settings=_reading(arguments),

@@ -80,11 +80,23 @@ def failures(what: str, *, explain: Callable[[], str | None] = lambda: None) -> 
     except (MetashellError, KeyboardInterrupt):
         raise
     except (PySparkException, Py4JError, ConnectionError, EOFError) as error:
+        if _is_interrupt(error):
+            raise KeyboardInterrupt from error
         raise failure(what, error, explain()) from error
     except Exception as error:
+        if _is_interrupt(error):
+            raise KeyboardInterrupt from error
         if _is_grpc(error):
             raise failure(what, error) from error
         raise
+
+
+def _is_interrupt(error: BaseException) -> bool:
+    """Whether it was raised while ^C was on its way: PySpark then still talks to Java, in vain."""
+    context: BaseException | None = error
+    while context is not None and not isinstance(context, KeyboardInterrupt):
+        context = context.__context__
+    return context is not None
 
 
 def failure(what: str, error: BaseException, more: str | None = None) -> SourceError:

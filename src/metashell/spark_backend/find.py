@@ -5,6 +5,7 @@ components of its paths, which is the order of a walk, and streamed back.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +15,7 @@ from metashell.commands.find_expression import parse
 from metashell.commands.words import Word
 from metashell.errors import SourceError
 from metashell.spark_backend.find_tasks import (
+    FAILED,
     FOUND,
     JOINED,
     Search,
@@ -37,24 +39,22 @@ class Piece:
     """Starts that are there."""
     quits: bool
     """Whether the search ends here."""
-    failures: Sequence[tuple[str, str]] = ()
-    """Directories that were looked at and can't be read: what each is called, and why."""
+    told: Sequence[tuple[int, str, str]] = ()
+    """`FAILED` or `WARNED`, what a directory is called, and what is to be said of it."""
 
     @classmethod
     def of(cls, row: Any) -> Piece:
         """Of a row."""
         return cls(
-            text=bytes(row["text"]).decode("utf-8", "surrogatepass"),
+            text=_decoded(row["text"]),
             words=row["words"],
             quits=row["quits"],
-            failures=[
-                (
-                    bytes(failure["name"]).decode("utf-8", "surrogatepass"),
-                    bytes(failure["reason"]).decode("utf-8", "surrogatepass"),
-                )
-                for failure in row["failures"]
-            ],
+            told=[(t["word"], _decoded(t["name"]), _decoded(t["text"])) for t in row["told"]],
         )
+
+
+def _decoded(data: bytes) -> str:
+    return bytes(data).decode("utf-8", "surrogatepass")
 
 
 @dataclass(slots=True)
@@ -68,14 +68,18 @@ class Finding:
     pieces: Callable[[], Iterator[Piece]]
     failed: Callable[[str, str], None] | None = None
     """Told the name of each directory that can't be read, and why."""
+    warned: Callable[[str, str], None] | None = None
+    """Told what a user should know of a directory."""
     matched: set[int] = field(default_factory=set)
 
     def __iter__(self) -> Iterator[str]:
         for piece in self.pieces():
-            for name, reason in piece.failures:
-                if self.failed is None:
-                    raise SourceError(reason)
-                self.failed(name, reason)
+            for kind, name, text in piece.told:
+                if kind == FAILED and self.failed is None:
+                    raise SourceError(text)
+                tell = self.failed if kind == FAILED else self.warned
+                if tell is not None:
+                    tell(name, text)
             self.matched.update(piece.words)
             if piece.text:
                 yield piece.text
@@ -125,7 +129,9 @@ def find(fold: Fold, search: Search, names: Sequence[str] | None = None) -> Find
             for row in joined.toLocalIterator(prefetchPartitions=True):
                 yield Piece.of(row)
         finally:
-            found.unpersist()
+            # After ^C the line to Java may be broken; that is not what is to be told.
+            with suppress(Exception):
+                found.unpersist()
 
     return Finding(pieces)
 

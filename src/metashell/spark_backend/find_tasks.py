@@ -25,7 +25,7 @@ from metashell.commands.find_expression import (
 from metashell.commands.find_grid import PRINTS
 from metashell.commands.words import Word
 from metashell.condensed_source import source_of
-from metashell.errors import PathError
+from metashell.errors import PathError, SourceError
 from metashell.fs.escape import escape
 from metashell.fs.glob import Match, expand
 from metashell.fs.node import Directory, FixedDirectory, Node
@@ -44,9 +44,10 @@ FOUND: Final = pa.schema(
 )
 """``word``: which start; ``components``: names on the way; ``text``: what is printed; a start that
 is there has a row with no text. A directory that was looked at and can't be read has a row of the
-word `FAILED` with its name and why."""
+word `FAILED` with its name and why; what a user should know of one has the word `WARNED`."""
 
 FAILED: Final = -1
+WARNED: Final = -2
 
 _BATCH_ROWS: Final = 16_384
 _TOPICS: Final = ("image", "topics")
@@ -100,20 +101,29 @@ def find_in_pieces(
 ) -> pa.Table:
     """Search what the pieces of a part hold; a table of `FOUND`."""
     log, is_whole = log_or_whole(job, pieces)
-    root: Directory
+    if isinstance(log, Failure) or is_whole:
+        if share.part:
+            return FOUND.empty_table()
+        share = replace(share, n_parts=0)
+    name = _encoded(share.above[-1:] or [""])
+    told: list[_Row] = []
     if isinstance(log, Failure):
-        root = _Unread()
-        share, is_first_part = replace(share, n_parts=0), share.part == 0
+        unread = _Unread()
+        batches = list(find_part(unread, share, search))
+        if unread.was_asked:
+            told = [(FAILED, name, _encoded([log.message])[0], False)]
     else:
-        root = source_of(log, settings, job.place).root
-        is_first_part = not is_whole or share.part == 0
-        share = replace(share, n_parts=0) if is_whole else share
-    if not is_first_part:
-        return FOUND.empty_table()
-    batches = list(find_part(root, share, search))
-    if isinstance(log, Failure) and isinstance(root, _Unread) and root.was_asked:
-        name = share.above[-1] if share.above else ""
-        batches.append(_batch([(FAILED, _encoded([name]), log.message.encode(), False)]))
+        source = source_of(log, settings, job.place)
+        try:
+            batches = list(find_part(source.root, share, search))
+        except SourceError as e:
+            # Of a file beside the log. It is no reason to lose the other directories.
+            batches, told = [], [(FAILED, name, _encoded([e.message])[0], False)]
+        if not share.part and not told:
+            _ = source.condensed  # what is wrong with files is known now
+            told = [(WARNED, name, _encoded([text])[0], False) for text in source.warnings]
+    if told:
+        batches.append(_batch(told))
     return pa.Table.from_batches(batches, schema=FOUND)
 
 
@@ -332,12 +342,14 @@ def join_found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         Batches of `JOINED`.
     """
     for batch in batches:
-        failed = batch.filter(pc.equal(batch.column("word"), FAILED))
-        failures = [
-            {"name": name, "reason": reason}
-            for (name,), reason in zip(*map(pa.Array.to_pylist, failed.columns[1:3]), strict=True)
+        is_told = pc.less(batch.column("word"), 0)
+        told = [
+            {"word": word, "name": name, "text": text}
+            for word, (name,), text in zip(
+                *map(pa.Array.to_pylist, batch.filter(is_told).columns[:3]), strict=True
+            )
         ]
-        batch = batch.filter(pc.not_equal(batch.column("word"), FAILED))  # noqa: PLW2901
+        batch = batch.filter(pc.invert(is_told))  # noqa: PLW2901
         quits = batch.column("quits").to_pylist()
         end = quits.index(True) + 1 if True in quits else len(quits)
         words = batch.column("word").slice(0, end).unique().to_pylist()
@@ -346,20 +358,20 @@ def join_found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             "text": text,
             "words": words,
             "quits": end > 0 and bool(quits[end - 1]),
-            "failures": failures,
+            "told": told,
         }
         yield pa.RecordBatch.from_pylist([row], schema=JOINED)
         if row["quits"]:
             return
 
 
-_FAILURE: Final = pa.struct([("name", pa.binary()), ("reason", pa.binary())])
+_TOLD: Final = pa.struct([("word", pa.int32()), ("name", pa.binary()), ("text", pa.binary())])
 
 JOINED: Final = pa.schema(
     [
         ("text", pa.binary()),
         ("words", pa.list_(pa.field("element", pa.int32()))),
         ("quits", pa.bool_()),
-        ("failures", pa.list_(pa.field("element", _FAILURE))),
+        ("told", pa.list_(pa.field("element", _TOLD))),
     ]
 )

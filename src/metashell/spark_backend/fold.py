@@ -42,11 +42,12 @@ from metashell.spark_backend.tasks import (
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_PARTS_PER_CORE = 3
+_PARTS_PER_CORE = 6
 _PART_BYTES = 32 << 20
 """Bytes of a log for which one more part is made."""
 _OF_PARTS = ("partitions", "topics")
 """Tables that are folded in parts; the others come from part 0."""
+_REASONS = pa.schema([("reason", pa.string())])
 _COUNTS = pa.schema([("table", pa.string()), ("rows", pa.int64())])
 
 Batches = Iterator[pa.RecordBatch]
@@ -68,6 +69,7 @@ class Fold:
     settings: Settings = field(default_factory=Settings)
     bad: Sequence[BadSite] = ()
     """Places that are no metadata directory, or could not be read."""
+    _kept: DataFrame | None = field(default=None, init=False)
 
     def table(self, name: str) -> DataFrame:
         """A table of the image of every directory, behind the columns that name it.
@@ -110,10 +112,11 @@ class Fold:
 
         def fold(key: Any, pieces: pa.Table) -> pa.Table:
             number, part = (value.as_py() for value in key)
-            log = log_of(jobs[number], pieces)
-            if isinstance(log, Failure):
+            log, is_whole = log_or_whole(jobs[number], pieces)
+            if isinstance(log, Failure) or (is_whole and part):
                 return schema.empty_table()
-            image, in_parts = Image(log.records), jobs[number].n_parts > 0
+            image = Image(log.records)
+            in_parts = jobs[number].n_parts > 0 and not is_whole
             rows = [
                 {"table": name, "rows": len(make(image, redaction))}
                 for name, make in TABLES.items()
@@ -129,6 +132,38 @@ class Fold:
             .sum("rows")
             .withColumnRenamed("sum(rows)", "rows")
         )
+
+    def failures(self) -> DataFrame:
+        """Directories that could not be read after all, and why; no table has rows of them.
+
+        Columns: cluster_id, node_id, directory, reason. What could not be planned is in `bad`.
+        """
+        schema = from_struct(to_struct(with_origin(_REASONS)))
+        jobs, origins = self.jobs, [site.origin for site in self.sites]
+
+        def fold(key: Any, pieces: pa.Table) -> pa.Table:
+            number = key[0].as_py()
+            log, _ = log_or_whole(jobs[number], pieces)
+            if not isinstance(log, Failure):
+                return schema.empty_table()
+            own = pa.RecordBatch.from_pylist([{"reason": log.message}], schema=_REASONS)
+            return pa.Table.from_batches([conform(own, schema, origins[number])])
+
+        pieces = self.pieces()
+        grouped = self.spread(pieces.where(pieces["part"] == 0), "directory")
+        failed: DataFrame = grouped.applyInArrow(fold, to_struct(schema))
+        return failed
+
+    def persist(self) -> Fold:
+        """Keep what is left of the splits, for who asks for several tables; see `unpersist`."""
+        self._kept = self.pieces().persist()
+        return self
+
+    def unpersist(self) -> None:
+        """Keep it no longer."""
+        if self._kept is not None:
+            self._kept.unpersist()
+            self._kept = None
 
     def logs(self) -> list[CondensedLog | Failure]:
         """The condensed log of each directory, put together here.
@@ -169,6 +204,8 @@ class Fold:
         self, jobs: Sequence[Job] | None = None, numbers: Sequence[int] | None = None
     ) -> DataFrame:
         """What is left of every split, by part; columns as `PIECES`."""
+        if jobs is None and self._kept is not None:
+            return self._kept
         jobs = self.jobs if jobs is None else jobs
         chosen = range(len(jobs)) if numbers is None else numbers
         items = [item for i in chosen for item in jobs[i].items(i)]

@@ -9,11 +9,11 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow as pa
 
-import metashell
 from metashell.cache import store
 from metashell.condensed_source import CondensedSource
 from metashell.errors import SourceError
@@ -105,11 +105,22 @@ class DelegatedSource(CondensedSource):
     engine: Engine
     site: Site
 
+    @property
+    def warnings(self) -> Sequence[str]:
+        """As `Source.warnings`; of a log that is not here, those of who searched it."""
+        return list(dict.fromkeys([*super().warnings, *self._warned]))
+
+    @cached_property
+    def _warned(self) -> list[str]:
+        return []
+
     def find_elsewhere(self, args: Sequence[str], cwd: str, *, escapes: bool) -> Finding | None:
         """Have Spark search, where the image is not here yet."""
         if "condensed" in self.__dict__ or not is_for_parts(args):
             return None
-        return _finding(self.engine, [self.site], self.settings, args, cwd, escapes, None)
+        finding = _finding(self.engine, [self.site], self.settings, args, cwd, escapes, None)
+        finding.warned = lambda _, warning: self._warned.append(warning)
+        return finding
 
     def close(self) -> None:
         """End the session, if there is one."""
@@ -121,6 +132,15 @@ class DelegatedFleet(FleetSource):
 
     engine: Engine
 
+    @property
+    def warnings(self) -> Sequence[str]:
+        """As `FleetSource.warnings`, with those of who searched it."""
+        return list(dict.fromkeys([*super().warnings, *self._warned]))
+
+    @cached_property
+    def _warned(self) -> list[str]:
+        return []
+
     def find_elsewhere(self, args: Sequence[str], cwd: str, *, escapes: bool) -> Finding | None:
         """Have Spark search all directories, where they show their newest state."""
         if self.reading.at is not None or self.settings.strict or not is_for_parts(args):
@@ -129,6 +149,7 @@ class DelegatedFleet(FleetSource):
         names = list(self.members)
         finding = _finding(self.engine, sites, self.settings, args, cwd, escapes, names)
         finding.failed = lambda name, reason: self.failed(self.members[name], reason)
+        finding.warned = lambda name, warning: self._warned.append(f"{name}: {warning}")
         return finding
 
     def close(self) -> None:
@@ -139,7 +160,6 @@ class DelegatedFleet(FleetSource):
 def open_delegated(
     paths: Sequence[str],
     *,
-    is_file: bool,
     is_fleet: bool,
     spark: SparkSettings,
     settings: Settings,
@@ -153,10 +173,9 @@ def open_delegated(
 
     Args:
         paths: A directory, or those of a fleet.
-        is_file: Whether it is one file instead; that is decoded here.
         is_fleet: Whether the root has the directories below ``/clusters``.
         spark: Where Spark runs.
-        settings: How they are read and shown.
+        settings: How they are read and shown; of one directory not `Settings.strict`.
         cluster_id: Of a fleet, take those of this cluster alone.
         use_cache: Whether the decoded image is kept.
         progress: How far Spark's jobs have come.
@@ -169,23 +188,10 @@ def open_delegated(
     engine = Engine(spark, progress, announce)
     if is_fleet:
         return _open_fleet(engine, paths, settings, cluster_id)
-    if is_file or settings.strict:
-        return _open_here(paths[0], settings, is_file=is_file)
     source = _open_directory(engine, paths[0], settings, use_cache=use_cache)
     if not lazily:
         _ = source.image
     return source
-
-
-def _open_here(path: str, settings: Settings, *, is_file: bool) -> Source:
-    opened = metashell.open_file if is_file else metashell.open
-    return opened(
-        path,
-        strict=settings.strict,
-        schemas=settings.schemas,
-        show_secrets=settings.show_secrets,
-        committed_only=settings.committed_only,
-    )
 
 
 def _open_directory(

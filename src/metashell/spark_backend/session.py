@@ -136,6 +136,8 @@ def classic_conf(settings: SparkSettings, directory: Path) -> dict[str, str]:
         "spark.app.name": "metashell",
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
+        # What is sent is compressed already (`metashell.spark_backend.tasks`).
+        "spark.shuffle.compress": "false",
         **_SQL_CONF,
     }
     if is_local(master):

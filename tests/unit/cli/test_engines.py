@@ -160,11 +160,7 @@ def test_auto_tells_its_reason_once(program: Program, delegated: list[Any], tmp_
     [(paths, settings)] = delegated
     assert (str(tmp_path),) == paths
     assert ("local[1]", {"spark.a": "b"}) == (settings["spark"].master, settings["spark"].conf)
-    assert (False, False, False) == (
-        settings["use_cache"],
-        settings["is_file"],
-        settings["is_fleet"],
-    )
+    assert (False, False) == (settings["use_cache"], settings["is_fleet"])
     assert settings["settings"].show_secrets
     assert settings["progress"] is None
 
@@ -173,9 +169,23 @@ def test_spark_asked_for_is_not_explained(
     program: Program, delegated: list[Any], tmp_path: Path
 ) -> None:
     """Who asks for it knows."""
-    result = program("--engine", "spark", "-s", str(tmp_path / "f.log"), "echo")
+    result = program("--engine", "spark", "-d", str(tmp_path), "echo")
     assert (0, "", 1) == (result.code, result.err, len(delegated))
-    assert delegated[0][1]["is_file"]
+
+
+@pytest.mark.parametrize(
+    "asked", [("-s", "f.log"), ("--strict", "-d", "."), ("--at", "5", "-d", ".")]
+)
+def test_what_spark_does_not_answer(
+    program: Program, delegated: list[Any], asked: tuple[str, ...]
+) -> None:
+    """What only the log's bytes tell is this process's; asked of Spark it is refused."""
+    result = program("--engine", "spark", *asked, "echo")
+    flag = asked[0]
+    assert (2, []) == (result.code, delegated)
+    assert f"metashell: `{flag}` is answered by this process, not by Spark" in result.err
+    program("--spark-threshold", "1", *asked, "echo")
+    assert not delegated
 
 
 def test_auto_without_spark_goes_on_here(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metashell.spark_backend.failures import failure
+from metashell.spark_backend.failures import failure, failures
 
 JAVA = """An error occurred while calling o57.collectToPython.
 : org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 0.0 failed
@@ -60,3 +60,17 @@ def test_what_java_said_goes_before() -> None:
 def test_a_sentence_has_a_bound() -> None:
     """Java's may be pages."""
     assert len(failure("it failed", RuntimeError("x" * 10_000)).message) < 400
+
+
+def test_an_error_on_the_way_of_an_interrupt_is_the_interrupt() -> None:
+    """PySpark, while it lets ^C through, talks to Java once more and fails."""
+    pytest.importorskip("pyspark")
+
+    def collect() -> None:
+        try:
+            raise KeyboardInterrupt
+        finally:
+            raise BrokenPipeError(32, "Broken pipe")
+
+    with pytest.raises(KeyboardInterrupt), failures("the Spark job failed"):
+        collect()

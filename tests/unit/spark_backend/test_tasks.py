@@ -235,11 +235,10 @@ def fleet_in_parts(fleet: FleetSource, rng: Random) -> InParts:
     return InParts(jobs, rng, list(fleet.members))
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_find_in_a_fleet(places: list[Path], seed: int) -> None:
+def test_find_in_a_fleet(places: list[Path]) -> None:
     """Below the names of the directories; those that can't be read are empty and told of."""
     fleet = open_fleet(list(map(str, places)))
-    parts = fleet_in_parts(fleet, Random(seed))
+    parts = fleet_in_parts(fleet, Random(1))
     names = list(fleet.members)
     lines = [("/", f"find {words}") for words in WORDS]
     lines += [
@@ -400,6 +399,9 @@ def test_damaged_directories(tmp_path: Path, seed: int) -> None:
     faults = not log.records.merges_at_fault
     assert_same_image(Image(log.records), source.image, HIDDEN, faults=faults)
     assert faults_of(source.log.faults) == faults_of(log.faults)
+    parts = InParts([job], rng)
     local = run(source.root, "find /", source=source)
-    found = run(source.root, "find /", source=InParts([job], rng))  # type: ignore[arg-type]
+    found = run(source.root, "find /", source=parts)  # type: ignore[arg-type]
     compared(local, found, "find /")
+    # A damaged file of the formatter's ends the search, here and there.
+    assert local.status == 3 or set(source.log.notes) <= {text for _, text in parts.warnings}

@@ -1,0 +1,171 @@
+"""The whole program with `--engine spark`: what it prints, keeps and leaves behind."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import signal
+import sys
+import uuid
+from pathlib import Path
+
+import pytest
+
+from spark.conftest import missing
+from support.fixtures import copy_of, fixture
+from support.fleets import backups
+from support.pty import Terminal
+from support.spark_programs import LIMIT_S, Marked, end
+from support.waiting import wait_until
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
+    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+]
+
+LIVE = "real-44-live"
+SPARK = ("--engine", "spark", "--master", "local[2]")
+LOCAL = ("--engine", "local")
+
+
+@pytest.fixture
+def marked(tmp_path: Path) -> Marked:
+    """Where programs run, with a cache of their own."""
+    cwd = tmp_path / "cwd"
+    cwd.mkdir()
+    return Marked(uuid.uuid4().hex, cwd)
+
+
+def kept(marked: Marked) -> list[Path]:
+    """Files in the cache."""
+    return [path for path in marked.cache.rglob("*") if path.is_file()]
+
+
+def without_java(directory: Path) -> dict[str, str]:
+    """Surroundings in which Java notes that it was called, and fails."""
+    java = directory / "home" / "bin" / "java"
+    java.parent.mkdir(parents=True)
+    java.write_text(f"#!/bin/sh\ntouch {shlex.quote(str(directory / 'called'))}\nexit 1\n")
+    java.chmod(0o755)
+    path = f"{java.parent}{os.pathsep}{os.environ.get('PATH', '')}"
+    return {"PATH": path, "JAVA_HOME": str(java.parent.parent)}
+
+
+def test_the_image_is_kept_for_the_next_command(marked: Marked, tmp_path: Path) -> None:
+    """Spark is started once; what it decoded answers later, by whatever path, without Java."""
+    shutil.copytree(copy_of(LIVE, tmp_path), marked.cwd / "node")
+    place = str(marked.cwd / "node" / "__cluster_metadata-0")
+    first = ("ls", "-lR", "/image/topics", "/image/cluster")
+    wanted = marked.metashell(*LOCAL, "-d", place, *first)
+    assert (0, "") == (wanted[0], wanted[2])
+    # The log dir, by a path that means something only here.
+    assert wanted == marked.metashell(*SPARK, "-d", "node", *first)
+    assert kept(marked)
+    assert {} == marked.running()
+    env = without_java(tmp_path)
+    for command in (
+        first,
+        ("find", "/"),
+        ("cat", "/image/provenance", "/log/faults"),
+        ("ls", "-l", "/quorum/voters", "/nowhere"),
+    ):
+        local = marked.metashell(*LOCAL, "-d", place, *command)
+        for engine in (SPARK, ("--master", "local[2]", "--spark-threshold", "1")):
+            assert local == marked.metashell(*engine, "-d", place, *command, env=env), command
+    assert not (tmp_path / "called").exists()
+
+
+def test_auto_says_why_and_no_cache_leaves_nothing(marked: Marked) -> None:
+    """One line, on standard error."""
+    place = str(fixture("real-44-admin").input)
+    auto = ("--master", "local[2]", "--spark-threshold", "1", "--no-cache")
+    command = ("cat", "/image/cluster/1", "/image/provenance", "/log/faults")
+    status, out, err = marked.metashell(*LOCAL, "-d", place, *command)
+    found = marked.metashell(*auto, "-d", place, *command)
+    assert (status, out) == found[:2]
+    first, *others = found[2].splitlines()
+    assert "using Spark: " in first
+    assert "`--spark-threshold`" in first
+    assert err.splitlines() == others
+    assert [] == kept(marked)
+
+
+def test_find_draws_its_progress_and_erases_it(marked: Marked, tmp_path: Path) -> None:
+    """Standard output has the paths alone; on the terminal only diagnostics are left."""
+    place, out = str(fixture("real-44-torn").input), tmp_path / "out"
+    command = ("find", "/", "/nowhere", "/image/topics/by*", "-type", "d")
+    status, wanted, err = marked.metashell(*LOCAL, "-d", place, *command)
+    program = [sys.executable, "-m", "metashell", *SPARK, "-d", place, *command]
+    script = f"exec {shlex.join(program)} > {shlex.quote(str(out))}"
+    with Terminal(["/bin/sh", "-c", script], env=marked.environment, columns=240) as terminal:
+        assert status == terminal.read_to_end(LIMIT_S), terminal.describe()
+        assert wanted == out.read_text(encoding="utf-8")
+        assert b"Spark" in terminal.raw
+        assert sorted(err.split()) == sorted(terminal.text.split())
+    assert [] == kept(marked)
+    wait_until(lambda: not marked.running(), lambda: f"all have ended: {marked.running()}")
+
+
+def test_a_fleet_by_spark(marked: Marked, tmp_path: Path) -> None:
+    """Rows and searches are the local ones; who can't be read is told of in the same words."""
+    backups(tmp_path / "all")
+    (tmp_path / "all" / "broken" / "__cluster_metadata-0").mkdir(parents=True)
+    pattern = f"{tmp_path}/all/*"
+    for command in (
+        ("fleet", "--json"),
+        ("find", "/clusters/*/image", "/nowhere", "/clusters", "-name", "*0"),
+    ):
+        local = marked.metashell(*LOCAL, "-d", pattern, *command)
+        found = marked.metashell(*SPARK, "-d", pattern, *command)
+        assert local[:2] == found[:2]
+        assert sorted(local[2].splitlines()) == sorted(found[2].splitlines())
+
+
+def test_interrupt_ends_the_job_and_every_process(marked: Marked, tmp_path: Path) -> None:
+    """As ^C of a terminal, in the middle of a long search."""
+    for number in range(60):
+        (tmp_path / "many" / f"c{number}").parent.mkdir(exist_ok=True)
+        (tmp_path / "many" / f"c{number}").symlink_to(fixture(LIVE).directory)
+    process = marked.start(
+        ["-m", "metashell", "--engine", "spark", "--master", "local[1]"]
+        + [word for n in range(60) for word in ("-d", str(tmp_path / "many" / f"c{n}"))]
+        + ["find", "/", "-name", "nothing"]
+    )
+    try:
+        wait_until(
+            lambda: (
+                process.poll() is not None
+                or any("pyspark.daemon" in command for command in marked.running().values())
+            ),
+            "a worker runs",
+            limit_s=LIMIT_S,
+        )
+        assert process.poll() is None, process.communicate()
+        os.killpg(process.pid, signal.SIGINT)
+        out, err = process.communicate(timeout=LIMIT_S)
+    finally:
+        end(process)
+    assert (130, "", "") == (process.returncode, out, err)
+    wait_until(lambda: not marked.running(), lambda: f"all have ended: {marked.running()}")
+    assert [] == [path.name for path in marked.cwd.glob("metashell-spark-*")]
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("-s", ("-s", "FILE")),
+        ("--strict", ("-d", "DIR", "--strict")),
+        ("--at", ("-d", "DIR", "--at", "5")),
+    ],
+)
+def test_what_spark_does_not_answer(marked: Marked, option: str, words: tuple[str, ...]) -> None:
+    """It is said at once, without Spark."""
+    place = fixture("real-40-static").input
+    names = {"DIR": str(place), "FILE": str(next(place.glob("*.log")))}
+    given = [names.get(word, word) for word in words]
+    status, out, err = marked.metashell(*SPARK, *given, "ls")
+    assert (2, "") == (status, out)
+    assert f"`{option}` is answered by this process, not by Spark" in err
+    assert 0 == marked.metashell("--spark-threshold", "1", *given, "ls")[0]

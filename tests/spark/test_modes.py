@@ -1,0 +1,180 @@
+"""Fold and search where workers are other processes: a cluster, Spark Connect, and a store."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+
+import metashell
+from metashell.image.image import Image
+from metashell.redact import Redaction
+from spark.conftest import missing
+from support.condensed import assert_same_image
+from support.fixtures import fixture
+from support.kraft import as_spark, rows
+from support.s3 import ACCESS_KEY, SECRET_KEY, S3Server
+from support.shell import run
+from support.spark_programs import Marked
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
+    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+]
+
+PLACES = ("real-44-admin", "real-40-static")
+
+BEGIN = """
+import os, signal, sys
+from dataclasses import replace
+from pathlib import Path
+import metashell
+from metashell.image.image import Image
+from metashell.redact import Redaction
+from metashell.spark_backend.find import find, search_of
+from metashell.spark_backend.fold import fold_directories
+from metashell.spark_backend.session import SparkSettings, session
+from support.condensed import assert_same_image
+from support.kraft import as_spark, rows
+from support.shell import run
+from support.spark_programs import MARK, Marked
+
+places = sys.argv[2:]
+sources = {place: metashell.open(place) for place in places}
+
+def check_logs(fold):
+    for site, log in zip(fold.sites, fold.logs(), strict=True):
+        assert_same_image(Image(log.records), sources[site.opened_by].image, Redaction())
+
+def check_table(table, found):
+    for place, source in sources.items():
+        wanted = as_spark(source.table(table))
+        own = found.where(found.directory == place).toArrow().select(wanted.column_names)
+        assert sorted(rows(wanted)) == sorted(rows(own)), table
+
+def check_find(fold):
+    args = ["/clusters/*/image", "/clusters/a/log", "-name", "[0b]*"]
+    found = "".join(find(fold, search_of(args, "/", escapes=False), ["a", "b"][:len(places)]))
+    wanted = ""
+    for name, place in zip("ab", places):
+        root = sources[place].root
+        for line in run(root, "find /image -name [0b]*").out.splitlines():
+            wanted += f"/clusters/{name}{line}\\n"
+    for line in run(sources[places[0]].root, "find /log -name [0b]*").out.splitlines():
+        wanted += f"/clusters/a{line}\\n"
+    assert wanted == found, (len(wanted), len(found))
+
+def in_parts(fold):
+    return replace(fold, jobs=[replace(job, n_parts=2) for job in fold.jobs])
+"""
+
+CLUSTER = (
+    BEGIN
+    + """
+killed = []
+marked = Marked(os.environ[MARK], Path("."))
+may_kill = False
+
+def kill_one(done, total):
+    if may_kill and not killed and 3 <= done < total:
+        executors = [
+            pid for pid, command in marked.running().items()
+            if "CoarseGrainedExecutorBackend" in command and "/java" in command.split(" ")[0]
+        ]
+        if executors:
+            os.kill(executors[0], signal.SIGKILL)
+            killed.append(executors[0])
+
+with session(SparkSettings(master="local-cluster[2,1,1024]"), progress=kill_one) as spark:
+    check_logs(in_parts(fold_directories(spark, places, split_bytes=5_000)))
+    check_find(in_parts(fold_directories(spark, places, split_bytes=30_000)))
+    fold = in_parts(fold_directories(spark, places, split_bytes=500))
+    assert sum(len(job.plan.splits) for job in fold.jobs) > 80
+    may_kill = True
+    check_logs(fold)
+    assert killed
+    check_table("partitions", fold.table("partitions"))
+"""
+)
+
+CONNECT = (
+    BEGIN
+    + """
+from metashell.spark_backend import KRaftDataSource
+
+with session(SparkSettings(master=sys.argv[1])) as spark:
+    fold = in_parts(fold_directories(spark, places, split_bytes=20_000))
+    check_table("partitions", fold.table("partitions"))
+    check_logs(fold)
+    check_find(fold)
+    spark.dataSource.register(KRaftDataSource)
+    reader = spark.read.format("kraft").option("table", "topics")
+    for place in places:
+        wanted = as_spark(sources[place].table("topics"))
+        found = reader.load(place).toArrow().select(wanted.column_names)
+        assert rows(wanted) == rows(found)
+"""
+)
+
+
+@pytest.fixture
+def marked(tmp_path: Path) -> Marked:
+    """Where programs run."""
+    return Marked(uuid.uuid4().hex, tmp_path)
+
+
+def places() -> list[str]:
+    """The directories of the programs."""
+    return [str(fixture(name).input) for name in PLACES]
+
+
+def test_a_cluster_that_loses_an_executor(marked: Marked) -> None:
+    """Workers are other processes; one is killed in the middle, and the result is the same."""
+    assert (0, "", "") == marked.program(CLUSTER, "local-cluster", *places())
+    assert {} == marked.running()
+
+
+def test_through_spark_connect(marked: Marked, tmp_path: Path) -> None:
+    """The server has what it needs from here: folds, a search and the data source."""
+    from support.spark_server import connect_server
+
+    with connect_server(tmp_path / "server") as url:
+        assert (0, "", "") == marked.program(CONNECT, url, *places())
+
+
+def test_directories_in_a_store(spark: SparkSession, s3: S3Server) -> None:
+    """A glob over a bucket: tables, logs and a search, and no key in what is shown."""
+    from metashell.spark_backend.find import find, search_of
+    from metashell.spark_backend.fold import fold_directories
+    from metashell.spark_backend.tasks import Failure
+
+    for name in PLACES:
+        s3.upload(fixture(name).directory, f"folded/{name}")
+    key = {"access_key": ACCESS_KEY, "secret_key": SECRET_KEY}
+    uri = s3.uri("folded/*/__cluster_metadata-0", **key)
+    fold = fold_directories(spark, uri, split_bytes=30_000)
+    sources = {
+        f"s3://bucket/folded/{name}/__cluster_metadata-0": metashell.open(fixture(name).input)
+        for name in PLACES
+    }
+    assert sorted(sources) == sorted(site.directory for site in fold.sites)
+    found = fold.table("topics").toArrow()
+    wanted = [as_spark(source.table("topics")) for source in sources.values()]
+    assert sorted(r for t in wanted for r in rows(t)) == rows(found.select(wanted[0].column_names))
+    assert SECRET_KEY not in repr(found.to_pylist())
+    for site, log in zip(fold.sites, fold.logs(), strict=True):
+        assert not isinstance(log, Failure)
+        assert_same_image(Image(log.records), sources[site.directory].image, Redaction())
+    names = [Path(site.directory).parent.name for site in fold.sites]
+    search = search_of(["/clusters/*/image/topics"], "/", escapes=False)
+    assert "".join(find(fold, search, names)).splitlines() == [
+        f"/clusters/{name}{line}"
+        for name in sorted(PLACES)
+        for line in run(metashell.open(fixture(name).input).root, "find /image/topics").out.split()
+    ]

@@ -1,0 +1,101 @@
+"""Programs that start Spark, run as processes of their own; all that they start has a mark."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+LIMIT_S = 240.0
+MARK = "METASHELL_TEST_RUN"
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Runs programs and knows which of their processes are there.
+
+    Args:
+        mark: What tells these processes from others.
+        cwd: Where they run, and where their temporary files and cache are.
+    """
+
+    mark: str
+    cwd: Path
+
+    @property
+    def cache(self) -> Path:
+        """The program's cache."""
+        return self.cwd / "cache"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """The surroundings of each program."""
+        return {
+            **os.environ,
+            MARK: self.mark,
+            "METASHELL_CACHE_DIR": str(self.cache),
+            "PYTHONPATH": os.pathsep.join(path for path in sys.path if path),
+            "TMPDIR": str(self.cwd),
+        }
+
+    def start(
+        self, arguments: Sequence[str], *, env: Mapping[str, str] | None = None
+    ) -> subprocess.Popen[str]:
+        """Start Python with arguments, in a process group of its own."""
+        return subprocess.Popen(
+            [sys.executable, *arguments],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=self.cwd,
+            env={**self.environment, **(env or {})},
+            start_new_session=True,
+        )
+
+    def run(
+        self, arguments: Sequence[str], *, env: Mapping[str, str] | None = None
+    ) -> tuple[int, str, str]:
+        """Run Python to its end: its status, and what it wrote."""
+        process = self.start(arguments, env=env)
+        try:
+            out, err = process.communicate(timeout=LIMIT_S)
+        finally:
+            end(process)
+        return process.returncode, out, err
+
+    def metashell(
+        self, *arguments: str, env: Mapping[str, str] | None = None
+    ) -> tuple[int, str, str]:
+        """Run metashell."""
+        return self.run(["-m", "metashell", *arguments], env=env)
+
+    def program(self, text: str, *arguments: str) -> tuple[int, str, str]:
+        """Run a program's text."""
+        file = self.cwd / "program.py"
+        file.write_text(text, encoding="utf-8")
+        return self.run(["-W", "error", str(file), *arguments])
+
+    def running(self) -> dict[int, str]:
+        """Command lines of the processes that are there, by their ids."""
+        found = {}
+        for place in Path("/proc").glob("[0-9]*"):
+            with suppress(OSError):
+                if f"{MARK}={self.mark}".encode() in (place / "environ").read_bytes():
+                    command = (place / "cmdline").read_text().replace("\0", " ")
+                    if command:
+                        found[int(place.name)] = command
+        return found
+
+
+def end(process: subprocess.Popen[str]) -> None:
+    """End a program that was started, and its group."""
+    if process.poll() is None:
+        with suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
