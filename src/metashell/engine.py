@@ -50,10 +50,10 @@ class Coefficients:
 
 COEFFICIENTS: Final = Coefficients(
     memory_per_byte=5.1,
-    local_seconds_per_byte=11.0e-9,
-    spark_seconds_per_byte=13.0e-9,
-    spark_start_seconds=5.0,
-    worker_start_seconds=5.0,
+    local_seconds_per_byte=19.7e-9,
+    spark_seconds_per_byte=20.5e-9,
+    spark_start_seconds=7.6,
+    worker_start_seconds=7.0,
 )
 """Measured on two cores of an AMD EPYC."""
 
