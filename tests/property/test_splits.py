@@ -24,6 +24,7 @@ from metashell.log.read import load, opened
 from metashell.log.splits import Plan, Split, SplitError, plan_splits, read_split
 from support.fixtures import fixture, fixture_names
 from support.logs import make_directory, record, topic_batch, topic_log
+from support.strategies import damage_bytes
 
 SIZES = (1, 150, 700, 5000, 1 << 20)
 
@@ -101,21 +102,7 @@ def segments(draw: st.DrawFn, damaged: bool) -> bytes:
         )
         offset += len(values) or draw(st.sampled_from([count, count, count, count + 3]))
     for _ in range(draw(st.integers(0, 3)) if damaged else 0):
-        at = draw(st.integers(0, len(data)))
-        match draw(st.sampled_from(["cut", "drop", "zeros", "noise", "flip", "again"])):
-            case "cut":
-                del data[at:]
-            case "drop":
-                del data[at : at + draw(st.integers(1, 80))]
-            case "zeros":
-                data[at:at] = bytes(draw(st.integers(1, 300)))
-            case "noise":
-                data[at:at] = draw(st.binary(min_size=1, max_size=80))
-            case "again":
-                data += data[at : at + 300]
-            case _:
-                if at < len(data):
-                    data[at] ^= 1 << draw(st.integers(0, 7))
+        damage_bytes(draw, data)
     return bytes(data)
 
 

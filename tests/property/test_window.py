@@ -15,6 +15,7 @@ from metashell.log.read import VanishedError, load
 from metashell.log.window import windows
 from support.fixtures import fixture, fixture_names
 from support.logs import topic_batch
+from support.strategies import damage_bytes
 
 SIZES = (1, 100, 500, 4096, 1 << 20)
 
@@ -56,21 +57,7 @@ def files(draw: st.DrawFn) -> bytes:
         data += topic_batch(offset, count, leader_epoch=draw(st.sampled_from([1, 1, 2])))
         offset += draw(st.sampled_from([count, count, count, count + 3, 0]))
     for _ in range(draw(st.integers(0, 3))):
-        at = draw(st.integers(0, len(data)))
-        match draw(st.sampled_from(["cut", "drop", "zeros", "noise", "flip", "again"])):
-            case "cut":
-                del data[at:]
-            case "drop":
-                del data[at : at + draw(st.integers(1, 80))]
-            case "zeros":
-                data[at:at] = bytes(draw(st.integers(1, 300)))
-            case "noise":
-                data[at:at] = draw(st.binary(min_size=1, max_size=80))
-            case "again":
-                data += data[at : at + 300]
-            case _:
-                if at < len(data):
-                    data[at] ^= 1 << draw(st.integers(0, 7))
+        damage_bytes(draw, data)
     return bytes(data)
 
 

@@ -270,3 +270,22 @@ def _elements(spec: FieldSpec, version: int, unknown_tags: bool) -> st.SearchStr
             low, high = _INTEGERS[spec.type]
             small = st.integers(max(low, -2), min(high, 130))
             return st.one_of(small, st.integers(low, high), st.sampled_from([low, high]))
+
+
+def damage_bytes(draw: st.DrawFn, data: bytearray) -> None:
+    """Do to a file what disks and crashes do, at one place of it."""
+    at = draw(st.integers(0, len(data)))
+    match draw(st.sampled_from(["cut", "drop", "zeros", "noise", "flip", "again"])):
+        case "cut":
+            del data[at:]
+        case "drop":
+            del data[at : at + draw(st.integers(1, 80))]
+        case "zeros":
+            data[at:at] = bytes(draw(st.integers(1, 300)))
+        case "noise":
+            data[at:at] = draw(st.binary(min_size=1, max_size=80))
+        case "again":
+            data += data[at : at + 300]
+        case _:
+            if at < len(data):
+                data[at] ^= 1 << draw(st.integers(0, 7))

@@ -12,7 +12,7 @@ opening is listed again, and only what was there when a file was opened is read.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
@@ -387,26 +387,46 @@ def _finish(log: MetadataLog) -> MetadataLog:
     """Look at how the files fit together."""
     files = log.loaded.files
     log.faults.extend(log.loaded.faults)
-    segments = [f for f in files if not f.is_checkpoint]
+    segments = [
+        (f.name, f.chain.first_offset, f.chain.last_offset) for f in files if not f.is_checkpoint
+    ]
     base = next((f.end_offset for f in files if f.is_checkpoint), None)
-    expected = base
-    for file in segments:
-        first = file.chain.first_offset
-        if first < 0:
-            continue
-        if expected is None and first > 0:
-            log.notes.append(
-                f"the base of {file.name} is missing: what happened before offset {first}"
-                " is not known"
-            )
-        elif expected is not None and first > expected:
-            reason = f"offsets {expected} to {first - 1} are missing"
-            log.faults.append(Fault(FaultKind.GAP, reason, file.name, 0, expected))
-        expected = max(expected or 0, file.chain.last_offset + 1)
+    gaps, notes = find_gaps(segments, base)
+    log.faults.extend(gaps)
+    log.notes.extend(notes)
     found = log.loaded.faults
     for fault in found:
         log.notes.append(note_of(fault, fault is found[-1]))
     return log
+
+
+def find_gaps(
+    segments: Iterable[tuple[str, int, int]], base: int | None
+) -> tuple[list[Fault], list[str]]:
+    """Offsets that are missing between files.
+
+    Args:
+        segments: Name, first and last offset of each, in order; -1 for one without batches.
+        base: The first offset that no checkpoint holds; None without one.
+
+    Returns:
+        (a fault for each gap, notes on what came before all of them).
+    """
+    faults: list[Fault] = []
+    notes: list[str] = []
+    expected = base
+    for name, first, last in segments:
+        if first < 0:
+            continue
+        if expected is None and first > 0:
+            notes.append(
+                f"the base of {name} is missing: what happened before offset {first} is not known"
+            )
+        elif expected is not None and first > expected:
+            reason = f"offsets {expected} to {first - 1} are missing"
+            faults.append(Fault(FaultKind.GAP, reason, name, 0, expected))
+        expected = max(expected or 0, last + 1)
+    return faults, notes
 
 
 def note_of(fault: Fault, last: bool) -> str:

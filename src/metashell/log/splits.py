@@ -19,7 +19,7 @@ from typing import Final, TypeAlias
 from metashell.errors import SourceError
 from metashell.log.boundaries import Boundary, Cutter, OffsetIndex, read_index
 from metashell.log.chain import HEAD, Carry
-from metashell.log.directory import first_control_type, segments_after
+from metashell.log.directory import find_gaps, first_control_type, segments_after
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import CheckpointName, Listing, SegmentName, list_names
 from metashell.log.places import Place, file_in, names_in, place_of
@@ -237,7 +237,9 @@ class _Planner:
         if known_before is not None:
             first = next((f.first_offset for f in found if f.first_offset >= 0), 0)
             base = min(first, known_before)
-        self._gaps(found, base)
+        gaps, notes = find_gaps(((f.name, f.first_offset, f.last_offset) for f in found), base)
+        self.faults += gaps
+        self.notes += notes
         splits: list[Split] = []
         for order, file in enumerate(files):
             splits += file.splits(order, None)
@@ -252,22 +254,6 @@ class _Planner:
             faults=tuple(self.faults),
             notes=tuple(self.notes),
         )
-
-    def _gaps(self, segments: Sequence[_File], base: int | None) -> None:
-        expected = base
-        for file in segments:
-            first = file.first_offset
-            if first < 0:
-                continue
-            if expected is None and first > 0:
-                self.notes.append(
-                    f"the base of {file.name} is missing: what happened before offset {first}"
-                    " is not known"
-                )
-            elif expected is not None and first > expected:
-                reason = f"offsets {expected} to {first - 1} are missing"
-                self.faults.append(Fault(FaultKind.GAP, reason, file.name, 0, expected))
-            expected = max(expected or 0, file.last_offset + 1)
 
     def _look(self, name: SegmentName | CheckpointName, after: int, *, tail: bool) -> _File:
         """Find where to cut a file, and its first and, if asked for, its last offset."""

@@ -99,47 +99,50 @@ class Engine:
             raise
 
 
-class DelegatedSource(CondensedSource):
-    """A directory whose log Spark condenses when something is first asked of it."""
+class _Delegated:
+    """What sources that an engine searches have in common."""
 
     engine: Engine
-    site: Site
-
-    @property
-    def warnings(self) -> Sequence[str]:
-        """As `Source.warnings`; of a log that is not here, those of who searched it."""
-        return list(dict.fromkeys([*super().warnings, *self._warned]))
 
     @cached_property
-    def _warned(self) -> list[str]:
+    def _told(self) -> list[str]:
+        """Warnings of those who searched."""
         return []
 
-    def find_elsewhere(self, args: Sequence[str], cwd: str, *, escapes: bool) -> Finding | None:
-        """Have Spark search, where the image is not here yet."""
-        if "condensed" in self.__dict__ or not is_for_parts(args):
-            return None
-        finding = _finding(self.engine, [self.site], self.settings, args, cwd, escapes, None)
-        finding.warned = lambda _, warning: self._warned.append(warning)
-        return finding
+    def _with_told(self, warnings: Sequence[str]) -> list[str]:
+        return list(dict.fromkeys([*warnings, *self._told]))
 
     def close(self) -> None:
         """End the session, if there is one."""
         self.engine.close()
 
 
-class DelegatedFleet(FleetSource):
-    """A fleet whose rows Spark computes, and that Spark searches."""
+class DelegatedSource(_Delegated, CondensedSource):
+    """A directory whose log Spark condenses when something is first asked of it."""
 
-    engine: Engine
+    site: Site
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """As `Source.warnings`; of a log that is not here, those of who searched it."""
+        return self._with_told(super().warnings)
+
+    def find_elsewhere(self, args: Sequence[str], cwd: str, *, escapes: bool) -> Finding | None:
+        """Have Spark search, where the image is not here yet."""
+        if "condensed" in self.__dict__ or not is_for_parts(args):
+            return None
+        finding = _finding(self.engine, [self.site], self.settings, args, cwd, escapes, None)
+        finding.warned = lambda _, warning: self._told.append(warning)
+        return finding
+
+
+class DelegatedFleet(_Delegated, FleetSource):
+    """A fleet whose rows Spark computes, and that Spark searches."""
 
     @property
     def warnings(self) -> Sequence[str]:
         """As `FleetSource.warnings`, with those of who searched it."""
-        return list(dict.fromkeys([*super().warnings, *self._warned]))
-
-    @cached_property
-    def _warned(self) -> list[str]:
-        return []
+        return self._with_told(super().warnings)
 
     def find_elsewhere(self, args: Sequence[str], cwd: str, *, escapes: bool) -> Finding | None:
         """Have Spark search all directories, where they show their newest state."""
@@ -149,12 +152,8 @@ class DelegatedFleet(FleetSource):
         names = list(self.members)
         finding = _finding(self.engine, sites, self.settings, args, cwd, escapes, names)
         finding.failed = lambda name, reason: self.failed(self.members[name], reason)
-        finding.warned = lambda name, warning: self._warned.append(f"{name}: {warning}")
+        finding.warned = lambda name, warning: self._told.append(f"{name}: {warning}")
         return finding
-
-    def close(self) -> None:
-        """End the session, if there is one."""
-        self.engine.close()
 
 
 def open_delegated(
