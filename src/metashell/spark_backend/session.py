@@ -144,6 +144,8 @@ def classic_conf(settings: SparkSettings, directory: Path) -> dict[str, str]:
         memory = min(max(free_memory_bytes() // 2, _DRIVER_MEMORY_MIN), _DRIVER_MEMORY_MAX)
         conf |= {
             "spark.driver.bindAddress": "127.0.0.1",
+            # Java only hands on what Python decodes: it ends before optimised code pays.
+            "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
             "spark.driver.host": "127.0.0.1",
             # What an answer may take is bounded by the memory there is.
             "spark.driver.maxResultSize": "0",

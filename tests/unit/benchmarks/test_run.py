@@ -166,7 +166,7 @@ def looked(peaks: processes.Peaks) -> int:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="needs /proc")
 def test_processes_are_watched_with_their_children() -> None:
-    """The peak is that of the largest, here of a grandchild."""
+    """The peak is that of the largest, here of a grandchild, which is none of Spark's workers."""
     with processes.watched() as peaks:
         inner = "print('up', flush=True); held = bytearray(200_000_000); input()"
         outer = f"import subprocess, sys; subprocess.run([sys.executable, '-c', {inner!r}])"
@@ -183,7 +183,8 @@ def test_processes_are_watched_with_their_children() -> None:
             wait_until(lambda: looked(peaks) > 200_000_000, "the peak is not seen")
             assert len(processes.descendants()) >= 2
             child.stdin.close()
-    assert not peaks.python_worker
+    # A session that other tests share may have workers of its own, which hold less.
+    assert peaks.python_worker < peaks.any_process
     assert processes.user_seconds() > 0
 
 

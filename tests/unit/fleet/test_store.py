@@ -21,8 +21,8 @@ def test_directories_in_a_store(
     """Named, walked and told of as local ones are, in this process and in others."""
     s3.give_credentials(monkeypatch)
     parent = backups(tmp_path / "backups")
-    s3.upload(parent, "fleet")
-    pattern = s3.uri("fleet/*/__cluster_metadata-0")
+    s3.upload(parent, "store-of-a-fleet")
+    pattern = s3.uri("store-of-a-fleet/*/__cluster_metadata-0")
 
     def printed(place: str, *words: str) -> str:
         assert 0 == main(["--engine", "local", "-d", place, *words])
@@ -40,5 +40,5 @@ def test_directories_in_a_store(
     found = json.loads(printed(pattern, "fleet", "--json"))["directories"]
     assert [SAMPLE_ID, SAMPLE_ID, OTHER_ID] == [row["clusterId"] for row in found]
     # What a URI holds of settings and keys is not told.
-    shown = "s3://bucket/fleet/controller-1/__cluster_metadata-0"
+    shown = "s3://bucket/store-of-a-fleet/controller-1/__cluster_metadata-0"
     assert shown == found[0]["directory"]
