@@ -189,7 +189,7 @@ class _Search:
         self._directory = query.expression.given(is_dir=True)
         self._first_names = (first_name(self._leaf), first_name(self._directory))
         self._lines: list[str] = []
-        self._write_name: NameWriter | None = _encode if query.encode else None
+        self._write_name: NameWriter | None = write_encoded if query.encode else None
         self._timeline = Timeline(context) if query.time_tests else None
         self._times: TimeTests | None = None
         self._moments: Moments | None = None
@@ -479,7 +479,8 @@ class _Search:
             self._lines.append(f"{base}{(shape.end + base).join(tails)}{shape.end}")
 
 
-def _encode(name: str, parent: Directory) -> str:
+def write_encoded(name: str, parent: Directory) -> str:
+    """A name as ``--encode`` writes it."""
     return encode_name(name, parent, quoting=True)
 
 

@@ -28,14 +28,6 @@ _POLL_S: Final = 0.1
 """How often is asked whether to stop."""
 
 
-def n_processors() -> int:
-    """How many processors this process may use."""
-    try:
-        return len(os.sched_getaffinity(0))
-    except AttributeError:
-        return os.cpu_count() or 1
-
-
 def run_all(
     function: Function,
     jobs: Sequence[Job],

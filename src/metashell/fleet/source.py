@@ -264,7 +264,8 @@ class FleetSource:
             n_workers: As for `rows`.
             stop: As for `rows`.
         """
-        from metashell.fleet.pool import DIED, n_processors, run_all
+        from metashell.engine import core_count
+        from metashell.fleet.pool import DIED, run_all
         from metashell.fleet.rows import failed
 
         chosen = list(self.members.values()) if members is None else list(members)
@@ -275,7 +276,7 @@ class FleetSource:
         left = [member for member in chosen if member.name not in found]
         weights = [member.weight() for member in left]
         if n_workers is None:
-            n_workers = n_processors() if sum(weights) >= _SMALL_BYTES else 1
+            n_workers = core_count() if sum(weights) >= _SMALL_BYTES else 1
         jobs = [(member.path, self.reading, *arguments(member)) for member in left]
         done, total = 0, max(sum(weights), 1)
         with self._telling() as tell:

@@ -21,6 +21,7 @@ import pyarrow as pa
 
 from metashell.image.condense import CLEAR_ELR, MARKERS, Condensed, condense
 from metashell.image.configs import resource_type_name
+from metashell.image.partitions import NO_LEADER_CHANGE
 from metashell.image.records import Records
 from metashell.log.chain import Chain
 from metashell.log.fault import Fault
@@ -97,7 +98,7 @@ def condensed_table(
     """Condense a stretch.
 
     Args:
-        records: The stretch; decoded once more where something in it is at fault.
+        records: The stretch.
         candidates: As for `condense`.
         redaction: Whether secrets are overwritten.
         file: Place of the stretch's one file in replay order; None where the stretch has all files.
@@ -122,7 +123,7 @@ def _leader_changes(records: Records, rows: I64) -> I32:
     key = records.registry.by_name["PartitionChangeRecord"].api_key
     these = rows[records.frames.api_key[rows] == key]
     these, columns = records.decode("PartitionChangeRecord", these, ("leader",))
-    every[these] = columns.fixed("leader") != -2
+    every[these] = columns.fixed("leader") != NO_LEADER_CHANGE
     return every[rows]
 
 

@@ -15,6 +15,7 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.commands.find import write_encoded
 from metashell.commands.find_expression import (
     Constant,
     Effect,
@@ -29,7 +30,7 @@ from metashell.errors import PathError, SourceError
 from metashell.fs.escape import escape
 from metashell.fs.glob import Match, expand
 from metashell.fs.node import Directory, FixedDirectory, Node
-from metashell.fs.path import encode_name, resolve
+from metashell.fs.path import resolve
 from metashell.fs.walk import GridVisit, Visit, indices, walk, written_grid
 from metashell.source import Settings
 from metashell.spark_backend.tasks import Failure, Job, log_or_whole
@@ -255,7 +256,7 @@ class _Finder:
             match.place.node,
             match.path,
             max_depth=query.max_depth,
-            write_name=_encode if query.encode else None,
+            write_name=write_encoded if query.encode else None,
             enters=(lambda base: base.startswith(prefix) or prefix.startswith(base))
             if prefix
             else None,
@@ -291,7 +292,7 @@ class _Finder:
         )
         if not self.share.owns([*way, ""]):
             return
-        names, shapes = written_grid(visit, _encode if query.encode else None)
+        names, shapes = written_grid(visit, write_encoded if query.encode else None)
         grid = visit.grid
         for real, name, shape in zip(grid.names, names, indices(grid.shape_of), strict=True):
             path, here, pruned = visit.base + name, [*way, real], False
@@ -326,10 +327,6 @@ class _Finder:
 
 def _encoded(components: Sequence[str]) -> list[bytes]:
     return [name.encode("utf-8", "surrogatepass") for name in components]
-
-
-def _encode(name: str, parent: Directory) -> str:
-    return encode_name(name, parent, quoting=True)
 
 
 def join_found(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -10,8 +10,6 @@ from __future__ import annotations
 import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cache
-from pathlib import Path
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -33,7 +31,7 @@ from metashell.image.condensing import (
 from metashell.log.names import Listing
 from metashell.log.places import Place
 from metashell.log.splits import Plan, Split, SplitError, plan_splits
-from metashell.schema.registry import Registry, load_registry
+from metashell.spark_backend.schemas import registry_of
 
 PIECES: Final = pa.schema(
     [
@@ -108,12 +106,6 @@ class Job:
 
 Item: TypeAlias = tuple[int, int]
 """A split: place of its job among the jobs, and its own among the job's; -1 where it has none."""
-
-
-@cache
-def registry_of(schemas: tuple[Path, ...]) -> Registry:
-    """Message definitions, read once a process."""
-    return load_registry(schemas)
 
 
 def condense_items(

@@ -36,7 +36,7 @@ def test_directories_in_a_store(
         ["fleet", "--verify"],
     ):
         assert printed(f"{parent}/*", *words) == printed(pattern, *words)
-    monkeypatch.setattr("metashell.fleet.pool.n_processors", lambda: 2)
+    monkeypatch.setattr("metashell.engine.core_count", lambda: 2)
     found = json.loads(printed(pattern, "fleet", "--json"))["directories"]
     assert [SAMPLE_ID, SAMPLE_ID, OTHER_ID] == [row["clusterId"] for row in found]
     # What a URI holds of settings and keys is not told.
