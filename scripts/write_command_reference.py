@@ -45,6 +45,14 @@ def _section(command: Command) -> str:
         parts += ["| option | meaning |", "| --- | --- |"]
         parts += [f"| {_flags(option)} | {_cell(option.help)} |" for option in manual.options]
         parts.append("")
+    if manual.columns:
+        parts += ["| column | meaning |", "| --- | --- |"]
+        parts += [f"| {_code(name)} | {_cell(what)} |" for name, what in manual.columns]
+        parts.append("")
+    for asked_by, columns in manual.other_columns:
+        parts += [f"| column with {_code(asked_by)} | meaning |", "| --- | --- |"]
+        parts += [f"| {_code(name)} | {_cell(what)} |" for name, what in columns]
+        parts.append("")
     parts += ["| example | what it shows |", "| --- | --- |"]
     parts += [f"| {_code(line)} | {_cell(what)} |" for line, what in manual.examples]
     return "\n".join(parts)

@@ -199,8 +199,18 @@ class Source:
         Its nodes show the same, and its rows know when things happened before the checkpoint that
         `root` begins with. Cost: reads all segments.
         """
+        whole = self.history_image
+        return self.root if whole is self.image else self._root_over(lambda: whole)
+
+    @cached_property
+    def history_image(self) -> Image:
+        """The image folded from the oldest state in the directory; `image` where that is no other.
+
+        Its rows know when things happened before the checkpoint that `image` begins with. Cost:
+        reads all segments.
+        """
         whole = self.history.whole_image(self._moment)
-        return self.root if whole is None else self._root_over(lambda: whole)
+        return self.image if whole is None else whole
 
     def _root_over(self, image: Callable[[], Image]) -> Directory:
         from metashell.version import __version__

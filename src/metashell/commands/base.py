@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
+from metashell.commands.aliases import NO_HABITS, Habits
 from metashell.errors import UsageError
 from metashell.fs.node import Directory
 
@@ -54,6 +55,29 @@ class Canvas(Output, Protocol):
         """
 
 
+class Mode(Protocol):
+    """What reads the lines of a shell in place of commands, until it ends itself."""
+
+    @property
+    def prompt(self) -> str:
+        """What stands before the next line."""
+
+    def run(self, context: Context, line: str) -> int:
+        """Take a line, run what is complete, and return the exit code; errors as a command's.
+
+        Sets `Context.mode` to None to end itself.
+        """
+
+    def give_up(self) -> None:
+        """Forget a statement that is not complete yet: ^C."""
+
+    def complete(self, context: Context, line: str) -> list[Completion]:
+        """Propose what may stand at the end of a line."""
+
+    def highlight(self, line: str) -> list[tuple[str, str]]:
+        """Split a line into (kind, text), kinds as those of command lines."""
+
+
 @dataclass(slots=True)
 class Context:
     """What a running command can reach."""
@@ -79,6 +103,13 @@ class Context:
     """Polled in long loops by front ends that can't interrupt a thread."""
     source: Source | None = None
     """The opened source behind `root`; None where there is only a tree. See `needs_source`."""
+    habits: Habits = NO_HABITS
+    """Aliases and default options of commands."""
+
+    mode: Mode | None = None
+    """What reads the lines of a shell in place of commands; None for none."""
+    kept: dict[str, Any] = field(default_factory=dict)
+    """What commands keep from one run to the next, by their names."""
 
     def needs_source(self) -> Source:
         """The source, for commands that look behind the tree.
@@ -127,6 +158,10 @@ class Manual:
     options: tuple[Option, ...] = ()
     examples: tuple[tuple[str, str], ...] = ()
     """(command line that works on the demo directory, what it does); each is run by a test."""
+    columns: tuple[tuple[str, str], ...] = ()
+    """(name, meaning) of the columns of a command that has rows."""
+    other_columns: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    """The same of its other tables, each behind the words that ask for it."""
 
 
 @dataclass(frozen=True, slots=True)

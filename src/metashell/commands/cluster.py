@@ -72,7 +72,7 @@ def source_here(context: Context) -> Source | None:
         SourceError: The cluster can't be read.
     """
     fleet = context.fleet
-    member = None if fleet is None else _named(fleet, context.cwd)
+    member = None if fleet is None else member_at(fleet, context.cwd)
     return context.source if member is None else member.source()
 
 
@@ -83,7 +83,7 @@ def inside(context: Context) -> Context | None:
         SourceError: The cluster can't be read.
     """
     fleet = context.fleet
-    member = None if fleet is None else _named(fleet, context.cwd)
+    member = None if fleet is None else member_at(fleet, context.cwd)
     return None if member is None else _context_of(context, member)
 
 
@@ -96,7 +96,7 @@ def _run_on_member(
     except SourceError as error:
         raise SourceError(f"{_path_of(member)}: {error.message}") from error
     own = _context_of(context, member)
-    was_there = _named(fleet, context.cwd) is member
+    was_there = member_at(fleet, context.cwd) is member
     words = [_from_inside(fleet, word, member, args, i) for i, word in enumerate(args)]
     try:
         return int(command.run(own, words))
@@ -123,7 +123,7 @@ def _chosen(fleet: FleetSource, cwd: str, args: Sequence[str]) -> Member:
     named: dict[str, Member] = {}
     for i, word in enumerate(args):
         if not _is_of_the_system(args, i) and is_absolute(word):
-            member = _named(fleet, word)
+            member = member_at(fleet, word)
             if member is not None:
                 named[member.name] = member
     if len(named) > 1:
@@ -131,7 +131,7 @@ def _chosen(fleet: FleetSource, cwd: str, args: Sequence[str]) -> Member:
             f"one cluster at a time: {' and '.join(list(named)[:2])} are two",
             hint="run it once for each",
         )
-    here = _named(fleet, cwd)
+    here = member_at(fleet, cwd)
     if named:
         return next(iter(named.values()))
     if here is not None:
@@ -141,7 +141,7 @@ def _chosen(fleet: FleetSource, cwd: str, args: Sequence[str]) -> Member:
     raise which_cluster_error(fleet)
 
 
-def _named(fleet: FleetSource, path: str) -> Member | None:
+def member_at(fleet: FleetSource, path: str) -> Member | None:
     """The member that an absolute path lies in."""
     parts = split(path)
     if len(parts) < 2 or parts[0] != CLUSTERS:
@@ -161,9 +161,9 @@ def _from_inside(fleet: FleetSource, word: str, member: Member, args: Sequence[s
     """An argument as the member's own tree has it."""
     if _is_of_the_system(args, i):
         option, equals, value = word.partition("=") if word.startswith("--") else ("", "", word)
-        other = _named(fleet, value) if is_absolute(value) else None
+        other = member_at(fleet, value) if is_absolute(value) else None
         return word if other is None else f"{option}{equals}{other.path}"
-    if not is_absolute(word) or _named(fleet, word) is not member:
+    if not is_absolute(word) or member_at(fleet, word) is not member:
         return word
     text = _below(word)
     if not isinstance(word, Word):

@@ -7,13 +7,14 @@ line is quoted there, and a name that can't be typed in its ``%XX`` form.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 
 from metashell.commands import all_names, get
+from metashell.commands.aliases import NO_HABITS, Habits, expand_aliases
 from metashell.commands.base import Command, Completion, Context, Option
 from metashell.commands.words import Word, complete_at, quote
-from metashell.errors import PathError
+from metashell.errors import PathError, UsageError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory
 from metashell.fs.path import decode_name, encode_name, is_absolute, needs_encoding, resolve
@@ -28,18 +29,32 @@ def complete_line(context: Context, line: str, cursor: int | None = None) -> lis
     """Propose what may stand at the cursor: a command's name, else what the command proposes."""
     at = complete_at(line, len(line) if cursor is None else cursor)
     if not at.before:
-        return complete_commands(at.word)
-    command = get(at.before[0])
-    return [] if command is None else command.complete(context, at.before[1:], at.word)
+        return complete_commands(at.word, context.habits)
+    return complete_words(context, at.before, at.word)
 
 
-def complete_commands(word: str) -> list[Completion]:
-    """Propose names of commands."""
+def complete_words(context: Context, before: Sequence[str], word: str) -> list[Completion]:
+    """Propose what may follow the words of a command line, of which there is one at least."""
+    try:
+        name, *args = expand_aliases(context.habits, before)
+    except UsageError:
+        return []
+    command = get(name)
+    return [] if command is None else command.complete(context, args, word)
+
+
+def complete_commands(word: str, habits: Habits = NO_HABITS) -> list[Completion]:
+    """Propose names of commands and aliases."""
     start = -len(_raw(word))
     found = []
-    for name in all_names():
-        command = get(name) if name.startswith(word) else None
-        if command is not None:
+    for name in sorted({*all_names(), *habits.aliases}):
+        if not name.startswith(word):
+            continue
+        stands_for = habits.aliases.get(name)
+        command = get(name) if stands_for is None else None
+        if stands_for is not None:
+            found.append(Completion(name, start, name, f"= {stands_for}"))
+        elif command is not None:
             found.append(Completion(name, start, name, command.summary.rstrip(".")))
     return found
 
@@ -64,6 +79,17 @@ def complete_options_and_paths(
             if flag.startswith(word)
         ]
     return complete_paths(context, word) if command.takes_paths else []
+
+
+def complete_names(word: str, names: Iterable[str], metas: str = "") -> list[Completion]:
+    """Propose those of some names, sorted, that begin with the word, quoted as the line is."""
+    at_cursor = word.open_quote if isinstance(word, Word) else ""
+    start = -len(_raw(word))
+    found = islice((name for name in names if name.startswith(word)), LIMIT)
+    return [
+        Completion(at_cursor + quote(name, at_cursor) + at_cursor, start, escape(name), metas)
+        for name in found
+    ]
 
 
 def complete_paths(

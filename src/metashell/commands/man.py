@@ -6,6 +6,7 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from metashell.commands import get
+from metashell.commands.aliases import expand_aliases
 from metashell.commands.base import Command, Completion, Context, Manual, Option
 from metashell.commands.options import no_arguments
 from metashell.commands.targets import shown
@@ -39,17 +40,29 @@ class Man(Command):
         arguments = no_arguments(self, args, most=1)
         if not arguments:
             raise UsageError("which command?", hint="help lists the commands")
-        command = get(arguments[0])
-        if command is None:
-            raise MetashellError(f"{arguments[0]}: no such command", hint="help lists the commands")
-        context.out.write(shown_page(context, render_manual(command, context.out.width)))
+        name = arguments[0]
+        command, stands_for = get(name), context.habits.aliases.get(name)
+        if command is None and stands_for is None:
+            raise MetashellError(f"{name}: no such command", hint="help lists the commands")
+        page = "" if command is None else render_manual(command, context.out.width)
+        if stands_for is not None:
+            page += _alias_section(context, name, stands_for, has_page=command is not None)
+        context.out.write(shown_page(context, page))
         return 0
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose names of commands."""
         from metashell.commands.complete import complete_commands
 
-        return [] if args else complete_commands(word)
+        return [] if args else complete_commands(word, context.habits)
+
+
+def _alias_section(context: Context, name: str, stands_for: str, *, has_page: bool) -> str:
+    """What is said of an alias, behind the page of the command that it hides if there is one."""
+    if has_page:
+        return f"\nALIAS\n{_INDENT}{name} stands for: {stands_for}\n"
+    first = expand_aliases(context.habits, [name])[0]
+    return f"{name} stands for: {stands_for}\nman {first} shows the command.\n"
 
 
 def render_manual(command: Command, width: int = 80) -> str:
@@ -64,6 +77,11 @@ def render_manual(command: Command, width: int = 80) -> str:
     if manual.options:
         lines += ["", "OPTIONS"]
         lines += _definitions(((_usage(option), option.help) for option in manual.options), width)
+    if manual.columns:
+        lines += ["", "COLUMNS"]
+        lines += _definitions(manual.columns, width)
+    for asked_by, columns in manual.other_columns:
+        lines += ["", f"COLUMNS WITH {asked_by}", *_definitions(columns, width)]
     if manual.examples:
         lines += ["", "EXAMPLES"]
         for example, meaning in manual.examples:

@@ -21,6 +21,8 @@ class Parsed:
     """First flags of the switches given."""
     values: dict[str, str] = field(default_factory=dict)
     """Values by first flag; the last one given wins."""
+    every: dict[str, list[str]] = field(default_factory=dict)
+    """All values given, by first flag, in order."""
     arguments: list[str] = field(default_factory=list)
     """All that is no option, with its quoting."""
 
@@ -58,7 +60,7 @@ def parse_options(command: Command, args: Sequence[str]) -> Parsed:
                     raise UsageError(f"{flag} takes no value")
                 parsed.switches.add(option.flags[0])
             else:
-                parsed.values[option.flags[0]] = value if equals else _next(words, flag)
+                _take(parsed, option, value if equals else _next(words, flag))
         elif word.startswith("-") and word != "-":
             _parse_short(command, by_flag, word, words, parsed)
         else:
@@ -101,8 +103,13 @@ def _parse_short(
         if option.metavar is None:
             parsed.switches.add(option.flags[0])
             continue
-        parsed.values[option.flags[0]] = word[i + 1 :] or _next(words, f"-{letter}")
+        _take(parsed, option, word[i + 1 :] or _next(words, f"-{letter}"))
         return
+
+
+def _take(parsed: Parsed, option: Option, value: str) -> None:
+    parsed.values[option.flags[0]] = value
+    parsed.every.setdefault(option.flags[0], []).append(value)
 
 
 def _known(command: Command, by_flag: dict[str, Option], flag: str) -> Option:

@@ -1,0 +1,1 @@
+"""Answers to what operators ask, computed from an image."""
