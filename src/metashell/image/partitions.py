@@ -32,6 +32,7 @@ from metashell.schema.uuids import uuid_texts
 
 NO_LEADER_CHANGE: Final = -2
 NO_STATE_CHANGE: Final = -1
+_NO_CHANGE: Final = {"leader": NO_LEADER_CHANGE, "leader_recovery_state": NO_STATE_CHANGE}
 LISTS: Final = {
     "isr": "isr",
     "replicas": "replicas",
@@ -135,12 +136,13 @@ class Partitions:
     @cached_property
     def leader(self) -> I32:
         """int32[k]: leading broker, -1 for none."""
-        return self._numbers("leader", NO_LEADER_CHANGE)
+        return self._sorted_values("leader")[self._number_provider("leader")]
 
     @cached_property
     def leader_recovery_state(self) -> AnyArray:
         """int8[k]: 0 recovered, 1 recovering."""
-        return self._numbers("leader_recovery_state", NO_STATE_CHANGE)
+        name = "leader_recovery_state"
+        return self._sorted_values(name)[self._number_provider(name)]
 
     @cached_property
     def leader_epoch(self) -> I32:
@@ -188,13 +190,38 @@ class Partitions:
         default: Bools = (lists.counts == 0) | (lists.counts != self.list_column("replicas").counts)
         return default
 
-    def _numbers(self, name: str, no_change: int) -> AnyArray:
-        values = self._sorted_values(name)
-        marked = self._is_base | (values != no_change)
+    def set_by(self, name: str) -> I64:
+        """int64[k]: row of the record that last set a field: one of `LISTS`, ``leader`` or
+        ``leader_recovery_state``.
+        """
+        provider = self._provider(name) if name in LISTS else self._number_provider(name)
+        rows: I64 = self._h.rows[self._events.order[np.maximum(provider, 0)]]
+        for g, state in self._replayed.items():
+            if provider[g] == _EMPTY:
+                rows[g] = state.cleared
+        return rows
+
+    def written(self) -> tuple[I64, I64]:
+        """How much the records say of each topic's partitions: (records, bytes), int64[topics].
+
+        What a condensed log stands for counts as records; bytes are those of what is left of it.
+        """
+        h, frames = self._h, self._records.frames_at(self._h.rows)
+        topic, n = h.keys >> 32, len(self.topics)
+        sizes = frames.stop[h.rows] - frames.start[h.rows]
+        n_records = np.bincount(topic, minlength=n).astype(np.int64)
+        if h.merged is not None:
+            extra = np.bincount(topic[h.n_base :], weights=h.merged.changes - 1, minlength=n)
+            n_records += extra.astype(np.int64)
+        return n_records, np.bincount(topic, weights=sizes, minlength=n).astype(np.int64)
+
+    def _number_provider(self, name: str) -> I64:
+        """int64[k]: the sorted event that each partition's ``leader`` or its like comes from."""
+        marked = self._is_base | (self._sorted_values(name) != _NO_CHANGE[name])
         provider = last_marked(self._events, marked)[self._last]
         for g, state in self._replayed.items():
             provider[g] = state.providers[name]
-        return values[provider]
+        return provider
 
     def _sorted_values(self, name: str) -> AnyArray:
         """A fixed-size field of all events, in sorted order."""
@@ -312,7 +339,7 @@ class Partitions:
         if self._length(state, "elr") or self._length(state, "last_known_elr"):
             state.providers["elr"] = state.providers["last_known_elr"] = _EMPTY
             state.changes += 1
-            state.row = row
+            state.row = state.cleared = row
 
     def _change(self, state: _State, at: int, row: int) -> None:
         event = int(self._events.order[at]) - self._h.n_base
@@ -366,6 +393,8 @@ class _State:
     """A partition while it is replayed: which sorted event provides each field."""
 
     row: int
+    cleared: int = -1
+    """Row of the ClearElrRecord that left it without eligible leader replicas."""
     leader_changes: int = 0
     changes: int = 0
     providers: dict[str, int] = None  # type: ignore[assignment]

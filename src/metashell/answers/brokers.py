@@ -1,0 +1,209 @@
+"""Brokers and racks: what each leads and holds, how even that is, and what its loss would mean."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from metashell.answers.election import HOW, NOBODY, elect, lists_of
+from metashell.answers.health import Health, first_of
+from metashell.answers.partitions import topic_order
+from metashell.answers.summaries import Racks
+from metashell.answers.topic_settings import unclean_election
+from metashell.image.image import Image
+from metashell.schema.arena import I32, I64, AnyArray
+from metashell.schema.arrow import fixed_array, list_array, string_array
+
+STATES: Final = ("active", "fenced", "controlled-shutdown", "not-registered")
+"""How a broker is; one that is not registered shows where replicas are still assigned to it."""
+_SMALL_IDS: Final = 1 << 20
+_ACTIVE, _FENCED, _SHUTTING, _UNKNOWN = range(len(STATES))
+
+
+def brokers_table(health: Health) -> pa.Table:
+    """A row for each broker that is registered or has replicas, by id."""
+    image = health.image
+    load = _Load(health)
+    states = broker_states(image, load.ids)
+    racks = Racks.of(image)
+    counts = load.counts(np.arange(len(load.ids)), len(load.ids))
+    return pa.table(
+        {
+            "broker": fixed_array(load.ids),
+            "state": pa.array(STATES).take(pa.array(states)),
+            "rack": racks.texts(racks.codes(load.ids)),
+            **{name: pa.array(values) for name, values in counts.items()},
+            **_skews(counts, states == _ACTIVE, states != _UNKNOWN),
+        }
+    )
+
+
+def racks_table(health: Health) -> pa.Table:
+    """A row for each rack, and one with a null rack for brokers that name none."""
+    image = health.image
+    load = _Load(health)
+    racks = Racks.of(image)
+    states = broker_states(image, load.ids)
+    keys, rack_of = np.unique(racks.codes(load.ids), return_inverse=True)
+    counts = load.counts(rack_of, len(keys))
+    active = np.bincount(rack_of[states == _ACTIVE], minlength=len(keys))
+    registered = np.bincount(rack_of[states != _UNKNOWN], minlength=len(keys))
+    return pa.table(
+        {
+            "rack": racks.texts(keys),
+            "brokers": pa.array(registered.astype(np.int64)),
+            "active": pa.array(active.astype(np.int64)),
+            **{name: pa.array(values) for name, values in counts.items()},
+            **_skews(counts, active, registered),
+        }
+    )
+
+
+def broker_states(image: Image, ids: AnyArray) -> AnyArray:
+    """int8[n]: index into `STATES` of each broker."""
+    brokers = image.brokers
+    states = np.full(len(ids), _UNKNOWN, dtype=np.int8)
+    known = np.where(
+        brokers.fenced, _FENCED, np.where(brokers.in_controlled_shutdown, _SHUTTING, _ACTIVE)
+    )
+    states[np.searchsorted(ids, brokers.ids)] = known
+    return states
+
+
+class _Load:
+    """Who holds and who leads what: counts by broker."""
+
+    def __init__(self, health: Health) -> None:
+        partitions = health.image.partitions
+        leader = partitions.leader
+        preferred = first_of(partitions.list_column("replicas"))
+        counted = {
+            "leaders": leader[leader != NOBODY],
+            "replicas": partitions.list_column("replicas").gather()[0],
+            "in_sync": partitions.list_column("isr").gather()[0],
+            "preferred": preferred[preferred != NOBODY],
+            "preferred_led": leader[(leader == preferred) & (leader != NOBODY)],
+        }
+        tallies = {name: _tally(brokers) for name, brokers in counted.items()}
+        found = [health.image.brokers.ids, *(ids for ids, _ in tallies.values())]
+        self.ids: I32 = np.unique(np.concatenate(found)).astype(np.int32)
+        """int32[n]: brokers that are registered or placed anywhere, ascending."""
+        self._counts = {}
+        for name, (ids, counts) in tallies.items():
+            self._counts[name] = np.zeros(len(self.ids), dtype=np.int64)
+            self._counts[name][np.searchsorted(self.ids, ids)] = counts
+
+    def counts(self, group: I64, n: int) -> dict[str, I64]:
+        """Counts by group: int64[n] each.
+
+        Args:
+            group: int64[brokers]: of each of `ids`.
+            n: Groups.
+        """
+        return {
+            name: np.bincount(group, weights=counts, minlength=n).astype(np.int64)
+            for name, counts in self._counts.items()
+        }
+
+
+def _tally(brokers: AnyArray) -> tuple[AnyArray, I64]:
+    """Distinct brokers and how often each occurs; millions are counted, not sorted."""
+    if len(brokers) and int(brokers.min()) >= 0 and int(brokers.max()) < _SMALL_IDS:
+        counts = np.bincount(brokers)
+        ids = np.flatnonzero(counts)
+        return ids, counts[ids]
+    return np.unique(brokers, return_counts=True)
+
+
+def _skews(counts: dict[str, I64], active: AnyArray, registered: AnyArray) -> dict[str, pa.Array]:
+    """How far leaders and replicas are from even shares, in percent of a share; null for no share.
+
+    A group's share is that of its active brokers of all leaders, of its registered ones of all
+    replicas.
+    """
+    return {
+        "leader_skew": _skew(counts["leaders"], active),
+        "replica_skew": _skew(counts["replicas"], registered),
+    }
+
+
+def _skew(counts: I64, weights: AnyArray) -> pa.Array:
+    weights = weights.astype(np.float64)
+    total, whole = float(weights.sum()), float(counts.sum())
+    if not total or not whole:
+        return pa.nulls(len(counts), pa.float64())
+    share = whole * weights / total
+    none = share == 0
+    skew = np.round(100 * (counts / np.where(none, 1, share) - 1), 1)
+    return pa.array(skew, mask=none)
+
+
+# What if they were gone.
+
+
+def without_table(health: Health, down: frozenset[int]) -> pa.Table:
+    """Partitions that would be offline or under min ISR were these brokers down, by topic.
+
+    A partition that keeps its leader keeps it; else the controller elects by its rules.
+    """
+    image = health.image
+    partitions = image.partitions
+    touched = np.isin(partitions.leader, list(down))
+    for broker in down:
+        touched |= health.having("isr", broker)
+    rows = np.flatnonzero(touched)
+    isr = lists_of(image, "isr", rows)
+    left = ~np.isin(isr.brokers, list(down))
+    n_after = np.bincount(isr.row[left], minlength=len(rows))
+    unclean = unclean_election(image, health.assumptions, rows).values != 0
+    outcome = elect(image, rows, unclean, down)
+    leader = partitions.leader[rows]
+    stays = (leader != NOBODY) & ~np.isin(leader, list(down))
+    leader_after = np.where(stays, leader, outcome.leader)
+    # A leader that was elected although none was in sync is the whole ISR.
+    n_after = np.maximum(n_after, leader_after != NOBODY)
+    under = n_after < health.min_isr.values[rows]
+    keep = np.flatnonzero((leader_after == NOBODY) | under)
+    list_offsets = np.concatenate([[0], np.cumsum(np.bincount(isr.row[left], minlength=len(rows)))])
+    isr_after = list_array(fixed_array(isr.brokers[left]), list_offsets, None)
+    order = keep[topic_order(image, rows[keep])]
+    return _without_rows(
+        health,
+        rows[order],
+        isr_after.take(pa.array(order)),
+        leader_after[order],
+        np.where(stays, -1, outcome.how)[order],
+    )
+
+
+def _without_rows(
+    health: Health, rows: I64, isr_after: pa.Array, leader_after: AnyArray, how: AnyArray
+) -> pa.Table:
+    """The rows.
+
+    Args:
+        health: Of the image.
+        rows: int64[n]: the partitions.
+        isr_after: list<int32>[n].
+        leader_after: int32[n], `NOBODY` for none.
+        how: int[n]: index into `HOW`, -1 where the leader stays.
+    """
+    partitions, topics = health.image.partitions, health.image.topics
+    offline = leader_after == NOBODY
+    ways = pa.array([*HOW], pa.string()).take(pa.array(np.maximum(how, 0), mask=how < 0))
+    leader = partitions.leader[rows]
+    return pa.table(
+        {
+            "topic": string_array(topics.raw_names.take(partitions.topic[rows])),
+            "partition": fixed_array(partitions.partition[rows]),
+            "result": pa.array(["under-min-isr", "offline"]).take(pa.array(offline.astype("i1"))),
+            "already": pa.array(np.where(offline, leader == NOBODY, health.under_min_isr[rows])),
+            "leader": pa.array(leader, mask=leader == NOBODY),
+            "leader_after": pa.array(leader_after, mask=offline),
+            "elected_from": ways,
+            "isr_after": isr_after,
+            "min_isr": fixed_array(health.min_isr.values[rows]),
+        }
+    )

@@ -1,0 +1,143 @@
+"""How partitions are: every state that operators ask for, as a mask over all partitions.
+
+Source: the filters of org.apache.kafka.tools.TopicCommand, which count in the same way.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+
+from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
+from metashell.answers.topic_settings import Setting, effective_min_isr
+from metashell.image.image import Image
+from metashell.schema.arena import I32, I64, AnyArray, Bools
+from metashell.schema.columns import SpanColumn
+
+NO_LEADER: Final = -1
+
+LOOKS_AT: Final = {
+    "offline": ("leader",),
+    "under-replicated": ("isr",),
+    "under-min-isr": ("isr", "leader"),
+    "at-min-isr": ("isr",),
+    "no-preferred-leader": ("leader",),
+    "reassigning": ("adding_replicas", "removing_replicas"),
+    "elr": ("elr",),
+    "recovering": ("leader_recovery_state",),
+}
+"""The states, and the fields of a partition that decide each."""
+
+
+class Health:
+    """States of every partition of an image, each found when first asked for.
+
+    Args:
+        image: The image.
+        assumptions: What its nodes' own files are taken to say.
+    """
+
+    def __init__(self, image: Image, assumptions: Assumptions = NO_ASSUMPTIONS) -> None:
+        self.image = image
+        self.assumptions = assumptions
+        self._partitions = image.partitions
+
+    def mask(self, state: str) -> Bools:
+        """bool[k]: which partitions are in a state of `LOOKS_AT`."""
+        found: Bools = getattr(self, state.replace("-", "_"))
+        return found
+
+    @cached_property
+    def min_isr(self) -> Setting:
+        """Effective min.insync.replicas."""
+        return effective_min_isr(self.image, self.assumptions)
+
+    @cached_property
+    def offline(self) -> Bools:
+        """Nobody leads."""
+        leaderless: Bools = self._partitions.leader == NO_LEADER
+        return leaderless
+
+    @cached_property
+    def under_replicated(self) -> Bools:
+        """Not all replicas are in sync; those that a reassignment adds do not count."""
+        wanted = self.n_of("replicas") - self.n_of("adding_replicas")
+        missing: Bools = wanted > self.n_of("isr")
+        return missing
+
+    @cached_property
+    def under_min_isr(self) -> Bools:
+        """Fewer replicas are in sync than a write with acks=all needs, or nobody leads."""
+        under: Bools = (self.n_of("isr") < self.min_isr.values) | self.offline
+        return under
+
+    @cached_property
+    def at_min_isr(self) -> Bools:
+        """One replica less in sync, and writes fail."""
+        at: Bools = self.n_of("isr") == self.min_isr.values
+        return at
+
+    @cached_property
+    def no_preferred_leader(self) -> Bools:
+        """The first of the replicas does not lead."""
+        another: Bools = self._partitions.leader != self.preferred
+        return another
+
+    @cached_property
+    def reassigning(self) -> Bools:
+        """Replicas are being added or removed."""
+        busy: Bools = (self.n_of("adding_replicas") > 0) | (self.n_of("removing_replicas") > 0)
+        return busy
+
+    @cached_property
+    def elr(self) -> Bools:
+        """There are eligible leader replicas (KIP-966)."""
+        some: Bools = self.n_of("elr") > 0
+        return some
+
+    @cached_property
+    def recovering(self) -> Bools:
+        """The leader was elected uncleanly and has not yet recovered (KIP-704)."""
+        state: Bools = self._partitions.leader_recovery_state == 1
+        return state
+
+    @cached_property
+    def preferred(self) -> I32:
+        """int32[k]: the first replica, -1 where there is none."""
+        return first_of(self._partitions.list_column("replicas"))
+
+    def n_of(self, name: str) -> AnyArray:
+        """int[k]: how long each partition's list is."""
+        return np.maximum(self._partitions.list_column(name).counts, 0)
+
+    def having(self, name: str, broker: int) -> Bools:
+        """bool[k]: whether a broker is in that list of each partition."""
+        return holding(self._partitions.list_column(name), broker)
+
+    def in_directory(self, raw: bytes) -> Bools:
+        """bool[k]: whether any replica is in the directory of that id."""
+        partitions = self._partitions
+        found = holding(partitions.list_column("directories"), np.void(raw))
+        default = partitions.directories_default
+        found[default] = (self.n_of("replicas")[default] > 0) & (not any(raw))
+        return found
+
+
+def holding(lists: SpanColumn, value: object) -> Bools:
+    """bool[n]: whether a value is in each list."""
+    values, list_offsets = lists.gather()
+    out = np.zeros(len(list_offsets) - 1, dtype=np.bool_)
+    at = np.flatnonzero(values == value)
+    out[np.searchsorted(list_offsets, at, side="right") - 1] = True
+    return out
+
+
+def first_of(lists: SpanColumn) -> I32:
+    """int32[n]: the first element of each list of int32, -1 where there is none."""
+    out = np.full(len(lists.counts), -1, dtype=np.int32)
+    some = np.flatnonzero(lists.counts > 0)
+    starts: I64 = lists.starts[some]
+    out[some] = lists.arena.gather(lists.dtype, starts)
+    return out

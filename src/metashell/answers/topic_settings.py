@@ -1,0 +1,164 @@
+"""One config key of topics: its effective value for every partition at once.
+
+A topic's own config counts first, then what is set for the broker that leads, then the cluster's
+default for brokers, then what a node's server.properties says (only assumptions know that), then
+Kafka's default. Values that can't be read as what the key holds do not count.
+
+Source: org.apache.kafka.controller.KafkaConfigSchema.resolveEffectiveTopicConfig.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
+from metashell.answers.config_defaults import default_of
+from metashell.image.image import Image
+from metashell.schema.arena import I32, AnyArray
+
+SOURCES: Final = (
+    "DYNAMIC_TOPIC_CONFIG",
+    "DYNAMIC_BROKER_CONFIG",
+    "DYNAMIC_DEFAULT_BROKER_CONFIG",
+    "STATIC_BROKER_CONFIG",
+    "DEFAULT_CONFIG",
+)
+"""Where a value comes from, in order. Source: ConfigEntry.ConfigSource."""
+_TOPIC, _BROKER, _CLUSTER, _STATIC, _DEFAULT = range(len(SOURCES))
+
+_TOPIC_TYPE: Final = 2
+_BROKER_TYPE: Final = 4
+_FEW: Final = 64
+_INT32_MOST: Final = 2**31 - 1
+
+MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
+UNCLEAN_LEADER_ELECTION: Final = "unclean.leader.election.enable"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A key's effective values.
+
+    ``values``: int32[k], ``sources``: int8[k] (index into `SOURCES`), for each partition.
+    """
+
+    values: I32
+    sources: AnyArray
+
+
+def effective_min_isr(
+    image: Image, assumptions: Assumptions = NO_ASSUMPTIONS, rows: AnyArray | None = None
+) -> Setting:
+    """``min.insync.replicas`` of each partition as its leader sees it.
+
+    Args:
+        image: The image.
+        assumptions: What its nodes' own files are taken to say.
+        rows: The partitions asked for; all if None.
+    """
+    return _effective(image, MIN_INSYNC_REPLICAS, _positive, assumptions, rows, of_leader=True)
+
+
+def unclean_election(
+    image: Image, assumptions: Assumptions = NO_ASSUMPTIONS, rows: AnyArray | None = None
+) -> Setting:
+    """Whether (1 or 0) a replica that is not in sync may be elected leader of each partition.
+
+    The controller decides that, so what is set for single brokers does not count.
+    """
+    return _effective(image, UNCLEAN_LEADER_ELECTION, _truth, assumptions, rows, of_leader=False)
+
+
+def _effective(
+    image: Image,
+    key: str,
+    parse: Callable[[str], int | None],
+    assumptions: Assumptions,
+    rows: AnyArray | None,
+    *,
+    of_leader: bool,
+) -> Setting:
+    partitions = image.partitions
+    topic = partitions.topic if rows is None else partitions.topic[rows]
+    of_topics, of_brokers, base, base_source = _set_values(image, key, parse, assumptions)
+    values = np.full(len(topic), base, dtype=np.int32)
+    sources = np.full(len(topic), base_source, dtype=np.int8)
+    if of_leader and of_brokers:
+        leader = partitions.leader if rows is None else partitions.leader[rows]
+        for broker, value in of_brokers.items():
+            led = leader == broker
+            values[led], sources[led] = value, _BROKER
+    if of_topics:
+        own = np.full(len(image.topics), -1, dtype=np.int64)
+        own[list(of_topics)] = list(of_topics.values())
+        own = own[topic]
+        has = own >= 0
+        values[has], sources[has] = own[has], _TOPIC
+    return Setting(values, sources)
+
+
+def _set_values(
+    image: Image, key: str, parse: Callable[[str], int | None], assumptions: Assumptions
+) -> tuple[dict[int, int], dict[int, int], int, int]:
+    """Values by topic (its index) and by broker, and what counts for all others: value, source."""
+    columns = image.configs.columns
+    at = columns.span("name").find(key.encode())
+    kinds = columns.fixed("resource_type")[at].tolist()
+    names = columns.span("resource_name").take(at).texts()
+    values = columns.span("value").take(at).texts()
+    of_topics: dict[int, int] = {}
+    of_brokers: dict[int, int] = {}
+    base, source = _beyond(key, parse, assumptions)
+    find = image.topics.find_name if len(at) <= _FEW else image.topics.by_name.get
+    for kind, name, text in zip(kinds, names, values, strict=True):
+        value = parse(text)
+        if value is None:
+            continue
+        if kind == _TOPIC_TYPE:
+            index = find(name)
+            if index is not None:
+                of_topics[index] = value
+        elif kind == _BROKER_TYPE and not name:
+            base, source = value, _CLUSTER
+        elif kind == _BROKER_TYPE and _is_id(name):
+            of_brokers[int(name)] = value
+    return of_topics, of_brokers, base, source
+
+
+def _beyond(
+    key: str, parse: Callable[[str], int | None], assumptions: Assumptions
+) -> tuple[int, int]:
+    """What counts where the metadata says nothing, and its source."""
+    assumed = assumptions.get(key)
+    value = None if assumed is None else parse(assumed)
+    if value is not None:
+        return value, _STATIC
+    value = parse(default_of("TOPIC", key) or "")
+    assert value is not None, key
+    return value, _DEFAULT
+
+
+def _positive(text: str) -> int | None:
+    digits = text.strip().removeprefix("+")
+    if not (digits.isascii() and digits.isdigit()):
+        return None
+    digits = digits.lstrip("0") or "0"
+    if len(digits) > len(str(_INT32_MOST)):
+        return None
+    value = int(digits)
+    return value if 1 <= value <= _INT32_MOST else None
+
+
+def _truth(text: str) -> int | None:
+    return {"true": 1, "false": 0}.get(text.strip().lower())
+
+
+def _is_id(name: str) -> bool:
+    """Whether it names a broker as Kafka does: `007` is another resource than `7`."""
+    if not (name.isascii() and name.isdigit()) or len(name) > len(str(_INT32_MOST)):
+        return False
+    return str(int(name)) == name and int(name) <= _INT32_MOST

@@ -1,0 +1,121 @@
+"""Topics as rows: size, health, configs, and how much has been written about each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.answers.health import Health
+from metashell.answers.partitions import name_order
+from metashell.answers.times import when
+from metashell.image.image import Image
+from metashell.redact import Redaction
+from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.arrow import list_array, string_array, uuid_array
+
+INTERNAL: Final = ("__consumer_offsets", "__share_group_state", "__transaction_state")
+"""Source: org.apache.kafka.common.internals.Topic."""
+
+_TOPIC_TYPE: Final = 2
+
+
+def topics_table(health: Health, redaction: Redaction, chosen: Bools) -> pa.Table:
+    """Topics as rows, by name.
+
+    Args:
+        health: Of the image.
+        redaction: What may be shown of configs.
+        chosen: bool[topics]: which.
+    """
+    image = health.image
+    topics, partitions = image.topics, image.partitions
+    rows = np.flatnonzero(chosen)
+    rows = rows[name_order(image, rows)]
+    n = len(topics)
+    factors = health.n_of("replicas")
+    n_records, n_bytes = partitions.written()
+
+    def count(mask: Bools) -> pa.Array:
+        return pa.array(np.bincount(partitions.topic[mask], minlength=n)[rows].astype(np.int64))
+
+    bounds = partitions.topic_bounds
+    low, high = _extremes(factors, bounds)
+    return pa.table(
+        {
+            "topic": string_array(topics.raw_names.take(rows)),
+            "partitions": pa.array(np.diff(bounds)[rows].astype(np.int32)),
+            "replication": pa.array(low[rows].astype(np.int32)),
+            "replication_most": pa.array(high[rows].astype(np.int32)),
+            "internal": pa.array(internal(image)[rows]),
+            "offline": count(health.offline),
+            "under_replicated": count(health.under_replicated),
+            "configs": _configs(image, redaction).take(pa.array(rows)),
+            "topic_id": uuid_array(topics.ids[rows]),
+            "history_records": pa.array(n_records[rows]),
+            "history_bytes": pa.array(n_bytes[rows]),
+            **when(image, "created", topics.created[rows]),
+            **when(image, "changed", _changed(image)[rows]),
+        }
+    )
+
+
+def internal(image: Image) -> Bools:
+    """bool[topics]: Kafka's own."""
+    names = image.topics.raw_names
+    out = np.zeros(len(image.topics), dtype=np.bool_)
+    for name in INTERNAL:
+        out[names.find(name.encode())] = True
+    return out
+
+
+def _extremes(values: AnyArray, bounds: I64) -> tuple[I64, I64]:
+    """Smallest and largest value of each topic's partitions, 0 where it has none."""
+    low, high = (np.zeros(len(bounds) - 1, dtype=np.int64) for _ in range(2))
+    some = np.flatnonzero(np.diff(bounds) > 0)
+    if some.size:
+        low[some] = np.minimum.reduceat(values, bounds[:-1][some])
+        high[some] = np.maximum.reduceat(values, bounds[:-1][some])
+    return low, high
+
+
+def _changed(image: Image) -> I64:
+    """Row of the last record about each topic or a partition of it."""
+    changed = image.topics.changed.copy()
+    np.maximum.at(changed, image.partitions.topic, image.partitions.changed)
+    return changed
+
+
+def topic_configs(image: Image) -> tuple[I64, I64]:
+    """Configs of topics that exist: (row in ``image.configs``: int64[m], topic: int64[m])."""
+    columns = image.configs.columns
+    at = np.flatnonzero(columns.fixed("resource_type") == _TOPIC_TYPE)
+    by_name: Mapping[str, int] = image.topics.by_name
+    names = columns.span("resource_name").take(at).texts()
+    topic = np.array([by_name.get(name, -1) for name in names], dtype=np.int64)
+    known = topic >= 0
+    return at[known], topic[known]
+
+
+def _configs(image: Image, redaction: Redaction) -> pa.Array:
+    """``key=value`` of each topic's own configs, sorted: a list of strings a topic."""
+    at, topic = topic_configs(image)
+    columns = image.configs.columns
+    keys = columns.span("name").take(at).texts()
+    values = columns.span("value").take(at).texts()
+    texts = pa.array(
+        [
+            f"{key}={redaction.config_value('TOPIC', key, value)}"
+            for key, value in zip(keys, values, strict=True)
+        ],
+        pa.string(),
+    )
+    order = pc.sort_indices(
+        pa.table({"topic": topic, "text": texts}),
+        sort_keys=[("topic", "ascending"), ("text", "ascending")],
+    )
+    list_offsets = np.searchsorted(np.sort(topic), np.arange(len(image.topics) + 1))
+    return list_array(texts.take(order), list_offsets, None)

@@ -1,0 +1,250 @@
+"""``partitions``: those that are offline, under-replicated, reassigned..., and who would lead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.assuming import ASSUME, assumptions_of
+from metashell.commands.base import Completion, Context, Option
+from metashell.commands.options import Parsed
+from metashell.commands.rows import HISTORY, Asked, Column, RowsCommand, rows_manual
+from metashell.commands.survey import one_of
+from metashell.commands.topic_words import (
+    broker_id,
+    complete_brokers,
+    complete_topics,
+    topics_like,
+)
+from metashell.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.answers.health import Health
+    from metashell.schema.arena import Bools
+
+STATES: Final = (
+    Option(("--offline",), "Those that nobody leads."),
+    Option(("--under-replicated",), "With replicas that are not in sync (being added aside)."),
+    Option(
+        ("--under-min-isr",),
+        "With fewer replicas in sync than min.insync.replicas, or no leader.",
+    ),
+    Option(("--at-min-isr",), "With just as many."),
+    Option(("--no-preferred-leader",), "Those that their first replica does not lead."),
+    Option(("--reassigning",), "Whose replicas are being added or removed."),
+    Option(("--elr",), "With eligible leader replicas."),
+    Option(("--recovering",), "Whose leader recovers from an unclean election."),
+)
+"""Options that ask for a state; without their dashes, its name."""
+
+_SUMMARIES: Final = ("broker", "rack", "topic")
+_MOST_DIGITS: Final = 10
+
+COLUMNS: Final = (
+    Column("topic", "The topic's name."),
+    Column("partition", "The partition's id."),
+    Column("leader", "The broker that leads; null for none."),
+    Column("replicas", "Brokers of the replicas, the preferred leader first."),
+    Column("isr", "Replicas that are in sync."),
+    Column("elr", "Eligible leader replicas (KIP-966)."),
+    Column("last_known_elr", "The last known leader, where nobody is eligible.", shown=False),
+    Column("adding_replicas", "Replicas that a reassignment adds.", shown=False),
+    Column("removing_replicas", "Replicas that it takes away.", shown=False),
+    Column("min_isr", "Effective min.insync.replicas."),
+    Column(
+        "min_isr_source",
+        "Where that comes from, by Kafka's names of config sources; DEFAULT_CONFIG is assumed: "
+        "only a node's server.properties could say otherwise (see --assume).",
+        shown=False,
+    ),
+    Column("unclean", "Effective unclean.leader.election.enable.", shown=False),
+    Column("unclean_source", "Where that comes from, likewise.", shown=False),
+    Column("would_elect", "Where nobody leads: whom the controller would elect now; null: nobody."),
+    Column("why", "Where nobody leads: why that broker, or whom the partition waits for."),
+    Column(
+        "unclean_candidate",
+        "Where nobody leads: whom an unclean election would take, losing data; null: nobody.",
+        shown=False,
+    ),
+    Column("state", "The states that it is in, by the names of the options that ask for them."),
+    Column("leader_epoch", "Grows with every change of the leader.", shown=False),
+    Column("partition_epoch", "Grows with every change.", shown=False),
+    Column("directories", "Log directory ids of the replicas, in their order.", shown=False),
+    Column("topic_id", "The topic's id.", shown=False),
+    Column(
+        "since_offset",
+        "Offset of the record that last set what the asked state looks at (leader, ISR, "
+        "reassignment...), of the last change where no state was asked for; null: the newest "
+        "checkpoint or older.",
+        shown=False,
+    ),
+    Column("since_time", "Time of that record."),
+)
+
+_OF_ELECTION: Final = ("would_elect", "why")
+"""In the table only where partitions without a leader were asked for."""
+
+SUMMARY_COLUMNS: Final = (
+    Column("partitions", "Partitions chosen (of a broker or rack: with a replica there)."),
+    Column("leaders", "Of these, led (from there)."),
+    Column("replicas", "Their replicas (there)."),
+    Column("offline", "Of the partitions, offline."),
+    Column("under_replicated", "Under-replicated."),
+    Column("under_min_isr", "Under min ISR."),
+    Column("at_min_isr", "At min ISR."),
+    Column("no_preferred_leader", "Not led by their first replica."),
+    Column("reassigning", "Being reassigned."),
+)
+
+
+class Partitions(RowsCommand):
+    """List partitions."""
+
+    name = "partitions"
+    summary = "List partitions by their state, and who would be elected leader."
+    columns = COLUMNS
+    manual = rows_manual(
+        synopsis="partitions [OPTION...] [TOPIC[-PARTITION]...]",
+        description=(
+            "Lists partitions; of several options that choose, all must hold. States are those of "
+            "Kafka's own tools. The effective min.insync.replicas is the topic's, else that of the "
+            "broker that leads, else the cluster's default, else what --assume says, else Kafka's "
+            "default.\n\n"
+            "Of a partition without a leader it is told whom the controller would elect by its own "
+            "rules: the first live replica of the ISR, or of the eligible leader replicas where "
+            "the ISR is empty, then the last known leader, then any live replica where unclean "
+            "election is allowed. A broker is live that is registered, not fenced, not in "
+            "controlled shutdown, and whose log directory of that replica is online.\n\n"
+            "The time is that of the record that last set what the asked state looks at. A "
+            "checkpoint tells no times: --history reads what came before it. TOPIC may hold "
+            "wildcards."
+        ),
+        columns=COLUMNS,
+        options=(
+            *STATES,
+            Option(("--leader",), "Led by that broker.", "ID"),
+            Option(("--replica",), "With a replica on that broker.", "ID"),
+            Option(("--isr",), "With that broker in the ISR.", "ID"),
+            Option(("--topic",), "Of topics whose name matches.", "GLOB"),
+            Option(
+                ("--directory",),
+                "With a replica in the log directory of that id, or LOST, UNASSIGNED, MIGRATING.",
+                "ID",
+                ("LOST", "MIGRATING", "UNASSIGNED"),
+            ),
+            Option(("--summary",), "Count them by broker, rack or topic.", "BY", _SUMMARIES),
+            ASSUME,
+            HISTORY,
+        ),
+        examples=(
+            ("partitions --offline", "those without a leader, and who would be elected"),
+            ("partitions --under-min-isr --summary topic", "how many of which topics"),
+            ("partitions --replica 101 --no-preferred-leader", "several conditions at once"),
+            ("partitions --reassigning -o json", "running reassignments, for a script"),
+            ("partitions topic-001-0", "one partition"),
+        ),
+    )
+
+    def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
+        """Counts where a summary is asked for."""
+        by = parsed.values.get("--summary")
+        if by is None:
+            if "--offline" in parsed.switches:
+                return COLUMNS
+            return tuple(replace(c, shown=False) if c.name in _OF_ELECTION else c for c in COLUMNS)
+        key = one_of("--summary", by, _SUMMARIES)
+        return (Column(key, f"The {key}."), *SUMMARY_COLUMNS)
+
+    def answer(self, asked: Asked) -> pa.Table:
+        """The partitions that all options choose."""
+        from metashell.answers.health import Health
+        from metashell.answers.partitions import choose, partitions_table
+
+        parsed = asked.parsed
+        states = [o.flags[0].removeprefix("--") for o in STATES if o.flags[0] in parsed.switches]
+        health = Health(asked.image, assumptions_of(parsed))
+        masks = [health.mask(state) for state in states]
+        masks += _of_options(health, parsed)
+        if parsed.arguments:
+            masks.append(_named(asked, parsed.arguments))
+        in_order = "--summary" not in parsed.values and asked.wanted != frozenset()
+        rows = choose(health, masks, by_name=in_order)
+        if "--summary" in parsed.values:
+            from metashell.answers.summaries import summary_table
+
+            return summary_table(health, rows, parsed.values["--summary"])
+        return partitions_table(health, rows, states, asked.wanted)
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose brokers and topics where they are asked for."""
+        before = args[-1] if args else ""
+        if before in ("--leader", "--replica", "--isr"):
+            return complete_brokers(context, word)
+        if before == "--topic" or not (word.startswith("-") or before in _WITH_VALUES):
+            return complete_topics(context, word)
+        return super().complete(context, args, word)
+
+
+_WITH_VALUES: Final = {
+    flag for option in Partitions.manual.options if option.metavar for flag in option.flags
+}
+
+
+def _of_options(health: Health, parsed: Parsed) -> Iterator[Bools]:
+    """Masks of the options that take a value."""
+    values = parsed.values
+    partitions = health.image.partitions
+    if "--leader" in values:
+        yield partitions.leader == broker_id("--leader", values["--leader"])
+    if "--replica" in values:
+        yield health.having("replicas", broker_id("--replica", values["--replica"]))
+    if "--isr" in values:
+        yield health.having("isr", broker_id("--isr", values["--isr"]))
+    if "--topic" in values:
+        yield topics_like(health.image, [values["--topic"]])[partitions.topic]
+    if "--directory" in values:
+        yield health.in_directory(_directory(values["--directory"]))
+
+
+def _directory(text: str) -> bytes:
+    from metashell.answers.partitions import RESERVED_DIRECTORIES
+    from metashell.schema.uuids import parse_uuid
+
+    raw = RESERVED_DIRECTORIES.get(text) or parse_uuid(text)
+    if raw is None:
+        raise UsageError(
+            f"--directory {text}: not a directory id",
+            hint="`nodes -o json` shows the ids of each broker's directories",
+        )
+    return raw
+
+
+def _named(asked: Asked, words: Sequence[str]) -> Bools:
+    """The partitions that any of the words names: a topic, or a partition of it."""
+    import numpy as np
+
+    image = asked.image
+    partitions = image.partitions
+    out = np.zeros(len(partitions), dtype=np.bool_)
+    for word in words:
+        topics = topics_like(image, [word])
+        is_there = bool(topics.any())
+        if is_there:
+            out |= topics[partitions.topic]
+        topic, dash, number = word.rpartition("-")
+        if not is_there and dash and number.isascii() and number.isdigit():
+            found = topics_like(image, [topic])[partitions.topic]
+            # A number of more digits is no partition's.
+            found &= len(number) <= _MOST_DIGITS and partitions.partition == int(number)
+            out |= found
+            is_there = bool(found.any())
+        if not is_there:
+            asked.warn(f"{word}: no such topic or partition")
+            asked.status = ExitCode.FAILED
+    return out
+
+
+COMMAND = Partitions()
