@@ -44,6 +44,8 @@ class Brokers:
     """int64[k]: row of the registration that made each (a later one of the same id changes it)."""
     changed: I64
     """int64[k]: row of the record that last changed each."""
+    fenced_since: I64
+    """int64[k]: row of the record that fenced each that is fenced; -1 for the others."""
 
     def __len__(self) -> int:
         return self.registration.n
@@ -109,12 +111,12 @@ class _BrokerFold:
         applied = last_marked(self.events, applies)[alive]
         is_change = applies & (self.kinds == _CHANGE)
         is_register = self.kinds == _REGISTER
-        fenced = last_marked(
-            self.events,
+        says_fenced = (
             is_register
             | (applies & ((self.kinds == _FENCE) | (self.kinds == _UNFENCE)))
-            | (is_change & (self._of_change("fenced") != 0)),
-        )[alive]
+            | (is_change & (self._of_change("fenced") != 0))
+        )
+        fenced = last_marked(self.events, says_fenced)[alive]
         shutting = last_marked(
             self.events,
             is_register | (is_change & (self._of_change("in_controlled_shutdown") == 1)),
@@ -127,6 +129,7 @@ class _BrokerFold:
             self._list("cordoned_log_dirs", is_register, is_change, 0, alive),
             self.rows[self._created(alive)],
             self.rows[applied],
+            self._fenced_since(says_fenced, alive),
         )
 
     def _of_change(self, name: str) -> AnyArray:
@@ -173,6 +176,20 @@ class _BrokerFold:
         out[made] = self.register.fixed("fenced")[within[made]]
         out[changed] = self.change.fixed("fenced")[within[changed]] == 1
         return out
+
+    def _fenced_since(self, says: Bools, alive: I64) -> I64:
+        """The event that fenced a broker: a later registration of one that is fenced is none."""
+        state = np.zeros(len(self.rows), dtype=np.bool_)
+        at = np.flatnonzero(says)
+        state[at] = self._fenced(at)
+        told = last_marked(self.events, says | (self.kinds == _UNREGISTER))
+        before = np.full(len(told), -1, dtype=np.int64)
+        before[1:] = told[:-1]
+        before[before < self.events.first] = -1
+        was_fenced = (before >= 0) & state[before]
+        begins = last_marked(self.events, says & state & ~was_fenced)[alive]
+        is_fenced = state[last_marked(self.events, says)[alive]]
+        return np.where(is_fenced, self.rows[begins], -1)
 
     def _shutting_down(self, provider: I64) -> Bools:
         made = self.kinds[provider] == _REGISTER

@@ -1,0 +1,114 @@
+"""Which Kafka release a feature level stands for, and which levels a release has.
+
+Source: org.apache.kafka.server.common.MetadataVersion.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from functools import cache
+from typing import Final
+
+from metashell.errors import UsageError
+from metashell.image.features import METADATA_VERSION, METADATA_VERSIONS
+
+CONTROLLERS_REGISTER: Final = 15
+"""The level (3.7-IV0) from which on controllers are registered, and checked (KIP-919)."""
+CONTROLLERS_UNREGISTER: Final = 33
+"""The level (4.4-IV2) from which on a controller can be unregistered (KIP-1312)."""
+OLDEST_IN_RECORDS: Final = 4
+"""The level (3.3-IV0) that first could be finalized in the log."""
+HIGHEST_LEVEL: Final = 32767
+
+_CHANGED_METADATA: Final = frozenset({1, 3, 5, 6, 7, 8, 11, 13, 14, 15, 17, 23, 30, 32, 33})
+"""Levels that brought records or fields that the level before can't hold."""
+_FEATURE_NAMES: Final = (
+    "eligible.leader.replicas.version",
+    "group.version",
+    "kraft.version",
+    METADATA_VERSION,
+    "share.version",
+    "streams.version",
+    "transaction.version",
+)
+
+
+@cache
+def newest_levels() -> dict[str, int]:
+    """The newest level of each release, such as 27 for ``4.1``."""
+    return {name.partition("-")[0]: level for level, name in METADATA_VERSIONS.items()}
+
+
+def release_of(highest: int) -> str | None:
+    """The Kafka release whose software supports metadata.version up to a level.
+
+    Returns:
+        Such as ``4.3``; ``4.0-IV1`` for software from before a release, ``>4.4`` for one that is
+        newer than we know, None for a node without metadata.version.
+    """
+    if highest <= 0:
+        return None
+    name = METADATA_VERSIONS.get(highest)
+    newest = newest_levels()
+    if name is None:
+        return f">{list(newest)[-1]}"
+    release = name.partition("-")[0]
+    return release if newest[release] == highest else name
+
+
+def parse_version(text: str) -> int:
+    """The level of metadata.version that ``4.1``, ``4.1-IV1`` or ``27`` means.
+
+    Raises:
+        UsageError: There is no such version.
+    """
+    if text.isascii() and text.isdigit():
+        level = int(text) if len(text) <= 5 else HIGHEST_LEVEL + 1
+        if 1 <= level <= HIGHEST_LEVEL:
+            return level
+    else:
+        wanted = text.upper() if "-" in text else text
+        for level, name in METADATA_VERSIONS.items():
+            if name == wanted:
+                return level
+        # A patch release (4.1.2) has the levels of its minor release.
+        release = re.sub(r"^(\d+\.\d+)\.\d+$", r"\1", text)
+        found = newest_levels().get(release)
+        if found is not None:
+            return found
+    names = [*newest_levels(), *METADATA_VERSIONS.values()]
+    near = (
+        difflib.get_close_matches(text[:20], names, n=3, cutoff=0.5) or list(newest_levels())[-3:]
+    )
+    raise UsageError(
+        f"{text}: no version of metadata.version",
+        hint=f"did you mean {', '.join(near)}? A feature level such as 27 is understood too",
+    )
+
+
+def parse_feature(text: str) -> tuple[str, int]:
+    """The feature and level that ``NAME=LEVEL`` means.
+
+    Raises:
+        UsageError: It is not written so, or no Kafka release has the feature.
+    """
+    name, equals, level = text.partition("=")
+    if not (name and equals and level):
+        raise UsageError(f"{text}: write NAME=LEVEL, such as transaction.version=2")
+    if name not in _FEATURE_NAMES:
+        near = difflib.get_close_matches(name, _FEATURE_NAMES, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(_FEATURE_NAMES)}"
+        raise UsageError(f"{name}: no such feature", hint=hint)
+    if name == METADATA_VERSION:
+        return name, parse_version(level)
+    if not (level.isascii() and level.isdigit() and len(level) <= 5):
+        raise UsageError(f"{text}: the level is not a number")
+    if int(level) > HIGHEST_LEVEL:
+        raise UsageError(f"{text}: the highest level is {HIGHEST_LEVEL}")
+    return name, int(level)
+
+
+def loses_metadata(above: int, below: int) -> bool:
+    """Whether a downgrade of metadata.version may lose metadata, which Kafka then refuses."""
+    return any(below < level <= above for level in _CHANGED_METADATA)

@@ -1,0 +1,144 @@
+"""`can-upgrade`: whether a feature can be raised to a level, and who blocks it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.base import Completion, Context, Option
+from metashell.commands.nodes import GHOST_AFTER, ghost_after, voters_now
+from metashell.commands.options import Parsed, parse_options, refuse_more
+from metashell.commands.rows import Asked, Column, RowsCommand, clusters, rows_manual
+from metashell.errors import ExitCode, UsageError
+from metashell.fs.escape import escape
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.answers.upgrade import Target, Verdict
+
+_FEATURE: Final = Option(
+    ("--feature",),
+    "Ask about another feature instead, such as transaction.version=2.",
+    "NAME=LEVEL",
+)
+
+
+class CanUpgrade(RowsCommand):
+    """Who blocks an upgrade."""
+
+    name = "can-upgrade"
+    summary = "whether metadata.version can be raised, and which nodes block it"
+    columns = (
+        Column("id", "The node that blocks it; null where it is no node."),
+        Column("role", "broker or controller."),
+        Column("release", "The Kafka release that its software seems to be."),
+        Column("reason", "Why it blocks."),
+        Column("ghost", "Why nobody seems to stand behind the registration; else null."),
+        Column("remedy", "The command that removes it, or what else to do."),
+        Column("removes", "Whether the remedy is a command that removes it.", shown=False),
+        Column("fenced", "Whether the broker is fenced.", shown=False),
+        Column("fenced_for", "How long it has been fenced at the last record.", shown=False),
+        Column("feature", "The feature asked about.", shown=False),
+        Column("level", "The level asked about.", shown=False),
+        Column("min_level", "The lowest level that the node supports.", shown=False),
+        Column("max_level", "The highest.", shown=False),
+    )
+    manual = rows_manual(
+        "can-upgrade [OPTIONS] VERSION",
+        "Whether metadata.version can be raised to VERSION: a release (4.1 means the newest level "
+        "of it), a level's name (4.1-IV1) or its number (27). Yes, with the command that does it, "
+        "and exit status 0; or each node that blocks it with what to do about it, and exit status "
+        "1.\n\n"
+        "As the controller does it, every registered broker must support the level, also one that "
+        "is fenced, and every registered controller, also one that is no voter (from 3.7-IV0 on; "
+        "before that controllers can't be checked). A static quorum's voters must be registered. "
+        "A downgrade is told as one; where it may lose metadata, Kafka refuses it.\n\n"
+        "In a format for machines (-o json and so on) the rows are those that block it, none for "
+        "yes.",
+        columns,
+        (_FEATURE, GHOST_AFTER),
+        (
+            ("can-upgrade 4.4", "whether the cluster can use what 4.4 brings"),
+            ("can-upgrade 27 -o json", "the nodes that block level 27"),
+            ("can-upgrade --feature group.version=1", "another feature"),
+        ),
+    )
+
+    def run(self, context: Context, args: Sequence[str]) -> int:
+        """Tell people yes or no first; machines get rows alone."""
+        parsed = parse_options(self, args)
+        for_people = parsed.values.get("-o", "table") == "table"
+        if not for_people or {"--count", "--exit-code"} & parsed.switches:
+            return super().run(context, args)
+        from metashell.answers.upgrade import blockers_table
+        from metashell.commands.rows_output import Shape, write_rows
+
+        shape = Shape.of(parsed, self.columns)
+        status = ExitCode.OK
+        for name, source in clusters(context):
+            asked = Asked(source, parsed, _warner(context), context.cancelled, context)
+            verdict = self._judge(asked)
+            prefix = "" if name is None else f"{name}: "
+            context.out.write(escape(f"{prefix}{verdict.text}") + "\n")
+            if verdict.command is not None:
+                context.out.write(f"  {verdict.command}\n")
+            if not verdict.possible:
+                status = ExitCode.FAILED
+                write_rows(context, blockers_table(verdict), self.columns, shape, self.name)
+        return status
+
+    def answer(self, asked: Asked) -> pa.Table:
+        """The nodes that block it."""
+        from metashell.answers.upgrade import blockers_table
+
+        verdict = self._judge(asked)
+        asked.status = ExitCode.OK if verdict.possible else ExitCode.FAILED
+        return blockers_table(verdict)
+
+    def _judge(self, asked: Asked) -> Verdict:
+        from metashell.answers.upgrade import judge
+
+        parsed = asked.parsed
+        target = self._target(parsed)
+        verdict = judge(asked.image, target, voters_now(asked), ghost_after(parsed))
+        for note in verdict.notes:
+            asked.warn(note)
+        return verdict
+
+    def _target(self, parsed: Parsed) -> Target:
+        """What is asked about.
+
+        Raises:
+            UsageError: It is no version, or none or two are given.
+        """
+        from metashell.answers.releases import parse_feature, parse_version
+        from metashell.answers.upgrade import Target
+        from metashell.image.features import METADATA_VERSION
+
+        feature = parsed.values.get("--feature")
+        refuse_more(self, parsed.arguments, 0 if feature is not None else 1)
+        if feature is not None:
+            name, level = parse_feature(feature)
+            return Target(name, level, feature.partition("=")[2])
+        if not parsed.arguments:
+            raise UsageError("no version given", hint=f"usage: {self.manual.synopsis}")
+        version = parsed.arguments[0]
+        return Target(METADATA_VERSION, parse_version(version), version)
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose releases and names of levels."""
+        if word.startswith("-") or (args and args[-1].startswith("-")):
+            return super().complete(context, args, word)
+        from metashell.answers.releases import newest_levels
+        from metashell.image.features import METADATA_VERSIONS
+
+        names = [*newest_levels(), *METADATA_VERSIONS.values()]
+        return [Completion(name, -len(word), name) for name in names if name.startswith(word)]
+
+
+def _warner(context: Context) -> Callable[[str], None]:
+    return lambda text: context.warn(escape(f"{CanUpgrade.name}: {text}"))
+
+
+COMMAND = CanUpgrade()

@@ -1,0 +1,196 @@
+"""`config`: the effective value of a config key and where it comes from."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.assuming import ASSUME, assumptions_of
+from metashell.commands.base import Completion, Context, Option
+from metashell.commands.options import refuse_more
+from metashell.commands.rows import HISTORY, Asked, Column, RowsCommand, rows_manual
+from metashell.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.answers.configs import Resource
+
+_WORDS: Final = {
+    "topic": "TOPIC",
+    "broker": "BROKER",
+    "broker-logger": "BROKER_LOGGER",
+    "client-metrics": "CLIENT_METRICS",
+    "group": "GROUP",
+}
+_RESOURCE: Final = Option(
+    ("--resource",),
+    "Configs of this resource only: topic:NAME, broker:ID, broker:default for all brokers, "
+    "group:NAME, client-metrics:NAME or broker-logger:ID.",
+    "RESOURCE",
+)
+_ALL: Final = Option(("--all",), "What is not overridden too, with the value that holds.")
+_GONE: Final = Option(
+    ("--gone",), "Only configs of resources that are gone: no such topic, node not registered."
+)
+_UNKNOWN: Final = Option(("--unknown",), "Only keys that no Kafka release knows.")
+
+
+class Config(RowsCommand):
+    """Configs."""
+
+    name = "config"
+    summary = "effective value of a config, and where it comes from"
+    columns = (
+        Column("resource_type", "TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS or GROUP."),
+        Column("resource_name", "Its name; empty for all brokers at once."),
+        Column("key", "The config's key."),
+        Column("value", "The value that holds; null where there is none."),
+        Column(
+            "source",
+            "Where it comes from, in Kafka's words: DYNAMIC_TOPIC_CONFIG, DYNAMIC_BROKER_CONFIG, "
+            "DYNAMIC_DEFAULT_BROKER_CONFIG, STATIC_BROKER_CONFIG, DEFAULT_CONFIG and others.",
+        ),
+        Column(
+            "broker",
+            "The broker on which it holds, where brokers differ; null for all (other) brokers.",
+        ),
+        Column(
+            "assumed",
+            "Whether a node's own server.properties could say otherwise: it is Kafka's default, or "
+            "read from --assume.",
+        ),
+        Column("known", "Whether a Kafka release knows the key; null for loggers."),
+        Column(
+            "gone",
+            "Whether the resource does not exist; null where the metadata can't know (groups).",
+            shown=False,
+        ),
+        Column(
+            "synonyms",
+            "All that is set for it, strongest first, as `kafka-configs.sh` lists it.",
+            shown=False,
+        ),
+        Column("set_offset", "Offset of the record that set it; null where none is known."),
+        Column("set_time", "Its time.", shown=False),
+    )
+    manual = rows_manual(
+        "config [OPTIONS] [KEY [RESOURCE]]",
+        "What a config's value is, and where it comes from: set on the resource, on a broker, for "
+        "all brokers, in a node's own server.properties, or Kafka's default.\n\n"
+        "With a KEY and a RESOURCE: the value that holds there; of a topic one row for each broker "
+        "that has a dynamic value of its own, and one for the others. With a KEY alone: every "
+        "resource that sets it, and the brokers' keys that topics or groups fall back to. Without "
+        "a KEY: everything that is set.\n\n"
+        "The metadata does not have server.properties. A value that could come from there is "
+        "marked `assumed`: it is Kafka's default in the newest release, or what --assume FILE "
+        "says. Values in hours or minutes (log.retention.hours) are shown in a topic's unit.",
+        columns,
+        (_RESOURCE, _ALL, _GONE, _UNKNOWN, ASSUME, HISTORY),
+        (
+            ("config", "everything that is set"),
+            ("config min.insync.replicas", "who sets it"),
+            ("config retention.ms --all", "what holds for each topic"),
+            ("config --resource broker:default", "dynamic configs of all brokers"),
+            ("config --unknown", "keys that no Kafka release knows"),
+        ),
+    )
+
+    def answer(self, asked: Asked) -> pa.Table:
+        """The configs asked for."""
+        from metashell.answers.configs import ConfigQuestion, configs_table, has_resource
+
+        parsed = asked.parsed
+        refuse_more(self, parsed.arguments, 2)
+        key = parsed.arguments[0] if parsed.arguments else None
+        resource = _resource(parsed.arguments[1:], parsed.values.get("--resource"))
+        if key is None and resource is None and "--all" in parsed.switches:
+            raise UsageError("--all needs a KEY or a resource")
+        question = ConfigQuestion(
+            key=key,
+            resource=resource,
+            everything="--all" in parsed.switches,
+            only_gone="--gone" in parsed.switches,
+            only_unknown="--unknown" in parsed.switches,
+        )
+        assumptions = assumptions_of(parsed)
+        if resource is not None and not has_resource(asked.image, resource):
+            word = next(word for word, kind in _WORDS.items() if kind == resource.type)
+            asked.warn(f"{word}:{resource.name}: no such resource")
+            asked.status = 1
+            return configs_table(asked.image, asked.source.redaction, question).slice(0, 0)
+        table = configs_table(asked.image, asked.source.redaction, question, assumptions)
+        marked = question.only_gone or question.only_unknown
+        if key is not None and resource is not None and not len(table) and not marked:
+            asked.warn(f"{key}: not set, and Kafka knows no such key of it")
+            asked.status = 1
+        return table
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose keys, then resources."""
+        if args and args[-1] == "--resource":
+            return _complete_resource(context, word)
+        if word.startswith("-") or (args and args[-1] in _TAKE_VALUES):
+            return super().complete(context, args, word)
+        words = [arg for arg in args if not arg.startswith("-")]
+        return _complete_resource(context, word) if words else _complete_key(word)
+
+
+_TAKE_VALUES: Final = frozenset({"--assume", "-o", "--output", "--columns", "--sort"})
+
+
+def _resource(words: Sequence[str], option: str | None) -> Resource | None:
+    """The resource that is named, by a word or by ``--resource``.
+
+    Raises:
+        UsageError: It can't be read, or there are two.
+    """
+    if words and option is not None:
+        raise UsageError(f"two resources: {words[0]} and --resource {option}")
+    text = words[0] if words else option
+    if text is None:
+        return None
+    from metashell.answers.configs import Resource
+
+    word, colon, name = text.partition(":")
+    kind = _WORDS.get(word)
+    if kind is None or not colon:
+        raise UsageError(
+            f"{text}: not a resource",
+            hint="write " + ", ".join(f"{known}:NAME" for known in _WORDS),
+        )
+    if kind == "BROKER" and name in ("default", "<default>"):
+        name = ""
+    elif kind in ("BROKER", "BROKER_LOGGER") and name and not _is_id(name):
+        raise UsageError(f"{text}: not the id of a broker")
+    return Resource(kind, name)
+
+
+def _is_id(name: str) -> bool:
+    return name.isascii() and name.isdigit() and len(name) <= 10
+
+
+def _complete_key(word: str) -> list[Completion]:
+    from metashell.answers.config_defaults import keys_of
+
+    keys = sorted({key for kind in _WORDS.values() for key in keys_of(kind)})
+    return [Completion(key, -len(word), key) for key in keys if key.startswith(word)]
+
+
+def _complete_resource(context: Context, word: str) -> list[Completion]:
+    kind, colon, _ = word.partition(":")
+    if not colon:
+        words = [f"{name}:" for name in _WORDS]
+    elif context.source is None or context.fleet is not None:
+        words = []
+    elif kind == "topic":
+        words = [f"topic:{name}" for name in context.source.image.topics.names]
+    elif kind in ("broker", "broker-logger"):
+        ids = [str(broker) for broker in context.source.image.brokers.ids.tolist()]
+        words = [f"{kind}:{name}" for name in (["default"] if kind == "broker" else []) + ids]
+    else:
+        words = []
+    return [Completion(text, -len(word), text) for text in words if text.startswith(word)]
+
+
+COMMAND = Config()
