@@ -14,14 +14,14 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from metashell.fs.nodes.security import (
+from metashell.fs.nodes.settings import entity_name
+from metashell.image.acl_names import (
     OPERATIONS,
     PATTERN_TYPES,
     PERMISSION_TYPES,
     RESOURCE_TYPES,
     code_name,
 )
-from metashell.fs.nodes.settings import entity_name
 from metashell.image.configs import resource_type_name
 from metashell.image.features import KRAFT_VERSION, METADATA_VERSION, metadata_version_name
 from metashell.image.security import SCRAM_MECHANISMS

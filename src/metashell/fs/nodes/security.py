@@ -1,61 +1,28 @@
 """``/image/{acls,scram,delegationToken}``: who may do what, and the credentials.
 
 Source: org.apache.kafka.image.node.{AclsImageByIdNode, ScramCredentialDataNode,
-DelegationTokenDataNode}; the names of codes: org.apache.kafka.common.acl, .resource.
+DelegationTokenDataNode}.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final
 
 from metashell.fs.node import Directory, FixedDirectory, JsonValue
 from metashell.fs.nodes.tables import RowDirectory, RowLeaf
 from metashell.fs.times import TableTimes
+from metashell.image.acl_names import (
+    OPERATIONS,
+    PATTERN_TYPES,
+    PERMISSION_TYPES,
+    RESOURCE_TYPES,
+    code_name,
+)
 from metashell.image.image import Image
 from metashell.image.parts import ACLS, TOKENS
 from metashell.image.security import SCRAM_MECHANISMS
 from metashell.redact import Redaction
 from metashell.schema.uuids import uuid_texts
-
-_UNKNOWN: Final = "UNKNOWN"
-
-RESOURCE_TYPES: Final = [
-    "UNKNOWN",
-    "ANY",
-    "TOPIC",
-    "GROUP",
-    "CLUSTER",
-    "TRANSACTIONAL_ID",
-    "DELEGATION_TOKEN",
-    "USER",
-]
-PATTERN_TYPES: Final = ["UNKNOWN", "ANY", "MATCH", "LITERAL", "PREFIXED"]
-PERMISSION_TYPES: Final = ["UNKNOWN", "ANY", "DENY", "ALLOW"]
-OPERATIONS: Final = [
-    "UNKNOWN",
-    "ANY",
-    "ALL",
-    "READ",
-    "WRITE",
-    "CREATE",
-    "DELETE",
-    "ALTER",
-    "DESCRIBE",
-    "CLUSTER_ACTION",
-    "DESCRIBE_CONFIGS",
-    "ALTER_CONFIGS",
-    "IDEMPOTENT_WRITE",
-    "CREATE_TOKENS",
-    "DESCRIBE_TOKENS",
-    "TWO_PHASE_COMMIT",
-]
-"""Names by code; codes beyond are UNKNOWN."""
-
-
-def code_name(names: list[str], code: int) -> str:
-    """The name of a code, ``UNKNOWN`` where there is none."""
-    return names[code] if 0 <= code < len(names) else _UNKNOWN
 
 
 def acls_node(image: Image) -> Directory:

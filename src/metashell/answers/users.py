@@ -1,0 +1,96 @@
+"""Users with SCRAM credentials, and delegation tokens. Salts and keys never leave the image.
+
+Source of when a token has expired: org.apache.kafka.controller.DelegationTokenControlManager.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from metashell.answers.quotas import USER, read_quotas
+from metashell.answers.times import when
+from metashell.image.image import Image
+from metashell.image.security import SCRAM_MECHANISMS
+from metashell.redact import REDACTED, Redaction
+from metashell.schema.times import iso_time
+
+_PRINCIPAL: Final = "User:"
+
+
+def users_table(image: Image) -> pa.Table:
+    """Users with SCRAM credentials, a row each, by name."""
+    columns = image.scram.columns
+    rows: dict[str, list[int]] = {}
+    mechanisms = columns.fixed("mechanism").tolist()
+    for row, name in enumerate(columns.span("name").texts()):
+        if mechanisms[row] in SCRAM_MECHANISMS:
+            rows.setdefault(name, []).append(row)
+    names = sorted(rows)
+    of = [sorted(rows[name], key=mechanisms.__getitem__) for name in names]
+    iterations = columns.fixed("iterations").tolist()
+    acls = Counter(image.acls.columns.span("principal").texts())
+    with_quotas = {quota.entity.get(USER) for quota in read_quotas(image)}
+    created, changed = image.scram.created, image.scram.changed
+    first = np.array([created[part].min() for part in of], dtype=np.int64)
+    last = np.array([changed[part].max() for part in of], dtype=np.int64)
+    return pa.table(
+        {
+            "user": pa.array(names, pa.string()),
+            "mechanisms": pa.array(
+                [[SCRAM_MECHANISMS[mechanisms[row]] for row in part] for part in of],
+                pa.list_(pa.string()),
+            ),
+            "iterations": pa.array(
+                [[iterations[row] for row in part] for part in of], pa.list_(pa.int32())
+            ),
+            "quotas": pa.array([name in with_quotas for name in names], pa.bool_()),
+            "acls": pa.array([acls[_PRINCIPAL + name] for name in names], pa.int64()),
+            **when(image, "created", first),
+            **when(image, "changed", last),
+        }
+    )
+
+
+def tokens_table(image: Image, redaction: Redaction) -> pa.Table:
+    """Delegation tokens, a row each, by id; their data only where secrets may be shown."""
+    columns = image.tokens.columns
+    ids = columns.span("token_id").texts()
+    order = sorted(range(len(ids)), key=ids.__getitem__)
+    renewers = columns.structs("renewers")
+    renewer_names = renewers.items.span("element").texts()
+    lists = [renewer_names[a:b] for a, b in pairwise(renewers.list_offsets.tolist())]
+    ends = np.minimum(columns.fixed("expiration_timestamp"), columns.fixed("max_timestamp"))
+    now = image.provenance.timestamp_ms
+    shows = redaction.show_secrets
+    # Whether one has expired would tell of times that are not shown.
+    expired = (ends < now).tolist() if shows and now >= 0 else [None] * len(ids)
+
+    def texts(values: Sequence[str]) -> pa.Array:
+        return pa.array([redaction.secret(values[row]) for row in order], pa.string())
+
+    def times(name: str) -> pa.Array:
+        return texts(list(map(iso_time, columns.fixed(name).tolist())))
+
+    rows = np.array(order, dtype=np.int64)
+    return pa.table(
+        {
+            "token_id": pa.array([ids[row] for row in order], pa.string()),
+            "owner": texts(columns.span("owner").texts()),
+            "requester": texts(columns.span("requester").texts()),
+            "renewers": pa.array(
+                [lists[row] if shows else [REDACTED] for row in order], pa.list_(pa.string())
+            ),
+            "issue_time": times("issue_timestamp"),
+            "expiry_time": times("expiration_timestamp"),
+            "max_time": times("max_timestamp"),
+            "expired": pa.array([expired[row] for row in order], pa.bool_()),
+            **when(image, "created", image.tokens.created[rows]),
+            **when(image, "changed", image.tokens.changed[rows]),
+        }
+    )

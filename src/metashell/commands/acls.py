@@ -1,0 +1,150 @@
+"""``acls``: who may and may not, by principal or by resource."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.acl_words import (
+    ASKABLE,
+    complete_operation,
+    complete_principal,
+    complete_resource,
+    parse_operation,
+    parse_permission,
+    parse_resource,
+)
+from metashell.commands.base import Completion, Context, Option
+from metashell.commands.options import Parsed, refuse_more
+from metashell.commands.rows import HISTORY, Asked, Column, RowsCommand, rows_manual
+from metashell.commands.survey import one_of
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.answers.acls import Acl
+
+_ORDERS: Final = ("resource", "principal")
+_OPERATIONS: Final = ("ALL", *ASKABLE)
+
+COLUMNS: Final = (
+    Column("resource", "Type and name of the resource, TYPE:NAME."),
+    Column("resource_type", "Kafka's name of the type, UNKNOWN(N) for other codes.", shown=False),
+    Column("resource_name", "The name, the prefix of many, or * for all.", shown=False),
+    Column("pattern_type", "LITERAL or PREFIXED."),
+    Column("principal", "Whom it is about; User:* is everyone."),
+    Column("host", "Where from: * for anywhere, an address, or a network (KIP-1276)."),
+    Column("operation", "What it is about; ALL is every operation."),
+    Column("permission", "ALLOW or DENY."),
+    Column("id", "The ACL's id, its name below /image/acls/byId.", shown=False),
+    Column(
+        "created_offset",
+        "Offset of the record that made it; null: the newest checkpoint or older.",
+        shown=False,
+    ),
+    Column("created_time", "Time of that record.", shown=False),
+)
+
+
+class Acls(RowsCommand):
+    """List ACLs."""
+
+    name = "acls"
+    summary = "List ACLs by resource or by principal."
+    columns = COLUMNS
+    manual = rows_manual(
+        synopsis="acls [OPTION...]",
+        description=(
+            "Lists ACLs; of several options that choose, all must hold. With --resource the ACLs "
+            "that count for that resource are listed: those of its very name, of prefixes of it "
+            "and of all of its type, as Kafka's own tool finds them with the pattern type MATCH; "
+            "--exact takes those of that name alone.\n\n"
+            "Whether somebody may do something is told by who-can: one ACL that denies wins over "
+            "all that allow, and some operations imply others. A checkpoint tells no times: "
+            "--history reads what came before it."
+        ),
+        columns=COLUMNS,
+        options=(
+            Option(("--principal",), "About that very principal, such as User:alice.", "NAME"),
+            Option(
+                ("--resource",),
+                "That count for a resource, such as topic:payments, or for a type: topic.",
+                "TYPE[:NAME]",
+            ),
+            Option(("--exact",), "With --resource: whose pattern has that very name."),
+            Option(("--operation",), "Of that operation.", "NAME", _OPERATIONS),
+            Option(("--host",), "With that very host, address or network.", "HOST"),
+            Option(("--type",), "That allow, or that deny.", "TYPE", ("ALLOW", "DENY")),
+            Option(("--by",), "Ordered by resource (the default) or principal.", "BY", _ORDERS),
+            HISTORY,
+        ),
+        examples=(
+            ("acls", "all of them, by resource"),
+            ("acls --by principal", "all of them, by principal"),
+            ("acls --resource topic:orders", "what counts for one topic"),
+            ("acls --principal User:alice --type ALLOW", "what somebody was granted"),
+            ("acls --type DENY -o json", "whatever is denied, for a script"),
+        ),
+    )
+
+    def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
+        """The principal first where it leads the order."""
+        if _order(parsed) == "resource":
+            return COLUMNS
+        first = next(column for column in COLUMNS if column.name == "principal")
+        return (first, *(column for column in COLUMNS if column is not first))
+
+    def answer(self, asked: Asked) -> pa.Table:
+        """The ACLs that are asked for."""
+        from metashell.answers.acls import acls_table
+
+        refuse_more(self, asked.parsed.arguments)
+        chosen = _chosen(asked.parsed)
+        table = acls_table(
+            asked.image, lambda acl: all(test(acl) for test in chosen), by=_order(asked.parsed)
+        )
+        return table.select([column.name for column in self.columns_of(asked.parsed)])
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose principals and resources after their options."""
+        last = args[-1] if args else ""
+        if last == "--principal":
+            return complete_principal(context, word)
+        if last == "--resource":
+            return complete_resource(context, word)
+        if last == "--operation":
+            return complete_operation(word, _OPERATIONS)
+        return super().complete(context, args, word)
+
+
+def _order(parsed: Parsed) -> str:
+    return one_of("--by", parsed.values.get("--by", "resource"), _ORDERS)
+
+
+def _chosen(parsed: Parsed) -> list[Callable[[Acl], bool]]:
+    """What must hold of an ACL."""
+    values = parsed.values
+    tests: list[Callable[[Acl], bool]] = []
+    if (principal := values.get("--principal")) is not None:
+        tests.append(lambda acl: acl.principal == principal)
+    if (host := values.get("--host")) is not None:
+        tests.append(lambda acl: acl.host == host)
+    if (word := values.get("--operation")) is not None:
+        operation = parse_operation(word, of=_OPERATIONS)
+        tests.append(lambda acl: acl.operation == operation)
+    if (word := values.get("--type")) is not None:
+        permission = parse_permission(word)
+        tests.append(lambda acl: acl.permission == permission)
+    if (word := values.get("--resource")) is not None:
+        resource = parse_resource(word, needs_name=False)
+        kind, name = resource.type_code, resource.name
+        if name is None:
+            tests.append(lambda acl: acl.resource_type == kind)
+        elif "--exact" in parsed.switches:
+            tests.append(lambda acl: (acl.resource_type, acl.resource_name) == (kind, name))
+        else:
+            tests.append(lambda acl: acl.is_about(kind, name))
+    return tests
+
+
+COMMAND = Acls()

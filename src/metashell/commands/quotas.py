@@ -1,0 +1,145 @@
+"""``quotas``: client quotas as they are set, and what a client gets of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.base import Completion, Context, Option
+from metashell.commands.complete import complete_names
+from metashell.commands.options import Parsed, refuse_more
+from metashell.commands.rows import (
+    HISTORY,
+    Asked,
+    Column,
+    RowsCommand,
+    clusters,
+    described,
+    rows_manual,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_OF_CLIENTS: Final = ("--user", "--client-id")
+_KINDS: Final = {"--user": "user", "--client-id": "client-id", "--ip": "ip"}
+
+_CHANGED: Final = (
+    Column(
+        "changed_offset",
+        "Offset of the record that last set it; null: the newest checkpoint or older.",
+        shown=False,
+    ),
+    Column("changed_time", "Time of that record.", shown=False),
+)
+COLUMNS: Final = (
+    Column("entity", "Whose quota it is, such as user=alice, client-id=<default>."),
+    Column("user", "The entity's user; <default> for the default; null: not part of it.", False),
+    Column("client_id", "The entity's client id, likewise.", False),
+    Column("ip", "The entity's address or host name, likewise.", False),
+    Column("defaults", "The parts of the entity that are the default.", False),
+    Column("key", "The quota's key."),
+    Column("value", "Its value."),
+    Column("ignored", "Whether brokers take no notice: the key is none of the entity's.", False),
+    Column("created_offset", "Offset of the record that first set it; null likewise.", False),
+    Column("created_time", "Time of that record.", False),
+    *_CHANGED,
+)
+EFFECTIVE_COLUMNS: Final = (
+    Column("key", "The quota's key."),
+    Column("value", "What counts; null: unlimited."),
+    Column("entity", "Whose quota that is; null: none is set."),
+    Column("overrides", "Quotas that would count if that one were not set, in order."),
+    *_CHANGED,
+)
+
+
+_DESCRIPTION: Final = (
+    "Lists every quota that is set. With --user, --client-id or --ip it tells what such "
+    "a client gets, key by key, and from where: the first that is set of the quotas for "
+    "the user and client id, the user and the default client id, the user, the default "
+    "user and the client id, both defaults, the default user, the client id, and the "
+    "default client id. A client without an id (--client-id '') gets a user's quotas "
+    "alone. connection_creation_rate goes by address: its own, else the default.\n\n"
+    "Who is not named is taken for one that has no quota of its own. A user is a "
+    "principal's name without its type. Host names stand for themselves, as only brokers "
+    "can look them up. A broker with client.quota.callback.class may do otherwise."
+)
+
+
+class Quotas(RowsCommand):
+    """List client quotas."""
+
+    name = "quotas"
+    summary = "List client quotas, and what a user, client id or address gets of them."
+    columns = COLUMNS
+    manual = replace(
+        rows_manual(
+            synopsis="quotas [--user NAME] [--client-id NAME] [--ip ADDRESS] [OPTION...]",
+            description=_DESCRIPTION,
+            columns=COLUMNS,
+            options=(
+                Option(("--user",), "What that user gets.", "NAME"),
+                Option(("--client-id",), "What a client of that id gets.", "NAME"),
+                Option(("--ip",), "What connections from that address get.", "ADDRESS"),
+                Option(("--effective",), "What a client gets that no quota names."),
+                HISTORY,
+            ),
+            examples=(
+                ("quotas", "all that are set"),
+                ("quotas --user alice --client-id app", "what one client gets, and from where"),
+                ("quotas --ip 127.0.0.2", "how many connections an address may open in a second"),
+                ("quotas --effective -o json", "what is left for those that nothing names"),
+            ),
+        ),
+        other_columns=(
+            (
+                "--user, --client-id, --ip, --effective",
+                tuple((column.name, described(column)) for column in EFFECTIVE_COLUMNS),
+            ),
+        ),
+    )
+
+    def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
+        """Others where it is asked what a client gets."""
+        return EFFECTIVE_COLUMNS if _is_effective(parsed) else COLUMNS
+
+    def answer(self, asked: Asked) -> pa.Table:
+        """All quotas, or those of a client."""
+        from metashell.answers.quotas import (
+            CLIENT_KEYS,
+            IP_KEYS,
+            Client,
+            effective_table,
+            quotas_table,
+        )
+
+        refuse_more(self, asked.parsed.arguments)
+        values = asked.parsed.values
+        if not _is_effective(asked.parsed):
+            return quotas_table(asked.image)
+        keys: list[str] = []
+        if "--ip" not in values or any(flag in values for flag in _OF_CLIENTS):
+            keys += CLIENT_KEYS
+        if "--ip" in values or not any(flag in values for flag in _OF_CLIENTS):
+            keys += IP_KEYS
+        client = Client(values.get("--user"), values.get("--client-id"), values.get("--ip"))
+        return effective_table(asked.image, client, keys)
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose users, client ids and addresses that quotas name."""
+        kind = _KINDS.get(args[-1]) if args else None
+        if kind is None:
+            return super().complete(context, args, word)
+        from metashell.answers.quotas import read_quotas
+
+        quotas = (q for _, source in clusters(context) for q in read_quotas(source.image))
+        return complete_names(word, sorted({q.entity.get(kind) or "" for q in quotas} - {""}))
+
+
+def _is_effective(parsed: Parsed) -> bool:
+    return "--effective" in parsed.switches or any(flag in parsed.values for flag in _KINDS)
+
+
+COMMAND = Quotas()

@@ -1,0 +1,237 @@
+"""``who-can``: whom Kafka's authorizer lets do something, from where, and by which ACL."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.acl_words import (
+    TYPES,
+    Resource,
+    complete_operation,
+    complete_principal,
+    complete_resource,
+    parse_operation,
+    parse_principal,
+    parse_resource,
+)
+from metashell.commands.assuming import ASSUME, assumptions_of
+from metashell.commands.base import Completion, Context, Option
+from metashell.commands.options import Parsed, parse_options, refuse_more
+from metashell.commands.rows import HISTORY, Asked, Column, RowsCommand, rows_manual
+from metashell.errors import ExitCode, UsageError
+from metashell.fs.escape import escape
+from metashell.image.acl_names import ASKED_OF, OPERATIONS
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.answers.acls import Acl
+    from metashell.answers.assume import Assumptions
+    from metashell.answers.authorize import Authorizer
+    from metashell.answers.hosts import HostPattern
+
+_AUTHORIZER: Final = "authorizer.class.name"
+_STANDARD: Final = "org.apache.kafka.metadata.authorizer.StandardAuthorizer"
+_FIRST_WITH_NETWORKS: Final = "4.4-IV1"
+"""metadata.version from which on ACLs of networks can be made (KIP-1276)."""
+
+COLUMNS: Final = (
+    Column("principal", "Who asks; User:* is everyone who is not named in another row."),
+    Column("host", "From where; * is anywhere that is not in another row."),
+    Column("result", "ALLOWED or DENIED."),
+    Column("why", "The ACL that decides, in short, or what else does."),
+    Column("acls", "How many ACLs each would decide so.", shown=False),
+    Column("acl_id", "Id of the ACL that decides.", shown=False),
+    Column("acl_resource_name", "Its resource's name or prefix.", shown=False),
+    Column("acl_pattern_type", "LITERAL or PREFIXED.", shown=False),
+    Column("acl_principal", "Its principal.", shown=False),
+    Column("acl_host", "Its host.", shown=False),
+    Column("acl_operation", "Its operation.", shown=False),
+    Column("acl_permission", "ALLOW or DENY.", shown=False),
+    Column(
+        "created_offset",
+        "Offset of the record that made it; null: the newest checkpoint or older.",
+        shown=False,
+    ),
+    Column("created_time", "Time of that record.", shown=False),
+)
+
+
+class WhoCan(RowsCommand):
+    """Tell who may do something."""
+
+    name = "who-can"
+    summary = "Tell who may do something with a resource, from where, and why."
+    columns = COLUMNS
+    manual = rows_manual(
+        synopsis="who-can OPERATION TYPE:NAME [--principal NAME] [--host ADDRESS] [OPTION...]",
+        description=(
+            "Decides as Kafka's StandardAuthorizer does. ACLs count that are about the resource "
+            "by its name, by a prefix of it or by *; one that denies wins over all that allow. An "
+            "ACL that allows READ, WRITE, DELETE or ALTER allows DESCRIBE too, one that allows "
+            "ALTER_CONFIGS allows DESCRIBE_CONFIGS; one that denies denies nothing else.\n\n"
+            "There is a row for each principal that an ACL about this names, and one for everyone "
+            "else. Where the host matters there are several: that of the narrowest host holds. "
+            "ACLs of networks are taken as brokers of Kafka 4.4 take them; older ones never match "
+            "them.\n\n"
+            "Super users and allow.everyone.if.no.acl.found are not in the metadata: they count "
+            "where --assume gives them. Principals that a custom principal builder or authorizer "
+            "makes, such as groups and roles, can't be known; they are decided about as any "
+            "other.\n\n"
+            "Exit status: with --principal 0 where it is allowed (without --host: from hosts that "
+            "no ACL names) and 1 where it is denied; else 1 where nobody is allowed."
+        ),
+        columns=COLUMNS,
+        options=(
+            Option(("--principal",), "About that principal alone, such as User:alice.", "NAME"),
+            Option(("--host",), "From that address alone.", "ADDRESS"),
+            ASSUME,
+            HISTORY,
+        ),
+        examples=(
+            ("who-can READ topic:orders", "who may read a topic"),
+            ("who-can write topic:orders --host 10.0.0.1", "who may write to it, from one host"),
+            (
+                "who-can DESCRIBE topic:orders --principal User:alice -o json",
+                "whether somebody may, and by which ACL",
+            ),
+            ("who-can ALTER_CONFIGS cluster", "who may change the cluster's configuration"),
+        ),
+    )
+
+    def __init__(self, assumptions: Assumptions | None = None) -> None:
+        self._assumptions = assumptions
+
+    def run(self, context: Context, args: Sequence[str]) -> int:
+        """Answer, and tell what the answer lacks after it."""
+        parsed = parse_options(self, args)
+        self._question(parsed)
+        # Read once, for every cluster and for the remarks: it may be a pipe.
+        assumptions = assumptions_of(parsed)
+        status = RowsCommand.run(WhoCan(assumptions), context, args)
+        for remark in _remarks(parsed, assumptions):
+            context.warn(escape(f"{self.name}: {remark}"))
+        return status
+
+    def answer(self, asked: Asked) -> pa.Table:
+        """A row for each principal and host."""
+        from metashell.answers.acls import read_acls
+        from metashell.answers.authorize import (
+            Authorizer,
+            Rules,
+            decisions_table,
+            everyone_by_host,
+        )
+
+        operation, resource = self._question(asked.parsed)
+        assert resource.name is not None
+        rules = Rules.of(self._assumptions or assumptions_of(asked.parsed))
+        authorizer = Authorizer(
+            read_acls(asked.image), operation, resource.type_code, resource.name, rules
+        )
+        principal, host = asked.parsed.values.get("--principal"), _host(asked.parsed)
+        principals = authorizer.principals() if principal is None else [parse_principal(principal)]
+        if host is None:
+            decisions = everyone_by_host(authorizer, principals)
+        else:
+            decisions = [authorizer.decide(one, host) for one in principals]
+        counted = decisions if principal is None else decisions[:1]
+        if not any(decision.is_allowed for decision in counted):
+            asked.status = ExitCode.FAILED
+        _tell(asked, authorizer)
+        return decisions_table(asked.image, decisions)
+
+    def _question(self, parsed: Parsed) -> tuple[int, Resource]:
+        arguments = parsed.arguments
+        if len(arguments) < 2:
+            raise UsageError(
+                "an operation and a resource are wanted", hint=f"usage: {self.manual.synopsis}"
+            )
+        refuse_more(self, arguments, 2)
+        return parse_operation(arguments[0]), parse_resource(arguments[1])
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose an operation, then a resource that it can be asked of."""
+        last = args[-1] if args else ""
+        if last == "--principal":
+            return complete_principal(context, word)
+        takes_value = {flag for o in self.manual.options if o.metavar for flag in o.flags}
+        if word.startswith("-") or last in takes_value:
+            return super().complete(context, args, word)
+        given = [
+            one
+            for before, one in zip(["", *args], args, strict=False)
+            if not one.startswith("-") and before not in takes_value
+        ]
+        if not given:
+            return complete_operation(word)
+        return complete_resource(context, word) if len(given) == 1 else []
+
+
+def _host(parsed: Parsed) -> HostPattern | None:
+    from metashell.answers.hosts import client_host
+
+    text = parsed.values.get("--host")
+    if text is None:
+        return None
+    host = client_host(text)
+    if host is None:
+        raise UsageError(
+            f"--host {text}: not an address", hint="Kafka knows clients by their IP addresses"
+        )
+    return host
+
+
+def _tell(asked: Asked, authorizer: Authorizer) -> None:
+    """Report ACLs that do not do what they seem to."""
+
+    def first(acls: list[Acl]) -> str:
+        more = f" and {len(acls) - 1} more" if len(acls) > 1 else ""
+        return f"ACL {acls[0].id}{more}"
+
+    if acls := authorizer.malformed:
+        asked.warn(
+            f"{first(acls)}: the principal {acls[0].principal!r} has no type; Kafka's authorizer"
+            " fails where it meets that"
+        )
+    if acls := authorizer.hostless:
+        asked.warn(f"{first(acls)}: no client has the host {acls[0].host!r}, so it never counts")
+    if (acls := authorizer.networks) and _may_have_older_brokers(asked):
+        asked.warn(
+            f"{first(acls)}: brokers before 4.4 never match a network such as {acls[0].host}"
+        )
+
+
+def _may_have_older_brokers(asked: Asked) -> bool:
+    from metashell.image.features import METADATA_VERSIONS
+
+    levels = {name: level for level, name in METADATA_VERSIONS.items()}
+    return (asked.image.metadata_version or 0) < levels[_FIRST_WITH_NETWORKS]
+
+
+def _remarks(parsed: Parsed, assumptions: Assumptions) -> list[str]:
+    """What should be known of an answer to these words."""
+    operation, resource = parse_operation(parsed.arguments[0]), parse_resource(parsed.arguments[1])
+    name, found = OPERATIONS[operation], []
+    if name not in ASKED_OF[resource.type_name]:
+        fitting = [kind for kind in TYPES if name in ASKED_OF[kind]]
+        found.append(
+            f"brokers never ask for {name} of a {resource.type_name}, only of"
+            f" {' and '.join(fitting)}"
+        )
+    if assumptions.path is None:
+        found.append(
+            "super.users and allow.everyone.if.no.acl.found are not in the metadata; they count"
+            " with --assume FILE"
+        )
+    elif (authorizer := (assumptions.get(_AUTHORIZER) or "").strip()) != _STANDARD:
+        found.append(
+            f"{assumptions.path}: {_AUTHORIZER} is {authorizer}, which may decide otherwise"
+            if authorizer
+            else f"{assumptions.path}: {_AUTHORIZER} is not set: then everyone may do everything"
+        )
+    return found
+
+
+COMMAND = WhoCan()

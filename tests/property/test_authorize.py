@@ -1,0 +1,212 @@
+"""Who may do what is what a naive look at every ACL says, for each client there could be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from ipaddress import ip_address, ip_network
+from typing import Final
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from metashell.answers.acls import Acl
+from metashell.answers.authorize import Authorizer, Decision, Rules
+from metashell.answers.hosts import HostPattern, client_host, parse_host_pattern
+
+TOPIC, GROUP = 2, 3
+ANY_PATTERN, LITERAL, PREFIXED = 1, 3, 4
+DENY, ALLOW = 2, 3
+CODES: Final = {
+    "ALL": 2,
+    "READ": 3,
+    "WRITE": 4,
+    "DELETE": 6,
+    "ALTER": 7,
+    "DESCRIBE": 8,
+    "DESCRIBE_CONFIGS": 10,
+    "ALTER_CONFIGS": 11,
+    "TWO_PHASE_COMMIT": 15,
+    "new": 99,
+}
+
+# Addresses as Java writes them, and what a client may say of them.
+ADDRESSES: Final = {
+    "10.0.0.1": "10.0.0.1",
+    "10.0.0.2": "::ffff:10.0.0.2",
+    "10.1.0.1": "10.1.0.1",
+    "11.0.0.1": "11.0.0.1",
+    "2001:db8:0:0:0:0:0:1": "2001:db8::1",
+    "2001:db8:1:0:0:0:0:1": "2001:0DB8:1::1",
+    "0:0:0:0:0:0:0:1": "::1",
+}
+NETWORKS: Final = [
+    *("10.0.0.0/8", "10.0.0.7/24", "10.0.0.1/32", "10.0.0.0/31", "0.0.0.0/0"),
+    *("2001:db8::/32", "2001:db8::/48", "::/0", "2001:db8::1/128"),
+]
+NOBODY: Final = [
+    "2001:db8::1",
+    "localhost",
+    "10.0.0.0/33",
+    "10.0.0.256/8",
+    "",
+    "10.0.0.01",
+    "::/-1",
+]
+HOSTS: Final = [
+    ["*", "10.0.0.1", "10.0.0.7/24", "10.0.0.0/8"],
+    ["*", "2001:db8:0:0:0:0:0:1", "2001:db8::/32", "2001:db8::/48"],
+    ["*", *ADDRESSES, *NETWORKS, *NOBODY],
+]
+"""Hosts of the ACLs of one question."""
+PRINCIPALS: Final = ["User:a", "User:b", "User:*", "Group:a", "no type"]
+
+names = st.sampled_from(["ab", "ab", "ab", "abc", "b", "*"])
+rules = st.builds(
+    Rules, st.frozensets(st.sampled_from(["User:b", "User:s"]), max_size=1), st.booleans()
+)
+FAMILIES: Final = [
+    ("DESCRIBE", "READ", "WRITE", "DELETE", "ALTER", "ALTER_CONFIGS"),
+    ("DESCRIBE_CONFIGS", "ALTER_CONFIGS", "ALTER", "DESCRIBE"),
+    ("READ", "DESCRIBE", "WRITE"),
+    ("ALTER_CONFIGS", "DESCRIBE_CONFIGS"),
+    ("TWO_PHASE_COMMIT", "WRITE", "new"),
+]
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, and the ACLs that there are: most of them have to do with it."""
+
+    acls: list[Acl]
+    operation: str
+    name: str
+    rules: Rules
+
+    @property
+    def authorizer(self) -> Authorizer:
+        """Who answers."""
+        return Authorizer(self.acls, CODES[self.operation], TOPIC, self.name, self.rules)
+
+    def expected(self, principal: str, host: str) -> bool:
+        """The answer."""
+        return oracle(self.acls, self.operation, self.name, principal, host, self.rules)
+
+
+@st.composite
+def questions(draw: st.DrawFn) -> Question:
+    """Draw a question."""
+    operation, *related = draw(st.sampled_from(FAMILIES))
+    hosts = st.sampled_from(draw(st.sampled_from(HOSTS)))
+    acls = st.builds(
+        Acl,
+        index=st.just(0),
+        id=st.just("id"),
+        resource_type=st.sampled_from([TOPIC] * 9 + [GROUP]),
+        resource_name=st.sampled_from(["ab", "ab", "ab", "a", "*", "abc", ""]),
+        pattern_type=st.sampled_from([LITERAL, LITERAL, PREFIXED, PREFIXED, ANY_PATTERN, 9]),
+        principal=st.sampled_from(["User:a", "User:a", "User:*", *PRINCIPALS]),
+        host=hosts,
+        operation=st.sampled_from(
+            [CODES[name] for name in (operation, operation, "ALL", *related)]
+        ),
+        permission=st.sampled_from([ALLOW, ALLOW, ALLOW, DENY, 1]),
+    )
+    return Question(draw(st.lists(acls, max_size=6)), operation, draw(names), draw(rules))
+
+
+def oracle(
+    all_acls: list[Acl], operation: str, name: str, who: str, host: str, known: Rules
+) -> bool:
+    """The rules as Kafka's documentation and KIPs have them, one ACL after the other."""
+    if who in known.super_users:
+        return True
+    relevant = []
+    for acl in all_acls:
+        literal = acl.pattern_type == LITERAL
+        named = acl.resource_name in (name, "*") if literal else name.startswith(acl.resource_name)
+        if acl.resource_type == TOPIC and named:
+            relevant.append(acl)
+    if not relevant:
+        return known.allow_everyone
+    allowed = False
+    for acl in relevant:
+        if acl.principal not in (who, "User:*") or not matches(acl.host, host):
+            continue
+        granted = {code: name for name, code in CODES.items()}[acl.operation]
+        if acl.permission == ALLOW:
+            implied = {
+                **dict.fromkeys(("READ", "WRITE", "DELETE", "ALTER"), "DESCRIBE"),
+                "ALTER_CONFIGS": "DESCRIBE_CONFIGS",
+            }
+            allowed |= granted in (operation, "ALL") or implied.get(granted) == operation
+        elif granted in (operation, "ALL"):
+            return False
+    return allowed
+
+
+def matches(pattern: str, host: str) -> bool:
+    """Whether an ACL's host is that of a client, given as Java writes it."""
+    if pattern in ("*", host):
+        return True
+    if pattern not in NETWORKS:
+        return False
+    return ip_address(host) in ip_network(pattern, strict=False)
+
+
+def narrowest(decisions: list[Decision], host: HostPattern) -> Decision:
+    """The row that holds for a host."""
+    fitting = [decision for decision in decisions if decision.host.covers(host)]
+    return max(fitting, key=lambda decision: decision.host.narrowness)
+
+
+@settings(max_examples=400)
+@given(questions())
+def test_decisions(question: Question) -> None:
+    """Of every principal, from every host: asked for one host, and listed by host."""
+    authorizer = question.authorizer
+
+    for who in ["User:a", "User:b", "User:s", "User:stranger", "Group:a", "User:*"]:
+        listed = list(authorizer.by_host(who))
+        assert "*" == listed[0].host.text
+        for text, typed in ADDRESSES.items():
+            host = client_host(typed)
+            assert host is not None
+            assert text == host.text
+            expected = question.expected(who, text)
+            decision = authorizer.decide(who, host)
+            assert expected == decision.is_allowed
+            assert expected == narrowest(listed, host).is_allowed
+            if decision.acl is not None:
+                # What is said to decide would do so by itself.
+                alone = replace(question, acls=[decision.acl], rules=Rules())
+                assert expected == alone.expected(who, text)
+
+
+@given(questions())
+def test_principals(question: Question) -> None:
+    """Whoever has no row of its own is told what everyone else is."""
+    authorizer = question.authorizer
+    listed = authorizer.principals()
+
+    assert "User:*" == listed[-1]
+    assert "no type" not in listed
+    for who in {"User:a", "User:b", "User:s", "Group:a"} - set(listed):
+        for text in ADDRESSES:
+            host = client_host(text)
+            assert host is not None
+            everyone = authorizer.decide("User:*", host)
+            assert everyone.is_allowed == question.expected(who, text)
+
+
+@given(st.text("0123456789abcdef.:/*%+- ", max_size=24))
+def test_any_host(text: str) -> None:
+    """Whatever stands in an ACL is a host, a network or nobody's."""
+    pattern = parse_host_pattern(text)
+
+    if pattern is not None and pattern.version:
+        assert pattern.low <= pattern.high
+        assert pattern.covers(pattern)
+        if not pattern.is_network:
+            again = client_host(text)
+            assert again is not None
+            assert text == again.text

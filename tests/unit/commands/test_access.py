@@ -1,0 +1,402 @@
+"""``acls``, ``who-can``, ``quotas``, ``users`` and ``tokens``: words, odd records, statuses."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import metashell
+from kraftgen.batch import encode_batch
+from metashell.commands import get
+from metashell.commands.base import Context
+from metashell.commands.complete import complete_line
+from metashell.errors import SourceError, UsageError
+from metashell.source import Settings, Source
+from support.examples import SAMPLE
+from support.logs import make_directory, record
+from support.shell import Captured, run_on
+
+TOPIC, LITERAL, PREFIXED, READ, DENY, ALLOW = 2, 3, 4, 3, 2, 3
+TIME = 1_790_000_000_000
+NETWORKS_LEVEL = 32
+
+
+def opened(tmp_path: Path, *records: bytes, show_secrets: bool = False) -> Source:
+    """A directory of these records, a batch each."""
+    batches = (
+        encode_batch([value], base_offset=offset, leader_epoch=1, timestamp=TIME)
+        for offset, value in enumerate(records)
+    )
+    directory = make_directory(tmp_path, (0, b"".join(batches)))
+    return Source(metashell.open(directory).log, Settings(show_secrets=show_secrets))
+
+
+def acl(number: int, **fields: object) -> bytes:
+    """An ACL that allows everyone to read a topic, but for these fields."""
+    usual: dict[str, object] = {
+        "id": number.to_bytes(16, "big"),
+        "resource_type": TOPIC,
+        "resource_name": "orders",
+        "pattern_type": LITERAL,
+        "principal": "User:*",
+        "host": "*",
+        "operation": READ,
+        "permission_type": ALLOW,
+    }
+    return record("AccessControlEntryRecord", **{**usual, **fields})
+
+
+def quota(entity: dict[str, str | None], key: str, value: float) -> bytes:
+    """A quota."""
+    pairs = [{"entity_type": kind, "entity_name": name} for kind, name in entity.items()]
+    return record("ClientQuotaRecord", entity=pairs, key=key, value=value, remove=False)
+
+
+def rows(source: Source, line: str) -> list[dict[str, Any]]:
+    """What a command answers."""
+    value: list[dict[str, Any]] = json.loads(run_on(source, f"{line} -o json").out)
+    return value
+
+
+def sample() -> Source:
+    """The bundled cluster."""
+    return metashell.open(SAMPLE)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("acls --resource topic:orders", ["*", "ord", "orders", "orders", "orders"]),
+        ("acls --resource topic:ordinary", ["*", "ord"]),
+        ("acls --resource topic:orders --exact", ["orders", "orders", "orders"]),
+        ("acls --resource transactional-id", ["tx"]),
+        ("acls --resource cluster --operation alter-configs", ["kafka-cluster"]),
+        ("acls --principal User:alice --type allow --operation READ", ["orders"]),
+        ("acls --host 2001:db8::/32", ["orders"]),
+        ("acls --principal nobody", []),
+    ],
+)
+def test_acls_are_chosen(line: str, expected: list[str]) -> None:
+    """All conditions must hold; a resource is matched as the authorizer does."""
+    assert expected == [row["resource_name"] for row in rows(sample(), line)]
+
+
+def test_acls_by_principal() -> None:
+    """The principal leads the order and the columns."""
+    found = rows(sample(), "acls --by principal")
+    principals = [row["principal"] for row in found]
+    assert sorted(principals) == principals
+    assert "principal" == next(iter(found[0]))
+
+
+def test_unknown_codes_are_shown(tmp_path: Path) -> None:
+    """Of a newer Kafka, or of nobody: with their number; what is not ALLOW denies."""
+    odd = acl(1, resource_type=99, pattern_type=-1, operation=77, permission_type=5)
+    source = opened(tmp_path, odd, acl(2, permission_type=9), acl(3, resource_name="\x1b[31m"))
+
+    first, *_, last = rows(source, "acls")
+    assert "\x1b[31m" == first["resource_name"]
+    assert "UNKNOWN(99)" == last["resource_type"]
+    assert "UNKNOWN(-1)" == last["pattern_type"]
+    assert "UNKNOWN(77)" == last["operation"]
+    assert "UNKNOWN(5)" == last["permission"]
+    assert "\x1b" not in run_on(source, "acls").out
+    (row,) = rows(source, "who-can READ topic:orders")
+    assert ("DENIED", "UNKNOWN(9)") == (row["result"], row["acl_permission"])
+
+
+def test_acls_at_an_earlier_offset(tmp_path: Path) -> None:
+    """Every answer is that of the offset asked for, with when it came to be."""
+    source = opened(tmp_path, acl(1), acl(2, permission_type=DENY))
+
+    assert 0 == run_on(source.at("0"), "who-can READ topic:orders --principal User:a").status
+    assert 1 == run_on(source, "who-can READ topic:orders --principal User:a").status
+    assert [0, 1] == sorted(row["created_offset"] for row in rows(source, "acls"))
+    (row,) = rows(source, "who-can READ topic:orders")
+    assert (1, "2026-09-21T14:13:20.000Z") == (row["created_offset"], row["created_time"])
+
+
+@pytest.mark.parametrize(
+    ("line", "status"),
+    [
+        ("who-can READ topic:orders", 0),
+        ("who-can DELETE topic:orders", 1),
+        ("who-can READ topic:orders --principal User:alice", 0),
+        ("who-can READ topic:orders --principal User:cidr", 1),
+        ("who-can READ topic:orders --principal User:cidr --host 10.9.9.9", 0),
+        ("who-can READ topic:orders --principal User:cidr --host ::ffff:10.9.9.9", 0),
+        ("who-can READ topic:orders --principal User:cidr --host 11.0.0.1", 1),
+    ],
+)
+def test_status_of_who_can(line: str, status: int) -> None:
+    """0 where it is allowed, 1 where it is not."""
+    ran = run_on(sample(), line)
+    assert status == ran.status
+    assert "super.users" in ran.err[0]
+    assert 1 == len(ran.err)
+
+
+def test_assumptions_count(tmp_path: Path) -> None:
+    """Super users, and everyone where no ACL is about the resource; then nothing is missing."""
+    file = tmp_path / "server.properties"
+    standard = "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer\n"
+    users = "super.users=User:root; User:cidr ;\nallow.everyone.if.no.acl.found=TRUE\n"
+    file.write_text(standard + users)
+
+    def results(resource: str) -> dict[tuple[str, str], str]:
+        ran = run_on(sample(), f"who-can WRITE {resource} --assume {file} -o json")
+        assert () == ran.err
+        return {(row["principal"], row["host"]): row["result"] for row in json.loads(ran.out)}
+
+    assert {
+        ("User:root", "*"): "ALLOWED",
+        ("User:cidr", "*"): "ALLOWED",
+        ("User:bob", "*"): "DENIED",
+        ("User:bob", "10.0.0.1"): "DENIED",
+        ("User:*", "*"): "DENIED",
+    } == results("topic:orders")
+    assert "ALLOWED" == results("transactional-id:other")["User:*", "*"]
+
+
+@pytest.mark.parametrize(
+    ("text", "remark"),
+    [
+        ("super.users=User:a\n", "is not set: then everyone may do everything"),
+        ("authorizer.class.name=org.example.Mine\n", "is org.example.Mine, which may decide"),
+    ],
+)
+def test_another_authorizer_is_told_of(tmp_path: Path, text: str, remark: str) -> None:
+    """The answer is not that of this cluster then."""
+    file = tmp_path / "server.properties"
+    file.write_text(text)
+    ran = run_on(sample(), f"who-can READ topic:orders --assume {file}")
+    assert remark in ran.err[0]
+
+
+def test_acls_that_do_not_do_what_they_seem_to_are_told_of(tmp_path: Path) -> None:
+    """Principals without a type, hosts that no client has, networks before Kafka 4.4."""
+    source = opened(
+        tmp_path,
+        acl(1, principal="alice"),
+        acl(2, host="localhost"),
+        acl(3, host="2001:db8::1"),
+        acl(4, host="10.0.0.0/8"),
+    )
+    ran = run_on(source, "who-can READ topic:orders")
+    assert 4 == len(ran.err)
+    assert "the principal 'alice' has no type" in ran.err[0]
+    assert "and 1 more: no client has the host 'localhost'" in ran.err[1]
+    assert "brokers before 4.4 never match a network such as 10.0.0.0/8" in ran.err[2]
+
+    (tmp_path / "newer").mkdir()
+    level = record("FeatureLevelRecord", name="metadata.version", feature_level=NETWORKS_LEVEL)
+    newer = opened(tmp_path / "newer", level, acl(4, host="10.0.0.0/8"))
+    assert 1 == len(run_on(newer, "who-can READ topic:orders").err)
+
+
+def test_operations_that_nobody_asks_for_are_told_of() -> None:
+    """Such as writing to a group."""
+    ran = run_on(sample(), "who-can WRITE group:g")
+    assert (
+        "brokers never ask for WRITE of a GROUP, only of TOPIC and TRANSACTIONAL_ID" in ran.err[0]
+    )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "who-can",
+        "who-can READ",
+        "who-can READ topic",
+        "who-can READ topic: x",
+        "who-can READ topic:a topic:b",
+        "who-can ALL topic:a",
+        "who-can READ nothing:a",
+        "who-can READ topic:a --principal alice",
+        "who-can READ topic:a --host localhost",
+        "acls topic:orders",
+        "acls --by host",
+        "acls --type MAYBE",
+        "acls --operation fly",
+        "quotas alice",
+        "users alice",
+        "tokens x",
+    ],
+)
+def test_wrong_words(line: str) -> None:
+    """One sentence says which and what is wanted instead."""
+    name, *args = line.split()
+    command = get(name)
+    assert command is not None
+    with pytest.raises(UsageError) as error:
+        command.run(context(sample()), args)
+    assert error.value.hint or "not one of" in error.value.message
+
+
+def test_missing_assumptions() -> None:
+    """A file that is not there is an error that names it."""
+    command = get("who-can")
+    assert command is not None
+    with pytest.raises(SourceError, match=r"nowhere\.properties"):
+        command.run(context(sample()), ["READ", "topic:a", "--assume", "nowhere.properties"])
+
+
+def context(source: Source) -> Context:
+    """What a command is given."""
+    return Context(root=source.root, out=Captured(), warn=lambda line: None, source=source)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("who-can de", ["delete", "describe", "describe_configs", "describe_tokens"]),
+        ("who-can READ top", ["topic:"]),
+        ("who-can READ c", ["cluster"]),
+        ("who-can READ group:", ["group:grp"]),
+        ("who-can READ topic:orders x", []),
+        ("who-can --host ::1 RE", ["READ"]),
+        ("who-can READ topic:orders --principal User:c", ["User:cidr"]),
+        ("who-can --as", ["--assume"]),
+        ("acls --resource user:", ["user:bob"]),
+        ("acls --operation A", ["ALL", "ALTER", "ALTER_CONFIGS"]),
+        ("acls --type D", ["DENY"]),
+        ("acls --principal User:b", ["User:bob"]),
+        ("quotas --user b", ["big", "bob"]),
+        ("quotas --client-id ", ["c1", "cli/1"]),
+        ("quotas --ip ", ["127.0.0.2"]),
+        ("users --columns us", ["user"]),
+    ],
+)
+def test_completion(line: str, expected: list[str]) -> None:
+    """Operations, types, names that there are or that ACLs and quotas name."""
+    assert expected == [one.display for one in complete_line(context(sample()), line)]
+
+
+def test_completion_of_topics() -> None:
+    """Topics there are, and those that only ACLs name."""
+    found = [one.display for one in complete_line(context(sample()), "who-can READ topic:o")]
+    assert {"topic:ord", "topic:orders"} <= set(found)
+
+
+def quotas_of(source: Source, words: str) -> dict[str, tuple[float | None, str | None]]:
+    """What a client gets, by key."""
+    return {row["key"]: (row["value"], row["entity"]) for row in rows(source, f"quotas {words}")}
+
+
+def test_effective_quotas() -> None:
+    """Each key falls through to the next entity by itself; what is not set is unlimited."""
+    found = quotas_of(sample(), "--user alice --client-id c1")
+    assert (5.0, "user=alice, client-id=c1") == found["producer_byte_rate"]
+    assert (2097152.0, "user=alice") == found["consumer_byte_rate"]
+    assert "connection_creation_rate" not in found
+    found = quotas_of(sample(), "--client-id cli/1")
+    assert (0.1, "client-id=cli/1") == found["controller_mutation_rate"]
+    assert (None, None) == found["request_percentage"]
+    (row,) = rows(sample(), "quotas --ip 127.0.0.2")
+    assert ["ip=<default>: 200"] == row["overrides"]
+    assert 5 == len(quotas_of(sample(), "--effective"))
+    assert 5 == len(quotas_of(sample(), "--ip ::1 --user x"))
+
+
+def test_addresses_of_quotas(tmp_path: Path) -> None:
+    """Two ways to write an address are one to brokers, of which the last counts."""
+    key = "connection_creation_rate"
+    source = opened(
+        tmp_path,
+        quota({"ip": "2001:db8::1"}, key, 1),
+        quota({"ip": "2001:0DB8:0:0::1"}, key, 2),
+        quota({"ip": "Host.example"}, key, 3),
+        quota({"ip": "10.0.0.1", "user": "a"}, key, 4),
+        quota({"ip": None}, "producer_byte_rate", 5),
+    )
+    assert (2.0, "ip=2001:0DB8:0:0::1") == quotas_of(source, "--ip 2001:db8:0::1")[key]
+    assert (3.0, "ip=Host.example") == quotas_of(source, "--ip host.EXAMPLE")[key]
+    assert 4.0 == quotas_of(source, "--ip ::ffff:10.0.0.1")[key][0]
+    assert (None, None) == quotas_of(source, "--ip 10.0.0.2")[key]
+
+
+def test_odd_quotas_are_listed(tmp_path: Path) -> None:
+    """Names that look like something else, entities and keys that brokers ignore."""
+    source = opened(
+        tmp_path,
+        quota({"user": "<default>", "client-id": None}, "producer_byte_rate", 1),
+        quota({"user": ""}, "bogus", float("nan")),
+        quota({"galaxy": "a=b, c"}, "producer_byte_rate", float("inf")),
+        quota({}, "producer_byte_rate", 2),
+    )
+    found = {row["entity"]: row for row in rows(source, "quotas")}
+    assert {
+        'user="<default>", client-id=<default>',
+        'user=""',
+        'galaxy="a=b, c"',
+        "",
+    } == found.keys()
+    first = found['user="<default>", client-id=<default>']
+    assert (["client-id"], False) == (first["defaults"], first["ignored"])
+    assert all(row["ignored"] for row in found.values() if row is not first)
+    assert [] == [one for one in quotas_of(source, "--effective").values() if one[0] is not None]
+
+
+def test_users_show_no_secrets() -> None:
+    """Mechanisms and iterations alone, whether secrets may be shown or not."""
+    source = Source(sample().log, Settings(show_secrets=True))
+    credentials = [source.cat(path) for path in source.find("/image/scram") if path.count("/") == 4]
+    out = run_on(source, "users --columns all -o json").out
+    secrets = [value for text in credentials for value in hex_values(text)]
+    assert secrets
+    assert not any(value in out for value in secrets)
+
+
+def hex_values(text: str) -> Sequence[str]:
+    """Salts and keys in a credential's text."""
+    parts = [part.partition("=")[2] for part in text.split(", ")]
+    return [part for part in parts if len(part) > 16]
+
+
+def test_users_are_joined_with_acls_and_quotas() -> None:
+    """How many ACLs name one, and whether a quota does."""
+    found = {row["user"]: row for row in rows(sample(), "users")}
+    assert (True, 1) == (found["bob"]["quotas"], found["bob"]["acls"])
+    assert (False, 0) == (found["admin"]["quotas"], found["admin"]["acls"])
+
+
+def test_credentials_of_unknown_mechanisms_are_none(tmp_path: Path) -> None:
+    """Kafka drops them."""
+    fields = {"name": "a", "salt": b"s", "stored_key": b"k", "server_key": b"v", "iterations": 1}
+    source = opened(tmp_path, record("UserScramCredentialRecord", mechanism=9, **fields))
+    assert [] == rows(source, "users")
+
+
+def test_tokens_are_redacted(tmp_path: Path) -> None:
+    """Ids are shown; the rest, and what would tell of it, only where secrets may be shown."""
+    fields = {"owner": "User:alice", "requester": "User:bob", "renewers": ["User:carl"]}
+    times = {"issue_timestamp": 1, "max_timestamp": 2**62, "expiration_timestamp": TIME + 1}
+    token = record("DelegationTokenRecord", token_id="t", **fields, **times)
+    old = record(
+        "DelegationTokenRecord", token_id="s", **fields, **{**times, "max_timestamp": TIME - 1}
+    )
+    hidden = opened(tmp_path, token, old)
+
+    out = run_on(hidden, "tokens -o json").out
+    assert not any(word in out for word in ("alice", "bob", "carl", "1970"))
+    assert [None, None] == [row["expired"] for row in json.loads(out)]
+    assert ["s", "t"] == [row["token_id"] for row in json.loads(out)]
+    shown = Source(hidden.log, Settings(show_secrets=True))
+    first, second = rows(shown, "tokens")
+    assert (True, False) == (first["expired"], second["expired"])
+    assert "1970-01-01T00:00:00.001Z" == second["issue_time"]
+    assert ["User:carl"] == second["renewers"]
+
+
+@pytest.mark.parametrize("line", ["acls", "quotas", "quotas --effective", "users", "tokens"])
+def test_empty_clusters(tmp_path: Path, line: str) -> None:
+    """Without any, there are no rows, or rows that say so."""
+    source = opened(tmp_path, record("TopicRecord", name="t", topic_id=bytes(15) + b"\x07"))
+    ran = run_on(source, line)
+    assert (0, ()) == (ran.status, ran.err)
+    (row,) = rows(source, "who-can READ topic:t")
+    assert ("User:*", "no ACL is about the resource") == (row["principal"], row["why"])
