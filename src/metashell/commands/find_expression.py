@@ -5,28 +5,23 @@ their name), and returns what is left to be asked: constants where nothing is. S
 of leaves is decided once for each distinct list of names. The result has the same effects in the
 same order as evaluating the whole from left to right for each node.
 
-Nothing here walks or writes; `Expression.run` says what to do in a list of `Effect`.
+Nothing here walks or writes; what is to be done `Expression.run` tells a `Doer`.
 """
 
 from __future__ import annotations
 
-import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import TYPE_CHECKING, Protocol
 
-from metashell.commands.find_literal import NO_NEEDLE, Needle, required_literal
-from metashell.errors import UsageError
+from metashell.commands.find_literal import NO_NEEDLE, Needle
 from metashell.fs.pattern import Pattern
-from metashell.log.point import Point, parse_point
 
-ENCODE = "--encode"
-_DEEPEST = 100
-"""Parentheses within parentheses."""
-_MOST_DIGITS = 9
-_MOST_TIME_TESTS = 32
-_TIME_TESTS = ("-changed-since", "-changed-before", "-newer-than")
+if TYPE_CHECKING:
+    from metashell.commands.find_printf import Format
+    from metashell.log.point import Point
 
 
 class Effect(Enum):
@@ -36,20 +31,32 @@ class Effect(Enum):
     PRINT0 = "\0"
     PRUNE = "prune"
     QUIT = "quit"
+    COUNT = "count"
+
+
+class Doer(Protocol):
+    """Who does what an evaluation asks for."""
+
+    @property
+    def quits(self) -> bool:
+        """Whether the search ends here."""
+
+    def do(self, action: Act | Printf | Exec, path: str) -> bool:
+        """Do it for a path; returns its truth."""
 
 
 class Expression(ABC):
     """A test, an action, or several of them."""
 
     @abstractmethod
-    def run(self, path: str, effects: list[Effect]) -> bool:
-        """Evaluate what is left when all but the path was given, noting the effects."""
+    def run(self, path: str, doer: Doer) -> bool:
+        """Evaluate what is left when all but the path was given."""
 
     def given(
-        self, *, is_dir: bool, name: str | None = None, times: int | None = None
+        self, *, is_dir: bool, name: str | None = None, code: int | None = None
     ) -> Expression:
         """What is left to be asked of a node of that kind, and of that name and those outcomes
-        of the time tests (bit i: test i passes) where they are given.
+        of the tests that nodes answer (bit i: test i passes) where they are given.
         """
         return self
 
@@ -65,7 +72,7 @@ class Constant(Expression):
 
     value: bool
 
-    def run(self, path: str, effects: list[Effect]) -> bool:
+    def run(self, path: str, doer: Doer) -> bool:
         return self.value
 
 
@@ -79,13 +86,13 @@ class Name(Expression):
     pattern: Pattern
 
     def given(
-        self, *, is_dir: bool, name: str | None = None, times: int | None = None
+        self, *, is_dir: bool, name: str | None = None, code: int | None = None
     ) -> Expression:
         if name is None:
             return self
         return TRUE if self.pattern.match(name) else FALSE
 
-    def run(self, path: str, effects: list[Effect]) -> bool:
+    def run(self, path: str, doer: Doer) -> bool:
         raise AssertionError("a name is given before a path is")
 
 
@@ -97,11 +104,11 @@ class Kind(Expression):
     leaves: bool
 
     def given(
-        self, *, is_dir: bool, name: str | None = None, times: int | None = None
+        self, *, is_dir: bool, name: str | None = None, code: int | None = None
     ) -> Expression:
         return TRUE if (self.directories if is_dir else self.leaves) else FALSE
 
-    def run(self, path: str, effects: list[Effect]) -> bool:
+    def run(self, path: str, doer: Doer) -> bool:
         raise AssertionError("a kind is given before a path is")
 
 
@@ -115,29 +122,47 @@ class Path(Expression):
     needle: Needle = NO_NEEDLE
     """A literal that all paths that match hold."""
 
-    def run(self, path: str, effects: list[Effect]) -> bool:
+    def run(self, path: str, doer: Doer) -> bool:
         return bool(self.match(path))
 
 
 @dataclass(frozen=True, slots=True)
-class Changed(Expression):
-    """``-changed-since``, ``-changed-before`` and ``-newer-than``."""
+class Asked(Expression):
+    """A test that nodes answer."""
 
     index: int
-    """Its number among the time tests of the query."""
+    """Its bit in codes."""
+
+    def given(
+        self, *, is_dir: bool, name: str | None = None, code: int | None = None
+    ) -> Expression:
+        if code is None:
+            return self
+        return TRUE if code >> self.index & 1 else FALSE
+
+    def run(self, path: str, doer: Doer) -> bool:
+        raise AssertionError("a code is given before a path is")
+
+
+@dataclass(frozen=True, slots=True)
+class Changed(Asked):
+    """``-changed-since``, ``-changed-before`` and ``-newer-than``."""
+
     before: bool
     """Whether the last change must lie before the point, else at or after it."""
     point: Point
 
-    def given(
-        self, *, is_dir: bool, name: str | None = None, times: int | None = None
-    ) -> Expression:
-        if times is None:
-            return self
-        return TRUE if times >> self.index & 1 else FALSE
 
-    def run(self, path: str, effects: list[Effect]) -> bool:
-        raise AssertionError("times are given before a path is")
+@dataclass(frozen=True, slots=True)
+class Holds(Asked):
+    """A test of contents, such as ``-offline``."""
+
+    test: str
+    number: int | None = None
+    """The broker that it asks for."""
+    key: Pattern | None = None
+    """Of ``-config``."""
+    value: Pattern | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +171,39 @@ class Act(Expression):
 
     effect: Effect
 
-    def run(self, path: str, effects: list[Effect]) -> bool:
-        effects.append(self.effect)
+    def run(self, path: str, doer: Doer) -> bool:
+        return doer.do(self, path)
+
+    @property
+    def acts(self) -> bool:
         return True
+
+
+@dataclass(frozen=True, slots=True)
+class Printf(Expression):
+    """``-printf``; always true."""
+
+    format: Format
+
+    def run(self, path: str, doer: Doer) -> bool:
+        return doer.do(self, path)
+
+    @property
+    def acts(self) -> bool:
+        return True
+
+
+@dataclass(frozen=True, slots=True)
+class Exec(Expression):
+    """``-exec``: true where the command succeeds, or always where it takes many paths."""
+
+    index: int
+    """Its number among those of the query."""
+    words: tuple[str, ...]
+    takes_many: bool
+
+    def run(self, path: str, doer: Doer) -> bool:
+        return doer.do(self, path)
 
     @property
     def acts(self) -> bool:
@@ -162,15 +217,15 @@ class Not(Expression):
     operand: Expression
 
     def given(
-        self, *, is_dir: bool, name: str | None = None, times: int | None = None
+        self, *, is_dir: bool, name: str | None = None, code: int | None = None
     ) -> Expression:
-        operand = self.operand.given(is_dir=is_dir, name=name, times=times)
+        operand = self.operand.given(is_dir=is_dir, name=name, code=code)
         if isinstance(operand, Constant):
             return FALSE if operand.value else TRUE
         return Not(operand)
 
-    def run(self, path: str, effects: list[Effect]) -> bool:
-        return not self.operand.run(path, effects)
+    def run(self, path: str, doer: Doer) -> bool:
+        return not self.operand.run(path, doer)
 
     @property
     def acts(self) -> bool:
@@ -186,23 +241,23 @@ class Chain(Expression):
     """The value that ends the evaluation: False in a chain of "and", True in one of "or"."""
 
     def given(
-        self, *, is_dir: bool, name: str | None = None, times: int | None = None
+        self, *, is_dir: bool, name: str | None = None, code: int | None = None
     ) -> Expression:
         left: list[Expression] = []
         for operand in self.operands:
-            known = operand.given(is_dir=is_dir, name=name, times=times)
+            known = operand.given(is_dir=is_dir, name=name, code=code)
             if not isinstance(known, Constant):
                 left.append(known)
             elif known.value == self.decisive:
                 left.append(known)
                 break
-        return _chain(left, self.decisive)
+        return chain(left, self.decisive)
 
-    def run(self, path: str, effects: list[Effect]) -> bool:
+    def run(self, path: str, doer: Doer) -> bool:
         for operand in self.operands:
-            if operand.run(path, effects) == self.decisive:
+            if operand.run(path, doer) == self.decisive:
                 return self.decisive
-            if effects and effects[-1] is Effect.QUIT:
+            if doer.quits:
                 return False
         return not self.decisive
 
@@ -221,6 +276,23 @@ class Query:
     max_depth: int | None
     encode: bool
     time_tests: tuple[Changed, ...] = ()
+    content_tests: tuple[Holds, ...] = ()
+    formats: tuple[Printf, ...] = ()
+    execs: tuple[Exec, ...] = ()
+    counts: bool = False
+    """Whether what is to be told at the end is a number."""
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether names and paths decide everything, and paths are all that is printed."""
+        return not (
+            self.time_tests or self.content_tests or self.formats or self.execs or self.counts
+        )
+
+    @property
+    def needs_times(self) -> bool:
+        """Whether it asks when nodes were changed."""
+        return bool(self.time_tests) or any(p.format.needs_times for p in self.formats)
 
     @property
     def since(self) -> int:
@@ -259,7 +331,7 @@ class Query:
             yield operand
 
 
-def _chain(operands: Sequence[Expression], decisive: bool) -> Expression:
+def chain(operands: Sequence[Expression], decisive: bool) -> Expression:
     """Join operands, without what changes nothing."""
     # What stands before a constant that decides is only kept where it has an effect.
     kept = list(operands)
@@ -269,204 +341,3 @@ def _chain(operands: Sequence[Expression], decisive: bool) -> Expression:
     if not kept:
         return FALSE if decisive else TRUE
     return kept[0] if len(kept) == 1 else Chain(tuple(kept), decisive)
-
-
-def parse(words: Sequence[str]) -> Query:
-    """Parse the words after ``find``.
-
-    Raises:
-        UsageError: A predicate is unknown, lacks its argument or has a wrong one.
-    """
-    encode = False
-    while words and words[0] in (ENCODE, "--"):
-        encode = encode or words[0] == ENCODE
-        words = words[1:]
-    split = next((i for i, word in enumerate(words) if _begins_expression(word)), len(words))
-    parser = _Parser(words[split:])
-    expression = parser.whole()
-    return Query(
-        tuple(words[:split]),
-        expression,
-        parser.min_depth,
-        parser.max_depth,
-        encode or parser.encode,
-        tuple(parser.time_tests),
-    )
-
-
-def _begins_expression(word: str) -> bool:
-    return (word.startswith("-") and word != "-") or word in ("(", ")", "!")
-
-
-class _Parser:
-    """Recursive descent over the words, its depth capped."""
-
-    def __init__(self, words: Sequence[str]) -> None:
-        self.min_depth = 0
-        self.max_depth: int | None = None
-        self.encode = False
-        self.time_tests: list[Changed] = []
-        self._words = words
-        self._pos = 0
-        self._depth = 0
-        self._prints = True
-        """Whether printing is implied: no action but -prune was met."""
-
-    def whole(self) -> Expression:
-        """Parse all words."""
-        expression = self._either() if self._words else TRUE
-        if self._peek() is not None:
-            raise UsageError(") without a ( before it")
-        if not self._prints:
-            return expression
-        operands: tuple[Expression, ...] = (expression,)
-        if isinstance(expression, Chain) and not expression.decisive:
-            operands = expression.operands
-        return _chain([o for o in operands if o is not TRUE] + [Act(Effect.PRINT)], False)
-
-    def _peek(self) -> str | None:
-        return self._words[self._pos] if self._pos < len(self._words) else None
-
-    def _either(self) -> Expression:
-        """Operands joined by ``-o``."""
-        operands = [self._all()]
-        while self._peek() in ("-o", "-or"):
-            self._pos += 1
-            operands.append(self._all())
-        return operands[0] if len(operands) == 1 else Chain(tuple(operands), True)
-
-    def _all(self) -> Expression:
-        """Operands joined by ``-a`` or by nothing."""
-        operands = [self._one()]
-        while (word := self._peek()) not in (None, ")", "-o", "-or"):
-            if word in ("-a", "-and"):
-                self._pos += 1
-            operands.append(self._one())
-        return operands[0] if len(operands) == 1 else Chain(tuple(operands), False)
-
-    def _one(self) -> Expression:
-        """A predicate or a group, perhaps negated."""
-        negated = False
-        while self._peek() in ("!", "-not"):
-            negated = not negated
-            self._pos += 1
-        word = self._peek()
-        if word is None or word in (")", "-o", "-or", "-a", "-and"):
-            before = self._words[self._pos - 1] if self._pos else word
-            raise UsageError(f"a test is missing beside {before}")
-        self._pos += 1
-        found = self._group() if word == "(" else self._predicate(word)
-        return Not(found) if negated else found
-
-    def _group(self) -> Expression:
-        self._depth += 1
-        if self._depth > _DEEPEST:
-            raise UsageError(f"more than {_DEEPEST} parentheses within each other")
-        expression = self._either()
-        if self._peek() != ")":
-            raise UsageError("( without a ) after it")
-        self._pos += 1
-        self._depth -= 1
-        return expression
-
-    def _predicate(self, word: str) -> Expression:
-        if word in _ACTIONS:
-            effect = _ACTIONS[word]
-            self._prints = self._prints and effect is Effect.PRUNE
-            return Act(effect)
-        if word in ("-true", "-false"):
-            return TRUE if word == "-true" else FALSE
-        if word == ENCODE:
-            self.encode = True
-            return TRUE
-        if word in ("-maxdepth", "-mindepth"):
-            depth = _levels(word, self._argument(word))
-            if word == "-maxdepth":
-                self.max_depth = depth
-            else:
-                self.min_depth = depth
-            return TRUE
-        if word in _TIME_TESTS:
-            return self._changed(word, self._argument(word))
-        make = _TESTS.get(word)
-        if make is None:
-            if not _begins_expression(word):
-                raise UsageError(f"{word}: paths stand before the expression")
-            raise UsageError(f"unknown predicate {word}", hint="man find lists them")
-        return make(word, self._argument(word))
-
-    def _changed(self, predicate: str, text: str) -> Expression:
-        try:
-            point = parse_point(text)
-        except UsageError as error:
-            raise UsageError(f"{predicate} {error.message}", hint=error.hint) from error
-        if predicate == "-newer-than" and point.offset is not None:
-            raise UsageError(
-                f"{predicate} {text}: neither an age nor a time",
-                hint=f"2h or 2026-09-21T14:14; of an offset: -changed-since {text}",
-            )
-        if len(self.time_tests) == _MOST_TIME_TESTS:
-            raise UsageError(f"more than {_MOST_TIME_TESTS} tests of times")
-        test = Changed(len(self.time_tests), predicate == "-changed-before", point)
-        self.time_tests.append(test)
-        return test
-
-    def _argument(self, predicate: str) -> str:
-        word = self._peek()
-        if word is None:
-            raise UsageError(f"{predicate} needs an argument")
-        self._pos += 1
-        return word
-
-
-def _name(predicate: str, text: str) -> Expression:
-    return Name(Pattern(text, braces=False, ignore_case=predicate == "-iname"))
-
-
-def _path(predicate: str, text: str) -> Expression:
-    ignore_case = predicate == "-ipath"
-    pattern = Pattern(text, braces=False, ignore_case=ignore_case)
-    return Path(
-        pattern.match, pattern.prefix, Needle.of(pattern.longest_literal, ignore_case=ignore_case)
-    )
-
-
-def _regex(predicate: str, text: str) -> Expression:
-    ignore_case = predicate == "-iregex"
-    flags = re.DOTALL | (re.IGNORECASE if ignore_case else re.NOFLAG)
-    try:
-        match = re.compile(text, flags).fullmatch
-        return Path(match, needle=Needle.of(required_literal(text), ignore_case=ignore_case))
-    except (re.error, RecursionError, OverflowError) as error:
-        raise UsageError(f"{predicate} {text}: {error}") from error
-
-
-def _kind(predicate: str, text: str) -> Expression:
-    kinds = text.split(",")
-    if not set(kinds) <= {"d", "f"}:
-        raise UsageError(f"{predicate} {text}: d is a directory, f a leaf")
-    return Kind("d" in kinds, "f" in kinds)
-
-
-def _levels(predicate: str, text: str) -> int:
-    if not (text.isascii() and text.isdigit()) or len(text) > _MOST_DIGITS:
-        raise UsageError(f"{predicate} {text}: not a number of levels")
-    return int(text)
-
-
-_ACTIONS = {
-    "-print": Effect.PRINT,
-    "-print0": Effect.PRINT0,
-    "-prune": Effect.PRUNE,
-    "-quit": Effect.QUIT,
-}
-_TESTS: dict[str, Callable[[str, str], Expression]] = {
-    "-name": _name,
-    "-iname": _name,
-    "-path": _path,
-    "-wholename": _path,
-    "-ipath": _path,
-    "-regex": _regex,
-    "-iregex": _regex,
-    "-type": _kind,
-}

@@ -17,15 +17,17 @@ from metashell.commands.find_expression import (
 )
 
 if TYPE_CHECKING:
+    from metashell.fs.walk import GridVisit
     from metashell.schema.arena import I64
 
 PRINTS = (Effect.PRINT, Effect.PRINT0)
+COUNTS = Act(Effect.COUNT)
 
 
 class Leaves:
     """What is to be done with the leaves of one shape."""
 
-    __slots__ = ("end", "match", "printed", "rest")
+    __slots__ = ("counted", "end", "match", "printed", "rest")
 
     def __init__(self) -> None:
         self.printed: list[str] = []
@@ -33,14 +35,17 @@ class Leaves:
         self.end = ""
         self.match: Callable[[str], object] | None = None
         """A test that the whole path must pass to be printed, or None."""
-        self.rest: list[tuple[str, Expression]] = []
-        """Leaves, as written, and what is left to be asked of their paths."""
+        self.rest: list[tuple[int, Expression]] = []
+        """Leaves, by where they stand in the shape, and what is left to be asked of their paths."""
+        self.counted = 0
+        """How many leaves are only counted; then the others are empty."""
 
 
 @dataclass(frozen=True, slots=True)
 class WrittenGrid:
     """A grid's directories with their names, real and as written."""
 
+    visit: GridVisit
     base: str
     real: Sequence[str]
     names: Sequence[str]
@@ -58,14 +63,16 @@ def decide(expression: Expression, real: Sequence[str], written: Sequence[str]) 
     if isinstance(expression, Constant):
         return decided
     left = []
-    for name, shown_name in zip(real, written, strict=True):
+    for i, name in enumerate(real):
         rest = expression.given(is_dir=False, name=name)
         if not isinstance(rest, Constant):
-            left.append((shown_name, rest))
+            left.append((i, rest))
     match, end = _test_and_print(left[0][1]) if left else (None, "")
     if end and all(_test_and_print(rest) == (match, end) for _, rest in left):
-        decided.printed = [shown_name for shown_name, _ in left]
+        decided.printed = [written[i] for i, _ in left]
         decided.match, decided.end = match, end
+    elif left and all(rest == COUNTS for _, rest in left):
+        decided.counted = len(left)
     else:
         decided.rest = left
     return decided
@@ -78,7 +85,7 @@ def codes_left(expression: Expression, codes: I64, *, is_dir: bool) -> list[int]
     import numpy as np
 
     occurring = np.unique(codes).tolist()
-    rests = (expression.given(is_dir=is_dir, times=code) for code in occurring)
+    rests = (expression.given(is_dir=is_dir, code=code) for code in occurring)
     return [
         code for code, rest in zip(occurring, rests, strict=True) if not isinstance(rest, Constant)
     ]

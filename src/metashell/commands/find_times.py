@@ -1,7 +1,8 @@
 """The time tests of ``find``, answered for nodes by the rows of their last changes.
 
 What the tests of a query say of one node is a *code*: bit i is set where test i passes. Codes are
-computed for whole grids at once, and `Expression.given` takes them.
+computed for whole grids at once (`metashell.commands.find_codes`), and `Expression.given` takes
+them.
 """
 
 from __future__ import annotations
@@ -23,13 +24,13 @@ class TimeTests:
 
     Args:
         context: For the warning that a point lies before what is known exactly.
-        tests: The tests, numbered as they are in codes.
+        tests: The tests.
         moments: What rows mean; None where nothing has times: then no test passes.
     """
 
     def __init__(self, context: Context, tests: Sequence[Changed], moments: Moments | None) -> None:
         self._moments = moments
-        self._tests: list[tuple[bool, int | None]] = []
+        self._tests: list[tuple[int, bool, int | None]] = []
         if moments is None:
             return
         for test in tests:
@@ -37,9 +38,9 @@ class TimeTests:
             offset = point.offset
             if point.timestamp_ms is not None:
                 offset = moments.offset_at(point.timestamp_ms)
-            self._tests.append((test.before, offset))
+            self._tests.append((test.index, test.before, offset))
         base = moments.base
-        if base is not None and any(o is not None and o <= base for _, o in self._tests):
+        if base is not None and any(o is not None and o <= base for _, _, o in self._tests):
             context.warn(
                 f"find: of what happened at or before checkpoint {base} it is not known more"
                 " exactly when; such changes do not pass"
@@ -50,7 +51,7 @@ class TimeTests:
         import numpy as np
 
         codes = np.zeros(len(rows), dtype=np.int64)
-        for i, (before, offset) in enumerate(self._tests):
+        for i, before, offset in self._tests:
             assert self._moments is not None
             passes = (self._moments.before if before else self._moments.since)(offset, rows)
             codes |= passes.astype(np.int64) << i
@@ -64,34 +65,3 @@ class TimeTests:
         if times is None or times.changed is None:
             return 0
         return int(self.codes(np.array([times.changed], dtype=np.int64))[0])
-
-
-class GridCodes:
-    """The codes of everything in a grid.
-
-    ``directories`` and ``leaves`` are int64, ``bounds`` int64[n + 1], as in `GridTimes`.
-    """
-
-    def __init__(self, tests: TimeTests, directory: object) -> None:
-        from metashell.fs.node import Directory
-
-        assert isinstance(directory, Directory)
-        times = directory.grid_times()
-        self.directories = tests.codes(times.directories)
-        self.leaves = tests.codes(times.leaves)
-        self.bounds = times.bounds
-
-    def chosen(
-        self, directory_codes: Sequence[int], leaf_codes: Sequence[int]
-    ) -> tuple[list[bool], I64, I64]:
-        """Where something may happen, given the codes with which something may.
-
-        Returns:
-            (of each directory whether, positions of leaves ascending, bounds int64[n + 1] of each
-            directory's among these).
-        """
-        import numpy as np
-
-        leaves = np.flatnonzero(np.isin(self.leaves, leaf_codes))
-        bounds = np.searchsorted(leaves, self.bounds)
-        return np.isin(self.directories, directory_codes).tolist(), leaves, bounds

@@ -96,10 +96,15 @@ class Save(Command):
         """Propose directories of the file system that the shell runs on, and the option."""
         if word.startswith("-") and "--" not in args:
             return super().complete(context, args, word)
-        return [
-            Completion(_quoted(text), -len(getattr(word, "raw", word)), escape(display))
-            for text, display in _directories(word)
-        ]
+        return complete_local(word)
+
+
+def complete_local(word: str) -> list[Completion]:
+    """Propose directories of the file system that the shell runs on."""
+    return [
+        Completion(_quoted(text), -len(getattr(word, "raw", word)), escape(display))
+        for text, display in _directories(word)
+    ]
 
 
 def _directories(word: str) -> Iterator[tuple[str, str]]:
@@ -133,7 +138,7 @@ def _checked_target(typed: str, source: Source) -> str:
     """
     target = os.path.realpath(typed)
     name = escape(typed)
-    _refuse_kafkas(name, target, source)
+    refuse_kafkas(name, target, source)
     parent = os.path.dirname(target)
     if not os.path.isdir(parent):
         raise MetashellError(f"{escape(parent)}: No such directory", hint=f"to save {name} in it")
@@ -151,7 +156,7 @@ def _checked_target(typed: str, source: Source) -> str:
     return target
 
 
-def _refuse_kafkas(name: str, target: str, source: Source) -> None:
+def refuse_kafkas(name: str, target: str, source: Source) -> None:
     """Refuse what lies in a directory of Kafka's; metashell never writes there."""
     from metashell.log.names import METADATA_DIRECTORY
 
@@ -165,7 +170,7 @@ def _refuse_kafkas(name: str, target: str, source: Source) -> None:
         if is_kafkas:
             raise MetashellError(
                 f"{name}: lies in {escape(place)}, a directory of Kafka's",
-                hint="metashell never writes there: save it elsewhere",
+                hint="metashell never writes there: choose another place",
             )
         if place == os.path.dirname(place):
             return

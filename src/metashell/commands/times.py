@@ -166,6 +166,19 @@ def moment_text(moment: Moment | None) -> str:
     return f"{time}  offset {offset}  epoch {epoch}  {type_name}"
 
 
+def moment_record(prefix: str, moment: Moment | None) -> dict[str, int | str | None]:
+    """A moment as cells of columns that begin with the prefix; none where nothing is known."""
+    if moment is None:
+        return {}
+    return {
+        f"{prefix}_time": moment.timestamp_ms,
+        f"{prefix}_offset": moment.offset,
+        f"{prefix}_epoch": moment.epoch,
+        f"{prefix}_type": moment.type,
+        f"{prefix}_at_or_before": moment.at_or_before,
+    }
+
+
 def moment_json(moment: Moment | None) -> dict[str, int | str | None] | None:
     """A moment as JSON; null where nothing is known."""
     if moment is None:

@@ -16,11 +16,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from metashell.errors import NoSuchPathError, PathError
+from metashell.fs.contents import GridCodes, Judge, ask_grid_codes
 from metashell.fs.times import GridTimes, Times, ask_children, ask_grid
 
 if TYPE_CHECKING:
     from typing import Self
 
+    from metashell.fs.texts import GridTexts
     from metashell.schema.arena import I64
 
 JsonValue: TypeAlias = (
@@ -50,6 +52,7 @@ class Leaf(ABC):
 
     is_dir = False
     _times: Callable[[], Times | None] | None = None
+    _judged: Callable[[Judge], int] | None = None
 
     @abstractmethod
     def text(self) -> str:
@@ -66,6 +69,15 @@ class Leaf(ABC):
     def timed(self, times: Callable[[], Times | None]) -> Self:
         """Have `times` answer from now on."""
         self._times = times
+        return self
+
+    def judged(self, judge: Judge) -> int:
+        """Which tests of its contents it passes, as a code; 0 where it is about nothing."""
+        return 0 if self._judged is None else self._judged(judge)
+
+    def about(self, judged: Callable[[Judge], int]) -> Self:
+        """Have `judged` answer from now on."""
+        self._judged = judged
         return self
 
 
@@ -101,6 +113,18 @@ class Directory(ABC):
     def grid_times(self) -> GridTimes:
         """Last changes of everything in `grid`, which must be there."""
         return ask_grid(self)
+
+    def judged(self, judge: Judge) -> int:
+        """As `Leaf.judged`."""
+        return 0
+
+    def grid_judged(self, judge: Judge) -> GridCodes:
+        """The same of everything in `grid`, which must be there."""
+        return ask_grid_codes(self, judge)
+
+    def grid_texts(self) -> GridTexts | None:
+        """The texts of the leaves in `grid`, where it can give many at once faster than each."""
+        return None
 
     def names_from(self, prefix: str, limit: int) -> Sequence[str]:
         """At most `limit` child names that begin with `prefix`, in order (for completion)."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from metashell.commands.find_expression import parse
+from metashell.commands.find_parser import parse
 from metashell.commands.words import Word
 from metashell.errors import SourceError
 from metashell.spark_backend.find_tasks import (

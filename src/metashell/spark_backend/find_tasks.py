@@ -15,15 +15,18 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.find import write_encoded
 from metashell.commands.find_expression import (
+    Act,
     Constant,
     Effect,
+    Exec,
     Expression,
+    Printf,
     Query,
-    parse,
 )
 from metashell.commands.find_grid import PRINTS
+from metashell.commands.find_parser import parse
+from metashell.commands.find_search import write_encoded
 from metashell.commands.words import Word
 from metashell.condensed_source import source_of
 from metashell.errors import PathError, SourceError
@@ -312,17 +315,29 @@ class _Finder:
         rest = self.kinds[is_dir](name)
         if isinstance(rest, Constant):
             return b"", False, False
-        effects: list[Effect] = []
-        rest.run(path, effects)
-        text, pruned, quits = "", False, False
-        for effect in effects:
-            if effect in PRINTS:
-                text += f"{escape(path) if self.search.escapes else path}{effect.value}"
-            elif effect is Effect.QUIT:
-                quits = True
-            else:
-                pruned = True
-        return text.encode("utf-8", "surrogatepass"), pruned, quits
+        told = _Told(escapes=self.search.escapes)
+        rest.run(path, told)
+        return told.text.encode("utf-8", "surrogatepass"), told.pruned, told.quits
+
+
+class _Told:
+    """What an evaluation says; a `metashell.commands.find_expression.Doer`."""
+
+    def __init__(self, *, escapes: bool) -> None:
+        self.text = ""
+        self.pruned = self.quits = False
+        self._escapes = escapes
+
+    def do(self, action: Act | Printf | Exec, path: str) -> bool:
+        # Other actions are not sent: see `Query.is_plain`.
+        assert isinstance(action, Act)
+        if action.effect in PRINTS:
+            self.text += f"{escape(path) if self._escapes else path}{action.effect.value}"
+        elif action.effect is Effect.QUIT:
+            self.quits = True
+        else:
+            self.pruned = True
+        return True
 
 
 def _encoded(components: Sequence[str]) -> list[bytes]:

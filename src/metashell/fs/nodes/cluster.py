@@ -38,6 +38,7 @@ def _brokers(image: Image) -> Directory:
         rows,
         lambda _, row: RowLeaf(lambda: broker_value(image, row), _broker_text),
         TableTimes(lambda: image.touched.newest(*BROKERS), lambda: image.brokers),
+        lambda judge: judge.brokers(image),
     )
 
 

@@ -53,7 +53,7 @@ def configs_node(image: Image, redaction: Redaction) -> Directory:
         lambda: image.configs,
         lambda: image.touched.config_resources,
     )
-    return GroupDirectory(groups, leaf, times)
+    return GroupDirectory(groups, leaf, times, lambda judge: judge.configs(image))
 
 
 def quotas_node(image: Image) -> Directory:

@@ -4,9 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
+from metashell.fs.contents import GridCodes, Judge, ask_grid_codes
 from metashell.fs.node import Directory, Grid, JsonValue, Leaf, Node
 from metashell.fs.times import GridTimes, TableTimes, Times, ask_grid
+
+if TYPE_CHECKING:
+    from metashell.schema.arena import I64
+
+Codes = Callable[[Judge], "I64"]
+"""Gives what a judge says of each row of a table."""
 
 
 class RowLeaf(Leaf):
@@ -35,6 +43,8 @@ class RowDirectory(Directory):
         rows: Gives the row of each name.
         make: Makes the child of a name and row.
         times: Tells when the directory and its leaves were changed; None where nothing does.
+        codes: Gives what a judge says of its leaves; None where that is nothing.
+        sums_up: Whether the directory passes each test that one of its leaves does.
     """
 
     def __init__(
@@ -42,8 +52,12 @@ class RowDirectory(Directory):
         rows: Callable[[], Mapping[str, int]],
         make: Callable[[str, int], Node],
         times: TableTimes | None = None,
+        codes: Codes | None = None,
+        *,
+        sums_up: bool = False,
     ) -> None:
         self._load, self._make, self._table = rows, make, times
+        self._codes, self._sums_up = codes, sums_up
 
     @cached_property
     def _rows(self) -> Mapping[str, int]:
@@ -63,10 +77,22 @@ class RowDirectory(Directory):
         child, table = self._make(name, row), self._table
         if table is not None and table.table is not None and row >= 0 and isinstance(child, Leaf):
             child.timed(lambda: table.of(row))
+        codes = self._codes
+        if codes is not None and row >= 0 and isinstance(child, Leaf):
+            child.about(lambda judge: int(codes(judge)[row]))
         return child
 
     def times(self) -> Times | None:
         return None if self._table is None else self._table.whole()
+
+    def judged(self, judge: Judge) -> int:
+        if self._codes is None or not self._sums_up:
+            return 0
+        code = 0
+        of_row = self._codes(judge)
+        for row in self._rows.values():
+            code |= int(of_row[row])
+        return code
 
 
 class GroupDirectory(Directory):
@@ -76,6 +102,7 @@ class GroupDirectory(Directory):
         groups: Gives the rows of each group, by leaf name.
         make: Makes the leaf of a group's name, its own name and its row.
         times: Tells when the directory, the groups and the leaves were changed.
+        codes: Gives what a judge says of the leaves, and so of the groups; None for nothing.
     """
 
     def __init__(
@@ -83,8 +110,9 @@ class GroupDirectory(Directory):
         groups: Callable[[], Mapping[str, Mapping[str, int]]],
         make: Callable[[str, str, int], Leaf],
         times: TableTimes | None = None,
+        codes: Codes | None = None,
     ) -> None:
-        self._load, self._make, self._table = groups, make, times
+        self._load, self._make, self._table, self._codes = groups, make, times, codes
 
     @cached_property
     def _groups(self) -> Mapping[str, Mapping[str, int]]:
@@ -103,7 +131,13 @@ class GroupDirectory(Directory):
             return None
         table = self._table
         of_group = table and TableTimes(lambda: self._newest(rows), table.table)
-        return RowDirectory(lambda: rows, lambda leaf, row: self._make(name, leaf, row), of_group)
+        return RowDirectory(
+            lambda: rows,
+            lambda leaf, row: self._make(name, leaf, row),
+            of_group,
+            self._codes,
+            sums_up=True,
+        )
 
     def times(self) -> Times | None:
         return None if self._table is None else self._table.whole()
@@ -132,13 +166,33 @@ class GroupDirectory(Directory):
             return ask_grid(self)
         import numpy as np
 
+        order, bounds = self._order
+        leaves = self._table.table().changed[order]
+        newest = [self._newest(self._groups[name]) for name in self._names]
+        return GridTimes(np.array(newest, dtype=np.int64), leaves, bounds)
+
+    def grid_judged(self, judge: Judge) -> GridCodes:
+        import numpy as np
+
+        if self._codes is None:
+            return ask_grid_codes(self, judge)
+        order, bounds = self._order
+        leaves = self._codes(judge)[order]
+        # No group is empty.
+        starts = bounds[:-1]
+        groups = np.bitwise_or.reduceat(leaves, starts) if len(starts) else starts.copy()
+        return GridCodes(groups, leaves, bounds)
+
+    @cached_property
+    def _order(self) -> tuple[I64, I64]:
+        """The rows of all leaves as they stand in the grid, and where each group's begin."""
+        import numpy as np
+
         groups = [self._groups[name] for name in self._names]
         bounds = np.zeros(len(groups) + 1, dtype=np.int64)
         np.cumsum([len(rows) for rows in groups], out=bounds[1:])
         order = [rows[leaf] for rows in groups for leaf in sorted(rows)]
-        leaves = self._table.table().changed[np.array(order, dtype=np.int64)]
-        newest = [self._newest(rows) for rows in groups]
-        return GridTimes(np.array(newest, dtype=np.int64), leaves, bounds)
+        return np.array(order, dtype=np.int64), bounds
 
 
 def group_rows(groups: Sequence[str], leaves: Sequence[str]) -> dict[str, dict[str, int]]:

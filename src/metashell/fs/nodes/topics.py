@@ -11,9 +11,11 @@ from typing import Final
 
 import numpy as np
 
+from metashell.fs.contents import GridCodes, Judge
 from metashell.fs.java import java_list
 from metashell.fs.node import Directory, FixedDirectory, Grid, JsonValue, Node, TextLeaf
 from metashell.fs.nodes.tables import RowLeaf
+from metashell.fs.nodes.topic_texts import ID, NAME, LeafLayout, TopicTexts
 from metashell.fs.times import GridTimes, Times, changed_at
 from metashell.image.image import Image
 from metashell.image.partitions import Partitions, shape_names
@@ -23,7 +25,7 @@ from metashell.schema.uuids import MIGRATING, uuid_text
 _RECOVERY_STATES: Final = {0: "RECOVERED", 1: "RECOVERING"}
 
 
-_OTHERS: Final = ("id", "name")
+_OTHERS: Final = {"id": ID, "name": NAME}
 """Leaves of a topic that are no partitions."""
 
 
@@ -103,25 +105,41 @@ class TopicsDirectory(Directory):
         return np.where(none, -1, created), np.where(none, -1, changed)
 
     def grid_times(self) -> GridTimes:
-        grid, topics, image = self._grid, self._topics_of(self._names), self._image
-        partitions = image.partitions
+        image, layout = self._image, self._layout
+        changed = image.partitions.changed
+        leaves = image.topics.changed[layout.topic_of_leaves()]
+        numbered = layout.rows >= 0
+        leaves[numbered] = changed[layout.rows[numbered]]
+        return GridTimes(image.touched.each_topic[layout.topics], leaves, layout.bounds)
+
+    def grid_judged(self, judge: Judge) -> GridCodes:
+        layout = self._layout
+        # One more, of which no test is true, for the leaves that are no partitions.
+        codes = np.append(judge.partitions(self._image), 0)
+        directories = judge.topics(self._image)[layout.topics]
+        return GridCodes(directories, codes[np.maximum(layout.rows, -1)], layout.bounds)
+
+    def grid_texts(self) -> TopicTexts:
+        return TopicTexts(self._image, self._layout)
+
+    @cached_property
+    def _layout(self) -> LeafLayout:
+        grid, topics = self._grid, self._topics_of(self._names)
         shape_of = np.array(grid.shape_of, dtype=np.int64)
         sizes = np.array([len(shape) for shape in grid.shapes], dtype=np.int64)
         bounds = np.zeros(len(topics) + 1, dtype=np.int64)
         np.cumsum(sizes[shape_of], out=bounds[1:])
-        leaves = np.empty(int(bounds[-1]), dtype=np.int64)
+        rows = np.empty(int(bounds[-1]), dtype=np.int64)
         by_shape = np.argsort(shape_of, kind="stable")
         ends = np.searchsorted(shape_of[by_shape], np.arange(len(sizes) + 1))
+        first = self._image.partitions.topic_bounds
         for shape, names in enumerate(grid.shapes):
             members = by_shape[ends[shape] : ends[shape + 1]]
-            of = topics[members]
             place = _places(names)
+            of_partitions = first[topics[members]][:, None] + place
             to = bounds[members][:, None] + np.arange(len(names))
-            leaves[to] = image.topics.changed[of][:, None]
-            numbered = np.flatnonzero(place >= 0)
-            first = partitions.topic_bounds[of][:, None]
-            leaves[to[:, numbered]] = partitions.changed[first + place[numbered]]
-        return GridTimes(image.touched.each_topic[topics], leaves, bounds)
+            rows[to] = np.where(place >= 0, of_partitions, place)
+        return LeafLayout(topics, bounds, rows)
 
     @cached_property
     def _grid(self) -> Grid:
@@ -173,9 +191,13 @@ class TopicDirectory(Directory):
         if row is None:
             return None
         leaf = RowLeaf(lambda: partition_value(self._partitions, row), partition_text)
+        leaf.about(lambda judge: judge.partition(self._image, self._topic, partition))
         return leaf.timed(
             lambda: Times(int(self._partitions.created[row]), int(self._partitions.changed[row]))
         )
+
+    def judged(self, judge: Judge) -> int:
+        return int(judge.topics(self._image)[self._topic])
 
     @property
     def partition_count(self) -> int:
@@ -192,9 +214,9 @@ class TopicDirectory(Directory):
 
 
 def _places(names: Sequence[str]) -> I64:
-    """Where each leaf of a topic stands among its partitions (by unsigned id), -1 for others."""
+    """Where each leaf of a topic stands among its partitions (by unsigned id), `ID` and `NAME`."""
     ids = [(int(name) & 0xFFFFFFFF, i) for i, name in enumerate(names) if name not in _OTHERS]
-    places = np.full(len(names), -1, dtype=np.int64)
+    places = np.array([_OTHERS.get(name, 0) for name in names], dtype=np.int64)
     for place, (_, i) in enumerate(sorted(ids)):
         places[i] = place
     return places

@@ -1,0 +1,36 @@
+"""The texts of a grid's leaves, many at a time."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from metashell.schema.arena import I64
+
+
+@dataclass(frozen=True, slots=True)
+class Texts:
+    """n texts as UTF-8, a line feed after each.
+
+    ``bounds``: int64[n + 1], where each begins in ``data``; the last is where all end.
+    """
+
+    data: bytes
+    bounds: I64
+
+    def text(self, i: int) -> str:
+        """One of them."""
+        start, stop = int(self.bounds[i]), int(self.bounds[i + 1]) - 1
+        return self.data[start:stop].decode("utf-8", "replace")
+
+
+class GridTexts(Protocol):
+    """Gives the texts of a grid's leaves, one directory's after the other's."""
+
+    @property
+    def bounds(self) -> I64:
+        """int64[n + 1]: where each directory's leaves begin."""
+
+    def texts(self, start: int, stop: int) -> Texts:
+        """The texts of leaves `start` up to `stop`: what `Leaf.text` gives for each."""
