@@ -7,8 +7,9 @@ They are null for what the checkpoint says, which happened at or before its last
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from functools import cache, partial
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,8 +17,10 @@ import pyarrow as pa
 from metashell.image.configs import resource_type_name
 from metashell.image.image import Image
 from metashell.image.keyed import Part
+from metashell.image.partitions import Partitions
 from metashell.image.records import Records
 from metashell.image.security import SCRAM_MECHANISMS
+from metashell.log.frames import Frames
 from metashell.redact import REDACTED, Redaction, record_secret_fields
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import (
@@ -28,35 +31,40 @@ from metashell.schema.arrow import (
     to_arrow,
     uuid_array,
 )
-from metashell.schema.columns import Columns, SpanColumn
+from metashell.schema.columns import Columns
 from metashell.schema.model import snake_case
 
+Makers: TypeAlias = dict[str, Callable[[], pa.Array]]
+"""What makes each column of a table."""
 
-def _topics(image: Image, _: Redaction) -> pa.Table:
+
+def _topics(image: Image) -> Makers:
     topics, layout = image.topics, image.partition_layout
-    columns = {
-        "topic_id": uuid_array(topics.ids),
-        "name": string_array(topics.raw_names),
-        "partitions": fixed_array(np.diff(layout.bounds).astype(np.int32)),
+    return {
+        "topic_id": lambda: uuid_array(topics.ids),
+        "name": lambda: string_array(topics.raw_names),
+        "partitions": lambda: fixed_array(np.diff(layout.bounds).astype(np.int32)),
+        **_where(image.records, "created", lambda: topics.created),
+        **_where(image.records, "changed", lambda: topics.changed),
     }
-    return _table(image, columns, topics.created, topics.changed)
 
 
-def _partitions(image: Image, _: Redaction) -> pa.Table:
+def _partitions(image: Image) -> Makers:
     partitions, topics = image.partitions, image.topics
     names = ("replicas", "isr", "removing_replicas", "adding_replicas", "elr", "last_known_elr")
-    columns = {
-        "topic_id": uuid_array(topics.ids[partitions.topic]),
-        "topic": string_array(topics.raw_names.take(partitions.topic)),
-        "partition_id": fixed_array(partitions.partition),
-        **{name: _list(partitions.list_column(name)) for name in names},
-        "directories": _directories(image),
-        "leader": fixed_array(partitions.leader),
-        "leader_recovery_state": fixed_array(partitions.leader_recovery_state),
-        "leader_epoch": fixed_array(partitions.leader_epoch),
-        "partition_epoch": fixed_array(partitions.partition_epoch),
+    return {
+        "topic_id": lambda: uuid_array(topics.ids[partitions.topic]),
+        "topic": lambda: string_array(topics.raw_names.take(partitions.topic)),
+        "partition_id": lambda: fixed_array(partitions.partition),
+        **{name: partial(_list, partitions, name) for name in names},
+        "directories": lambda: _directories(image),
+        "leader": lambda: fixed_array(partitions.leader),
+        "leader_recovery_state": lambda: fixed_array(partitions.leader_recovery_state),
+        "leader_epoch": lambda: fixed_array(partitions.leader_epoch),
+        "partition_epoch": lambda: fixed_array(partitions.partition_epoch),
+        **_where(image.records, "created", lambda: partitions.created),
+        **_where(image.records, "changed", lambda: partitions.changed),
     }
-    return _table(image, columns, partitions.created, partitions.changed)
 
 
 def _directories(image: Image) -> pa.Array:
@@ -76,8 +84,8 @@ def _directories(image: Image) -> pa.Array:
     return list_array(uuid_array(out), list_offsets, None)
 
 
-def _list(column: SpanColumn) -> pa.Array:
-    values, list_offsets = column.gather()
+def _list(partitions: Partitions, name: str) -> pa.Array:
+    values, list_offsets = partitions.list_column(name).gather()
     return list_array(fixed_array(values), list_offsets, None)
 
 
@@ -160,6 +168,16 @@ def _voters(image: Image, _: Redaction) -> pa.Table:
     return _table(image, columns_to_arrow(quorum.voters), rows, rows)
 
 
+def _whole(makers: Callable[[Image], Makers]) -> Callable[[Image, Redaction], pa.Table]:
+    return lambda image, _: pa.table({name: make() for name, make in makers(image).items()})
+
+
+_BY_COLUMN: Final[dict[str, Callable[[Image], Makers]]] = {
+    "partitions": _partitions,
+    "topics": _topics,
+}
+"""Large tables, of which few columns are much cheaper than all."""
+
 TABLES: Final[dict[str, Callable[[Image, Redaction], pa.Table]]] = {
     "acls": _acls,
     "brokers": _brokers,
@@ -168,13 +186,24 @@ TABLES: Final[dict[str, Callable[[Image, Redaction], pa.Table]]] = {
     "controllers": _controllers,
     "delegation_tokens": _delegation_tokens,
     "features": _features,
-    "partitions": _partitions,
+    "partitions": _whole(_partitions),
     "producer_ids": _producer_ids,
     "scram_credentials": _scram_credentials,
-    "topics": _topics,
+    "topics": _whole(_topics),
     "voters": _voters,
 }
 """The image's tables by name."""
+
+
+def some_columns(
+    table: str, image: Image, redaction: Redaction, columns: Sequence[str]
+) -> pa.Table:
+    """Some columns of a table of the image, in that order; at least one."""
+    makers = _BY_COLUMN.get(table)
+    if makers is None:
+        return TABLES[table](image, redaction).select(list(columns))
+    of_table = makers(image)
+    return pa.table({name: of_table[name]() for name in columns})
 
 
 def records_table(records: Records, message: str, redaction: Redaction) -> pa.Table:
@@ -229,22 +258,29 @@ def _part_table(image: Image, part: Part) -> pa.Table:
 
 
 def _table(image: Image, columns: dict[str, Any], created: I64, changed: I64) -> pa.Table:
-    return pa.table(
-        {
-            **columns,
-            **_where(image.records, "created", created),
-            **_where(image.records, "changed", changed),
-        }
-    )
+    where = {
+        **_where(image.records, "created", lambda: created),
+        **_where(image.records, "changed", lambda: changed),
+    }
+    return pa.table({**columns, **{name: make() for name, make in where.items()}})
 
 
-def _where(records: Records, prefix: str, rows: I64) -> dict[str, pa.Array]:
-    offset, known = records.offsets(rows)
-    frames, unknown = records.frames_at(rows), ~known
+def _where(records: Records, prefix: str, rows_of: Callable[[], I64]) -> Makers:
+    rows = cache(rows_of)
+
+    @cache
+    def offsets() -> tuple[I64, AnyArray]:
+        offset, known = records.offsets(rows())
+        return offset, ~known
+
+    @cache
+    def frames() -> Frames:
+        return records.frames_at(rows())
+
     return {
-        f"{prefix}_offset": pa.array(offset, mask=unknown),
-        f"{prefix}_epoch": pa.array(frames.epochs(rows), mask=unknown),
-        f"{prefix}_time": times(frames.timestamps(rows), unknown),
+        f"{prefix}_offset": lambda: pa.array(offsets()[0], mask=offsets()[1]),
+        f"{prefix}_epoch": lambda: pa.array(frames().epochs(rows()), mask=offsets()[1]),
+        f"{prefix}_time": lambda: times(frames().timestamps(rows()), offsets()[1]),
     }
 
 

@@ -142,24 +142,38 @@ def record_batches(
         SplitError: See `read_split`.
         SourceError: The file can't be read.
     """
-    schema = records_schema(raw=raw)
     writer = JsonValues(registry, redaction)
     for window, rows in _blocks(split, registry, where or RowFilter(), window_bytes):
-        keys = window.records.frames.api_key[rows]
-        none = keys == NO_KEY
-        version = window.records.frames.version[rows].astype(np.int32)
-        arrays = [
-            *window.place(rows),
-            pa.array(keys.astype(np.int32), mask=none | (keys <= CONTROL_KEY)),
-            _types(keys, registry),
-            pa.array(version, mask=none),
-            pa.array(writer.bodies(window.records, rows), type=pa.string())
-            if values
-            else pa.nulls(len(rows), type=pa.string()),
-        ]
-        if raw:
-            arrays.append(_raws(window.records, rows, redaction))
-        yield _batch(arrays, schema)
+        yield records_batch(
+            window.records, rows, writer if values else None, redaction if raw else None
+        )
+
+
+def records_batch(
+    records: Records, rows: I64, writer: JsonValues | None, raw: Redaction | None = None
+) -> pa.RecordBatch:
+    """Some records of one window of a file, with the columns of `records_schema`.
+
+    Args:
+        records: The window's.
+        rows: Which of them.
+        writer: Writes the column ``value``, which is null without one.
+        raw: What may be shown in a column ``raw``; without it there is none.
+    """
+    keys = records.frames.api_key[rows]
+    none = keys == NO_KEY
+    arrays = [
+        *_place(records, rows),
+        pa.array(keys.astype(np.int32), mask=none | (keys <= CONTROL_KEY)),
+        _types(keys, records.registry),
+        pa.array(records.frames.version[rows].astype(np.int32), mask=none),
+        pa.nulls(len(rows), type=pa.string())
+        if writer is None
+        else pa.array(writer.bodies(records, rows), type=pa.string()),
+    ]
+    if raw is not None:
+        arrays.append(_raws(records, rows, raw))
+    return _batch(arrays, records_schema(raw=raw is not None))
 
 
 def message_batches(
@@ -184,10 +198,26 @@ def message_batches(
     where = replace(where, types=frozenset({name}))
     schema = message_schema(registry, message)
     for window, rows in _blocks(split, registry, where, window_bytes):
-        good, columns = window.records.decode(message, rows)
-        if len(good):
-            own = message_columns(message, columns, redaction)
-            yield _batch([*window.place(good), *own.values()], schema)
+        batch = message_batch(window.records, rows, message, redaction, schema)
+        if batch.num_rows:
+            yield batch
+
+
+def message_batch(
+    records: Records, rows: I64, message: str, redaction: Redaction, schema: pa.Schema
+) -> pa.RecordBatch:
+    """Those of some records of one window that decode as a message.
+
+    Args:
+        records: The window's.
+        rows: Which of them; all of that message.
+        message: Its name.
+        redaction: What may be shown.
+        schema: That of `message_schema`.
+    """
+    good, columns = records.decode(message, rows)
+    own = message_columns(message, columns, redaction)
+    return _batch([*_place(records, good), *own.values()], schema)
 
 
 def fault_batches(
@@ -270,17 +300,6 @@ class _Window:
         """`HEADER` of each batch, also of those whose records do not frame."""
         return self.records.frames.batches.header.view(HEADER)
 
-    def place(self, rows: I64) -> list[pa.Array]:
-        """The columns of `_PLACE`."""
-        frames, (file,) = self.records.frames, self.loaded.files
-        return [
-            pa.repeat(pa.scalar(file.name, type=pa.string()), len(rows)),
-            pa.array(frames.batches.pos[frames.batch[rows]] - file.start),
-            pa.array(frames.offset[rows]),
-            pa.array(frames.epochs(rows)),
-            times(frames.timestamps(rows)),
-        ]
-
     def faults(self) -> list[Fault]:
         """What is wrong with the batches, then with the records, by their place."""
         records = self.records
@@ -300,6 +319,18 @@ class _Window:
             reason = f"{records.faults_left_out} more records at fault behind this one"
             found.append(replace(found[-1], kind=FaultKind.RECORD, reason=reason))
         return found
+
+
+def _place(records: Records, rows: I64) -> list[pa.Array]:
+    """The columns of `_PLACE`."""
+    frames, (file,) = records.frames, records.loaded.files
+    return [
+        pa.repeat(pa.scalar(file.name, type=pa.string()), len(rows)),
+        pa.array(frames.batches.pos[frames.batch[rows]] - file.start),
+        pa.array(frames.offset[rows]),
+        pa.array(frames.epochs(rows)),
+        times(frames.timestamps(rows)),
+    ]
 
 
 def _windows(

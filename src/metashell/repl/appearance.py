@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import get_cwidth
@@ -9,31 +11,27 @@ from prompt_toolkit.utils import get_cwidth
 from metashell.fs.escape import escape
 from metashell.repl.session import Status
 from metashell.repl.status import PENDING, items
-
-STYLE = Style.from_dict(
-    {
-        # The terminal's own palette, so that dark and light themes both work.
-        "prompt.program": "bold",
-        "prompt.source": "ansicyan",
-        "prompt.path": "ansiblue bold",
-        "prompt.failed": "ansired bold",
-        "line.command": "ansigreen bold",
-        "line.unknown": "ansired",
-        "line.option": "ansicyan",
-        "line.path": "underline",
-        "line.quote": "ansiyellow",
-        "line.bar": "ansimagenta bold",
-        "line.shell": "ansimagenta",
-        "line.comment": "ansibrightblack",
-        "auto-suggestion": "ansibrightblack",
-        "bottom-toolbar": "noreverse ansibrightblack",
-        "bottom-toolbar.text": "",
-        "bottom-toolbar.fact": "",
-        "bottom-toolbar.note": "ansiyellow",
-    }
-)
+from metashell.themes import DEFAULT, THEMES
 
 ELLIPSIS = "…"
+
+
+_CLASSES = {
+    "suggestion": ("auto-suggestion", ""),
+    # The toolbar is reversed unless told otherwise.
+    "toolbar.text": ("bottom-toolbar", "noreverse "),
+    "toolbar.note": ("bottom-toolbar.note", ""),
+}
+"""Class of each role whose name is not its own, and what goes before its style."""
+
+
+def style(theme: Mapping[str, str]) -> Style:
+    """The style sheet of a theme; a role that it lacks looks as in the default one."""
+    rules = {"bottom-toolbar.text": "", "bottom-toolbar.fact": ""}
+    for role, look in {**THEMES[DEFAULT], **theme}.items():
+        name, before = _CLASSES.get(role, (role, ""))
+        rules[name] = before + look
+    return Style.from_dict(rules)
 
 
 def shorten_path(path: str, width: int) -> str:

@@ -62,12 +62,16 @@ class LineCompleter(Completer):
             return []
 
     def _complete(self, document: Document, event: CompleteEvent) -> list[Completion]:
-        line = document.current_line_before_cursor
-        if is_comment(line):
-            return []
-        for_shell = shell_part(line)
-        if for_shell is not None:
-            return self._complete_shell(for_shell, event)
+        line, context = document.current_line_before_cursor, self._context()
+        if context.mode is None:
+            if is_comment(line):
+                return []
+            for_shell = shell_part(line)
+            if for_shell is not None:
+                return self._complete_shell(for_shell, event)
+            found = complete_line(context, line)
+        else:
+            found = context.mode.complete(context, line)
         return [
             Completion(
                 ended(item.text, document.text_after_cursor),
@@ -75,7 +79,7 @@ class LineCompleter(Completer):
                 display=escape(item.display),
                 display_meta=escape(item.meta) if item.meta else None,
             )
-            for item in complete_line(self._context(), line)
+            for item in found
         ]
 
     def _complete_shell(self, text: str, event: CompleteEvent) -> list[Completion]:

@@ -10,6 +10,7 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
 from prompt_toolkit.lexers import Lexer
 
+from metashell.commands.base import Mode
 from metashell.commands.words import find_pipe
 from metashell.fs.escape import UNSAFE
 from metashell.repl.line import is_comment
@@ -94,10 +95,17 @@ def _bare(text: str, pos: int) -> int:
 
 
 class LineLexer(Lexer):
-    """`highlight` for prompt_toolkit."""
+    """`highlight` for prompt_toolkit, or what a mode has in its place.
 
-    def __init__(self, is_command: Callable[[str], bool]) -> None:
-        self._is_command = is_command
+    Args:
+        is_command: Tells whether a word names a command.
+        mode: Returns what reads the lines in place of commands, if something does.
+    """
+
+    def __init__(
+        self, is_command: Callable[[str], bool], mode: Callable[[], Mode | None] = lambda: None
+    ) -> None:
+        self._is_command, self._mode = is_command, mode
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
         """Return a function from a line's number to its styled pieces."""
@@ -106,7 +114,11 @@ class LineLexer(Lexer):
         def pieces(lineno: int) -> StyleAndTextTuples:
             if lineno >= len(lines):
                 return []
-            found = highlight(lines[lineno], self._is_command)
+            mode = self._mode()
+            if mode is None:
+                found = highlight(lines[lineno], self._is_command)
+            else:
+                found = mode.highlight(lines[lineno])
             return [(f"class:line.{kind}", text) for kind, text in found]
 
         return pieces

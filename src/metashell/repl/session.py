@@ -5,10 +5,11 @@ This module must stay cheap to import: whoever builds a `Session` may never star
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
+from metashell.commands.aliases import NO_HABITS, Habits
 from metashell.fs.node import Directory
 
 if TYPE_CHECKING:
@@ -99,6 +100,12 @@ class Session:
     """What the tree stands on, for the commands that look behind it."""
     show_secrets: bool = False
     """Whether secrets are shown; the toolbar then says so."""
+    habits: Habits = NO_HABITS
+    """Aliases and default options of commands."""
+    theme: Mapping[str, str] = field(default_factory=dict)
+    """Style of each role of `metashell.themes`; the default one's where it is not there."""
+    is_plain: bool = False
+    """Whether diagnostics are not coloured either."""
 
 
 def run(session: Session) -> int:

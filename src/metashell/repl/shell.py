@@ -81,6 +81,7 @@ class Shell:
             interactive=True,
             history=self._history.lines,
             source=session.source,
+            habits=session.habits,
         )
         self._watcher = StatusWatcher(self._source_status, self._redraw, session.warm_up)
         self._is_status_due = False
@@ -103,8 +104,12 @@ class Shell:
                         break
             except KeyboardInterrupt:
                 self._status = ExitCode.INTERRUPTED
+                if self._context.mode is not None:
+                    self._context.mode.give_up()
             except EOFError:
-                return ExitCode.OK
+                if self._context.mode is None:
+                    return ExitCode.OK
+                self._context.mode = None
 
     def _source_status(self) -> Status:
         """The state for the toolbar, of the point that `at` went to, of a fleet's cluster."""
@@ -118,7 +123,7 @@ class Shell:
             screen = create_output(self._stderr)  # stdout is data that goes elsewhere
         prompt: PromptSession[str] = PromptSession(
             message=self._message,
-            lexer=LineLexer(_is_command),
+            lexer=LineLexer(self._is_command, lambda: self._context.mode),
             input_processors=[Misleading()],
             completer=LineCompleter(lambda: self._context),
             complete_in_thread=True,
@@ -130,7 +135,7 @@ class Shell:
             auto_suggest=AutoSuggestFromHistory(),
             history=self._history,
             bottom_toolbar=self._toolbar,
-            style=appearance.STYLE,
+            style=appearance.style(self._session.theme),
             include_default_pygments_style=False,
             color_depth=None if self._has_colour else ColorDepth.DEPTH_1_BIT,
             enable_suspend=True,
@@ -181,6 +186,8 @@ class Shell:
             self._prompt.app.invalidate()
 
     def _message(self) -> StyleAndTextTuples:
+        if self._context.mode is not None:
+            return [("class:prompt.program", self._context.mode.prompt)]
         return appearance.prompt(
             self._session.source_name,
             self._context.cwd,
@@ -198,7 +205,10 @@ class Shell:
     def run_line(self, text: str) -> int:
         """Run one line and return its status; nothing but exit_requested ends the shell."""
         try:
-            status = self._run_parsed(parse(text))
+            if self._context.mode is not None:
+                status = self._run_on_screen(text)
+            else:
+                status = self._run_parsed(parse(text))
         except KeyboardInterrupt:
             status = ExitCode.INTERRUPTED
         except OSError as error:
@@ -241,6 +251,8 @@ class Shell:
         self._context.out = out
         try:
             self._follow()
+            if self._context.mode is not None:
+                return self._context.mode.run(self._context, command)
             return run_line(self._context, command)
         except BrokenPipeError:
             return ExitCode.OK  # the reader has seen enough
@@ -291,7 +303,7 @@ class Shell:
         self._out.reveal()  # what was written before comes before
         if self._stderr.isatty():
             line = escape(line)
-            if self._has_colour:
+            if self._has_colour and not self._session.is_plain:
                 line = f"\x1b[31m{line}\x1b[0m"
         write_to(self._stderr, f"{line}\n")
 
@@ -305,6 +317,11 @@ class Shell:
         if n_dropped:
             self._warn(f"metashell: {n_dropped} more diagnostics")
 
+    def _is_command(self, word: str) -> bool:
+        """Tell whether a word names a command or an alias; none is imported for what is typed."""
+        known = word in _NAMES or word in self._session.habits.aliases
+        return known or commands.get(word) is not None
+
     def _new_output(self) -> Screen | Plain:
         if self._stdout.isatty():
             return Screen(self._stdout, pager_command(os.environ))
@@ -312,8 +329,3 @@ class Shell:
 
 
 _NAMES = frozenset(commands.all_names())
-
-
-def _is_command(word: str) -> bool:
-    """Tell whether a word names a command; of commands only an alias's is imported for that."""
-    return word in _NAMES or commands.get(word) is not None

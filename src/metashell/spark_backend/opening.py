@@ -17,7 +17,7 @@ import pyarrow as pa
 from metashell.cache import store
 from metashell.condensed_source import CondensedSource
 from metashell.errors import SourceError
-from metashell.fleet import FleetSource, open_fleet
+from metashell.fleet import CLUSTERS, FleetSource, open_fleet
 from metashell.image.condensing import CondensedLog, Condensing
 from metashell.kept import open_kept
 from metashell.log.changed import signature
@@ -29,6 +29,7 @@ from metashell.spark_backend.find import Finding, Piece, find, is_for_parts, sea
 from metashell.spark_backend.fold import Batches, Fold, fold_sites, run_items
 from metashell.spark_backend.session import SparkSettings, session
 from metashell.spark_backend.sites import Site, absolute
+from metashell.spark_backend.sql import SparkTables
 from metashell.spark_backend.tasks import Failure
 
 if TYPE_CHECKING:
@@ -135,6 +136,15 @@ class DelegatedSource(_Delegated, CondensedSource):
         finding.warned = lambda _, warning: self._told.append(warning)
         return finding
 
+    def sql_elsewhere(self, cwd: str) -> SparkTables:
+        """Have Spark run SQL, also where the image is here: a session has one dialect."""
+        del cwd
+        if self._tables is None:
+            self._tables = SparkTables(self.engine, [self.site], self.settings)
+        return self._tables
+
+    _tables: SparkTables | None = None
+
 
 class DelegatedFleet(_Delegated, FleetSource):
     """A fleet whose rows Spark computes, and that Spark searches."""
@@ -154,6 +164,26 @@ class DelegatedFleet(_Delegated, FleetSource):
         finding.failed = lambda name, reason: self.failed(self.members[name], reason)
         finding.warned = lambda name, warning: self._told.append(f"{name}: {warning}")
         return finding
+
+    def sql_elsewhere(self, cwd: str) -> SparkTables | None:
+        """Have Spark run SQL on the directories, or the one of `cwd`, at their newest state."""
+        if self.reading.at is not None or self.settings.strict:
+            return None
+        here = next(
+            (m for m in self.members.values() if f"{cwd}/".startswith(f"/{CLUSTERS}/{m.name}/")),
+            None,
+        )
+        key = None if here is None else here.name
+        if key not in self._tables:
+            members = list(self.members.values()) if here is None else [here]
+            names = {member.path: member.name for member in members} if here is None else None
+            sites = [_site(member.path) for member in members]
+            self._tables[key] = SparkTables(self.engine, sites, self.settings, names)
+        return self._tables[key]
+
+    @cached_property
+    def _tables(self) -> dict[str | None, SparkTables]:
+        return {}
 
 
 def open_delegated(

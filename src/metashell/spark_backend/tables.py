@@ -13,7 +13,6 @@ from metashell.errors import MetashellError
 from metashell.image.arrow import TABLES
 from metashell.image.condensing import CondensedLog, condense_place
 from metashell.image.image import Image
-from metashell.image.records import Records
 from metashell.image.row_filter import RowFilter, type_of
 from metashell.image.split_tables import (
     FAULTS_SCHEMA,
@@ -27,7 +26,6 @@ from metashell.image.split_tables import (
     records_schema,
 )
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.read import SLACK, Loaded, anonymous
 from metashell.log.splits import Split
 from metashell.redact import Redaction
 from metashell.source import Source
@@ -45,6 +43,7 @@ from metashell.spark_backend.schemas import (
     with_origin,
 )
 from metashell.spark_backend.sites import Site
+from metashell.sql import tables as sql_tables
 
 UNREADABLE: Final = "unreadable"
 """Kind of the faults of files and directories that can't be read at all."""
@@ -74,14 +73,7 @@ def _own_schema(options: Options) -> pa.Schema:
 @cache
 def state_schema(table: str) -> pa.Schema:
     """The columns of a table of the image."""
-    empty = Image(Records(Loaded(anonymous(SLACK), 0, []), registry_of(())))
-    found = TABLES[table](empty, Redaction()).schema
-    if table != "voters":
-        return found
-    # A quorum of fixed voters has only their ids, and no record that says when.
-    voters = message_schema(registry_of(()), "VotersRecord").field("voters").type.value_type
-    when = TABLES["topics"](empty, Redaction()).schema
-    return pa.schema([*voters, *(f for f in when if f.name.startswith(("created_", "changed_")))])
+    return sql_tables.state_schema(registry_of(()), table)
 
 
 # Of splits.

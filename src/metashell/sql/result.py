@@ -1,0 +1,19 @@
+"""What a statement gave, whoever ran it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """Rows that come as they are read."""
+
+    schema: pa.Schema
+    batches: Iterator[pa.RecordBatch]
+    """To be read once."""
+    is_answer: bool
+    """False where the rows only say how many were changed."""

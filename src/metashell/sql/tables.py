@@ -1,0 +1,320 @@
+"""The tables that SQL sees of one cluster: names, columns, and rows a few columns at a time.
+
+The same names and columns as those of the Spark data source, without the columns in front that say
+which directory a row is from.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Final, Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from metashell.image.arrow import TABLES, some_columns
+from metashell.image.image import Image
+from metashell.image.json_values import JsonValues
+from metashell.image.log_filter import MAX_OFFSET, Selection, TopicNames
+from metashell.image.log_stream import (
+    Block,
+    LogPath,
+    LogStream,
+    checkpoint_paths,
+    segment_paths,
+)
+from metashell.image.records import Records
+from metashell.image.row_filter import type_of
+from metashell.image.split_tables import (
+    FAULTS_SCHEMA,
+    FILES_SCHEMA,
+    faults_batch,
+    file_batch,
+    message_batch,
+    message_schema,
+    records_batch,
+    records_schema,
+)
+from metashell.log.directory import MetadataLog
+from metashell.log.fault import Fault
+from metashell.log.frames import control_key
+from metashell.log.read import SLACK, Loaded, anonymous, opened
+from metashell.log.splits import Split
+from metashell.redact import Redaction
+from metashell.schema.registry import Registry
+
+RECORDS: Final = "records"
+FILES: Final = "files"
+FAULTS: Final = "faults"
+
+_HELP: Final = {
+    "acls": "Access rules.",
+    "brokers": "Registered brokers.",
+    "client_quotas": "Quotas, a row for each value of each entity.",
+    "configs": "Dynamic configuration of topics, brokers and the like.",
+    "controllers": "Registered controllers.",
+    "delegation_tokens": "Delegation tokens.",
+    "features": "Finalized features.",
+    "partitions": "Partitions of all topics.",
+    "producer_ids": "The next block of producer ids.",
+    "scram_credentials": "SCRAM users.",
+    "topics": "Topics.",
+    "voters": "The quorum's voters.",
+    RECORDS: "Every record of every checkpoint and segment, its fields as JSON.",
+    FILES: "Checkpoints and segments.",
+    FAULTS: "What is wrong with the files or their replay.",
+}
+
+Batches = Iterator[pa.RecordBatch]
+
+
+class HowRead(Protocol):
+    """How a source is read."""
+
+    @property
+    def committed_only(self) -> bool:
+        """Whether what may not be committed is left out."""
+
+
+class Stated(Protocol):
+    """What tables are made of: an opened source."""
+
+    log: MetadataLog
+    redaction: Redaction
+
+    @property
+    def settings(self) -> HowRead:
+        """How it is read."""
+
+    @property
+    def image(self) -> Image:
+        """The image."""
+
+    @property
+    def registry(self) -> Registry:
+        """Message definitions."""
+
+    @property
+    def moment_offset(self) -> int | None:
+        """The last offset that counts; None for all."""
+
+    def all_faults(self) -> Sequence[Fault]:
+        """Every fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableInfo:
+    """What is known of a table without any data."""
+
+    name: str
+    help: str
+    schema: pa.Schema
+
+
+def image_names() -> tuple[str, ...]:
+    """Tables of the image, and of the log as a whole."""
+    return (*TABLES, FAULTS, FILES, RECORDS)
+
+
+def message_names(registry: Registry) -> tuple[str, ...]:
+    """Tables of record types: those of the definitions that a log's records have."""
+    return tuple(sorted(registry.by_name))
+
+
+def find_name(registry: Registry, name: str) -> str | None:
+    """A table's own name, whatever the case it is asked for in; None where there is none."""
+    folded = name.casefold()
+    for known in (*image_names(), *registry.by_name):
+        if known.casefold() == folded:
+            return known
+    return None
+
+
+def table_info(registry: Registry, name: str) -> TableInfo:
+    """A table's columns.
+
+    Raises:
+        KeyError: There is no such table.
+    """
+    if name in TABLES:
+        schema = state_schema(registry, name)
+    elif name == RECORDS:
+        schema = records_schema()
+    elif name in (FILES, FAULTS):
+        schema = FILES_SCHEMA if name == FILES else FAULTS_SCHEMA
+    else:
+        schema = message_schema(registry, name)
+    return TableInfo(name, _HELP.get(name, f"Records of the type {name}."), schema)
+
+
+def type_name(kind: pa.DataType) -> str:
+    """An Arrow type as SQL calls it."""
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return f"{type_name(kind.value_type)}[]"
+    if pa.types.is_struct(kind):
+        return f"STRUCT({', '.join(f'{f.name} {type_name(f.type)}' for f in kind)})"
+    if pa.types.is_timestamp(kind):
+        return "TIMESTAMP WITH TIME ZONE"
+    return _TYPE_NAMES.get(str(kind), str(kind).upper())
+
+
+_TYPE_NAMES: Final = {
+    "int8": "TINYINT",
+    "int16": "SMALLINT",
+    "int32": "INTEGER",
+    "int64": "BIGINT",
+    "uint8": "UTINYINT",
+    "uint16": "USMALLINT",
+    "uint32": "UINTEGER",
+    "uint64": "UBIGINT",
+    "bool": "BOOLEAN",
+    "float": "FLOAT",
+    "string": "VARCHAR",
+    "large_string": "VARCHAR",
+    "binary": "BLOB",
+    "large_binary": "BLOB",
+}
+
+
+@cache
+def state_schema(registry: Registry, table: str) -> pa.Schema:
+    """The columns of a table of the image."""
+    empty = Image(Records(Loaded(anonymous(SLACK), 0, []), registry))
+    found = TABLES[table](empty, Redaction()).schema
+    if table != "voters":
+        return found
+    # A quorum of fixed voters has only their ids, and no record that says when.
+    voters = message_schema(registry, "VotersRecord").field("voters").type.value_type
+    when = TABLES["topics"](empty, Redaction()).schema
+    return pa.schema([*voters, *(f for f in when if f.name.startswith(("created_", "changed_")))])
+
+
+def read_table(
+    source: Stated,
+    image: Callable[[], Image],
+    name: str,
+    columns: Sequence[str],
+    poll: Callable[[], None],
+) -> pa.Table | Batches:
+    """Some columns of a table.
+
+    Args:
+        source: Whose.
+        image: The image that its tables show.
+        name: One of the tables there are.
+        columns: At least one, all of the table's.
+        poll: Called now and then; may raise.
+
+    Returns:
+        A table; of records, which may be many, batches that are made as they are asked for.
+
+    Raises:
+        SourceError: The source can't be read.
+    """
+    if name in TABLES:
+        return _of_image(source, image(), name, columns)
+    if name == FAULTS:
+        return pa.Table.from_batches([faults_batch(source.all_faults())]).select(list(columns))
+    if name == FILES:
+        return pa.Table.from_batches(_files(source, poll), FILES_SCHEMA).select(list(columns))
+    return (batch.select(list(columns)) for batch in _of_log(source, name, columns, poll))
+
+
+def _of_image(source: Stated, image: Image, name: str, columns: Sequence[str]) -> pa.Table:
+    schema = state_schema(source.registry, name)
+    if name != "voters":
+        return some_columns(name, image, source.redaction, columns)
+    found = TABLES[name](image, source.redaction)
+    arrays = {
+        column: found[column]
+        if column in found.column_names
+        else pa.nulls(len(found), schema.field(column).type)
+        for column in columns
+    }
+    return pa.table(arrays)
+
+
+def _files(source: Stated, poll: Callable[[], None]) -> Batches:
+    for order, path in enumerate(_paths(source)):
+        poll()
+        with opened(path.path) as file:
+            size = file.size
+        split = Split(
+            file=path.path, name=path.name, begin=0, end=size, after=-1, order=order, size=size
+        )
+        yield file_batch([split], source.registry)
+
+
+def _of_log(source: Stated, name: str, columns: Sequence[str], poll: Callable[[], None]) -> Batches:
+    registry, redaction = source.registry, source.redaction
+    keys, schema = None, records_schema()
+    if name != RECORDS:
+        spec = registry.by_name[name]
+        key = spec.api_key if spec.api_key is not None else control_key(spec.control_type or 0)
+        if type_of(key, registry) is None:
+            return
+        keys = frozenset({key})
+        schema = message_schema(registry, name)
+    writer = JsonValues(registry, redaction) if "value" in columns else None
+    for block in _blocks(source, keys, poll):
+        poll()
+        if name == RECORDS:
+            yield records_batch(block.records, block.rows, writer)
+        else:
+            yield message_batch(block.records, block.rows, name, redaction, schema)
+
+
+def _blocks(
+    source: Stated, keys: frozenset[int] | None, poll: Callable[[], None]
+) -> Iterator[Block]:
+    """Every record of some types: of the checkpoints, oldest first, then of the segments."""
+    of_log = Selection(last_offset=_last_offset(source), keys=keys)
+    for paths, selection in (
+        (_checkpoints(source), Selection(keys=keys)),
+        (_segments(source), of_log),
+    ):
+        # What is wrong is in the table of faults.
+        names = TopicNames()
+        stream = LogStream(source.registry, selection, names, lambda *_: None, poll=poll)
+        for block in stream.blocks(paths):
+            if len(block.rows):
+                yield block
+
+
+def _paths(source: Stated) -> list[LogPath]:
+    return [*_checkpoints(source), *_segments(source)]
+
+
+def _checkpoints(source: Stated) -> list[LogPath]:
+    last, log = source.moment_offset, source.log
+    if log.is_file:
+        return [LogPath(log.path_of(file.name), file.name, None) for file in log.loaded.files]
+    late = {c.name for c in log.listing.checkpoints if last is not None and c.end_offset - 1 > last}
+    return [path for path in checkpoint_paths(log) if path.name not in late]
+
+
+def _segments(source: Stated) -> list[LogPath]:
+    if source.log.is_file:
+        return []
+    return segment_paths(source.log, Selection(last_offset=_last_offset(source)))
+
+
+def _last_offset(source: Stated) -> int:
+    """The last offset of the segments that counts."""
+    last = MAX_OFFSET if source.moment_offset is None else source.moment_offset
+    checkpoint = source.log.checkpoint
+    if source.settings.committed_only and not source.log.is_file:
+        last = min(last, -1 if checkpoint is None else checkpoint.end_offset - 1)
+    return last
+
+
+def with_cluster(name: str, table: pa.Table | Batches, schema: pa.Schema) -> Batches:
+    """A cluster's rows with the columns of a fleet's table, its name among them if asked for."""
+    batches = table.to_batches() if isinstance(table, pa.Table) else table
+    for batch in batches:
+        own: Mapping[str, pa.Array] = dict(zip(batch.schema.names, batch.columns, strict=True))
+        names = pa.array(np.repeat(name, batch.num_rows).tolist(), pa.string())
+        arrays = [own.get(field.name, names) for field in schema]
+        yield pa.RecordBatch.from_arrays(arrays, schema=schema)

@@ -1,0 +1,168 @@
+"""`sql` by Spark and by DuckDB: the same statements give the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import metashell
+from metashell.commands.sql_cells import as_cells, column_names
+from metashell.errors import UsageError
+from metashell.fleet import open_fleet
+from metashell.source import Settings
+from metashell.spark_backend.sites import Site, absolute
+from metashell.spark_backend.sql import SparkTables
+from metashell.sql.catalog import ClusterCatalog, FleetCatalog
+from metashell.sql.duck import Database
+from metashell.sql.result import Result
+from support.fixtures import fixture
+from support.fleets import backups
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.spark
+
+STATEMENTS = (
+    "select * from topics order by name",
+    "select topic, partition_id, leader, replicas, isr, created_offset, changed_time "
+    "from partitions where leader <> 1 order by topic, partition_id",
+    "select broker_id, fenced, rack, end_points from brokers order by broker_id",
+    "select resource_type, resource_name, name, value from configs order by 1, 2, 3, 4",
+    "select leader, count(*) as n, sum(leader_epoch) as s from partitions group by leader "
+    "order by leader",
+    "select type, count(*) as n, min(`offset`) as a, max(`offset`) as b from records "
+    "group by type order by type",
+    "select * from PartitionChangeRecord order by file, `offset`",
+    "select file, kind, size, batches, records, faults from files order by file",
+    "with led as (select leader, count(*) as n from partitions group by leader) "
+    "select b.broker_id, l.n from brokers b left join led l on l.leader = b.broker_id order by 1",
+    "select * from voters order by voter_id",
+    "select * from scram_credentials order by name, mechanism",
+)
+
+
+class Session:
+    """Runs jobs in the session of all tests."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.session = spark
+
+    def run(self, job: Callable[[SparkSession], Any]) -> Any:
+        """Run it."""
+        return job(self.session)
+
+    def quiet(self) -> None:
+        """Nothing was drawn."""
+
+
+@pytest.fixture
+def tables(spark: SparkSession) -> Iterator[Callable[..., SparkTables]]:
+    """Makes tables of directories; afterwards the session is as it was before."""
+    made: list[SparkTables] = []
+    key = "spark.sql.session.timeZone"
+    zone = spark.conf.get(key)
+    spark.conf.set(key, "UTC")
+
+    def make(*paths: Path, clusters: Mapping[str, str] | None = None) -> SparkTables:
+        sites = [Site(str(path), opened_by=absolute(str(path))) for path in paths]
+        made.append(SparkTables(Session(spark), sites, Settings(), clusters))
+        return made[-1]
+
+    yield make
+    for one in made:
+        if one._folded is not None:
+            one._folded[1].unpersist()
+    for table in spark.catalog.listTables():
+        spark.catalog.dropTempView(table.name)
+    spark.conf.set(key, str(zone))
+    spark.conf.unset("spark.sql.runSQLOnFiles")
+
+
+def cells(result: Result) -> list[dict[str, Any]]:
+    """Rows as they are written."""
+    names = column_names(result.schema)
+    return [row for batch in result.batches for row in as_cells(batch, names).to_pylist()]
+
+
+def in_duckdb(statement: str) -> str:
+    """The same in DuckDB's dialect: names are quoted otherwise."""
+    return statement.replace("`", '"')
+
+
+def never() -> bool:
+    """Nobody wants it to end."""
+    return False
+
+
+def test_the_same_rows_on_both_engines(tables: Callable[..., SparkTables]) -> None:
+    """Of every kind of table, names of columns included."""
+    path = fixture("real-44-admin").input
+    source = metashell.open(path)
+    local = Database(ClusterCatalog(source, lambda: source.image))
+    by_spark = tables(path)
+    for statement in STATEMENTS:
+        wanted = cells(local.run(in_duckdb(statement), never))
+        assert wanted == cells(by_spark.run(statement, never)), statement
+        assert wanted or "voters" in statement or "scram" in statement
+
+
+def test_a_fleet_has_the_same_column_in_front(
+    tables: Callable[..., SparkTables], tmp_path: Path
+) -> None:
+    """The cluster's name, for tables of the image and of the log."""
+    backups(tmp_path)
+    paths = sorted(tmp_path.iterdir())
+    fleet = open_fleet([str(path) for path in paths])
+    members = list(fleet.members.values())
+    registry = members[0].source().registry
+    local = Database(
+        FleetCatalog(
+            lambda: iter([(member.name, member.source()) for member in members]),
+            registry,
+            lambda source: source.image,
+        )
+    )
+    by_spark = tables(*paths, clusters={member.path: member.name for member in members})
+    for statement in (
+        "select cluster, count(*) as n from partitions group by cluster order by cluster",
+        "select cluster, type, count(*) as n from records group by 1, 2 order by 1, 2",
+    ):
+        wanted = cells(local.run(statement, never))
+        assert wanted
+        assert wanted == cells(by_spark.run(statement, never))
+
+
+@pytest.mark.parametrize(
+    ("statement", "message"),
+    [
+        ("select nosuch from topics", "line 1, column 8: "),
+        ("select 1 +", "line 1, column 11: Syntax error at or near end of input"),
+        ("select * from nowhere", "nowhere"),
+        ("insert into topics select 1", "INSERT is not possible here"),
+        ("from topics insert overwrite directory '{dir}' select *", "INSERT is not possible here"),
+        ("create table t as select 1", "CREATE is not possible here"),
+        ("create temporary view t using csv options (path '{here}')", "is not possible here"),
+        ("set spark.sql.runSQLOnFiles = true", "SET is not possible here"),
+        ("select * from csv.`{here}`", "csv"),
+        ("select transform(name) using 'cat' from topics", "TRANSFORM is not possible here"),
+        ("select reflect('java.lang.System', 'getenv')", "REFLECT is not possible here"),
+        ("add jar '{here}'", "ADD is not possible here"),
+    ],
+)
+def test_slips_are_one_sentence_and_nothing_is_reached(
+    tables: Callable[..., SparkTables], tmp_path: Path, statement: str, message: str
+) -> None:
+    """The session goes on."""
+    here = tmp_path / "here.csv"
+    here.write_text("a\n")
+    made = tables(fixture("real-40-static").input)
+    with pytest.raises(UsageError) as error:
+        made.run(statement.format(here=here, dir=tmp_path / "out"), never)
+    assert message in error.value.message
+    assert "\n" not in error.value.message
+    assert [here] == list(tmp_path.iterdir())
+    assert [{"a": 1}] == cells(made.run("select 1 as a", never))
