@@ -1,0 +1,4 @@
+"""What makes the same topics, configs, quotas and ACLs again: scripts and resources, never secrets.
+
+`wanted` reads an image, `kafka_cli` writes commands of Kafka's own tools, `strimzi` resources.
+"""
