@@ -25,6 +25,17 @@ settings.register_profile(
 settings.load_profile(os.environ.get("METASHELL_HYPOTHESIS_PROFILE", "default"))
 
 
+_OF_THE_TESTS = frozenset(
+    {
+        "METASHELL_FIRST_SEED",
+        "METASHELL_HYPOTHESIS_PROFILE",
+        "METASHELL_SEEDS",
+        "METASHELL_UPDATE_DOCS",
+    }
+)
+"""Variables that are no settings of the program."""
+
+
 @pytest.fixture(autouse=True)
 def _surroundings(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory
@@ -34,8 +45,9 @@ def _surroundings(
     for name in ("XDG_CONFIG_HOME", "XDG_STATE_HOME", "XDG_CACHE_HOME", "XDG_DATA_HOME"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("HOME", str(home))
-    for name in ("METASHELL_CACHE_DIR", "METASHELL_CACHE_MAX_BYTES"):
-        monkeypatch.delenv(name, raising=False)
+    for name in [name for name in os.environ if name.startswith("METASHELL_")]:
+        if name not in _OF_THE_TESTS:
+            monkeypatch.delenv(name)
     for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS", "LINES", "PAGER", "LESS"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("TERM", "xterm-256color")

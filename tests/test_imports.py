@@ -58,6 +58,12 @@ def test_help_imports_no_arrays_and_no_front_end(argument: str) -> None:
     assert set() == imported_by_command(argument) & (ARRAYS | FRONT_ENDS)
 
 
+def test_configuration_is_read_only_where_there_is_one() -> None:
+    """``--help`` looks for none; one that is not there needs no parser."""
+    assert set() == imported_by_command("--help") & {"datetime", "platformdirs", "tomllib"}
+    assert "tomllib" not in imported_by_command("demo", "pwd")
+
+
 @pytest.mark.parametrize(
     "command", [["ls", "/image"], ["cat", "/image/provenance"], ["find", "/image/topics"]]
 )

@@ -13,9 +13,17 @@ from pathlib import Path
 import pytest
 
 import metashell
+from metashell.cli.arguments import FLAGS
+from metashell.commands import all_names, get
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "metashell"
+SHARED = {
+    "man/man1/metashell.1",
+    "bash-completion/completions/metashell",
+    "zsh/site-functions/_metashell",
+    "fish/vendor_completions.d/metashell.fish",
+}
 
 
 @pytest.fixture(scope="module")
@@ -61,9 +69,53 @@ def test_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
 
 def test_wheel_holds_nothing_else(wheel: Path) -> None:
     """Tests, benchmarks and scripts stay out."""
-    assert {"metashell", f"metashell-{metashell.__version__}.dist-info"} == {
-        name.partition("/")[0] for name in shipped(wheel)
+    name = f"metashell-{metashell.__version__}"
+    assert {"metashell", f"{name}.dist-info", f"{name}.data"} == {
+        path.partition("/")[0] for path in shipped(wheel)
     }
+    assert {f"{name}.data/data/share/{path}" for path in SHARED} == {
+        path for path in shipped(wheel) if path.startswith(f"{name}.data/")
+    }
+
+
+def test_manual_page_names_everything(wheel: Path) -> None:
+    """Every option of the program, and every command with its options."""
+    with zipfile.ZipFile(wheel) as archive:
+        data = f"metashell-{metashell.__version__}.data/data/share"
+        page = archive.read(f"{data}/man/man1/metashell.1").decode("ascii")
+    plain = page.replace("\\-", "-")
+
+    assert [] == [flag.long for flag in FLAGS if f"\\fB{flag.long}\\fP" not in plain]
+    for name in all_names():
+        command = get(name)
+        assert command is not None
+        section = plain.partition(f"\n.SS {name}\n")[2].partition("\n.S")[0]
+        flags = [flag for option in command.manual.options for flag in option.flags]
+        assert [] == [flag for flag in flags if f"\\fB{flag}\\fP" not in section], name
+        assert len(command.manual.examples) == section.count("\n.nf\n"), name
+
+
+def test_building_leaves_nothing_behind(wheel: Path) -> None:
+    """What a build makes is in the wheel and nowhere else."""
+    assert wheel.exists()
+    assert [] == [*ROOT.rglob("metashell.1")]
+
+
+def test_manual_page_needs_no_dependencies() -> None:
+    """A wheel is built where only hatchling is installed."""
+    needed = ["crc32c", "cryptography", "javaproperties", "numpy", "platformdirs", "pyarrow"]
+    code = f"import sys\nfor name in {needed}: sys.modules[name] = None\n"
+    code += "from metashell.cli.man_page import render\nrender()"
+    ran = subprocess.run(
+        [sys.executable, "-c", code],
+        env=os.environ | {"PYTHONPATH": str(SOURCES.parent)},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert (0, "") == (ran.returncode, ran.stderr)
 
 
 def test_metadata_names_version_license_and_extras(wheel: Path) -> None:

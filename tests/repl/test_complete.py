@@ -43,7 +43,7 @@ def complete(line: str, root: Directory | None = None, cwd: str = "/") -> list[s
     ("line", "expected"),
     [
         ("fi", ["find "]),
-        ("  ca", ["  cat "]),
+        ("  ca", ["  can-upgrade ", "  cat "]),
         ("zz", []),
         ("zz /im", []),
         ("ls /im", ["ls /image/"]),

@@ -11,10 +11,12 @@ from prompt_toolkit.application import Application
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
+from metashell.commands.aliases import Habits
 from metashell.errors import ExitCode
 from metashell.repl import Session
 from metashell.repl.shell import Shell
 from metashell.repl.status import STATUS_THREAD
+from metashell.themes import THEMES
 from support.tiny_shell import status, tree
 from support.waiting import LIMIT_S, wait_until
 
@@ -229,3 +231,22 @@ def test_error_of_ours_from_a_node(play: Play, capfd: Captured) -> None:
     """An error that a node raises is a line like any other."""
     play("cat /unreadable\r\x04")
     assert "torn in the middle" in capfd.readouterr().err
+
+
+def test_habits_of_the_user(tmp_path: Path, capfd: Captured) -> None:
+    """Aliases and default options work and count as commands; a theme draws the prompt."""
+    habits = Habits(aliases={"names": "ls /image/topics/byName"}, options={"ls": "-1"})
+    session = Session(
+        root=tree(), source_name="tiny", status=status, habits=habits, theme=THEMES["solarized"]
+    )
+    with create_pipe_input() as pipe:
+        pipe.send_text("names\rnames | wc -l\rexit\r")
+        shell = Shell(
+            session,
+            history_path=tmp_path / "history",
+            terminal_input=pipe,
+            terminal_output=DummyOutput(),
+        )
+        assert ExitCode.OK == shell.run()
+    assert ["bar", "baz", "foo", "3"] == capfd.readouterr().out.split()
+    assert [True, True, False] == [shell._is_command(word) for word in ("names", "ls", "nam")]

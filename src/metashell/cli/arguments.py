@@ -1,14 +1,14 @@
 """The command line's grammar: options, then a command whose words are its own.
 
-Owns the table of options, from which parsing and the help text come. Must open nothing and print
-nothing. Not argparse: an option's abbreviation is refused here, options end at the first word that
-is none, and a mistake is told what was probably meant.
+Owns the table of options, from which parsing, the help text and the manual page come. Must open
+nothing and print nothing. Not argparse: an option's abbreviation is refused here, options end at
+the first word that is none, and a mistake is told what was probably meant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Final
 
 from metashell.errors import UsageError
@@ -71,6 +71,13 @@ FLAGS: Final = (
     Flag(
         long="--live", group=SOURCE,
         help=("the quorum, where --config names a directory too",),
+    ),
+    Flag(
+        long="--cluster", metavar="NAME", group=SOURCE,
+        help=(
+            "a cluster of the configuration file, whose name alone",
+            "does where no command has it",
+        ),
     ),
     Flag(
         long="--command", short="-c", metavar="CMD", group=WORK, repeatable=True,
@@ -142,14 +149,26 @@ FLAGS: Final = (
         long="--no-cache", group=ENGINE,
         help=("neither use nor keep what Spark has decoded",),
     ),
+    Flag(
+        long="--no-config", group=OTHER,
+        help=("neither the configuration file nor METASHELL_* options",),
+    ),
+    Flag(
+        long="--completion", metavar="bash|zsh|fish", group=OTHER,
+        help=("print what completes command lines in that shell",),
+    ),
     Flag(long="--help", short="-h", group=OTHER, help=("print this text",)),
     Flag(long="--version", short="-V", group=OTHER, help=("print the version",)),
 )  # fmt: skip
 """Every option."""
 
-_BY_NAME: Final[Mapping[str, Flag]] = {
+_ABOUT_ITSELF: Final = frozenset({"--help", "--version", "--completion"})
+"""Options that end the command line."""
+
+BY_NAME: Final[Mapping[str, Flag]] = {
     name: flag for flag in FLAGS for name in (flag.long, flag.short, *flag.aliases) if name
 }
+"""The same by every name."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,10 +181,16 @@ class Arguments:
     """Whether the word `demo` chose the source."""
     words: tuple[str, ...]
     """The command and its arguments."""
+    origins: Mapping[str, str] = field(default_factory=dict)
+    """Where an option that the command line lacks came from, by its long name."""
 
     def has(self, long: str) -> bool:
         """Whether that option was given."""
         return long in self.values
+
+    def insists(self, long: str) -> bool:
+        """Whether the command line itself has that option, which then can't be passed over."""
+        return long in self.values and long not in self.origins
 
     def value(self, long: str) -> str | None:
         """The value of an option that can be given once, or None."""
@@ -173,10 +198,17 @@ class Arguments:
         return values[0] if values else None
 
 
-def parse_arguments(argv: Sequence[str]) -> Arguments:
+def parse_arguments(
+    argv: Sequence[str], is_cluster: Callable[[str], bool] = lambda _: False
+) -> Arguments:
     """Read the words of a command line.
 
-    ``--help`` and ``--version`` end it at once, whatever follows.
+    ``--help``, ``--version`` and ``--completion`` end it at once, whatever follows.
+
+    Args:
+        argv: The words.
+        is_cluster: Tells whether a word where a command's name could stand chooses a cluster. Not
+            asked behind ``--no-config``.
 
     Raises:
         UsageError: An option is unknown, lacks its value or is given twice.
@@ -188,6 +220,12 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
         if word == DEMO and not demo:
             demo = True
             continue
+        if not word.startswith("-") and "--no-config" not in values and is_cluster(word):
+            if "--cluster" in values:
+                raise UsageError(f"the clusters `{values['--cluster'][0]}` and `{word}` at once",
+                                 hint="give one of them")  # fmt: skip
+            values["--cluster"] = (word,)
+            continue
         if word in {"-", "--"} or not word.startswith("-"):
             words = tuple(rest) if word == "--" else (word, *rest)
             return Arguments(values=values, demo=demo, words=words)
@@ -195,7 +233,7 @@ def parse_arguments(argv: Sequence[str]) -> Arguments:
             if flag.long in values and flag.metavar and not flag.repeatable:
                 raise UsageError(f"`{flag.title}` is given twice")
             values[flag.long] = (*values.get(flag.long, ()), value)
-            if flag.long in ("--help", "--version"):
+            if flag.long in _ABOUT_ITSELF:
                 return Arguments(values=values, demo=demo, words=())
     return Arguments(values=values, demo=demo, words=())
 
@@ -231,13 +269,13 @@ def _value(flag: Flag, rest: Iterator[str]) -> str:
 
 def _flag(name: str) -> Flag:
     """The option of that name."""
-    flag = _BY_NAME.get(name)
+    flag = BY_NAME.get(name)
     if flag is not None:
         return flag
     from difflib import get_close_matches
 
-    close = get_close_matches(name, _BY_NAME, n=1) or [
-        known for known in _BY_NAME if name != "--" and known.startswith(name)
+    close = get_close_matches(name, BY_NAME, n=1) or [
+        known for known in BY_NAME if name != "--" and known.startswith(name)
     ]
     hint = f"did you mean `{close[0]}`?" if close else "`metashell --help` lists the options"
     raise UsageError(f"unknown option `{name}`", hint=hint)

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import math
 import os
+from collections.abc import Collection
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from metashell.cli.arguments import DEMO, Arguments
+from metashell.commands import is_command
 from metashell.errors import SourceError, UsageError
 from metashell.log.uri import is_uri, shown
 
@@ -23,6 +25,7 @@ _VALUE_NEEDED: Final = frozenset(
     {
         "--at",
         "--bootstrap-controllers",
+        "--cluster",
         "--cluster-id",
         "--config",
         "--directory",
@@ -88,7 +91,7 @@ def choose_source(arguments: Arguments) -> Choice | None:
     _check_point(arguments)
     _check_live(arguments, chosen)
     choice = _choice(arguments)
-    if arguments.has("--timeout") and (choice is None or choice.quorum is None):
+    if arguments.insists("--timeout") and (choice is None or choice.quorum is None):
         raise UsageError(
             "`--timeout` says how long to wait for a live quorum, which is not chosen",
             hint="`-q HOST:PORT` chooses one",
@@ -203,15 +206,25 @@ def _timeout_s(text: str | None) -> float | None:
     return seconds
 
 
-def no_source_error(arguments: Arguments) -> UsageError:
+def no_source_error(arguments: Arguments, clusters: Collection[str] = ()) -> UsageError:
     """The error for a command line without a source, with what was probably meant."""
     words = arguments.words
     hint = (
         "`metashell -d DIR` opens a metadata log, `metashell -q HOST:PORT` a live quorum, "
         "`metashell demo` a bundled sample"
     )
+    if clusters:
+        hint += ", " + ", ".join(f"`metashell {name}`" for name in sorted(clusters)[:3])
+        hint += f" {'one' if len(clusters) == 1 else 'some'} of yours"
     if not words:
         return UsageError("no source given", hint=hint)
+    if clusters and not is_command(words[0]):
+        from difflib import get_close_matches
+
+        near = get_close_matches(words[0], clusters, n=1, cutoff=0.7)
+        if near:
+            hint = f"did you mean `metashell {near[0]}`?"
+            return UsageError(f"{words[0]}: no cluster and no command", hint=hint)
     first, rest = words[0], "".join(f" {_quote(word)}" for word in words[1:])
     if os.path.isdir(first):
         hint = f"`metashell -d {_quote(first)}{rest}`"

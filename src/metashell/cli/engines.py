@@ -112,8 +112,8 @@ def check_engine(arguments: Arguments, choice: Choice) -> None:
     settings = engine_settings(arguments)
     if choice.quorum is None:
         return
-    given = [flag for flag in _OF_SPARK if arguments.has(flag)]
-    if settings.engine == "spark":
+    given = [flag for flag in _OF_SPARK if arguments.insists(flag)]
+    if settings.engine == "spark" and arguments.insists("--engine"):
         given.insert(0, "--engine spark")
     if given:
         raise UsageError(
@@ -137,7 +137,7 @@ def open_with_engine(
     settings = engine_settings(arguments)
     asked = _exact(arguments, choice)
     if asked is not None:
-        if settings.engine == "spark":
+        if settings.engine == "spark" and arguments.insists("--engine"):
             raise UsageError(
                 f"`{asked}` is answered by this process, not by Spark",
                 hint="leave out `--engine spark`",
@@ -240,7 +240,7 @@ def _open_delegated(
                 use_cache=settings.use_cache,
                 progress=bar if diagnostics.is_terminal else None,
                 announce=announce,
-                # `find` alone can be answered without having the image here.
-                lazily=arguments.words[:1] == ("find",),
+                # These alone can be answered without having the image here.
+                lazily=arguments.words[:1] in (("find",), ("sql",)),
             ),
         )

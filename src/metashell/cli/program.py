@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -20,11 +21,12 @@ from metashell.errors import ExitCode, MetashellError
 
 if TYPE_CHECKING:
     import metashell.source
+    from metashell.cli.defaults import Defaults
     from metashell.cli.sources import Opener, Source
     from metashell.cli.work import Runner, Task
     from metashell.fs.node import Directory
 
-_NO_SOURCE_COMMANDS = frozenset({"help", "man"})
+_NO_SOURCE_COMMANDS = (["help"], ["man"])
 """Commands that say something about metashell rather than about a cluster."""
 
 
@@ -33,15 +35,17 @@ class _Program:
     """One run: the streams, and what opens and runs."""
 
     arguments: Arguments
+    defaults: Defaults
     out: StreamOutput
     diagnostics: Diagnostics
     opener: Opener | None
     runner: Runner | None
+    owns_process: bool
+    """Whether nobody else has a use for what is imported here."""
 
     def run(self) -> int:
         """Do what the arguments ask for."""
-        if self.arguments.has("--help") or self.arguments.has("--version"):
-            return self._tell_about_itself()
+        from metashell.cli.defaults import without_source
         from metashell.cli.sources import (
             choose_source,
             close,
@@ -50,14 +54,21 @@ class _Program:
             prompt_name,
         )
         from metashell.cli.work import choose_work
+        from metashell.commands.aliases import expand_aliases
 
-        choice = choose_source(self.arguments)
+        config = self.defaults.config
+        words = _as_manual(self.arguments.words)
+        needs_none = expand_aliases(config.habits, words)[:1] in _NO_SOURCE_COMMANDS
+        # A manual is not worth opening a source that nobody named.
+        choice = choose_source(without_source(self.arguments) if needs_none else self.arguments)
         if choice is None:
-            words = _as_manual(self.arguments.words)
-            if not words or words[0] not in _NO_SOURCE_COMMANDS:
-                raise no_source_error(self.arguments)
+            if not needs_none:
+                raise no_source_error(self.arguments, config.clusters)
             tasks = choose_work(replace(self.arguments, words=words))
             return self._run_without_source(tasks or ())
+        name = self.arguments.value("--cluster")
+        if name is not None:
+            choice = replace(choice, name=name)
         tasks = choose_work(self.arguments)
         source = open_source(choice, self.arguments, self.opener, self.diagnostics)
         try:
@@ -66,15 +77,6 @@ class _Program:
             return self._run_on_source(tasks, source)
         finally:
             close(source)
-
-    def _tell_about_itself(self) -> int:
-        from metashell.cli.usage import help_text, version_text
-
-        if self.arguments.has("--help"):
-            self.out.write(help_text(bold=wants_colour(self.out.is_terminal)))
-        else:
-            self.out.write(version_text())
-        return ExitCode.OK
 
     def _run_without_source(self, tasks: Iterable[Task]) -> int:
         """Run a command that needs none, over an empty file system."""
@@ -86,6 +88,8 @@ class _Program:
         """Run commands, telling what is wrong with the source as it comes to light."""
         from metashell.cli.sources import WarningPrinter
 
+        if self.owns_process:
+            _leave_pandas_out(source)
         warnings = WarningPrinter(source, self.diagnostics)
         try:
             warnings.print_new()
@@ -123,6 +127,7 @@ class _Program:
                 out=self.out,
                 warn=self.diagnostics.line,
                 source=cast("metashell.source.Source | None", source),
+                habits=self.defaults.config.habits,
             ),
             runner,
             self.diagnostics,
@@ -135,6 +140,7 @@ class _Program:
         from metashell.cli.sources import WarningPrinter
         from metashell.repl.session import Session, run, status_of
 
+        config = self.defaults.config
         session = Session(
             root=source.root,
             source_name=name,
@@ -142,6 +148,9 @@ class _Program:
             warm_up=source.warm_up,
             source=cast("metashell.source.Source", source),
             show_secrets=self.arguments.has("--show-secrets"),
+            habits=config.habits,
+            theme=config.theme,
+            is_plain=config.is_plain,
         )
         warnings = WarningPrinter(source, self.diagnostics)
         warnings.print_new()
@@ -157,14 +166,41 @@ def run_program(
 ) -> int:
     """Run the program; returns its exit status and raises nothing but KeyboardInterrupt."""
     out, diagnostics = standard_streams()
+    made: list[Defaults] = []
+
+    def defaults() -> Defaults:
+        # Made when something asks: `--help` does without.
+        if not made:
+            from metashell.cli.defaults import Defaults
+
+            made.append(Defaults(os.environ))
+        return made[0]
+
+    arguments = Arguments(values={}, demo=False, words=())
+    owns_process = argv is None
+    argv = list(sys.argv[1:] if argv is None else argv)
+    if argv[:1] == ["--complete"]:
+        from metashell.cli.completion import answer
+
+        return answer(argv[1:], os.environ)
     try:
-        arguments = parse_arguments(sys.argv[1:] if argv is None else argv)
-        code = _Program(arguments, out, diagnostics, opener, runner).run()
+        arguments = parse_arguments(argv, lambda word: defaults().is_cluster(word))
+        if _is_about_itself(arguments):
+            code = _tell_about_itself(arguments, out)
+        else:
+            arguments = defaults().fill_in(arguments)
+            program = _Program(
+                arguments, defaults(), out, diagnostics, opener, runner, owns_process
+            )
+            code = program.run()
         out.flush()
         return int(code)
     except KeyboardInterrupt:
         return _interrupted(out, diagnostics)
     except MetashellError as error:
+        from metashell.cli.defaults import explain
+
+        explain(error, arguments)
         diagnostics.error(error)
         return int(error.exit_code)
     except OutputError as error:
@@ -172,6 +208,47 @@ def run_program(
         return ExitCode.FAILED
     except Exception as error:
         return _unexpected(error, out, diagnostics)
+
+
+def _leave_pandas_out(source: Source) -> None:
+    """Keep pyarrow from importing pandas where it is installed: a quarter of a second for nothing.
+
+    Only a directory that is read here surely needs no PySpark, which can't do without.
+    """
+    from metashell.source import Source as Here
+
+    if type(source) is Here:
+        sys.meta_path.insert(0, _NoPandas())
+
+
+class _NoPandas:
+    """Finds no pandas."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        """Refuse one module, and leave all others to who comes next."""
+        if name == "pandas":
+            raise ModuleNotFoundError("pandas is left out", name=name)
+
+
+def _is_about_itself(arguments: Arguments) -> bool:
+    """Whether the program only tells about itself: then nothing else of the arguments counts."""
+    return any(map(arguments.has, ("--help", "--version", "--completion")))
+
+
+def _tell_about_itself(arguments: Arguments, out: StreamOutput) -> int:
+    shell = arguments.value("--completion")
+    if shell is not None:
+        from metashell.cli.completion import script
+
+        out.write(script(shell))
+        return ExitCode.OK
+    from metashell.cli.usage import help_text, version_text
+
+    if arguments.has("--help"):
+        out.write(help_text(bold=wants_colour(out.is_terminal)))
+    else:
+        out.write(version_text())
+    return ExitCode.OK
 
 
 def _as_manual(words: tuple[str, ...]) -> tuple[str, ...]:

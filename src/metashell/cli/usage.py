@@ -17,13 +17,14 @@ becomes a file system to look around in.
 _USAGE: Final = """\
   metashell SOURCE [OPTION...] [COMMAND [ARG...]]
   metashell demo [OPTION...] [COMMAND [ARG...]]  the same on a bundled sample
+  metashell NAME [OPTION...] [COMMAND [ARG...]]  a cluster that you gave a name
   metashell help | man COMMAND                   about commands; needs no source
 
   Without a COMMAND, a terminal gets an interactive shell; otherwise standard
   input is run as a script. Options stand before the COMMAND.
 """
 
-_EXAMPLES: Final = """\
+EXAMPLES: Final = """\
   metashell demo                      look around in a small cluster
   metashell -d /var/lib/kafka/data    a shell over a node's metadata
   metashell -d DIR ls /image/topics/byName
@@ -48,7 +49,7 @@ def help_text(*, bold: bool = False) -> str:
     for flag in FLAGS:
         groups.setdefault(flag.group, []).extend(_option_lines(flag))
     parts += [_section(group, "\n".join(lines) + "\n", bold) for group, lines in groups.items()]
-    parts += [_section("Examples", _EXAMPLES, bold), _section("Exit status", _EXIT_CODES, bold)]
+    parts += [_section("Examples", EXAMPLES, bold), _section("Exit status", _EXIT_CODES, bold)]
     return "\n".join(parts)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from metashell.commands import all_names, get
 from metashell.commands.base import Command, Completion, Context, Manual
 from metashell.commands.options import no_arguments
+from metashell.commands.targets import shown
 
 
 class Help(Command):
@@ -30,6 +31,11 @@ class Help(Command):
         commands = [command for name in all_names() if (command := get(name)) is not None]
         widest = max(len(command.name) for command in commands)
         lines = [f"  {command.name:<{widest}}  {command.summary}" for command in commands]
+        aliases = context.habits.aliases
+        if aliases:
+            widest = max(map(len, aliases))
+            lines += ["", "Aliases:"]
+            lines += [shown(context, f"  {n:<{widest}}  {aliases[n]}") for n in sorted(aliases)]
         lines.append("")
         lines.append("man COMMAND shows a command's options and examples.")
         context.out.write("\n".join(lines) + "\n")
@@ -39,7 +45,7 @@ class Help(Command):
         """Propose names of commands."""
         from metashell.commands.complete import complete_commands
 
-        return [] if args else complete_commands(word)
+        return [] if args else complete_commands(word, context.habits)
 
 
 COMMAND = Help()

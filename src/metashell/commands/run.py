@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metashell.commands import all_names, get
+from metashell.commands.aliases import default_words, expand_aliases
 from metashell.commands.base import Command, Context
-from metashell.commands.words import split
+from metashell.commands.words import quote_words, split
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import escape
 
@@ -38,13 +39,19 @@ def run_words(context: Context, words: Sequence[str]) -> int:
     """
     if not words:
         return 0
-    name, args = words[0], words[1:]
+    try:
+        name, *args = expand_aliases(context.habits, words)
+    except UsageError as error:
+        return _report(context, None, error)
     command = get(name)
     if command is None:
-        return _report(context, None, _unknown(name))
+        return _report(context, None, _unknown(context, name))
+    defaults: list[str] = []
     try:
         if list(args) == ["--help"]:
             return _print_manual(context, command)
+        defaults = default_words(context.habits, command.name, name)
+        args = defaults + args
         if command.shell_only and not context.interactive:
             raise UsageError(
                 "only in the shell or a script of several commands",
@@ -56,13 +63,18 @@ def run_words(context: Context, words: Sequence[str]) -> int:
 
         return run_on_fleet(context, command, args)
     except MetashellError as error:
-        return _report(context, command, error)
+        code = _report(context, command, error)
+        if defaults and isinstance(error, UsageError):
+            words = escape(quote_words(defaults))
+            context.warn(f"  hint: the configuration puts `{words}` behind {command.name}")
+        return code
 
 
-def _unknown(name: str) -> UsageError:
+def _unknown(context: Context, name: str) -> UsageError:
     from difflib import get_close_matches
 
-    near = get_close_matches(name.lower(), all_names(), n=1, cutoff=0.5)
+    known = (*all_names(), *context.habits.aliases)
+    near = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
     hint = f"did you mean {near[0]}?" if near else "help lists the commands"
     return UsageError(f"{name or repr('')}: unknown command", hint=hint)
 

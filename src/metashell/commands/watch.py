@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from metashell.commands.aliases import Habits, expand_aliases
 from metashell.commands.base import Canvas, Command, Completion, Context, Manual, Option
 from metashell.commands.options import Parsed, parse_options
 from metashell.commands.waiting import refuse_what_stands_still, wait_for_news
@@ -83,7 +84,7 @@ class Watch(Command):
         parsed = parse_options(self, own)
         every_s = _seconds(parsed, "-n", _LEAST_S)
         limit_s = _seconds(parsed, "--timeout", 0.0)
-        _refuse(self, inner)
+        _refuse(self, context.habits, inner)
         source = context.needs_source()
         refuse_what_stands_still(source)
         least_s = _EVERY_S if source.live is None else _LIVE_LEAST_S
@@ -93,18 +94,17 @@ class Watch(Command):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose own options, then commands, then what the inner command proposes."""
-        from metashell.commands import get
-        from metashell.commands.complete import complete_commands
+        from metashell.commands.complete import complete_commands, complete_words
 
         if args and args[-1] in ("-n", "--count", "--timeout"):
             return []
         _, inner = _split(self, args)
         if inner:
-            command = get(inner[0])
-            return [] if command is None else command.complete(context, inner[1:], word)
+            return complete_words(context, inner, word)
         if word.startswith("-"):
             return super().complete(context, args, word)
-        return [c for c in complete_commands(word) if not _is_refused(c.text)]
+        commands = complete_commands(word, context.habits)
+        return [c for c in commands if not _is_refused(c.text)]
 
 
 @dataclass(slots=True)
@@ -227,6 +227,7 @@ class _Run:
             cwd=outer.cwd,
             source=self._source,
             cancelled=outer.cancelled,
+            habits=outer.habits,
         )
         if _is_line(self._inner):
             status = run_line(context, self._inner[0])
@@ -443,7 +444,7 @@ def _is_refused(name: str) -> bool:
     return command is not None and (command.shell_only or command.name == Watch.name)
 
 
-def _refuse(command: Command, inner: Sequence[str]) -> None:
+def _refuse(command: Command, habits: Habits, inner: Sequence[str]) -> None:
     """Refuse what makes no sense to be run again and again.
 
     Raises:
@@ -451,7 +452,7 @@ def _refuse(command: Command, inner: Sequence[str]) -> None:
     """
     from metashell.commands.words import split
 
-    words = split(inner[0]) if _is_line(inner) else inner
+    words = expand_aliases(habits, split(inner[0]) if _is_line(inner) else inner)
     if not words:
         raise UsageError("which command?", hint=f"usage: {command.manual.synopsis}")
     if _is_refused(words[0]):

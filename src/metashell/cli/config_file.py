@@ -1,0 +1,319 @@
+"""The configuration file: where it is, what is in it, and what is wrong with it.
+
+Owns the file's grammar. A mistake in it is one sentence with file and line; nothing in it is passed
+over. A file that is not there costs nothing: `tomllib` is imported only for one that is.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final, NoReturn
+
+from metashell import commands
+from metashell.cli.arguments import DEMO, Flag
+from metashell.cli.settings import IN_OPTIONS, OF_A_CLUSTER, SECRETS, Setting, values_of
+from metashell.cli.variables import CONFIG_FILE
+from metashell.commands.aliases import NO_HABITS, Habits, alias_words, expand_aliases
+from metashell.commands.words import quote_words, split
+from metashell.errors import UsageError
+from metashell.fs.escape import escape
+from metashell.themes import DEFAULT, MONO, ROLES, THEMES, style_fault
+
+_MOST_BYTES: Final = 1 << 18
+_TABLES: Final = ("aliases", "clusters", "commands", "options", "theme")
+_NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_SOURCES: Final = ("directory", "snapshot", "bootstrap-controllers")
+_PLACE: Final = re.compile(r"(.*) \(at line (\d+), column \d+\)")
+
+
+@dataclass(frozen=True, slots=True)
+class NamedCluster:
+    """A source that has a name."""
+
+    settings: Mapping[str, Setting]
+    """Its options, by long name."""
+    description: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ConfigFile:
+    """What a configuration file says; empty where there is none."""
+
+    path: str = ""
+    options: Mapping[str, Setting] = field(default_factory=dict)
+    """Defaults of the program's options, by long name."""
+    habits: Habits = NO_HABITS
+    theme: Mapping[str, str] = field(default_factory=dict)
+    """Style of each role."""
+    is_plain: bool = False
+    """Whether the theme has no colours at all."""
+    clusters: Mapping[str, NamedCluster] = field(default_factory=dict)
+
+
+def config_path(environ: Mapping[str, str]) -> str:
+    """Where the file is, or would be."""
+    named = environ.get(CONFIG_FILE)
+    if named:
+        return named
+    import platformdirs
+
+    return os.path.join(platformdirs.user_config_dir("metashell", appauthor=False), "config.toml")
+
+
+def read_config_file(environ: Mapping[str, str]) -> ConfigFile:
+    """Read the file; one that is not there and that no variable names says nothing.
+
+    Raises:
+        UsageError: It can't be read, or something in it is wrong.
+    """
+    path = config_path(environ)
+    try:
+        with open(path, "rb") as stream:
+            raw = stream.read(_MOST_BYTES + 1)
+    except (FileNotFoundError, NotADirectoryError) as error:
+        if not environ.get(CONFIG_FILE):
+            return ConfigFile(path)
+        raise UsageError(f"{path}: {error.strerror}", hint=f"{CONFIG_FILE} names it") from error
+    except (OSError, ValueError) as error:
+        what = getattr(error, "strerror", None) or error
+        raise UsageError(f"{path}: {what}", hint="`--no-config` leaves it out") from error
+    if len(raw) > _MOST_BYTES:
+        raise UsageError(f"{path}: longer than {_MOST_BYTES:,} bytes")
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise UsageError(f"{path}:{line}: not UTF-8, which TOML is") from error
+    return _Reader(path, text).read()
+
+
+def cluster_names(names: Iterable[str]) -> str:
+    """Names as a hint lists them."""
+    return ", ".join(f"`{name}`" for name in sorted(names))
+
+
+class _Reader:
+    """Reads one file's text."""
+
+    def __init__(self, path: str, text: str) -> None:
+        self._path = path
+        self._text = text
+        self._base = os.path.dirname(os.path.abspath(path))
+
+    def read(self) -> ConfigFile:
+        """The file, checked."""
+        tables = self._parse()
+        for name, value in tables.items():
+            if name not in _TABLES:
+                self._fail((name,), f"unknown table `{escape(name)}`", _near(name, _TABLES))
+            if not isinstance(value, dict):
+                self._fail((name,), f"`{name}` is a table: write it as [{name}]")
+        aliases = self._aliases(tables.get("aliases", {}))
+        theme = tables.get("theme", {})
+        return ConfigFile(
+            path=self._path,
+            options=self._settings(tables.get("options", {}), ("options",), IN_OPTIONS),
+            habits=Habits(aliases, self._commands(tables.get("commands", {}))),
+            theme=self._theme(theme),
+            is_plain=theme == {"name": MONO},
+            clusters=self._clusters(tables.get("clusters", {})),
+        )
+
+    def _parse(self) -> dict[str, Any]:
+        import tomllib
+
+        try:
+            return tomllib.loads(self._text)
+        except RecursionError:
+            raise UsageError(f"{self._path}: nested too deeply") from None
+        except ValueError as error:
+            message = str(error)
+            placed = _PLACE.fullmatch(message)
+            if placed is None:
+                n_lines = self._text.rstrip("\n").count("\n") + 1
+                at_end = message.endswith(" (at end of document)")
+                place = f"{self._path}:{n_lines}" if at_end else self._path
+                what = message.removesuffix(" (at end of document)")
+            else:
+                place, what = f"{self._path}:{placed[2]}", placed[1]
+            raise UsageError(
+                f"{place}: not TOML: {escape(what[:1].lower() + what[1:])}",
+                hint='strings stand in quotes: key = "value"',
+            ) from None
+
+    def _fail(self, keys: tuple[str, ...], message: str, hint: str | None = None) -> NoReturn:
+        """Raise an error at the line of a key."""
+        from metashell.cli.toml_lines import line_of
+
+        raise UsageError(f"{self._path}:{line_of(self._text, keys)}: {message}", hint=hint)
+
+    def _settings(
+        self, table: Mapping[str, object], keys: tuple[str, ...], known: Mapping[str, Flag]
+    ) -> dict[str, Setting]:
+        """The options of a table."""
+        found = {}
+        for key, value in table.items():
+            place = (*keys, key)
+            if f"--{key}" == SECRETS:
+                self._fail(place, f"`{key}`: secrets are shown only where the command line asks",
+                           "remove it, and give `--show-secrets`")  # fmt: skip
+            flag = known.get(f"--{key}")
+            if flag is None:
+                self._unknown_option(place, known)
+            try:
+                values = values_of(flag, value, self._base)
+            except ValueError as error:
+                self._fail(place, f"`{key}` {error}")
+            found[flag.long] = Setting(values, f"`{'.'.join(place)}` in {self._path}")
+        return found
+
+    def _unknown_option(self, place: tuple[str, ...], known: Mapping[str, Flag]) -> NoReturn:
+        key, table = place[-1], ".".join(place[:-1])
+        if f"--{key}" in OF_A_CLUSTER:
+            self._fail(place, f"`{key}` is no default for every source",
+                       "it can stand in [clusters.NAME], or on the command line")  # fmt: skip
+        names = [long[2:] for long in known]
+        self._fail(place, f"unknown option `{escape(key)}` in [{table}]", _near(key, names))
+
+    def _strings(self, table: Mapping[str, object], name: str) -> dict[str, str]:
+        """A table of strings, or of lists of words, which are the same quoted."""
+        found = {}
+        for key, value in table.items():
+            words = value if isinstance(value, list) else ()
+            text = quote_words(words) if words and _are_strings(words) else value
+            if not isinstance(text, str):
+                self._fail((name, key), f"`{escape(key)}` needs a string")
+            if not text.isprintable():
+                self._fail((name, key), f"`{escape(key)}` holds a control character")
+            found[key] = text
+        return found
+
+    def _aliases(self, table: Mapping[str, object]) -> dict[str, str]:
+        aliases = self._strings(table, "aliases")
+        for name, text in aliases.items():
+            place = ("aliases", name)
+            self._check_name(place, "alias")
+            try:
+                first = str(alias_words(name, text)[0])
+            except UsageError as error:
+                self._fail(place, error.message, error.hint)
+            if commands.is_command(name) and first != name:
+                self._fail(
+                    place,
+                    f"the alias `{name}` would hide the command of that name",
+                    f'an alias of a command begins with it: {name} = "{name} ..."',
+                )
+        habits = Habits(aliases)
+        for name in aliases:
+            command = str(expand_aliases(habits, [name])[0])
+            if not commands.is_command(command):
+                near = _near(command, commands.all_names())
+                self._fail(
+                    ("aliases", name),
+                    f"the alias `{name}` leads to `{escape(command)}`, which is no command",
+                    near,
+                )
+        return aliases
+
+    def _commands(self, table: Mapping[str, object]) -> dict[str, str]:
+        options = self._strings(table, "commands")
+        for name, text in options.items():
+            place = ("commands", name)
+            if name not in commands.all_names():
+                near = _near(name, commands.all_names())
+                self._fail(place, f"unknown command `{escape(name)}`", near)
+            try:
+                split(text)
+            except UsageError as error:
+                self._fail(place, f"`{name}`: {error.message}")
+        return options
+
+    def _theme(self, table: Mapping[str, object]) -> dict[str, str]:
+        name = table.get("name", DEFAULT)
+        if not isinstance(name, str):
+            self._fail(("theme", "name"), "`name` needs a string")
+        if name not in THEMES:
+            hint = _near(name, THEMES) or f"there are {cluster_names(THEMES)}"
+            self._fail(("theme", "name"), f"unknown theme `{escape(name)}`", hint)
+        theme = dict(THEMES[name])
+        for keys, style in _leaves(table):
+            role, place = ".".join(keys), ("theme", *keys)
+            if role == "name":
+                continue
+            if role not in ROLES:
+                self._fail(place, f"unknown role `{escape(role)}` in [theme]", _near(role, ROLES))
+            if not isinstance(style, str):
+                self._fail(place, f"`{role}` needs a string")
+            fault = style_fault(style)
+            if fault is not None:
+                hint = "such as `bold`, `ansicyan`, `#ff8800` or `bg:ansiblack`"
+                self._fail(place, f"`{role}`: `{escape(fault)}` is no style", hint)
+            theme[role] = style
+        return theme
+
+    def _clusters(self, table: Mapping[str, object]) -> dict[str, NamedCluster]:
+        found = {}
+        for name, value in table.items():
+            place = ("clusters", name)
+            self._check_name(place, "cluster")
+            if name == DEMO:
+                self._fail(
+                    place, f"`{DEMO}` is the bundled sample", "give the cluster another name"
+                )
+            if not isinstance(value, dict):
+                self._fail(place, f"`{name}` is a table: write it as [clusters.{name}]")
+            options = dict(value)
+            description = options.pop("description", "")
+            if not isinstance(description, str) or not description.isprintable():
+                self._fail((*place, "description"), "`description` needs a string of one line")
+            settings = self._settings(options, place, OF_A_CLUSTER)
+            self._check_source(place, options)
+            found[name] = NamedCluster(settings, description)
+        return found
+
+    def _check_source(self, place: tuple[str, ...], options: Mapping[str, object]) -> None:
+        """Refuse a cluster that names no source, or two."""
+        given = [key for key in _SOURCES if key in options]
+        if len(given) > 1:
+            both = f"`{given[0]}` and `{given[1]}` each choose a source"
+            self._fail((*place, given[1]), both, "give one of them")
+        if not given and "config" not in options:
+            self._fail(
+                place,
+                f"the cluster `{place[-1]}` names no source",
+                "it needs `directory`, `snapshot`, `bootstrap-controllers` or `config`",
+            )
+
+    def _check_name(self, place: tuple[str, ...], what: str) -> None:
+        name = place[-1]
+        if not _NAME.fullmatch(name):
+            self._fail(
+                place,
+                f"`{escape(name)}` is no name for a{'n' * (what[0] == 'a')} {what}",
+                "letters, digits, `_`, `.` and `-`; no `-` or `.` at its beginning",
+            )
+
+
+def _leaves(table: Mapping[str, object]) -> Iterable[tuple[tuple[str, ...], object]]:
+    """The values of a table of tables, each with the way to it."""
+    for key, value in table.items():
+        if isinstance(value, dict):
+            for keys, leaf in _leaves(value):
+                yield (key, *keys), leaf
+        else:
+            yield (key,), value
+
+
+def _are_strings(values: Iterable[object]) -> bool:
+    return all(isinstance(value, str) for value in values)
+
+
+def _near(word: str, known: Iterable[str]) -> str | None:
+    """What was probably meant, as a hint."""
+    from difflib import get_close_matches
+
+    close = get_close_matches(word.lower(), list(known), n=1, cutoff=0.5)
+    return f"did you mean `{close[0]}`?" if close else None

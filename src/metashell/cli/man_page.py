@@ -1,0 +1,192 @@
+"""The manual page metashell(1), in roff: every option, command, variable and exit status.
+
+Made when a wheel is built, from the tables that the program itself works by. So this imports
+nothing that needs numpy, and nothing of what it writes depends on the machine or the time.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from metashell import commands
+from metashell.cli.arguments import FLAGS, Flag
+from metashell.cli.settings import ANYWHERE, NO_CONFIG
+from metashell.cli.usage import EXAMPLES
+from metashell.cli.variables import CONFIG_FILE, variable_of
+from metashell.commands.base import Command, Option
+from metashell.version import __version__
+
+VARIABLES: Final = (
+    (CONFIG_FILE, "The configuration file, instead of the platform's."),
+    ("METASHELL_CACHE_DIR", "The directory of what is kept of decoded images."),
+    ("METASHELL_CACHE_MAX_BYTES", "How many bytes may be kept there in all."),
+    ("METASHELL_DEBUG", "If not empty, print the traceback of an internal error."),
+    ("COLUMNS", "Columns of the terminal, instead of asking it."),
+    ("JAVA_HOME", "With Spark: the directory of a Java 17 or newer."),
+    ("NO_COLOR", "If not empty, print no colours."),
+    ("PAGER", "The interactive shell's pager."),
+)
+"""Variables besides those that stand for an option."""
+EXIT_STATUS: Final = (
+    ("0", "All went well."),
+    ("1", "Something asked for was not there or failed; the rest was done."),
+    ("2", "The command line, a command's arguments, a script or the configuration is wrong."),
+    ("3", "The source can't be read."),
+    ("130", "Interrupted."),
+)
+_FILES: Final = (
+    ("~/.config/metashell/config.toml", "Options, aliases, theme and named clusters."),
+    ("~/.cache/metashell", "What is kept of images that Spark has decoded."),
+    ("~/.local/state/metashell/history", "Lines entered in the interactive shell."),
+)
+_DESCRIPTION: Final = (
+    "metashell makes a file system of the metadata log of an Apache Kafka cluster in KRaft mode, "
+    "and answers questions about the cluster. SOURCE is a directory, a file, a live quorum or a "
+    "cluster that the configuration file gives a name; demo is a bundled sample.",
+    "Without a COMMAND, a terminal gets an interactive shell; otherwise standard input is run as a "
+    "script. Options stand before the COMMAND. It only reads.",
+)
+
+
+def render() -> str:
+    """The page."""
+    parts = [
+        f'.TH METASHELL 1 "" "metashell {__version__}" "User Commands"',
+        ".SH NAME",
+        "metashell \\- a shell for Apache Kafka's KRaft metadata",
+        ".SH SYNOPSIS",
+        *[*_synopses()][1:],
+        ".SH DESCRIPTION",
+        *[*_paragraphs(_DESCRIPTION)][1:],
+        ".SH OPTIONS",
+        *_options(),
+        ".SH COMMANDS",
+        *(line for command in _commands() for line in _command(command)),
+        ".SH ENVIRONMENT",
+        "An option of the command line goes before its variable, and a variable before the "
+        "configuration file. Several values stand in a line each.",
+        *_definitions((variable_of(flag), _of_variable(flag)) for flag in _with_variable()),
+        *_definitions(VARIABLES),
+        ".SH FILES",
+        *_definitions(_FILES),
+        ".SH EXIT STATUS",
+        *_definitions(EXIT_STATUS),
+        ".SH EXAMPLES",
+        ".nf",
+        *(_text(line.strip()) for line in EXAMPLES.splitlines()),
+        ".fi",
+    ]
+    return "\n".join(parts) + "\n"
+
+
+def _commands() -> Iterator[Command]:
+    for name in commands.all_names():
+        command = commands.get(name)
+        assert command is not None
+        yield command
+
+
+def _synopses() -> Iterator[str]:
+    for form in (
+        "SOURCE [OPTION...] [COMMAND [ARG...]]",
+        "demo [OPTION...] [COMMAND [ARG...]]",
+        "NAME [OPTION...] [COMMAND [ARG...]]",
+        "help | man COMMAND",
+    ):
+        yield ".br"
+        yield rf"\fBmetashell\fP {_text(form)}"
+
+
+def _options() -> Iterator[str]:
+    group = ""
+    for flag in FLAGS:
+        if flag.group != group:
+            group = flag.group
+            yield f".SS {_text(group)}"
+        names = [name for name in (flag.short, flag.long, *flag.aliases) if name]
+        yield ".TP"
+        yield _names(names, flag.metavar)
+        yield _text(" ".join(flag.help))
+
+
+def _command(command: Command) -> Iterator[str]:
+    manual = command.manual
+    yield f".SS {_text(command.name)}"
+    yield rf"\fB{_text(manual.synopsis)}\fP"
+    yield ".PP"
+    yield _text(command.summary)
+    yield from _paragraphs(manual.description.split("\n\n"))
+    for option in manual.options:
+        yield ".TP"
+        yield _option(option)
+        yield _text(option.help)
+    if manual.columns:
+        yield ".PP"
+        yield "Columns:"
+        yield from _definitions(manual.columns)
+    for asked_by, columns in manual.other_columns:
+        yield ".PP"
+        yield _text(f"Columns with {asked_by}:")
+        yield from _definitions(columns)
+    if manual.examples:
+        yield ".PP"
+        yield "Examples:"
+        for line, meaning in manual.examples:
+            yield ".PP"
+            yield ".RS 4"
+            yield ".nf"
+            yield _text(line)
+            yield ".fi"
+            yield ".RE"
+            yield ".RS 8"
+            yield _text(meaning)
+            yield ".RE"
+
+
+def _option(option: Option) -> str:
+    return _names(option.flags, option.metavar or "")
+
+
+def _names(names: Iterable[str], metavar: str) -> str:
+    bold = ", ".join(rf"\fB{_text(name)}\fP" for name in names)
+    return rf"{bold} \fI{_text(metavar)}\fP" if metavar else bold
+
+
+def _with_variable() -> Iterator[Flag]:
+    return (flag for flag in FLAGS if flag.long in ANYWHERE or flag.long == NO_CONFIG)
+
+
+def _of_variable(flag: Flag) -> str:
+    return f"{flag.long}." if flag.metavar else f"{flag.long}, if it is 1."
+
+
+def _definitions(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:
+    for term, meaning in pairs:
+        yield ".TP"
+        yield rf"\fB{_text(term)}\fP"
+        yield _text(meaning)
+
+
+def _paragraphs(texts: Iterable[str]) -> Iterator[str]:
+    for text in texts:
+        yield ".PP"
+        yield _text(" ".join(text.split()))
+
+
+def _text(text: str) -> str:
+    """Text as roff takes it literally, in one line, in ASCII."""
+    text = text.replace("\\", r"\e")
+    for plain, roff in (
+        ("-", r"\-"),
+        ("'", r"\(aq"),
+        ("`", r"\(ga"),
+        ("^", r"\(ha"),
+        ("~", r"\(ti"),
+    ):
+        text = text.replace(plain, roff)
+    text = text.replace('"', r"\(dq")
+    text = re.sub(r"[^\x20-\x7e]", lambda found: rf"\[u{ord(found[0]):04X}]", text)
+    # A dot or a quote at the beginning would be a request.
+    return rf"\&{text}" if text.startswith(".") else text

@@ -1,0 +1,109 @@
+"""Options that come from elsewhere than the command line: which may, and what their values are.
+
+Owns the rules that variables and the configuration file share. Reads neither.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from metashell.cli.arguments import FLAGS, Flag
+
+SOURCE_FLAGS: Final = (
+    "--directory", "--snapshot", "--config", "--bootstrap-controllers", "--live", "--cluster",
+)  # fmt: skip
+"""They choose the source together, and so come from one place together."""
+
+SECRETS: Final = "--show-secrets"
+"""Of the command line alone: a variable or a file would show secrets where nobody asked."""
+NO_CONFIG: Final = "--no-config"
+
+_OF_THE_COMMAND_LINE: Final = frozenset(
+    {"--command", "--file", "--help", "--version", "--completion", SECRETS, NO_CONFIG}
+)
+"""What is run is said where it is run."""
+_OF_ONE_CLUSTER: Final = frozenset({"--at", "--record", "--cluster-id"})
+"""No defaults for every source: a shell that is always in the past misleads."""
+_PATHS: Final = frozenset({"--directory", "--snapshot", "--config", "--schemas"})
+_NUMBERS: Final = frozenset({"--timeout", "--spark-threshold", "--at"})
+_LIST: Final = "--bootstrap-controllers"
+_PAIRS: Final = "--spark-conf"
+
+ANYWHERE: Final[Mapping[str, Flag]] = {
+    flag.long: flag for flag in FLAGS if flag.long not in _OF_THE_COMMAND_LINE
+}
+"""Options that a variable can set, by long name."""
+IN_OPTIONS: Final[Mapping[str, Flag]] = {
+    long: flag for long, flag in ANYWHERE.items() if long not in _OF_ONE_CLUSTER
+}
+"""Those of the file's table ``[options]``."""
+OF_A_CLUSTER: Final[Mapping[str, Flag]] = {
+    long: flag for long, flag in ANYWHERE.items() if long != "--cluster"
+}
+"""Those of a table ``[clusters.NAME]``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """An option's values, and where they come from."""
+
+    values: tuple[str, ...] | None
+    """None for a switch that is off: it also keeps what ranks lower from turning it on."""
+    origin: str
+    """Such as ``METASHELL_ENGINE``; the errors name it."""
+
+
+def values_of(flag: Flag, value: object, base: str) -> tuple[str, ...] | None:
+    """An option's values from one of TOML.
+
+    Args:
+        flag: The option.
+        value: What TOML has for it.
+        base: The directory that a relative path begins at.
+
+    Raises:
+        ValueError: It can't be one; says what is needed.
+    """
+    if not flag.metavar:
+        if not isinstance(value, bool):
+            raise ValueError("needs true or false")
+        return ("",) if value else None
+    if flag.long == _PAIRS and isinstance(value, dict):
+        value = [f"{key}={_text(flag, item)}" for key, item in value.items()]
+    if isinstance(value, list):
+        if not flag.repeatable and flag.long != _LIST:
+            raise ValueError("needs one value, not several")
+        texts = tuple(_text(flag, item) for item in value)
+        if not texts:
+            raise ValueError("needs a value")
+        texts = (",".join(texts),) if flag.long == _LIST else texts
+    else:
+        texts = (_text(flag, value),)
+    return tuple(_path(text, base) for text in texts) if flag.long in _PATHS else texts
+
+
+def _text(flag: Flag, value: object) -> str:
+    """One value as the command line would have it."""
+    if flag.long == "--at":
+        from datetime import date
+
+        if isinstance(value, date):  # Of which a datetime is one.
+            return value.isoformat()
+    if isinstance(value, int | float) and not isinstance(value, bool) and flag.long in _NUMBERS:
+        return str(value)
+    if not isinstance(value, str):
+        kind = "a number or a string" if flag.long in _NUMBERS else "a string"
+        raise ValueError(f"needs {kind}: {flag.metavar}")
+    if not value or not value.isprintable():
+        raise ValueError("is empty" if not value else "holds a control character")
+    return value
+
+
+def _path(text: str, base: str) -> str:
+    """A path of the file, where ``~`` is the user's and what is relative is beside the file."""
+    from metashell.log.uri import is_uri
+
+    return text if is_uri(text) else os.path.join(base, os.path.expanduser(text))

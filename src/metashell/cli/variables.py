@@ -1,0 +1,74 @@
+"""Options as variables of the environment: ``METASHELL_TIMEOUT`` for ``--timeout``."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from metashell.cli.arguments import FLAGS, Flag
+from metashell.cli.settings import ANYWHERE, NO_CONFIG, SECRETS, Setting
+from metashell.errors import UsageError
+
+CONFIG_FILE: Final = "METASHELL_CONFIG_FILE"
+"""Names the configuration file."""
+
+_ON: Final = frozenset({"1", "true", "yes", "on"})
+_OFF: Final = frozenset({"", "0", "false", "no", "off"})
+
+
+def variable_of(flag: Flag) -> str:
+    """The variable that stands for an option."""
+    return "METASHELL_" + flag.long[2:].upper().replace("-", "_")
+
+
+def read_variables(environ: Mapping[str, str]) -> dict[str, Setting]:
+    """The options that variables set, by long name; an empty variable is none.
+
+    Several values stand in a line each.
+
+    Raises:
+        UsageError: A switch is neither on nor off, or secrets are to be shown.
+    """
+    _refuse_secrets(environ)
+    found = {}
+    for long, flag in ANYWHERE.items():
+        name = variable_of(flag)
+        text = environ.get(name, "")
+        if not text:
+            continue
+        if not flag.metavar:
+            found[long] = Setting(("",) if _is_on(name, text) else None, name)
+            continue
+        values = tuple(filter(None, text.split("\n"))) if flag.repeatable else (text,)
+        if values:
+            found[long] = Setting(values, name)
+    return found
+
+
+def wants_no_config(environ: Mapping[str, str]) -> bool:
+    """Whether a variable says that neither the file nor other variables count.
+
+    Raises:
+        UsageError: It is neither on nor off.
+    """
+    name = variable_of(next(flag for flag in FLAGS if flag.long == NO_CONFIG))
+    return _is_on(name, environ.get(name, ""))
+
+
+def _refuse_secrets(environ: Mapping[str, str]) -> None:
+    """Refuse a variable that, once exported, would show secrets wherever it is inherited."""
+    name = variable_of(next(flag for flag in FLAGS if flag.long == SECRETS))
+    if environ.get(name, "").lower() not in _OFF:
+        raise UsageError(
+            f"{name}: secrets are shown only where the command line asks for them",
+            hint="unset it, and give `--show-secrets`",
+        )
+
+
+def _is_on(name: str, text: str) -> bool:
+    lower = text.strip().lower()
+    if lower in _ON:
+        return True
+    if lower in _OFF:
+        return False
+    raise UsageError(f"{name}: `{text}` is neither on nor off", hint="1 or 0")
