@@ -1,0 +1,48 @@
+#!/bin/sh
+# Why has a partition no leader, and what brings it back?
+#
+#   partition-offline.sh TOPIC SOURCE...
+#   partition-offline.sh 'orders*' -d /var/lib/kafka/data
+#
+# TOPIC may hold wildcards; '*' stands for all topics.
+# Exit status: 0 all partitions are led, 1 some are not.
+set -u
+metashell=${METASHELL:-metashell}
+
+if [ $# -lt 2 ]; then
+    echo "usage: ${0##*/} TOPIC SOURCE..." >&2
+    exit 2
+fi
+topic=$1
+shift
+
+n=$("$metashell" "$@" partitions --offline --topic "$topic" --count) || exit $?
+if [ "$n" -eq 0 ]; then
+    echo "All partitions of $topic have a leader."
+    exit 0
+fi
+
+echo "== Partitions without a leader: $n"
+"$metashell" "$@" partitions --offline --topic "$topic" --history \
+    --columns topic,partition,replicas,isr,elr,would_elect,why,since_time || exit $?
+
+echo
+echo "== The brokers"
+"$metashell" "$@" brokers --columns broker,state,rack,leaders,replicas
+
+echo
+echo "== What to do"
+echo "Bring back a broker that a partition waits for: its replica has all that was acknowledged,"
+echo "and the controller elects it by itself."
+lost=$("$metashell" "$@" partitions --offline --topic "$topic" -o tsv \
+    --columns topic,partition,unclean_candidate | awk -F '\t' 'NR > 1 && $3 != ""')
+if [ -n "$lost" ]; then
+    echo "Only if these brokers are gone for good: an unclean election makes another replica lead,"
+    echo "and LOSES what that one had not yet copied."
+    printf '%s\n' "$lost" | while IFS="$(printf '\t')" read -r name partition candidate; do
+        echo "  # broker $candidate would lead"
+        echo "  kafka-leader-election.sh --bootstrap-server HOST:PORT --election-type unclean" \
+            "--topic '$name' --partition $partition"
+    done
+fi
+exit 1

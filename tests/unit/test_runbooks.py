@@ -1,0 +1,169 @@
+"""The scripts in examples/runbooks, run as an operator runs them, on directories of real nodes."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from support.fixtures import fixture_dir
+
+RUNBOOKS = Path(__file__).parents[2] / "examples" / "runbooks"
+NAMES = sorted(path.stem for path in RUNBOOKS.glob("*.sh"))
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A program that is this metashell."""
+    path = tmp_path_factory.mktemp("bin") / "meta shell"
+    path.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m metashell "$@"\n')
+    path.chmod(0o755)
+    return path
+
+
+def run(program: Path, name: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run a runbook."""
+    return subprocess.run(
+        ["sh", str(RUNBOOKS / f"{name}.sh"), *words],
+        env={**os.environ, "METASHELL": str(program)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+
+
+def down() -> str:
+    """Directory of a controller of a cluster whose broker 103 was killed."""
+    return str(fixture_dir("real-44-broker-down"))
+
+
+def test_there_are_the_five() -> None:
+    """Each has its line in the README."""
+    assert NAMES == [
+        "broker-stuck-fenced",
+        "partition-offline",
+        "quorum-lost",
+        "upgrade-blocked",
+        "who-changed-config",
+    ]
+    readme = (RUNBOOKS / "README.md").read_text()
+    assert all(f"`{name}.sh " in readme for name in NAMES)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_wrong_arguments_are_told(program: Path, name: str) -> None:
+    """Without arguments: how it is used, and 2."""
+    done = run(program, name)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(f"usage: {name}.sh ")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_they_are_posix_shell(name: str) -> None:
+    """dash, where it is there, takes them, and they can be executed as they are."""
+    path = RUNBOOKS / f"{name}.sh"
+    assert os.access(path, os.X_OK)
+    shell = shutil.which("dash") or "sh"
+    assert subprocess.run([shell, "-n", str(path)], check=False).returncode == 0
+
+
+def test_upgrade_blocked(program: Path) -> None:
+    """Every node that blocks it is listed; what can be done is done with 0."""
+    done = run(program, "upgrade-blocked", "4.4", "-d", down())
+    assert done.returncode == 1, done.stderr
+    assert "4.3-IV0\n" in done.stdout
+    for node in ("broker 101", "broker 102", "broker 103", "controller 1", "controller 3"):
+        assert f"upgrade the software of {node}" in done.stdout
+    can = run(program, "upgrade-blocked", "4.3", "-d", down())
+    assert (can.returncode, "already at metadata.version" in can.stdout) == (0, True)
+
+
+def test_upgrade_of_a_source_that_is_not_there(program: Path, tmp_path: Path) -> None:
+    """The program's own error and exit status come through."""
+    done = run(program, "upgrade-blocked", "4.4", "-d", str(tmp_path / "nothing"))
+    assert done.returncode == 3
+    assert "nothing" in done.stderr
+
+
+def test_partition_offline(program: Path) -> None:
+    """Whom the partitions wait for, and nothing about unclean elections where none would help."""
+    done = run(program, "partition-offline", "*", "-d", down())
+    assert done.returncode == 1, done.stderr
+    assert "without a leader: 3" in done.stdout
+    assert done.stdout.count("waits for 103 (ELR)") == 3
+    assert "unclean" not in done.stdout
+    led = run(program, "partition-offline", "orders", "-d", down())
+    assert (led.returncode, led.stdout) == (0, "All partitions of orders have a leader.\n")
+
+
+def test_partition_offline_as_a_last_resort(program: Path) -> None:
+    """Where another replica is live the command that loses data is given, with a warning."""
+    done = run(program, "partition-offline", "*", "-d", str(fixture_dir("real-44-live")))
+    assert done.returncode == 1, done.stderr
+    if "unclean election makes" in done.stdout:
+        assert "LOSES" in done.stdout
+        assert "--election-type unclean --topic '" in done.stdout
+
+
+def test_broker_stuck_fenced(program: Path) -> None:
+    """Its registration, when it was fenced, and who waits for it."""
+    done = run(program, "broker-stuck-fenced", "103", "-d", down())
+    assert done.returncode == 1, done.stderr
+    for expected in (
+        "- id: 103\n",
+        "fenced false → true",
+        "without a leader:  3\n",
+        "under-replicated:  19\n",
+        "under min ISR:     7\n",
+    ):
+        assert expected in done.stdout
+    assert "- id: 101" not in done.stdout
+    well = run(program, "broker-stuck-fenced", "101", "-d", down())
+    assert (well.returncode, "Broker 101 is not fenced." in well.stdout) == (0, True)
+
+
+def test_a_broker_that_is_not_there(program: Path) -> None:
+    """It is said to be not registered; what is no id is refused."""
+    done = run(program, "broker-stuck-fenced", "999", "-d", down())
+    assert (done.returncode, "Broker 999 is not registered" in done.stdout) == (1, True)
+    assert run(program, "broker-stuck-fenced", "x", "-d", down()).returncode == 2
+
+
+def test_quorum_lost(program: Path) -> None:
+    """Copies that agree: how far each goes, and that they are equal so far."""
+    copies = [str(fixture_dir(name)) for name in ("real-44-live", "real-44-torn")]
+    done = run(program, "quorum-lost", *copies)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("\nClusterId:") == 2
+    assert done.stdout.count("  equal  ") == 2
+    assert "Copy it away before anything is started" in done.stdout
+
+
+def test_quorum_lost_of_other_clusters(program: Path) -> None:
+    """One copy alone is enough to ask; a directory that is none is told."""
+    done = run(program, "quorum-lost", down())
+    assert (done.returncode, "Whether they agree" in done.stdout) == (0, False)
+    assert run(program, "quorum-lost", down(), "/nonexistent/place").returncode == 2
+
+
+def test_who_changed_config(program: Path) -> None:
+    """What it is, every change of it, and that the log does not know who."""
+    done = run(program, "who-changed-config", "topic:clicks", "retention.ms", "-d", down())
+    assert done.returncode == 0, done.stderr
+    assert "DYNAMIC_TOPIC_CONFIG" in done.stdout
+    assert "/image/configs/TOPIC:clicks/retention.ms  created 60000" in done.stdout
+    assert "does not hold the principal" in done.stdout
+
+
+def test_a_config_that_nobody_changed(program: Path) -> None:
+    """No change is no failure of the program, but its answer; odd resources are refused."""
+    done = run(program, "who-changed-config", "topic:orders", "retention.ms", "-d", down())
+    assert (done.returncode, done.stdout.splitlines()[-1]) == (1, "none")
+    assert run(program, "who-changed-config", "host:x", "a", "-d", down()).returncode == 2
