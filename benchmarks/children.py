@@ -19,6 +19,7 @@ from directories import HERE, python_path
 from measure import Measurement, WrongOutputError, one_cpu
 
 BY_NAME: Final = "/image/topics/byName"
+PROGRAM: Final = (sys.executable, "-m", "metashell")
 
 
 def check(holds: bool, what: str) -> None:

@@ -14,12 +14,12 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-from children import BY_NAME, ask, check, environment, middle_topic, oracle_text, work
+from children import BY_NAME, PROGRAM, ask, check, environment, middle_topic, oracle_text, work
 from directories import HERE, Cluster, Directories, Sizes
 from folds import local_fold, spark_fold, spark_start, worker_memory
 from measure import Measurement, Output, run_often, run_once
+from questions import QUESTIONS, cold, warm
 
-PROGRAM: Final = (sys.executable, "-m", "metashell")
 PARTS_OF_IMAGE: Final = 10
 
 
@@ -413,6 +413,14 @@ FIGURES: Final = (
     Figure(
         "shell-complete-wide", "completion among 1,000,000 children",
         "≤ 100 ms", "ms", complete_wide,
+    ),
+    *(
+        Figure(f"ask-{q.name}", f"`{q.line}`", "≤ 1.5 s", "s", cold(q))
+        for q in QUESTIONS
+    ),
+    *(
+        Figure(f"shell-ask-{q.name}", "the same in the shell", "≤ 300 ms", "ms", warm(q))
+        for q in QUESTIONS
     ),
     Figure(
         "spark-start", "a session on `local[2]` and its first query, by Python workers",

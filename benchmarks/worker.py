@@ -170,7 +170,7 @@ def decode_scalar(path: Path, runs: int, rest: Sequence[str]) -> Measurement:
     return measurement
 
 
-_REMARKING = ("at ", "changes ")
+_REMARKING = ("at ", "changes ", "who-can ")
 """Commands that remark on what they found, without anything being wrong."""
 
 
@@ -246,6 +246,16 @@ def command(path: Path, runs: int, rest: Sequence[str]) -> Measurement:
     return measurement
 
 
+def question(path: Path, runs: int, rest: Sequence[str]) -> Measurement:
+    """A question asked again and again in the shell; `rest` is its line."""
+    (line,) = rest
+    session = _Session(path)
+    answers: set[str] = set()
+    measurement = repeat(lambda: answers.add(session.run(line)), runs)
+    _check(len(answers) == 1 and answers != {""}, f"{line}: {len(answers)} answers")
+    return measurement
+
+
 def _filled(template: str, topic: str) -> str:
     return template.replace("{topic}", topic).replace("{end}", topic[-6:])
 
@@ -300,6 +310,7 @@ TASKS: dict[str, Callable[[Path, int, Sequence[str]], Measurement]] = {
     "command": command,
     "completion": completion,
     "jump": jump,
+    "question": question,
 }
 
 
