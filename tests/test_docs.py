@@ -125,7 +125,9 @@ def documented_options(text: str) -> set[str]:
     for block in blocks(text):
         if is_session(block):
             spans += [e.command.partition("|")[0] for e in examples(block)]
-    words = [word for span in spans for word in re.sub(r"'[^']*'", "", span).split()]
+    # What is quoted is no option, nor is a column that is sorted by, descending.
+    not_options = re.compile(r"'[^']*'|--sort \S+")
+    words = [word for span in spans for word in not_options.sub("", span).split()]
     shaped = (re.fullmatch(r"(--?[A-Za-z][A-Za-z0-9-]*).*", word) for word in words)
     return {match[1] for match in shaped if match}
 
