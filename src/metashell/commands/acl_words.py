@@ -8,7 +8,7 @@ from typing import Final
 
 from metashell.commands.base import Completion, Context
 from metashell.commands.complete import complete_names
-from metashell.commands.rows import clusters
+from metashell.commands.rows import opened
 from metashell.errors import UsageError
 from metashell.image.acl_names import (
     ASKED_OF,
@@ -112,7 +112,7 @@ def complete_resource(context: Context, word: str) -> list[Completion]:
     except UsageError:
         return []
     names: set[str] = set()
-    for _, source in clusters(context):
+    for source in opened(context):
         if RESOURCE_TYPES[code] == "TOPIC":
             names.update(source.image.topics.names)
         columns = source.image.acls.columns
@@ -126,6 +126,6 @@ def complete_resource(context: Context, word: str) -> list[Completion]:
 def complete_principal(context: Context, word: str) -> list[Completion]:
     """Propose principals that ACLs name."""
     names: set[str] = set()
-    for _, source in clusters(context):
+    for source in opened(context):
         names.update(source.image.acls.columns.span("principal").texts())
     return complete_names(word, sorted(names))

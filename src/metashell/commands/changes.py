@@ -6,8 +6,21 @@ import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from metashell.commands.base import Command, Context, Manual, Option
-from metashell.commands.options import parse_options
+from metashell.commands.base import Context, Manual, Option
+from metashell.commands.options import Parsed, parse_options
+from metashell.commands.rows_of import (
+    Kind,
+    Record,
+    TabularCommand,
+    integer,
+    of_kind,
+    one_table,
+    status_of,
+    text,
+    time_at,
+    with_rows,
+    write_records,
+)
 from metashell.commands.targets import shown, stop_if_cancelled
 from metashell.commands.words import Word
 from metashell.errors import ExitCode, MetashellError, UsageError
@@ -23,15 +36,39 @@ _WIDEST_VALUE = 200
 
 NO_PRINCIPAL = "the log does not record who asked for a change, only which controller wrote it"
 
+_TABLES = one_table(
+    integer("offset", "The record's offset; null for what a checkpoint says."),
+    time_at("time", "Its time."),
+    integer("epoch", "Its leader epoch.", shown=False),
+    integer("controller", "Who led in that epoch, where a record tells."),
+    text("type", "Its type."),
+    text("path", "The node that it touched."),
+    text(
+        "change",
+        "created, removed, changed, unchanged, refused (Kafka does not apply it), or present: said "
+        "by the oldest checkpoint.",
+    ),
+    of_kind(
+        Kind.JSON, "fields", "A JSON object: by the name of a field, a list of old and new value."
+    ),
+    integer(
+        "at_or_before",
+        "For what a checkpoint says: the last offset that it holds.",
+        shown=False,
+    ),
+    text("reason", "Why it was refused.", shown=False),
+)
 
-class Changes(Command):
+
+class Changes(TabularCommand):
     """Tell what became of nodes."""
 
     name = "changes"
     summary = "Show every record that touched a node, and what it changed."
     one_cluster = True
+    tables = _TABLES
     manual = Manual(
-        synopsis="changes [--json] [--since POINT] [--until POINT] [-n N] PATH...",
+        synopsis="changes [--json|-o FORMAT] [--since POINT] [--until POINT] [-n N] PATH...",
         description=(
             "Prints every record that touched a node or anything below it, oldest first: offset, "
             "time, epoch and the controller that led in it, record type, path, and what changed "
@@ -54,27 +91,69 @@ class Changes(Command):
             ("changes /image/configs", "every setting that was changed"),
             ("changes -n 3 /image/cluster/brokers", "the last three changes of brokers"),
             ("changes --json /image/topics/byName/topic-02*", "for a script"),
+            ("changes -o csv /image/configs", "for a spreadsheet"),
+            ("changes --count /image/cluster/brokers", "how many there were"),
         ),
     )
+    manual = with_rows(manual, _TABLES)
 
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Print the changes of each path."""
         parsed = parse_options(self, args)
         if not parsed.arguments:
             raise UsageError("which path?", hint=f"usage: {self.manual.synopsis}")
-        within = _window(context, parsed.values.get("--since"), parsed.values.get("--until"))
+        found = _Found(context, parsed)
+        shape = self.shape_of(parsed)
+        if shape is not None:
+            records = map(_record, found.changes())
+            n_rows = write_records(context, shape, _TABLES[0].fields, records, self.name)
+            context.warn(f"changes: {NO_PRINCIPAL}")
+            return status_of(parsed, n_rows, found.status)
         write = _json_line if "--json" in parsed.switches else _Lines(context).line
-        status = ExitCode.OK
         for argument in parsed.arguments:
-            path = _Wanted(context, argument)
-            found = (change for change in path.changes(context) if within(change))
-            lines = (write(change) for change in found)
-            n_printed = _print(context, lines, parsed.count("-n"))
-            if not n_printed and not path.exists(context):
-                context.warn(f"changes: {path.text}: No such file or directory, now or in the log")
-                status = ExitCode.FAILED
+            lines = (write(change) for change in found.of(argument))
+            _print(context, lines)
         context.warn(f"changes: {NO_PRINCIPAL}")
-        return status
+        return found.status
+
+
+class _Found:
+    """The changes asked for; `status` is 1 once a path named nothing."""
+
+    def __init__(self, context: Context, parsed: Parsed) -> None:
+        self.status = ExitCode.OK
+        self._context, self._arguments = context, parsed.arguments
+        self._last = parsed.count("-n")
+        since, until = parsed.values.get("--since"), parsed.values.get("--until")
+        self._within = _window(context, since, until)
+
+    def changes(self) -> Iterator[Change]:
+        """Those of all paths."""
+        for argument in self._arguments:
+            yield from self.of(argument)
+
+    def of(self, argument: str) -> Iterator[Change]:
+        """Those of one path, or the last ones of it."""
+        from collections import deque
+
+        path, n = _Wanted(self._context, argument), 0
+        held: deque[Change] = deque(maxlen=self._last)
+        for change in path.changes(self._context):
+            if not self._within(change):
+                continue
+            n += 1
+            if n % _CHUNK_LINES == 0:
+                stop_if_cancelled(self._context)
+            if self._last is None:
+                yield change
+            else:
+                held.append(change)
+        yield from held
+        if not n and not path.exists(self._context):
+            self._context.warn(
+                f"changes: {path.text}: No such file or directory, now or in the log"
+            )
+            self.status = ExitCode.FAILED
 
 
 class _Wanted:
@@ -148,22 +227,30 @@ def _window(context: Context, since: str | None, until: str | None) -> Callable[
     return within
 
 
-def _print(context: Context, lines: Iterator[str], last: int | None) -> int:
-    """Write lines in chunks, or only the last ones; returns how many there were."""
-    from collections import deque
-
-    n = 0
-    held: deque[str] = deque(maxlen=last)
+def _print(context: Context, lines: Iterator[str]) -> None:
+    """Write lines in chunks."""
+    held: list[str] = []
     for line in lines:
-        n += 1
         held.append(line)
-        if len(held) >= _CHUNK_LINES and last is None:
+        if len(held) >= _CHUNK_LINES:
             context.out.write("".join(held))
             held.clear()
-        if n % _CHUNK_LINES == 0:
-            stop_if_cancelled(context)
     context.out.write("".join(held))
-    return n
+
+
+def _record(change: Change) -> Record:
+    return {
+        "offset": change.offset,
+        "time": change.timestamp_ms,
+        "epoch": change.epoch,
+        "controller": change.controller,
+        "type": change.record,
+        "path": encode_path(change.path),
+        "change": change.verb,
+        "fields": {name: list(pair) for name, pair in change.fields.items()},
+        "at_or_before": change.at_or_before,
+        "reason": change.reason,
+    }
 
 
 class _Lines:

@@ -8,8 +8,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-from metashell.commands.base import Command, Context, Manual, Option
+from metashell.commands.base import Context, Manual, Option
 from metashell.commands.options import parse_options, refuse_more
+from metashell.commands.rows_of import (
+    TabularCommand,
+    integer,
+    one_table,
+    status_of,
+    text,
+    with_rows,
+    write_records,
+)
 from metashell.commands.targets import shown, stop_if_cancelled
 from metashell.errors import ExitCode, SourceError, UsageError
 
@@ -26,15 +35,27 @@ _SEVERITIES = ("error", "warning", "note")
 _LIMIT = 20
 _CHUNK_LINES = 256
 
+_TABLES = one_table(
+    text("severity", "error, warning or note; the worst come first."),
+    text("code", "A stable name of the kind of finding."),
+    text("file", "The file that it is in."),
+    integer("pos", "Byte position in the file, of the batch where one is concerned."),
+    integer("offset", "The log offset concerned, or the next one expected."),
+    text("path", "The node concerned."),
+    text("message", "What it means."),
+    text("action", "What to do about it."),
+)
 
-class Check(Command):
+
+class Check(TabularCommand):
     """Find what is wrong with the source."""
 
     name = "check"
     summary = "Check the files, the records and the state they lead to."
     one_cluster = True
+    tables = _TABLES
     manual = Manual(
-        synopsis="check [--quick] [--severity LEVEL] [--limit N] [--json]",
+        synopsis="check [--quick] [--severity LEVEL] [--limit N] [--json|-o FORMAT]",
         description=(
             "Checks every file of the metadata directory, those that the newest state does not "
             "need included: names, batches and their CRCs, offsets, leader epochs, timestamps, "
@@ -59,7 +80,7 @@ class Check(Command):
             ),
             Option(
                 ("--limit",),
-                f"Show at most N findings of one kind; {_LIMIT} by default, all with --json.",
+                f"Show at most N findings of one kind; {_LIMIT} by default, all with --json or -o.",
                 "N",
             ),
             Option(("--json",), "One JSON object a line for each finding."),
@@ -68,8 +89,10 @@ class Check(Command):
             ("check", "check everything"),
             ("check --quick", "check the files alone"),
             ("check --severity error", "only what is lost or wrong, and the summary"),
+            ("check -o csv", "for a spreadsheet"),
         ),
     )
+    manual = with_rows(manual, _TABLES)
 
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Check, then print what was found, the worst first."""
@@ -81,18 +104,22 @@ class Check(Command):
         if level not in _SEVERITIES:
             raise UsageError(f"--severity {level}: not one of {', '.join(_SEVERITIES)}")
         as_json = "--json" in parsed.switches
-        limit = parsed.count("--limit") or (None if as_json else _LIMIT)
+        shape = self.shape_of(parsed)
+        limit = parsed.count("--limit") or (None if as_json or shape is not None else _LIMIT)
         run = _Run(context, context.needs_source(), Report(limit))
         run.all(quick="--quick" in parsed.switches)
         printer = _Printer(context, run.report, _SEVERITIES[: _SEVERITIES.index(level) + 1])
-        if as_json:
+        status = ExitCode.FAILED if run.report.count(Severity.ERROR) else ExitCode.OK
+        if shape is not None:
+            found = map(asdict, printer.findings())
+            n_rows = write_records(context, shape, _TABLES[0].fields, found, self.name)
+            status = ExitCode(status_of(parsed, n_rows, status))
+        elif as_json:
             printer.json()
         else:
             printer.text()
             context.out.write(run.summary() + "\n")
-        if run.unreadable:
-            return ExitCode.SOURCE
-        return ExitCode.FAILED if run.report.count(Severity.ERROR) else ExitCode.OK
+        return ExitCode.SOURCE if run.unreadable else status
 
 
 class _Run:
@@ -335,10 +362,11 @@ class _Printer:
     def json(self) -> None:
         """A line each."""
         self._write(
-            json.dumps(asdict(finding), ensure_ascii=False) + "\n" for finding in self._findings()
+            json.dumps(asdict(finding), ensure_ascii=False) + "\n" for finding in self.findings()
         )
 
-    def _findings(self) -> Iterator[Finding]:
+    def findings(self) -> Iterator[Finding]:
+        """Those to be shown, in their order."""
         from metashell.log.finding import Finding, Severity
 
         left_out = [
@@ -358,7 +386,7 @@ class _Printer:
                     yield finding
 
     def _blocks(self) -> Iterator[str]:
-        for finding in self._findings():
+        for finding in self.findings():
             place = [
                 finding.file,
                 None if finding.pos is None else f"position {finding.pos}",

@@ -5,18 +5,38 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 
-from metashell.commands.base import Command, Context, Manual, Option
+from metashell.commands.base import Context, Manual, Option
 from metashell.commands.options import parse_options, refuse_more
+from metashell.commands.rows_of import (
+    Kind,
+    TabularCommand,
+    integer,
+    of_kind,
+    one_table,
+    status_of,
+    text,
+    with_rows,
+    write_records,
+)
+
+_TABLES = one_table(
+    text("part", "The part of the state; null for the whole of it, which comes last."),
+    text("checksum", "Its digest."),
+    integer("offset", "Offset of the last record in the state."),
+    integer("epoch", "That record's leader epoch."),
+    of_kind(Kind.FLAG, "secrets", "Whether secrets entered the digest."),
+)
 
 
-class Checksum(Command):
+class Checksum(TabularCommand):
     """Print a digest of the image."""
 
     name = "checksum"
     summary = "Print a digest of the state, equal on nodes that agree."
     one_cluster = True
+    tables = _TABLES
     manual = Manual(
-        synopsis="checksum [--at POINT] [--parts] [--json]",
+        synopsis="checksum [--at POINT] [--parts] [--json|-o FORMAT]",
         description=(
             "Prints a SHA-256 digest of the cluster's state, and the offset and epoch of the last "
             "record that it holds. Two nodes at the same offset print the same digest, whatever "
@@ -39,8 +59,10 @@ class Checksum(Command):
             ("checksum", "the digest of the newest state"),
             ("checksum --at 3879", "at an offset that another node has too"),
             ("checksum --parts", "which part differs"),
+            ("checksum --parts -o csv", "the same as CSV"),
         ),
     )
+    manual = with_rows(manual, _TABLES)
 
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Print the digests."""
@@ -48,6 +70,7 @@ class Checksum(Command):
 
         parsed = parse_options(self, args)
         refuse_more(self, parsed.arguments)
+        shape = self.shape_of(parsed)
         source = context.needs_source()
         if "--at" in parsed.values:
             source = source.at(str(parsed.values["--at"]))
@@ -56,12 +79,21 @@ class Checksum(Command):
         parts = part_digests(source.image, source.redaction)
         whole, last = image_digest(parts), source.image.provenance
         secrets = source.redaction.show_secrets
+        place = {
+            "offset": last.offset if last.offset >= 0 else None,
+            "epoch": last.epoch if last.epoch >= 0 else None,
+            "secrets": secrets,
+        }
+        if shape is not None:
+            told = parts.items() if "--parts" in parsed.switches else ()
+            rows = [{"part": name, "checksum": digest.hex(), **place} for name, digest in told]
+            rows.append({"part": None, "checksum": whole, **place})
+            n_rows = write_records(context, shape, _TABLES[0].fields, rows, self.name)
+            return status_of(parsed, n_rows)
         if "--json" in parsed.switches:
             value = {
                 "digest": whole,
-                "offset": last.offset if last.offset >= 0 else None,
-                "epoch": last.epoch if last.epoch >= 0 else None,
-                "secrets": secrets,
+                **place,
                 "parts": {name: digest.hex() for name, digest in parts.items()},
             }
             context.out.write(json.dumps(value) + "\n")

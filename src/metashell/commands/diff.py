@@ -9,8 +9,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.base import Command, Context, Manual, Option
+from metashell.commands.base import Context, Manual, Option
 from metashell.commands.options import Parsed, parse_options
+from metashell.commands.rows_of import (
+    Kind,
+    Record,
+    RowTable,
+    TabularCommand,
+    integer,
+    of_kind,
+    status_of,
+    text,
+    with_rows,
+    write_records,
+)
 from metashell.commands.targets import matches, shown, stop_if_cancelled, write_chunks
 from metashell.errors import ExitCode, MetashellError, PathError, SourceError, UsageError
 from metashell.fs.escape import escape
@@ -26,21 +38,50 @@ _CHUNK_LINES: Final = 512
 _ROOT: Final = "image"
 _PROVENANCE: Final = "provenance"
 _AGE: Final = re.compile(r"-(?=[0-9])")
-_VALUES: Final = ("--at", "--with")
+_VALUES: Final = ("--at", "--with", "-o", "--output", "--columns", "--sort")
 _MARKS: Final = {"added": "+", "removed": "-", "changed": "~"}
 _END: Final = "end"
+_STAT: Final = "--stat"
+_TABLES: Final = (
+    RowTable(
+        "",
+        (
+            text("change", "added (only the second has it), removed (only the first) or changed."),
+            text("path", "The node."),
+            text("topic_id", "Of a topic that only one has: its id."),
+            integer("partitions", "Likewise: how many it has."),
+            of_kind(
+                Kind.JSON,
+                "fields",
+                "Of what changed, a JSON object: by the name of a field, a list of both values.",
+            ),
+            of_kind(Kind.JSON, "value", "Of a leaf that only one has: its value as JSON."),
+        ),
+    ),
+    RowTable(
+        _STAT,
+        (
+            text("part", "The part of the image."),
+            integer("added", "How many things of it only the second has."),
+            integer("removed", "Only the first."),
+            integer("changed", "How many differ."),
+        ),
+    ),
+)
 
 
-class Diff(Command):
+class Diff(TabularCommand):
     """Compare two states."""
 
     name = "diff"
     summary = "Show what differs between two offsets or times, or two directories."
     one_cluster = True
+    tables = _TABLES
+    not_with_rows = ("--json", "--quiet")
     manual = Manual(
         synopsis=(
-            "diff [--all] [--json|--stat|--quiet] POINT POINT [PATH], or"
-            " diff --with DIR [--at POINT] [--all] [--json|--stat|--quiet] [PATH]"
+            "diff [--all] [--json|--stat|--quiet|-o FORMAT] POINT POINT [PATH], or"
+            " diff --with DIR [--at POINT] [--all] [--json|--stat|--quiet|-o FORMAT] [PATH]"
         ),
         description=(
             "Prints the nodes below PATH (/image without one, wildcards allowed) that differ "
@@ -70,8 +111,10 @@ class Diff(Command):
             ("diff --stat 3499 end", "how much changed, by part"),
             ("diff --json 3499 4111 /image/configs/TOPIC:*", "for a script"),
             ("diff 3499 end /image/cluster", "of brokers and controllers"),
+            ("diff -o csv --columns change,path 3499 4111", "which nodes, as CSV"),
         ),
     )
+    manual = with_rows(manual, _TABLES)
 
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Print what differs."""
@@ -89,18 +132,29 @@ class Diff(Command):
     def _compare(self, context: Context, parsed: Parsed) -> int:
         from metashell.fs.differences import find_differences
 
+        shape = self.shape_of(parsed)
         left, right, path = self._sides(context, parsed)
         scope = _scope(context, left, right, path)
         whole = "--all" in parsed.switches
         found = find_differences(left.image, right.image, scope, whole_topics=whole)
         if "--quiet" in parsed.switches:
             return ExitCode.OK if next(found, None) is None else ExitCode.FAILED
-        if "--stat" in parsed.switches:
-            return _print_counts(context, found)
         sides = _Sides(left, right)
+        if shape is not None:
+            fields = self.table_of(parsed).fields
+            is_stat = _STAT in parsed.switches
+            rows = _count_rows(context, found) if is_stat else map(_JsonLines(sides).record, found)
+            n_rows = write_records(context, shape, fields, rows, self.name)
+            return status_of(parsed, n_rows, ExitCode.FAILED if n_rows else ExitCode.OK)
+        if _STAT in parsed.switches:
+            return _print_counts(context, found)
         as_json = "--json" in parsed.switches
         write = _JsonLines(sides).line if as_json else _Lines(context, sides).line
         return _print(context, map(write, found))
+
+    def table_of(self, parsed: Parsed) -> RowTable:
+        """Differences, or how many there are."""
+        return _TABLES[_STAT in parsed.switches]
 
     def _sides(self, context: Context, parsed: Parsed) -> tuple[Source, Source, str | None]:
         """The two states, and the path asked for."""
@@ -323,8 +377,8 @@ class _JsonLines:
     def __init__(self, sides: _Sides) -> None:
         self._sides = sides
 
-    def line(self, difference: Difference) -> str:
-        """One line with its newline."""
+    def value(self, difference: Difference) -> dict[str, object]:
+        """What one line says."""
         value: dict[str, object] = {
             "change": str(difference.change),
             "path": encode_path(difference.names),
@@ -336,8 +390,17 @@ class _JsonLines:
             value["fields"] = self._sides.fields(difference.names)
         else:
             value["value"] = self._sides.one_side(difference).value()
+        return value
+
+    def line(self, difference: Difference) -> str:
+        """One line with its newline."""
         # ASCII: a name may hold a lone surrogate, which no encoding can write.
-        return json.dumps(value) + "\n"
+        return json.dumps(self.value(difference)) + "\n"
+
+    def record(self, difference: Difference) -> Record:
+        """The same as a row."""
+        value = self.value(difference)
+        return {"topic_id": value.pop("topicId", None), **value}
 
 
 def _print(context: Context, lines: Iterator[str]) -> int:
@@ -346,6 +409,16 @@ def _print(context: Context, lines: Iterator[str]) -> int:
 
 
 def _print_counts(context: Context, found: Iterator[Difference]) -> int:
+    lines: list[str] = []
+    for row in _count_rows(context, found):
+        numbers = [f"{mark}{row[change]}".ljust(8) for change, mark in _MARKS.items()]
+        lines.append(f"{row['part']:<18}{'  '.join(numbers)}".rstrip())
+    if lines:
+        context.out.write("\n".join(lines) + "\n")
+    return ExitCode.FAILED if lines else ExitCode.OK
+
+
+def _count_rows(context: Context, found: Iterator[Difference]) -> Iterator[Record]:
     """How many things of each part differ; those of a topic told in one count as well."""
     from metashell.image.digest import PARTS
 
@@ -356,14 +429,9 @@ def _print_counts(context: Context, found: Iterator[Difference]) -> int:
             counts["partitions"][difference.change] += difference.n_partitions
         if not n % _CHUNK_LINES:
             stop_if_cancelled(context)
-    lines: list[str] = []
     for part, count in counts.items():
         if count.total():
-            numbers = [f"{mark}{count[change]}".ljust(8) for change, mark in _MARKS.items()]
-            lines.append(f"{part:<18}{'  '.join(numbers)}".rstrip())
-    if lines:
-        context.out.write("\n".join(lines) + "\n")
-    return ExitCode.FAILED if lines else ExitCode.OK
+            yield {"part": part, **{change: count[change] for change in _MARKS}}
 
 
 COMMAND = Diff()

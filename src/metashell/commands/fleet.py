@@ -5,8 +5,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.base import Command, Context, Manual, Option
-from metashell.commands.options import parse_options, refuse_more
+from metashell.commands.base import Context, Manual, Option
+from metashell.commands.fleet_verify_rows import VERIFY_FIELDS
+from metashell.commands.options import Parsed, parse_options, refuse_more
+from metashell.commands.rows_of import (
+    RowTable,
+    TabularCommand,
+    integer,
+    status_of,
+    text,
+    time_at,
+    with_rows,
+    write_records,
+)
 from metashell.commands.survey import one_of, table, write_json, write_lines
 from metashell.commands.targets import shown, stop_if_cancelled
 from metashell.errors import ExitCode, UsageError
@@ -50,16 +61,45 @@ _TEXTS: Final = frozenset({0, 1, 9, 11})
 """Columns of `_HEADER` that are texts."""
 _ASCENDING: Final = frozenset({"name", "cluster", "node", "version"})
 _UNKNOWN: Final = "-"
+_VERIFY: Final = "--verify"
+_KEYS: Final = {"cluster": "name", "time": "timestamp"}
+"""Keys of a row where they are not the column's name in camel case."""
+_TABLES: Final = (
+    RowTable(
+        "",
+        (
+            text("cluster", "The directory's name below /clusters."),
+            text("cluster_id", "The cluster's id."),
+            integer("node_id", "The node whose directory it is."),
+            integer("brokers", "Registered brokers."),
+            integer("fenced", "Of these, fenced."),
+            integer("topics", "Topics."),
+            integer("partitions", "Partitions."),
+            integer("offline", "Of these, without a leader."),
+            integer("under_replicated", "With an ISR smaller than the replicas."),
+            text("metadata_version", "The finalized metadata.version."),
+            integer("offset", "Offset of the last record."),
+            time_at("time", "Its time."),
+            integer("faults", "Faults of its files and records, a torn tail aside."),
+            text("fault", "The first of them.", shown=False),
+            text("directory", "Its path.", shown=False),
+            text("error", "Why it can't be read."),
+        ),
+    ),
+    RowTable(_VERIFY, VERIFY_FIELDS),
+)
 
 
-class Fleet(Command):
+class Fleet(TabularCommand):
     """Tell of all directories."""
 
     name = "fleet"
     summary = "Show a row for each directory that is open, or whether copies of a cluster agree."
     takes_paths = False
+    tables = _TABLES
+    own_sort = True
     manual = Manual(
-        synopsis="fleet [--sort COLUMN] [--json] | fleet --verify [--json]",
+        synopsis="fleet [--sort COLUMN] [--json|-o FORMAT] | fleet --verify [--json|-o FORMAT]",
         description=(
             "Shows of each directory its name under /clusters, cluster id and node id; the "
             "registered brokers, and how many of them are fenced; topics and partitions; the "
@@ -82,11 +122,12 @@ class Fleet(Command):
             Option(
                 ("--sort",),
                 "Sort by this column: texts ascending, numbers and times descending; by name if "
-                "not given.",
+                "not given. Rows (-o) sort by the names of their columns, separated by commas, "
+                "descending with a - before the name.",
                 "COLUMN",
                 tuple(_COLUMNS),
             ),
-            Option(("--verify",), "Compare the directories of each cluster."),
+            Option((_VERIFY,), "Compare the directories of each cluster."),
             Option(
                 ("--json",),
                 "Print JSON, with the directories' paths and the first fault; times are in ms "
@@ -98,8 +139,10 @@ class Fleet(Command):
             ("fleet --sort offline", "the most partitions without a leader first"),
             ("fleet --json", "for scripts"),
             ("fleet --verify", "whether copies of a cluster agree"),
+            ("fleet -o csv --sort -offline,cluster", "for a spreadsheet"),
         ),
     )
+    manual = with_rows(manual, _TABLES, own_sort=True)
 
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Print the rows."""
@@ -107,23 +150,41 @@ class Fleet(Command):
         refuse_more(self, parsed.arguments)
         as_json = "--json" in parsed.switches
         sort = parsed.values.get("--sort")
-        if "--verify" in parsed.switches:
-            if sort is not None:
+        shape = self.shape_of(parsed)
+        if _VERIFY in parsed.switches:
+            if sort is not None and shape is None:
                 raise UsageError(
                     "--sort is not for --verify", hint=f"usage: {self.manual.synopsis}"
                 )
             from metashell.commands.fleet_verify import verify
 
-            return verify(context, as_json=as_json)
-        by = one_of("--sort", sort or "name", tuple(_COLUMNS))
+            return verify(context, parsed, shape)
+        by = one_of("--sort", sort or "name", tuple(_COLUMNS)) if shape is None else "name"
         rows = _sorted(_rows(context), by)
-        if as_json:
+        n_rows = 0
+        if shape is not None:
+            records = map(_record, rows)
+            n_rows = write_records(context, shape, _TABLES[0].fields, records, self.name)
+        elif as_json:
             write_json(context, {"directories": rows})
         else:
             cells = [_cells(context, row) for row in rows]
             write_lines(context, list(table(_HEADER, cells, _TEXTS)))
         is_sound = all(row["error"] is None and not row["faults"] for row in rows)
-        return ExitCode.OK if is_sound else ExitCode.FAILED
+        return status_of(parsed, n_rows, ExitCode.OK if is_sound else ExitCode.FAILED)
+
+    def table_of(self, parsed: Parsed) -> RowTable:
+        """The directories, or what is said of each that is compared."""
+        return _TABLES[_VERIFY in parsed.switches]
+
+
+def _record(row: Row) -> dict[str, str | int | None]:
+    return {f.name: row.get(_KEYS.get(f.name, _camel(f.name))) for f in _TABLES[0].fields}
+
+
+def _camel(name: str) -> str:
+    first, *rest = name.split("_")
+    return first + "".join(part.capitalize() for part in rest)
 
 
 def _rows(context: Context) -> list[Row]:

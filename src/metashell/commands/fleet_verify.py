@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.base import Context
+from metashell.commands.fleet_verify_rows import VERIFY_FIELDS
+from metashell.commands.options import Parsed
+from metashell.commands.rows_of import Record, status_of, write_records
 from metashell.commands.survey import table, write_json, write_lines
 from metashell.commands.targets import shown, stop_if_cancelled
 from metashell.errors import ExitCode, MetashellError
 from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
+    from metashell.commands.rows_output import Shape
     from metashell.fleet.rows import Row
     from metashell.fleet.source import FleetSource
     from metashell.fs.node import JsonValue
@@ -23,7 +27,7 @@ ALONE: Final = "alone"
 UNKNOWN: Final = "unknown"
 
 
-def verify(context: Context, *, as_json: bool) -> int:
+def verify(context: Context, parsed: Parsed, shape: Shape | None) -> int:
     """Compare and print; the exit status is 1 where one differs or can't be compared."""
     ends = _ends(context)
     common = common_offsets(ends)
@@ -33,6 +37,7 @@ def verify(context: Context, *, as_json: bool) -> int:
         groups.setdefault(_group(row), []).append(row)
     lines: list[list[str]] = []
     clusters: list[JsonValue] = []
+    records: list[Record] = []
     verdicts: list[str] = []
     n_unidentified = sum(row["clusterId"] is None and row["error"] is None for row in ends)
     for group in sorted(groups):
@@ -45,7 +50,7 @@ def verify(context: Context, *, as_json: bool) -> int:
                 context.warn(escape(f"fleet: {row['name']}: {row['error']}"))
             cells = (cluster_id, offset, row.get("checksum"), verdict, row["name"])
             lines.append([shown(context, "-" if c is None else str(c)) for c in cells])
-        members = [
+        members: list[dict[str, str | int | None]] = [
             {
                 "name": row["name"],
                 "directory": row["directory"],
@@ -56,19 +61,36 @@ def verify(context: Context, *, as_json: bool) -> int:
             }
             for row, end, verdict in zip(rows, groups[group], told, strict=True)
         ]
-        clusters.append({"clusterId": cluster_id, "offset": offset, "directories": members})
+        records += _records(cluster_id, offset, members)
+        clusters.append({"clusterId": cluster_id, "offset": offset, "directories": list(members)})
     if n_unidentified and len(ends) > 1:
         context.warn(
             f"fleet: {n_unidentified} of {len(ends)} directories do not say of which cluster"
             " they are: not compared"
         )
-    if as_json:
+    n_rows = 0
+    if shape is not None:
+        n_rows = write_records(context, shape, VERIFY_FIELDS, records, "fleet")
+    elif "--json" in parsed.switches:
         write_json(context, {"clusters": clusters})
     else:
         header = ("CLUSTER", "OFFSET", "CHECKSUM", "VERDICT", "NAME")
         write_lines(context, list(table(header, lines, {0, 2, 3})))
     is_sound = not {DIFFERS, UNKNOWN}.intersection(verdicts)
-    return ExitCode.OK if is_sound else ExitCode.FAILED
+    return status_of(parsed, n_rows, ExitCode.OK if is_sound else ExitCode.FAILED)
+
+
+def _records(
+    cluster_id: str | int | None, offset: int | None, members: Sequence[Row]
+) -> Iterator[Record]:
+    for member in members:
+        yield {
+            "cluster": member["name"],
+            "cluster_id": cluster_id,
+            "offset": offset,
+            "last_offset": member["lastOffset"],
+            **{key: member[key] for key in ("checksum", "verdict", "directory", "error")},
+        }
 
 
 def _group(row: Row) -> str:

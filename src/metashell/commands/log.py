@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from metashell.commands.base import Command, Completion, Context, Manual, Option
 from metashell.commands.log_options import (
@@ -15,7 +15,10 @@ from metashell.commands.log_options import (
     option_values,
     parse_request,
 )
-from metashell.commands.targets import shown_text, stop_if_cancelled
+from metashell.commands.log_output import TABLES, LinePrinter, Printer, RowPrinter
+from metashell.commands.rows import FORMATS
+from metashell.commands.rows_of import TabularCommand, with_rows
+from metashell.commands.targets import stop_if_cancelled
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 
@@ -33,12 +36,14 @@ _GREP_CHARS = 65_536
 _FAULTS_TOLD = 20
 
 
-class Log(Command):
+class Log(TabularCommand):
     """Print records."""
 
     name = "log"
     summary = "Print the records of the log."
     one_cluster = True
+    tables = TABLES
+    not_with_rows = ("--json", "--batches")
     manual = Manual(
         synopsis="log [-f] [OPTION...]",
         description=(
@@ -58,7 +63,8 @@ class Log(Command):
             "timestamp, epoch, type, version and data, the last three exactly as kafka-dump-log "
             "prints them; control instead of type and version for control records; topic, its "
             "name or null, beside data with a topicId; error and raw (hex) where a record can't "
-            "be decoded. Secrets are redacted.\n\n"
+            "be decoded. Secrets are redacted. Rows (-o) have the same as columns; of them only "
+            "jsonl, csv and tsv can be followed.\n\n"
             "--follow goes on behind the last record: it prints records with the same conditions "
             "as they are committed (of a directory, as they are written: a directory does not "
             "say what is committed), until --limit is reached, the last offset asked for was "
@@ -99,7 +105,8 @@ class Log(Command):
             Option(("--limit",), "Stop after N records.", metavar="N"),
             Option(("--tail",), "Only the last N of the records asked for.", metavar="N"),
             Option(
-                ("--follow", "-f"), "Then print what is new; --tail N begins with the last N only."
+                ("--follow", "-f"),
+                "Then print what is new; --tail N begins with the last N only.",
             ),
             Option(("--all",), "Show NoOp records too."),
             Option(("--batches",), "Print a batch's header before the first record of it shown."),
@@ -116,8 +123,11 @@ class Log(Command):
             ("log --checkpoints --control --batches", "headers and footers of checkpoints"),
             ("log --grep 'leader=-1' --limit 5", "records by what they say"),
             ("log --follow --topic 'orders' --limit 3", "go on until there were three"),
+            ("log --type ConfigRecord -o csv", "for a spreadsheet"),
+            ("log --type PartitionChange --count", "how many there are"),
         ),
     )
+    manual = with_rows(manual, TABLES)
 
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Print the records asked for."""
@@ -129,13 +139,16 @@ class Log(Command):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose options, and types, topics, brokers and files as their values."""
+        columns = self.complete_row_columns(args, word)
+        if columns is not None:
+            return columns
         flag = args[-1] if args and "--" not in args else ""
         if flag not in {o.flags[0] for o in self.manual.options if o.metavar is not None}:
-            if word.startswith("-"):
+            if word.startswith("-") or flag == "--output":
                 return Command.complete(self, context, args, word)
             return []
         head, comma, last = word.rpartition(",") if "type" in flag else ("", "", str(word))
-        names = option_values(context, flag, last)
+        names = FORMATS if flag == "-o" else option_values(context, flag, last)
         raw = getattr(word, "raw", word)
         return [
             Completion(f"{head}{comma}{name}", -len(raw), escape(name))
@@ -163,7 +176,7 @@ class _Run:
         paths = self._paths()
         names = self._topic_names()
         self._plain = self._text_writer(names)
-        self._writer = self._json_writer(names) if self._request.json else self._plain
+        self._printer = self._printer_of(names)
         follower = self._follower()
         stream = self._stream(names, self._request.selection)
         if self._request.tail is None:
@@ -173,7 +186,10 @@ class _Run:
         self._tell_the_rest()
         if follower is not None and self._left != 0:
             self._follow(follower, names, stream.ends)
+        n_rows = self._printer.close()
         self._tell_whether_found()
+        if self._request.exit_code:
+            return ExitCode.FAILED if n_rows else ExitCode.OK
         return self._status
 
     def _follower(self) -> Follower | None:
@@ -245,6 +261,18 @@ class _Run:
 
         return JsonLines(self._source.registry, names, self._source.redaction)
 
+    def _printer_of(self, names: TopicNames) -> Printer:
+        request, source, context = self._request, self._source, self._context
+        if request.rows is None:
+            writer = self._json_writer(names) if request.json else self._plain
+            return LinePrinter(context, writer, batches=request.batches)
+        from metashell.commands.rows_stream import RowWriter
+        from metashell.image.log_rows import RecordRows
+
+        row_writer = RowWriter(context, TABLES[0].fields, request.rows, Log.name)
+        rows = RecordRows(source.registry, names, source.redaction, row_writer.needed)
+        return RowPrinter(context, rows, row_writer, flush=request.follow)
+
     # The two directions.
 
     def _forward(self, stream: LogStream, paths: Sequence[LogPath]) -> None:
@@ -254,21 +282,21 @@ class _Run:
             left = self._left
             if left is not None and len(lines) >= left:
                 rows, lines = rows[:left], lines[:left]
-                self._write(lines)
+                self._printer.write(lines)
                 self._n_hidden += sum(row < rows[-1] for row in block.hidden.tolist())
                 self._left = 0
                 return
             if left is not None:
                 self._left = left - len(lines)
-            self._write(lines)
+            self._printer.write(lines)
             self._n_hidden += len(block.hidden)
 
     def _backward(self, stream: LogStream, paths: Sequence[LogPath], n: int) -> None:
         """From the newest file to as old a one as is needed; each is read forwards."""
-        kept: deque[tuple[str, int]] = deque()
+        kept: deque[tuple[Any, int]] = deque()
         behind = 0
         for i, path in reversed(list(enumerate(paths))):
-            of_file: deque[tuple[str, int]] = deque(maxlen=n - len(kept))
+            of_file: deque[tuple[Any, int]] = deque(maxlen=n - len(kept))
             before = 0
             for block in stream.blocks_of(path, is_last=i == len(paths) - 1):
                 stop_if_cancelled(self._context)
@@ -292,7 +320,7 @@ class _Run:
         if self._left is not None:
             lines = lines[: self._left]
             self._left -= len(lines)
-        self._write(lines)
+        self._printer.write(lines)
 
     def _follow(
         self, follower: Follower, names: TopicNames, ends: dict[str, tuple[int, int]]
@@ -314,8 +342,8 @@ class _Run:
             if self._left == 0:
                 return
 
-    def _lines(self, block: Block, last: int | None = None) -> tuple[list[int], list[str]]:
-        """Rows and lines of a block's records, those of batches in front of them.
+    def _lines(self, block: Block, last: int | None = None) -> tuple[list[int], Sequence[Any]]:
+        """Rows of a block's records, and what is written of each.
 
         Args:
             block: Some records.
@@ -334,19 +362,7 @@ class _Run:
             rows = rows[-last:]
         if not len(rows):
             return [], []
-        lines = self._writer.lines(records, rows)
-        if request.batches:
-            headers = self._writer.batch_lines(records, rows)
-            lines = [
-                line if header is None else f"{header}\n{line}"
-                for header, line in zip(headers, lines, strict=True)
-            ]
-        return rows.tolist(), lines
-
-    def _write(self, lines: Sequence[str]) -> None:
-        if lines:
-            text = "\n".join(lines) + "\n"
-            self._context.out.write(shown_text(self._context, text))
+        return rows.tolist(), self._printer.items(records, rows)
 
     # What is told.
 

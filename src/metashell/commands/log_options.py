@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING
 
 from metashell.commands.base import Command, Context
 from metashell.commands.options import Parsed, parse_options, refuse_more
+from metashell.commands.rows_of import TabularCommand
 from metashell.commands.waiting import refuse_what_stands_still
 from metashell.errors import UsageError
 
 if TYPE_CHECKING:
     import re
 
+    from metashell.commands.rows_output import Shape
     from metashell.image.log_filter import Selection
     from metashell.schema.registry import Registry
     from metashell.source import Source
@@ -39,6 +41,10 @@ class Request:
     file: str | None
     checkpoints: bool
     follow: bool
+    rows: Shape | None
+    """What rows are asked for; None for lines."""
+    exit_code: bool
+    """Whether the exit status tells whether there was any."""
 
 
 def _repeated(command: Command, args: Sequence[str]) -> tuple[list[str], list[str], list[str]]:
@@ -63,7 +69,7 @@ def _repeated(command: Command, args: Sequence[str]) -> tuple[list[str], list[st
     return rest, found["--type"], found["--not-type"]
 
 
-def parse_request(command: Command, context: Context, args: Sequence[str]) -> Request:
+def parse_request(command: TabularCommand, context: Context, args: Sequence[str]) -> Request:
     """What the words after the command's name ask for.
 
     Raises:
@@ -75,7 +81,21 @@ def parse_request(command: Command, context: Context, args: Sequence[str]) -> Re
     _refuse_contradictions(parsed)
     if _FOLLOW in parsed.switches:
         refuse_what_stands_still(context.needs_source())
-    return _request(context.needs_source(), parsed, types, not_types)
+    rows = command.shape_of(parsed)
+    if rows is not None and _FOLLOW in parsed.switches:
+        _refuse_what_has_an_end(rows)
+    return _request(context.needs_source(), parsed, types, not_types, rows)
+
+
+def _refuse_what_has_an_end(rows: Shape) -> None:
+    from metashell.commands.rows_stream import fits_a_stream
+
+    if not fits_a_stream(rows):
+        what = "--count" if rows.count else "--sort" if rows.sort else f"-o {rows.form}"
+        raise UsageError(
+            f"{what} needs all records, and {_FOLLOW} has no end",
+            hint="-o jsonl, csv or tsv can be followed",
+        )
 
 
 def file_names(source: Source) -> list[str]:
@@ -99,7 +119,11 @@ def _refuse_contradictions(parsed: Parsed) -> None:
 
 
 def _request(
-    source: Source, parsed: Parsed, types: Sequence[str], not_types: Sequence[str]
+    source: Source,
+    parsed: Parsed,
+    types: Sequence[str],
+    not_types: Sequence[str],
+    rows: Shape | None,
 ) -> Request:
     values, switches = parsed.values, parsed.switches
     first, last = _range("--offset", values.get("--offset"))
@@ -130,6 +154,8 @@ def _request(
         file=values.get("--file"),
         checkpoints="--checkpoints" in switches,
         follow=_FOLLOW in switches,
+        rows=rows,
+        exit_code="--exit-code" in switches,
     )
 
 

@@ -5,27 +5,60 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from metashell.commands.base import Command, Context, Manual, Option
+from metashell.commands.base import Context, Manual, Option
 from metashell.commands.columns import layout
 from metashell.commands.options import parse_options
+from metashell.commands.rows_of import (
+    Record,
+    TabularCommand,
+    integer,
+    one_table,
+    status_of,
+    text,
+    time_at,
+    with_rows,
+    write_records,
+)
 from metashell.commands.targets import Targets, shown, stop_if_cancelled
-from metashell.commands.times import NOTHING, Timed, Timeline, Touch, moment_fields
+from metashell.commands.times import (
+    NOTHING,
+    Timed,
+    Timeline,
+    Touch,
+    moment_fields,
+    moment_record,
+)
 from metashell.fs.glob import Match
 from metashell.fs.node import Directory, Node
-from metashell.fs.path import join
+from metashell.fs.path import encode_name, join
 from metashell.fs.walk import GridVisit, indices, walk
 
 _CHUNK_NAMES = 1 << 16
 _CHUNK_LISTINGS = 1024
+_TABLES = one_table(
+    text("path", "The node's path.", shown=False),
+    text("name", "Its name in the directory listed, or the path that was given."),
+    text("kind", "directory or leaf."),
+    time_at("changed_time", "Time of the record that last changed it."),
+    integer("changed_offset", "That record's offset."),
+    integer("changed_epoch", "Its leader epoch.", shown=False),
+    text("changed_type", "Its type."),
+    integer(
+        "changed_at_or_before",
+        "Where only a checkpoint tells of the change: the last offset that it holds.",
+        shown=False,
+    ),
+)
 
 
-class Ls(Command):
+class Ls(TabularCommand):
     """List names."""
 
     name = "ls"
     summary = "List the children of directories."
+    tables = _TABLES
     manual = Manual(
-        synopsis="ls [-1dlrRt] [PATH...]",
+        synopsis="ls [-1dlrRt] [-o FORMAT] [PATH...]",
         description=(
             "Lists the children of each directory, and each PATH that is a leaf; without a PATH, "
             "the current directory. Names are sorted by code point. On a terminal they stand in "
@@ -37,7 +70,8 @@ class Ls(Command):
             "record that last changed it, and its name. A directory's last change is the newest "
             "of all below it, removals included. <=3262 stands for a change at or before the "
             "checkpoint of that offset: nothing in the directory knows it more exactly. - stands "
-            "for what no record tells."
+            "for what no record tells.\n\n"
+            "Rows (-o) say what -l says; the nodes of all directories come one after the other."
         ),
         options=(
             Option(("-1",), "One name a line, on a terminal too."),
@@ -55,8 +89,10 @@ class Ls(Command):
             ("ls -1R /image/scram", "list a subtree"),
             ("ls -lt /image/topics/byName", "the topics, those that changed last first"),
             ("ls -ldr /image/*", "the last change of each part of the image"),
+            ("ls -o json --columns path,changed_time /image", "for a script"),
         ),
     )
+    manual = with_rows(manual, _TABLES)
 
     def run(self, context: Context, args: Sequence[str]) -> int:
         """List the targets: leaves first, then directories."""
@@ -69,6 +105,17 @@ class Ls(Command):
             is_listed = isinstance(match.place.node, Directory) and "-d" not in parsed.switches
             (directories if is_listed else alone).append(match)
         paths = [match.path for match in alone]
+        shape = self.shape_of(parsed)
+        if shape is not None:
+            chosen = {*shape.columns, *(name for name, _ in shape.sort)}
+            # Times cost a look at the oldest state: only where they are asked for.
+            needs_times = any(name.startswith("changed_") for name in chosen)
+            rows = _TimedListing(
+                context, parsed.switches, one_a_line=True, times=needs_times, nodes=True
+            )
+            found = rows.records(alone, directories)
+            n_rows = write_records(context, shape, _TABLES[0].fields, found, self.name)
+            return status_of(parsed, n_rows, targets.status)
         recursive = "-R" in parsed.switches
         if parsed.switches & {"-l", "-t", "-r"}:
             timed = _TimedListing(context, parsed.switches, one_a_line=one_a_line)
@@ -190,7 +237,20 @@ class _Entry:
 class _TimedListing:
     """Listings in the order of changes, or that tell the changes."""
 
-    def __init__(self, context: Context, switches: set[str], *, one_a_line: bool) -> None:
+    def __init__(
+        self,
+        context: Context,
+        switches: set[str],
+        *,
+        one_a_line: bool,
+        times: bool = False,
+        nodes: bool = False,
+    ) -> None:
+        self._needs_times = times or not switches.isdisjoint({"-l", "-t"})
+        # Of a fleet's clusters nodes tell that they are several.
+        self._needs_nodes = (
+            nodes or not switches.isdisjoint({"-l", "-R"}) or context.fleet is not None
+        )
         self.several = False
         """Whether directories get headings."""
         self._context = context
@@ -232,13 +292,40 @@ class _TimedListing:
                         stack.append(_Entry(path, child.node, timed, child.touch))
         self._listing.flush()
 
+    def records(self, alone: Sequence[Match], directories: Sequence[Match]) -> Iterator[Record]:
+        """The same as rows: the nodes themselves, then those of each directory."""
+        paths = {match.path: match.place.encoded() for match in (*alone, *directories)}
+        for entry in self._entries(alone):
+            yield _record(paths[entry.name], entry)
+        stack = [(paths[entry.name], entry) for entry in self._entries(directories)[::-1]]
+        while stack:
+            path, entry = stack.pop()
+            if not isinstance(entry.node, Directory) or entry.timed is None:
+                continue
+            stop_if_cancelled(self._context)
+            below = []
+            for child in self._children(entry.node, entry.timed):
+                child_path = join(path, encode_name(child.name, entry.node))
+                yield _record(child_path, child)
+                if "-R" in self._switches and isinstance(child.node, Directory):
+                    timed = self._timeline.below(entry.timed, child.node, child.name)
+                    below.append((child_path, _Entry(child.name, child.node, timed, child.touch)))
+            stack += reversed(below)
+
+    def _entries(self, matches: Sequence[Match]) -> list[_Entry]:
+        """Nodes that were named, in the order asked for."""
+        entries = []
+        for match in matches:
+            timed = self._timeline.of(match.place)
+            touch = timed.touch() if self._needs_times else NOTHING
+            entries.append(_Entry(match.path, match.place.node, timed, touch))
+        return self._ordered(entries)
+
     def _children(self, directory: Directory, timed: Timed) -> list[_Entry]:
         names = directory.names()
-        needs_times = bool(self._switches & {"-l", "-t"})
+        needs_times = self._needs_times
         touches = timed.children(names) if needs_times else [NOTHING] * len(names)
-        # Of a fleet's clusters they tell that they are several.
-        needs_nodes = bool(self._switches & {"-l", "-R"}) or self._context.fleet is not None
-        nodes = [directory.child(name) if needs_nodes else None for name in names]
+        nodes = [directory.child(name) if self._needs_nodes else None for name in names]
         entries = []
         for name, node, found in zip(names, nodes, touches, strict=True):
             touch = found
@@ -275,6 +362,12 @@ class _TimedListing:
                     strict=True,
                 )
             )
+
+
+def _record(path: str, entry: _Entry) -> Record:
+    kind = "directory" if isinstance(entry.node, Directory) else "leaf"
+    changed = moment_record("changed", entry.touch.changed)
+    return {"path": path, "name": entry.name, "kind": kind, **changed}
 
 
 def _order(entry: _Entry) -> tuple[int, int]:

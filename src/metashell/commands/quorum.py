@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from metashell.commands.base import Command, Context, Manual, Option
-from metashell.commands.options import parse_options, refuse_more
+from metashell.commands.base import Context, Manual, Option
+from metashell.commands.options import Parsed, parse_options, refuse_more
+from metashell.commands.quorum_rows import EPOCHS, STATUS, TABLES
+from metashell.commands.rows_of import (
+    Record,
+    RowTable,
+    TabularCommand,
+    status_of,
+    with_rows,
+    write_records,
+)
 from metashell.commands.survey import table, write_json, write_lines
 from metashell.commands.targets import shown
-from metashell.errors import ExitCode
+from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 from metashell.schema.times import iso_time
 
@@ -19,19 +28,20 @@ if TYPE_CHECKING:
     from metashell.fs.node import JsonValue
     from metashell.image.quorum_members import Epoch, Member
 
-_EPOCHS, _HUMAN, _JSON = "--epochs", "-h", "--json"
+_HUMAN, _JSON = "-h", "--json"
 _UNKNOWN = "-"
 
 
-class Quorum(Command):
+class Quorum(TabularCommand):
     """Describe the controller quorum."""
 
     name = "quorum"
     summary = "Show the quorum: leader, voters, observers, their lag; or its leader epochs."
     takes_paths = False
     one_cluster = True
+    tables = TABLES
     manual = Manual(
-        synopsis="quorum [-h] [--epochs] [--json]",
+        synopsis="quorum [-h] [--status|--epochs] [--json|-o FORMAT]",
         description=(
             "Says what `kafka-metadata-quorum describe` says with --status and with --replication: "
             "the cluster, the leader and its epoch, the high watermark, how far the slowest voter "
@@ -49,15 +59,22 @@ class Quorum(Command):
         ),
         options=(
             Option((_HUMAN, "--human-readable"), "Ages only, instead of times with their ages."),
-            Option((_EPOCHS,), "The leader epochs: where each starts, who led, since when."),
+            Option(
+                (STATUS,),
+                "With -o: one row about the quorum, instead of one for each node of it.",
+            ),
+            Option((EPOCHS,), "The leader epochs: where each starts, who led, since when."),
             Option((_JSON,), "Print one JSON object; times are in ms since the epoch."),
         ),
         examples=(
             ("quorum", "leader, voters and observers"),
             ("quorum --epochs", "who led when"),
             ("quorum --json", "the same as quorum, for scripts"),
+            ("quorum -o csv", "a row for each voter and observer"),
+            ("quorum --status -o yaml", "who leads, since which epoch, and the lag"),
         ),
     )
+    manual = with_rows(manual, TABLES)
 
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Gather and print."""
@@ -66,23 +83,41 @@ class Quorum(Command):
         parsed = parse_options(self, args)
         refuse_more(self, parsed.arguments)
         source, as_json = context.needs_source(), _JSON in parsed.switches
-        if _EPOCHS in parsed.switches:
+        shape = self.shape_of(parsed)
+        n_rows, is_epochs = 0, EPOCHS in parsed.switches
+        if shape is None and STATUS in parsed.switches:
+            raise UsageError(f"{STATUS} goes with -o", hint="quorum alone shows all")
+        if is_epochs:
             epochs, notes = epochs_of(source)
-            if as_json:
+            if shape is not None:
+                records = map(_epoch_record, epochs)
+                n_rows = write_records(context, shape, TABLES[-1].fields, records, self.name)
+            elif as_json:
                 write_json(context, {"epochs": [_epoch_value(epoch) for epoch in epochs]})
             elif epochs:
                 write_lines(context, list(_epoch_lines(epochs)))
             self._warn(context, notes)
-            return self._status(context, is_known=bool(epochs))
+            return status_of(parsed, n_rows, self._status(context, is_known=bool(epochs)))
         summary = summary_of(source)
-        if as_json:
+        if shape is not None:
+            fields = self.table_of(parsed).fields
+            n_rows = write_records(context, shape, fields, _records(summary, parsed), self.name)
+        elif as_json:
             write_json(context, _value(summary))
         else:
             lines = _lines(summary, ages_only=_HUMAN in parsed.switches)
             write_lines(context, [shown(context, line) for line in lines])
         self._warn(context, (*summary.notes, *map(_finding_text, summary.disagreements)))
         known = (summary.leader_id, summary.leader_epoch, summary.members or None)
-        return self._status(context, is_known=any(part is not None for part in known))
+        status = self._status(context, is_known=any(part is not None for part in known))
+        return status_of(parsed, n_rows, status)
+
+    def table_of(self, parsed: Parsed) -> RowTable:
+        """The nodes, the quorum, or the leader epochs."""
+        chosen = [flag for flag in (STATUS, EPOCHS) if flag in parsed.switches]
+        if len(chosen) > 1:
+            raise UsageError(f"{STATUS} and {EPOCHS} exclude each other")
+        return next(table for table in TABLES if table.asked_by == "".join(chosen))
 
     def _warn(self, context: Context, notes: Sequence[str]) -> None:
         for note in notes:
@@ -220,6 +255,48 @@ def _epoch_value(epoch: Epoch) -> dict[str, JsonValue]:
         "startOffset": epoch.start_offset,
         "leader": epoch.leader,
         "timestamp": epoch.timestamp_ms,
+    }
+
+
+# Rows.
+
+
+def _records(summary: Summary, parsed: Parsed) -> Iterator[Record]:
+    if STATUS in parsed.switches:
+        yield {
+            "cluster_id": summary.cluster_id,
+            "leader": summary.leader_id,
+            "epoch": summary.leader_epoch,
+            "high_watermark": summary.high_watermark,
+            "max_follower_lag": summary.max_lag,
+            "max_follower_lag_ms": summary.max_lag_ms,
+            "kraft_version": summary.kraft_version,
+            "origin": summary.origin,
+            "time": summary.as_of_ms,
+        }
+        return
+    for member, status in summary.members:
+        yield {
+            "id": member.id,
+            "directory_id": member.directory_id,
+            "log_end_offset": member.log_end_offset,
+            "lag": member.lag,
+            "last_fetch_time": member.last_fetch_ms,
+            "last_fetch_age_ms": _age(summary, member.last_fetch_ms),
+            "last_caught_up_time": member.last_caught_up_ms,
+            "last_caught_up_age_ms": _age(summary, member.last_caught_up_ms),
+            "status": status,
+            "endpoints": member.endpoints,
+            "only_in": member.only_in,
+        }
+
+
+def _epoch_record(epoch: Epoch) -> Record:
+    return {
+        "epoch": epoch.epoch,
+        "start_offset": epoch.start_offset,
+        "leader": epoch.leader,
+        "time": epoch.timestamp_ms,
     }
 
 

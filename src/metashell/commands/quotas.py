@@ -14,7 +14,7 @@ from metashell.commands.rows import (
     Asked,
     Column,
     RowsCommand,
-    clusters,
+    opened,
     described,
     rows_manual,
 )
@@ -134,7 +134,7 @@ class Quotas(RowsCommand):
             return super().complete(context, args, word)
         from metashell.answers.quotas import read_quotas
 
-        quotas = (q for _, source in clusters(context) for q in read_quotas(source.image))
+        quotas = (q for source in opened(context) for q in read_quotas(source.image))
         return complete_names(word, sorted({q.entity.get(kind) or "" for q in quotas} - {""}))
 
 

@@ -3,25 +3,57 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
-from metashell.commands.base import Command, Context, Manual, Option
+from metashell.commands.base import Context, Manual, Option
 from metashell.commands.options import parse_options
+from metashell.commands.rows_of import (
+    Record,
+    TabularCommand,
+    integer,
+    one_table,
+    status_of,
+    text,
+    time_at,
+    with_rows,
+    write_records,
+)
 from metashell.commands.targets import Targets, shown, stop_if_cancelled
-from metashell.commands.times import Timed, Timeline, moment_json, moment_text
+from metashell.commands.times import Timed, Timeline, moment_json, moment_record, moment_text
 from metashell.errors import UsageError
 from metashell.fs.node import Directory, Node
 
 _CHUNK = 256
 
+_TABLES = one_table(
+    text("path", "The node's path."),
+    text("kind", "directory or leaf."),
+    integer("partitions", "Of a topic, how many it has."),
+    time_at("created_time", "Time of the record that made it."),
+    integer("created_offset", "That record's offset."),
+    integer("created_epoch", "Its leader epoch.", shown=False),
+    text("created_type", "Its type.", shown=False),
+    integer(
+        "created_at_or_before",
+        "Where only a checkpoint tells of it: the last offset that the checkpoint holds.",
+        shown=False,
+    ),
+    time_at("changed_time", "Time of the record that last changed it."),
+    integer("changed_offset", "That record's offset."),
+    integer("changed_epoch", "Its leader epoch.", shown=False),
+    text("changed_type", "Its type."),
+    integer("changed_at_or_before", "As for what made it.", shown=False),
+)
 
-class Stat(Command):
+
+class Stat(TabularCommand):
     """Show the times of nodes."""
 
     name = "stat"
     summary = "Show when nodes were made and last changed, and by which records."
+    tables = _TABLES
     manual = Manual(
-        synopsis="stat [--json] PATH...",
+        synopsis="stat [--json|-o FORMAT] PATH...",
         description=(
             "Shows of each PATH its type and the records that made and last changed it: time, "
             "offset, leader epoch and record type. A directory's last change is the newest of all "
@@ -40,10 +72,15 @@ class Stat(Command):
         ),
         examples=(
             ("stat /image/topics/byName/orders", "when a topic was made, and last changed"),
-            ("stat --json /image/topics/byName/orders/*", "its partitions, a JSON object a line"),
+            (
+                "stat --json /image/topics/byName/orders/*",
+                "its partitions, a JSON object a line",
+            ),
             ("stat /image/*", "the newest change of each part of the image"),
+            ("stat -o csv --sort -changed_time /image/*", "the same as CSV, newest first"),
         ),
     )
+    manual = with_rows(manual, _TABLES)
 
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Show a block for each node."""
@@ -52,6 +89,11 @@ class Stat(Command):
             raise UsageError("no path given", hint=f"usage: {self.manual.synopsis}")
         as_json = "--json" in parsed.switches
         targets = Targets(context, self.name, parsed.arguments)
+        shape = self.shape_of(parsed)
+        if shape is not None:
+            found = _records(context, targets)
+            n_rows = write_records(context, shape, _TABLES[0].fields, found, self.name)
+            return status_of(parsed, n_rows, targets.status)
         timeline = Timeline(context)
         pieces: list[str] = []
 
@@ -75,6 +117,19 @@ class Stat(Command):
                 flush()
         flush()
         return targets.status
+
+
+def _records(context: Context, targets: Targets) -> Iterator[Record]:
+    timeline = Timeline(context)
+    for match in targets:
+        touch = timeline.of(match.place).touch()
+        yield {
+            "path": match.place.encoded(),
+            "kind": _kind(match.place.node),
+            "partitions": _partitions(match.place.node),
+            **moment_record("created", touch.created),
+            **moment_record("changed", touch.changed),
+        }
 
 
 def _kind(node: Node) -> str:

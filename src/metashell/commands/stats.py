@@ -7,8 +7,16 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from metashell.commands.base import Command, Context, Manual, Option
-from metashell.commands.options import parse_options, refuse_more
+from metashell.commands.base import Context, Manual, Option
+from metashell.commands.options import Parsed, parse_options, refuse_more
+from metashell.commands.rows_of import (
+    RowTable,
+    TabularCommand,
+    status_of,
+    with_rows,
+    write_records,
+)
+from metashell.commands.stats_rows import TABLES, records_of
 from metashell.commands.survey import (
     Survey,
     one_of,
@@ -32,15 +40,16 @@ _NO_OP = 20
 """Api key of NoOpRecord."""
 
 
-class Stats(Command):
+class Stats(TabularCommand):
     """Figures about the log."""
 
     name = "stats"
     summary = "Show figures about the log: files, types, hours, busiest partitions and brokers."
     takes_paths = False
     one_cluster = True
+    tables = TABLES
     manual = Manual(
-        synopsis="stats [-h] [--section NAME] [-n N] [--checkpoints] [--json]",
+        synopsis="stats [-h] [--section NAME] [-n N] [--checkpoints] [--json|-o FORMAT]",
         description=(
             "Counts the records of every segment in the directory, as du does, and shows the "
             "totals with the share of NoOp records and how often a checkpoint was made; the files; "
@@ -49,13 +58,16 @@ class Stats(Command):
             "LEADER and ISR count the changes: of a partition, those that name a leader or an ISR; "
             "of a broker, those that make it leader or have it in the new ISR. A checkpoint's "
             "time and offset are those of the last record that it includes; AGE is the time since "
-            "a file's last record."
+            "a file's last record. Rows (-o) are those of one section: totals (one row), or "
+            "the one that --section names."
         ),
         options=(
             Option(("-h",), "Sizes in KiB, MiB, GiB."),
             Option(("--section",), "Only this part.", "NAME", _SECTIONS),
             Option(
-                ("-n",), f"N rows in each part; {_DEFAULT_ROWS} if not given, but all files.", "N"
+                ("-n",),
+                f"N rows in each part; {_DEFAULT_ROWS} if not given, but all files.",
+                "N",
             ),
             Option(("--checkpoints",), "Count the records of checkpoints too."),
             Option(("--json",), "Print JSON; times are in ms since the epoch."),
@@ -65,8 +77,10 @@ class Stats(Command):
             ("stats --section brokers", "who is named by most records"),
             ("stats -n 3 --section batches", "where the three largest batches stand"),
             ("stats --json --section files", "checkpoints and segments, for scripts"),
+            ("stats -o csv --section types", "how many records of each type, as CSV"),
         ),
     )
+    manual = with_rows(manual, TABLES)
 
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Count and print."""
@@ -75,6 +89,9 @@ class Stats(Command):
         sections: Sequence[str] = _SECTIONS
         if "--section" in parsed.values:
             sections = [one_of("--section", parsed.values["--section"], _SECTIONS)]
+        shape = self.shape_of(parsed)
+        if shape is not None:
+            sections = [parsed.values.get("--section", _SECTIONS[0])]
         n_rows = parsed.count("-n")
         limit = n_rows or _DEFAULT_ROWS
         wanted = {by for section, by in _GROUPED_BY.items() if section in sections} | {"type"}
@@ -88,6 +105,11 @@ class Stats(Command):
         if not counts_checkpoints and {"totals", "files"} & set(sections):
             checkpoints += survey.describe_checkpoints()
         page = _Page(usage, checkpoints, limit, n_rows)
+        if shape is not None:
+            found = records_of(sections[0], page.values(sections[0]))
+            fields = self.table_of(parsed).fields
+            n_written = write_records(context, shape, fields, found, self.name)
+            return status_of(parsed, n_written, survey.status)
         if "--json" in parsed.switches:
             write_json(context, {name: page.values(name) for name in sections})
             return survey.status
@@ -98,6 +120,11 @@ class Stats(Command):
             lines += page.lines(context, name, human="-h" in parsed.switches)
         write_lines(context, lines)
         return survey.status
+
+    def table_of(self, parsed: Parsed) -> RowTable:
+        """That of the section."""
+        section = parsed.values.get("--section", _SECTIONS[0])
+        return TABLES[_SECTIONS.index(one_of("--section", section, _SECTIONS))]
 
 
 class _Page:

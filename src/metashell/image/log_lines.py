@@ -370,7 +370,7 @@ class JsonLines(LineWriter):
         self, spec: MessageSpec, key: int, version: int, texts: list[str], topics: list[str] | None
     ) -> list[str]:
         if key <= CONTROL_KEY:
-            start = f'"control":"{_control_name(key)}","data":{{'
+            start = f'"control":"{control_name(key)}","data":{{'
         else:
             start = f'"type":{json_text(spec.type_name)},"version":{version},"data":{{'
         if topics is None:
@@ -385,7 +385,7 @@ class JsonLines(LineWriter):
     def _error(self, spec: MessageSpec | None, key: int, version: int, why: str, raw: str) -> str:
         head = ""
         if key <= CONTROL_KEY:
-            head = f'"control":"{_control_name(key)}",'
+            head = f'"control":"{control_name(key)}",'
         elif key != NO_KEY:
             head = f'"type":{json_text(self._registry.type_name(key))},"version":{version},'
         return f'{head}"error":{json_text(why)},"raw":"{raw}"'
@@ -445,7 +445,7 @@ class TextLines(LineWriter):
     def _body(
         self, spec: MessageSpec, key: int, version: int, texts: list[str], topics: list[str] | None
     ) -> list[str]:
-        name = _control_name(key) if key <= CONTROL_KEY else spec.type_name
+        name = control_name(key) if key <= CONTROL_KEY else spec.type_name
         if topics is None or spec.name == "TopicRecord":
             return [f"{name} {text}" if text else name for text in texts]
         return [
@@ -458,7 +458,7 @@ class TextLines(LineWriter):
 
     def _error(self, spec: MessageSpec | None, key: int, version: int, why: str, raw: str) -> str:
         if key <= CONTROL_KEY:
-            name = _control_name(key)
+            name = control_name(key)
         elif spec is not None:
             name = spec.type_name
         else:
@@ -486,6 +486,7 @@ class TextLines(LineWriter):
 _NEEDS_QUOTES: Final = frozenset(' "=[]{}')
 
 
-def _control_name(key: int) -> str:
+def control_name(key: int) -> str:
+    """What a control record's type is called, by its api key."""
     control_type = CONTROL_KEY - key
     return CONTROL_NAMES.get(control_type, f"UNKNOWN({control_type})")

@@ -38,7 +38,13 @@ def taken(shell: Session, line: str) -> list[str]:
     ("line", "lines"),
     [
         ("h", ["help", "history"]),
-        ("ls -", ["ls -1", "ls -d", "ls -l", "ls -t", "ls -r", "ls -R"]),
+        (
+            "ls -",
+            [
+                *("ls -1", "ls -d", "ls -l", "ls -t", "ls -r", "ls -R", "ls -o", "ls --output"),
+                *("ls --columns", "ls --sort", "ls --count", "ls --exit-code"),
+            ],
+        ),
         ("ls i", ["ls image/"]),
         ("ls /", ["ls /image/", "ls /local/"]),
         ("ls /nothing/", []),
@@ -60,7 +66,7 @@ def taken(shell: Session, line: str) -> list[str]:
         ("ls /image/VER", ["ls /image/version"]),
         ("cd /image/", ["cd /image/topics/"]),
         ("cd / ", []),
-        ("man ca", ["man cat"]),
+        ("man ca", ["man can-upgrade", "man cat"]),
         ("help pw", ["help pwd"]),
         ("find /im", ["find /image/"]),
         ("find / -ty", ["find / -type"]),

@@ -76,6 +76,16 @@ def test_records_come_as_they_are_committed() -> None:
     assert (130, [0, 1, 2, 3, 4, 5], ()) == (ran.status, offsets(ran), ran.err)
 
 
+def test_rows_come_as_they_are_committed() -> None:
+    """So do rows; the names of their columns come once."""
+    cluster = Cluster(topic_batch(0, 2))
+    cluster.news = [lambda: cluster.commit(topic_batch(2)), lambda: cluster.commit(topic_batch(3))]
+    parts, ran = follow(cluster.source(), "log -f -o csv --columns offset,type")
+    of_topics = [f"{offset},TOPIC_RECORD\n" for offset in range(4)]
+    assert ["".join(["offset,type\n", *of_topics[:2]]), *of_topics[2:]] == parts
+    assert (130, ()) == (ran.status, ran.err)
+
+
 @pytest.mark.parametrize(
     ("options", "expected"),
     [

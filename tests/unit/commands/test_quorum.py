@@ -333,13 +333,12 @@ def test_arguments_are_refused() -> None:
 
 
 def test_completion() -> None:
-    """Options, and nothing else."""
+    """Options, forms of rows aside, and nothing else."""
     source = metashell.open(fixture("real-44-admin").input)
     context = Context(source.root, Captured(), lambda _: None, source=source)
 
-    assert ["-h", "--human-readable", "--epochs", "--json"] == [
-        c.text for c in complete_line(context, "quorum -")
-    ]
+    proposed = [c.text for c in complete_line(context, "quorum -")]
+    assert ["-h", "--human-readable", "--status", "--epochs", "--json"] == proposed[:5]
     assert [] == complete_line(context, "quorum /")
 
 

@@ -23,10 +23,14 @@ def test_nothing_to_do(line: str) -> None:
 @pytest.mark.parametrize(
     ("line", "code", "warnings"),
     [
-        ("sl", 2, ["sl: unknown command", "  hint: did you mean ls?"]),
+        ("tre", 2, ["tre: unknown command", "  hint: did you mean tree?"]),
         ("'a\x1bq'", 2, ["a\\x1bq: unknown command", "  hint: help lists the commands"]),
         ("cat 'x", 2, ["the quote ' is not closed: 'x"]),
-        ("ls -Q", 2, ["ls: unknown option -Q", "  hint: usage: ls [-1dlrRt] [PATH...]"]),
+        (
+            "ls -Q",
+            2,
+            ["ls: unknown option -Q", "  hint: usage: ls [-1dlrRt] [-o FORMAT] [PATH...]"],
+        ),
         ("ls /z", 1, ["ls: /z: No such file or directory"]),
         ("cat /a", 1, ["cat: /a: Is a directory"]),
         ("cat /b/c", 1, ["cat: /b/c: Not a directory"]),

@@ -1,0 +1,89 @@
+"""``stats`` as rows: the columns of each section."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.rows_of import Field, Record, RowTable, integer, text, time_at
+
+if TYPE_CHECKING:
+    from metashell.fs.node import JsonValue
+
+_RECORDS: Final = (integer("records", "How many records."), integer("bytes", "Bytes of them."))
+_CHANGES: Final = (
+    integer("leader_changes", "Records that changed the leader."),
+    integer("isr_changes", "Records that changed the ISR."),
+)
+_FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
+    "totals": (
+        integer("segments", "How many segments there are."),
+        integer("checkpoints", "How many checkpoints."),
+        *_RECORDS,
+        integer("batches", "How many batches."),
+        integer("no_op_records", "Of the records, NoOps."),
+        integer("no_op_bytes", "Bytes of these.", shown=False),
+        integer("records_between_checkpoints", "On average; null: fewer than two.", shown=False),
+        integer("ms_between_checkpoints", "Their distance in time, likewise.", shown=False),
+    ),
+    "files": (
+        text("file", "The file's name."),
+        text("kind", "segment or checkpoint."),
+        integer("bytes", "Its size."),
+        integer("batches", "How many batches."),
+        integer("records", "How many records."),
+        integer("first_offset", "Offset of the first record; null for a checkpoint.", shown=False),
+        integer("last_offset", "Of the last one; of a checkpoint, the last that it includes."),
+        integer("first_epoch", "Leader epoch of the first record.", shown=False),
+        integer("last_epoch", "Of the last one.", shown=False),
+        time_at("first_time", "Time of the first record.", shown=False),
+        time_at("last_time", "Of the last one; of a checkpoint, of the last that it includes."),
+        integer("faults", "How many faults it has."),
+    ),
+    "types": (text("type", "The records' type."), *_RECORDS),
+    "hours": (text("hour", "The hour, such as 2026-09-21T14Z."), *_RECORDS),
+    "partitions": (
+        text("topic", "The topic's name, or its id where nothing names it."),
+        integer("partition", "The partition's id."),
+        text("topic_id", "The topic's id.", shown=False),
+        *_RECORDS,
+        *_CHANGES,
+    ),
+    "brokers": (integer("broker", "The broker's id."), *_RECORDS, *_CHANGES),
+    "batches": (
+        text("file", "The file that it is in."),
+        integer("pos", "Its byte position there."),
+        integer("offset", "Its first offset."),
+        integer("bytes", "Its size."),
+        integer("records", "How many records."),
+    ),
+}
+
+TABLES: Final = tuple(
+    RowTable("" if name == "totals" else f"--section {name}", fields)
+    for name, fields in _FIELDS.items()
+)
+"""In the order of the sections."""
+
+_RENAMED: Final = {
+    "files": {"name": "file", "size": "bytes", "firstTimestamp": "firstTime"}
+    | {"lastTimestamp": "lastTime"},
+}
+
+
+def records_of(section: str, values: JsonValue) -> Iterator[Record]:
+    """The rows of a section, from its values as JSON."""
+    renamed = _RENAMED.get(section, {})
+    for row in values if isinstance(values, list) else [values]:
+        assert isinstance(row, Mapping)
+        record = {_snake(renamed.get(name, name)): value for name, value in row.items()}
+        if section == "partitions":
+            topic, _, partition = str(row["partition"]).rpartition("-")
+            # The number of a broken record may have a sign.
+            record["topic"], sign = topic.removesuffix("-"), "-" if topic.endswith("-") else ""
+            record["partition"] = int(sign + partition)
+        yield record
+
+
+def _snake(name: str) -> str:
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
