@@ -88,6 +88,7 @@ class Brokers(RowsCommand):
             ("brokers --without 101,102 --count", "how much two of them would"),
             ("brokers --sort=-leaders --columns broker,leaders", "the busiest first"),
         ),
+        others=(("--by rack", RACK_COLUMNS), ("--without 101", WITHOUT_COLUMNS)),
     )
 
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:

@@ -87,7 +87,7 @@ COLUMNS: Final = (
 _OF_ELECTION: Final = ("would_elect", "why")
 """In the table only where partitions without a leader were asked for."""
 
-SUMMARY_COLUMNS: Final = (
+COUNTS: Final = (
     Column("partitions", "Partitions chosen (of a broker or rack: with a replica there)."),
     Column("leaders", "Of these, led (from there)."),
     Column("replicas", "Their replicas (there)."),
@@ -146,6 +146,12 @@ class Partitions(RowsCommand):
             ("partitions --reassigning -o json", "running reassignments, for a script"),
             ("partitions topic-001-0", "one partition"),
         ),
+        others=(
+            (
+                "--summary topic",
+                (Column("topic", "Its name; broker or rack where these are asked for."), *COUNTS),
+            ),
+        ),
     )
 
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
@@ -156,7 +162,7 @@ class Partitions(RowsCommand):
                 return COLUMNS
             return tuple(replace(c, shown=False) if c.name in _OF_ELECTION else c for c in COLUMNS)
         key = one_of("--summary", by, _SUMMARIES)
-        return (Column(key, f"The {key}."), *SUMMARY_COLUMNS)
+        return (Column(key, f"The {key}."), *COUNTS)
 
     def answer(self, asked: Asked) -> pa.Table:
         """The partitions that all options choose."""

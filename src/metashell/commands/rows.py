@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Final
 from metashell.commands.base import Command, Completion, Context, Manual, Option
 from metashell.commands.options import Parsed, parse_options
 from metashell.errors import ExitCode, UsageError
-from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -83,12 +82,13 @@ class Asked:
     """Report a diagnostic; the command's name is put in front."""
     cancelled: Callable[[], bool]
     """Polled in long loops."""
-    context: Context
     status: int = 0
     """Set to 1 where something asked for was not there."""
     wanted: frozenset[str] | None = None
     """Columns that will be looked at; an answer may leave out others where there are many rows. It
     has one at least. None: all."""
+    verdict: tuple[str, ...] = ()
+    """Lines that people are told before the rows."""
 
     @property
     def image(self) -> Image:
@@ -96,6 +96,11 @@ class Asked:
         if "--history" in self.parsed.switches:
             return self.source.exact.history_image
         return self.source.image
+
+    @property
+    def exact_image(self) -> Image:
+        """The same image made of the log itself: see `Source.exact`."""
+        return self.image if "--history" in self.parsed.switches else self.source.exact.image
 
 
 class RowsCommand(Command):
@@ -117,51 +122,45 @@ class RowsCommand(Command):
         """The columns of an answer to these words."""
         return self.columns
 
-    def status_of(self, table: pa.Table, asked: Sequence[Asked]) -> int:
-        """The exit status of an answer, ``--exit-code`` aside."""
-        return max((one.status for one in asked), default=ExitCode.OK)
-
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Ask each cluster, and write the rows."""
+        return self.run_parsed(context, parse_options(self, args))
+
+    def run_parsed(self, context: Context, parsed: Parsed) -> int:
+        """The same with the words sorted out."""
         from metashell.commands.rows_output import Shape, write_rows
 
-        parsed = parse_options(self, args)
         columns = self.columns_of(parsed)
         is_fleet = context.fleet is not None
         if is_fleet:
             columns = (CLUSTER, *columns)
         shape = Shape.of(parsed, columns)
-        table, asked = self._ask_all(context, parsed, shape.looked_at())
+        table, status = self._ask_all(context, parsed, shape.looked_at())
         n_rows = write_rows(context, table, columns, shape, self.name)
         if "--exit-code" in parsed.switches:
             return ExitCode.FAILED if n_rows else ExitCode.OK
-        return self.status_of(table, asked)
+        return status
 
     def _ask_all(
         self, context: Context, parsed: Parsed, wanted: frozenset[str]
-    ) -> tuple[pa.Table, list[Asked]]:
+    ) -> tuple[pa.Table, int]:
+        """The rows of all clusters, and the exit status."""
         import pyarrow as pa
 
-        tables, asked = [], []
-        for name, source in clusters(context):
-            one = Asked(
-                source,
-                parsed,
-                lambda text: context.warn(escape(f"{self.name}: {text}")),
-                context.cancelled,
-                context,
-                wanted=wanted,
-            )
-            table = self.answer(one)
+        from metashell.commands.rows_fleet import answers
+
+        tables, status = [], int(ExitCode.OK)
+        for answered in answers(context, self, parsed, wanted):
+            table, name = answered.table, answered.cluster
             if name is not None:
                 names = pa.repeat(pa.scalar(name, pa.string()), len(table))
                 table = table.add_column(0, CLUSTER.name, names)
             tables.append(table)
-            asked.append(one)
+            status = max(status, answered.status)
         if not tables:
             names = [CLUSTER.name, *(c.name for c in self.columns_of(parsed))]
-            return pa.table({name: pa.array([], pa.string()) for name in names}), asked
-        return tables[0] if len(tables) == 1 else pa.concat_tables(tables), asked
+            return pa.table({name: pa.array([], pa.string()) for name in names}), status
+        return tables[0] if len(tables) == 1 else pa.concat_tables(tables), status
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose columns after ``--columns`` and ``--sort``, else as every command does."""
@@ -192,35 +191,6 @@ def complete_columns(columns: Sequence[Column], word: str, *, descending: bool) 
     ]
 
 
-def clusters(context: Context) -> Iterator[tuple[str | None, Source]]:
-    """The clusters that a question in this context is asked: name (None: no fleet) and source.
-
-    Of a fleet that is the one of the current directory, else each; one that can't be read is left
-    out, and told of by who runs commands on fleets.
-
-    Raises:
-        UsageError: No source is open.
-    """
-    fleet = context.fleet
-    if fleet is None:
-        if context.source is None:
-            raise UsageError("no source given", hint="`metashell -d DIR` opens a metadata log")
-        yield None, context.source
-        return
-    from metashell.commands.cluster import member_at
-    from metashell.errors import SourceError
-
-    here = member_at(fleet, context.cwd)
-    for member in [here] if here is not None else list(fleet.members.values()):
-        if context.cancelled():
-            raise KeyboardInterrupt
-        try:
-            source = member.source()
-        except SourceError:
-            continue
-        yield member.name, source
-
-
 def opened(context: Context) -> Iterator[Source]:
     """The sources that a question here would be asked, as far as they are open: for completion.
 
@@ -249,6 +219,7 @@ def rows_manual(
     columns: Sequence[Column],
     options: Sequence[Option] = (),
     examples: Sequence[tuple[str, str]] = (),
+    others: Sequence[tuple[str, Sequence[Column]]] = (),
 ) -> Manual:
     """The manual of a command that has rows, with the options and columns that all of them have.
 
@@ -258,14 +229,20 @@ def rows_manual(
         columns: In the order of the table.
         options: The command's own.
         examples: As for `Manual`.
+        others: Columns of the command's other tables, with what asks for each.
     """
     return Manual(
         synopsis=synopsis,
         description=description,
         options=(*options, *ROW_OPTIONS),
         examples=tuple(examples),
-        columns=tuple((column.name, described(column)) for column in columns),
+        columns=_documented(columns),
+        other_columns=tuple((asked_by, _documented(table)) for asked_by, table in others),
     )
+
+
+def _documented(columns: Sequence[Column]) -> tuple[tuple[str, str], ...]:
+    return tuple((column.name, described(column)) for column in columns)
 
 
 def described(column: Column) -> str:
