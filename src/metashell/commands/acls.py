@@ -18,6 +18,7 @@ from metashell.commands.base import Completion, Context, Option
 from metashell.commands.options import Parsed, refuse_more
 from metashell.commands.rows import HISTORY, Asked, Column, RowsCommand, rows_manual
 from metashell.commands.survey import one_of
+from metashell.errors import UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -100,6 +101,9 @@ class Acls(RowsCommand):
 
         refuse_more(self, asked.parsed.arguments)
         chosen = _chosen(asked.parsed)
+        principal = asked.parsed.values.get("--principal", ":")
+        if ":" not in principal:
+            asked.warn(f"--principal {principal}: has no type; User:{principal} is another")
         table = acls_table(
             asked.image, lambda acl: all(test(acl) for test in chosen), by=_order(asked.parsed)
         )
@@ -135,6 +139,8 @@ def _chosen(parsed: Parsed) -> list[Callable[[Acl], bool]]:
     if (word := values.get("--type")) is not None:
         permission = parse_permission(word)
         tests.append(lambda acl: acl.permission == permission)
+    if "--exact" in parsed.switches and ":" not in values.get("--resource", ""):
+        raise UsageError("--exact: of which resource?", hint="such as --resource topic:orders")
     if (word := values.get("--resource")) is not None:
         resource = parse_resource(word, needs_name=False)
         kind, name = resource.type_code, resource.name

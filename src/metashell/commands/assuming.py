@@ -25,5 +25,11 @@ def assumptions_of(parsed: Parsed) -> Assumptions:
     """
     from metashell.answers.assume import NO_ASSUMPTIONS, load_assumptions
 
-    path = parsed.values.get(ASSUME.flags[0])
-    return NO_ASSUMPTIONS if path is None else load_assumptions(path)
+    flag = ASSUME.flags[0]
+    path = parsed.values.get(flag)
+    if path is None:
+        return NO_ASSUMPTIONS
+    if flag not in parsed.read:
+        parsed.read[flag] = load_assumptions(path)
+    found: Assumptions = parsed.read[flag]
+    return found

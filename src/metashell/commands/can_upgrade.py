@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.base import Completion, Context, Option
 from metashell.commands.nodes import GHOST_AFTER, ghost_after, voters_now
 from metashell.commands.options import Parsed, parse_options, refuse_more
-from metashell.commands.rows import Asked, Column, RowsCommand, clusters, rows_manual
+from metashell.commands.rows import Asked, Column, RowsCommand, rows_manual
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 
@@ -71,21 +71,19 @@ class CanUpgrade(RowsCommand):
         for_people = parsed.values.get("-o", "table") == "table"
         if not for_people or {"--count", "--exit-code"} & parsed.switches:
             return super().run(context, args)
-        from metashell.answers.upgrade import blockers_table
+        from metashell.commands.rows_fleet import answers
         from metashell.commands.rows_output import Shape, write_rows
 
         shape = Shape.of(parsed, self.columns)
         status = ExitCode.OK
-        for name, source in clusters(context):
-            asked = Asked(source, parsed, _warner(context), context.cancelled, context)
-            verdict = self._judge(asked)
-            prefix = "" if name is None else f"{name}: "
-            context.out.write(escape(f"{prefix}{verdict.text}") + "\n")
-            if verdict.command is not None:
-                context.out.write(f"  {verdict.command}\n")
-            if not verdict.possible:
+        for answered in answers(context, self, parsed, shape.looked_at()):
+            prefix = "" if answered.cluster is None else f"{answered.cluster}: "
+            for line in answered.verdict:
+                context.out.write(escape(f"{prefix}{line}") + "\n")
+                prefix = "  "
+            if answered.status:
                 status = ExitCode.FAILED
-                write_rows(context, blockers_table(verdict), self.columns, shape, self.name)
+                write_rows(context, answered.table, shape)
         return status
 
     def answer(self, asked: Asked) -> pa.Table:
@@ -94,6 +92,7 @@ class CanUpgrade(RowsCommand):
 
         verdict = self._judge(asked)
         asked.status = ExitCode.OK if verdict.possible else ExitCode.FAILED
+        asked.verdict = (verdict.text, *([] if verdict.command is None else [verdict.command]))
         return blockers_table(verdict)
 
     def _judge(self, asked: Asked) -> Verdict:
@@ -135,10 +134,6 @@ class CanUpgrade(RowsCommand):
 
         names = [*newest_levels(), *METADATA_VERSIONS.values()]
         return [Completion(name, -len(word), name) for name in names if name.startswith(word)]
-
-
-def _warner(context: Context) -> Callable[[str], None]:
-    return lambda text: context.warn(escape(f"{CanUpgrade.name}: {text}"))
 
 
 COMMAND = CanUpgrade()

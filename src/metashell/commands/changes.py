@@ -106,7 +106,7 @@ class Changes(TabularCommand):
         shape = self.shape_of(parsed)
         if shape is not None:
             records = map(_record, found.changes())
-            n_rows = write_records(context, shape, _TABLES[0].fields, records, self.name)
+            n_rows = write_records(context, shape, _TABLES[0].fields, records)
             context.warn(f"changes: {NO_PRINCIPAL}")
             return status_of(parsed, n_rows, found.status)
         write = _json_line if "--json" in parsed.switches else _Lines(context).line

@@ -112,7 +112,7 @@ class Check(TabularCommand):
         status = ExitCode.FAILED if run.report.count(Severity.ERROR) else ExitCode.OK
         if shape is not None:
             found = map(asdict, printer.findings())
-            n_rows = write_records(context, shape, _TABLES[0].fields, found, self.name)
+            n_rows = write_records(context, shape, _TABLES[0].fields, found)
             status = ExitCode(status_of(parsed, n_rows, status))
         elif as_json:
             printer.json()

@@ -88,7 +88,7 @@ class Checksum(TabularCommand):
             told = parts.items() if "--parts" in parsed.switches else ()
             rows = [{"part": name, "checksum": digest.hex(), **place} for name, digest in told]
             rows.append({"part": None, "checksum": whole, **place})
-            n_rows = write_records(context, shape, _TABLES[0].fields, rows, self.name)
+            n_rows = write_records(context, shape, _TABLES[0].fields, rows)
             return status_of(parsed, n_rows)
         if "--json" in parsed.switches:
             value = {

@@ -9,7 +9,7 @@ from metashell.commands.assuming import ASSUME, assumptions_of
 from metashell.commands.base import Completion, Context, Option
 from metashell.commands.options import refuse_more
 from metashell.commands.rows import HISTORY, Asked, Column, RowsCommand, rows_manual
-from metashell.errors import UsageError
+from metashell.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -121,6 +121,8 @@ class Config(RowsCommand):
             return configs_table(asked.image, asked.source.redaction, question).slice(0, 0)
         table = configs_table(asked.image, asked.source.redaction, question, assumptions)
         marked = question.only_gone or question.only_unknown
+        if key is not None and resource is None and not len(table) and not marked:
+            _warn_of_key(asked, key)
         if key is not None and resource is not None and not len(table) and not marked:
             asked.warn(f"{key}: not set, and Kafka knows no such key of it")
             asked.status = 1
@@ -134,6 +136,22 @@ class Config(RowsCommand):
             return super().complete(context, args, word)
         words = [arg for arg in args if not arg.startswith("-")]
         return _complete_resource(context, word) if words else _complete_key(word)
+
+
+def _warn_of_key(asked: Asked, key: str) -> None:
+    """Tell of a key that nothing sets and Kafka does not know: it may be mistyped."""
+    from difflib import get_close_matches
+
+    from metashell.answers.config_defaults import is_known, keys_of
+
+    kinds = _WORDS.values()
+    # Loggers have names of classes for keys.
+    if any(is_known(kind, key) for kind in kinds if kind != "BROKER_LOGGER"):
+        return
+    near = get_close_matches(key, {name for kind in kinds for name in keys_of(kind)}, 1)
+    mean = f"; did you mean {near[0]}?" if near else ""
+    asked.warn(f"{key}: not set, and no Kafka release knows such a key{mean}")
+    asked.status = ExitCode.FAILED
 
 
 _TAKE_VALUES: Final = frozenset({"--assume", "-o", "--output", "--columns", "--sort"})

@@ -144,7 +144,7 @@ class Diff(TabularCommand):
             fields = self.table_of(parsed).fields
             is_stat = _STAT in parsed.switches
             rows = _count_rows(context, found) if is_stat else map(_JsonLines(sides).record, found)
-            n_rows = write_records(context, shape, fields, rows, self.name)
+            n_rows = write_records(context, shape, fields, rows)
             return status_of(parsed, n_rows, ExitCode.FAILED if n_rows else ExitCode.OK)
         if _STAT in parsed.switches:
             return _print_counts(context, found)

@@ -119,7 +119,7 @@ class Du(TabularCommand):
         if shape is not None:
             records = _records(by, rows, _total(by, usage)[0])
             fields = self.table_of(parsed).fields
-            n_rows = write_records(context, shape, fields, records, self.name)
+            n_rows = write_records(context, shape, fields, records)
             return status_of(parsed, n_rows, survey.status)
         if "--json" in parsed.switches:
             write_json(context, _as_json(by, rows, others, usage))

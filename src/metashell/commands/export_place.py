@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, BinaryIO, Final
 
 from metashell.commands.save import refuse_kafkas
 from metashell.errors import MetashellError, UsageError
-from metashell.fs.escape import escape, to_bytes
+from metashell.fs.escape import escape, escape_text, to_bytes
 
 if TYPE_CHECKING:
     from _typeshed import ReadableBuffer
@@ -68,13 +68,16 @@ class _AsFile(io.RawIOBase):
 
 
 class _Standard(Sink):
-    """Standard output, which takes text; bytes that are none come out as they went in."""
+    """Standard output, which takes text; bytes that are none come out as they went in.
+
+    On a terminal what would steer it is escaped.
+    """
 
     def __init__(self, out: Output) -> None:
         self._out = out
 
     def text(self, text: str) -> None:
-        self._out.write(text)
+        self._out.write(escape_text(text) if self._out.is_terminal else text)
 
     def data(self, data: bytes) -> None:
         self._out.write(data.decode("utf-8", "surrogateescape"))

@@ -8,13 +8,19 @@ from __future__ import annotations
 
 import json
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Final
+from operator import add
+from typing import TYPE_CHECKING, Final
 
 from metashell.fs.node import Directory, Node
 
+if TYPE_CHECKING:
+    from metashell.fs.texts import GridTexts
+
 _STEP: Final = 1024
 """Pieces that are put together into one."""
+_STEP_LEAVES: Final = 16_384
 _INDENT: Final = "  "
 _encode: Final = json.JSONEncoder(allow_nan=False).encode
 
@@ -43,8 +49,12 @@ def _json(node: Node) -> Iterator[str]:
     if not isinstance(node, Directory):
         yield _value_text(node) + "\n"
         return
-    stack = [(node, iter(node.names()))]
     yield "{"
+    if (texts := node.grid_json()) is not None:
+        yield from _grid(node, texts, 0)
+        yield "\n"
+        return
+    stack = [(node, iter(node.names()))]
     between = "\n"
     while stack:
         directory, names = stack[-1]
@@ -59,12 +69,38 @@ def _json(node: Node) -> Iterator[str]:
         before = f"{between}{_INDENT * len(stack)}{_encode(name)}: "
         if isinstance(child, Directory):
             yield before + "{"
+            if (texts := child.grid_json()) is not None:
+                yield from _grid(child, texts, len(stack))
+                between = ",\n"
+                continue
             stack.append((child, iter(child.names())))
             between = "\n"
         else:
             yield before + _value_text(child)
             between = ",\n"
     yield "\n"
+
+
+def _grid(directory: Directory, texts: GridTexts, depth: int) -> Iterator[str]:
+    """The rest of a directory with a grid, so deep in the document, whose brace is open."""
+    grid = directory.grid()
+    assert grid is not None
+    outer, inner = (f"\n{_INDENT * deeper}" for deeper in (depth + 1, depth + 2))
+    before = [[f"{inner}{_encode(leaf)}: " for leaf in shape] for shape in grid.shapes]
+    bounds: list[int] = texts.bounds.tolist()
+    first, last, between = 0, len(grid.names), ""
+    while first < last:
+        stop = max(first + 1, bisect_right(bounds, bounds[first] + _STEP_LEAVES) - 1)
+        at = bounds[first]
+        values = texts.texts(at, bounds[stop]).data.decode().split("\n")
+        for i in range(first, stop):
+            pairs = map(add, before[grid.shape_of[i]], values[bounds[i] - at : bounds[i + 1] - at])
+            inside = ",".join(pairs)
+            end = outer if inside else ""
+            yield f"{between}{outer}{_encode(grid.names[i])}: {{{inside}{end}}}"
+            between = ","
+        first = stop
+    yield f"\n{_INDENT * depth}}}" if between else "}"
 
 
 def _value_text(leaf: Node | None) -> str:

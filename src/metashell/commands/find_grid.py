@@ -91,6 +91,11 @@ def codes_left(expression: Expression, codes: I64, *, is_dir: bool) -> list[int]
     ]
 
 
+def only_count(expression: Expression, codes: Sequence[int], *, is_dir: bool) -> bool:
+    """Whether all that is left of an expression for nodes of some codes is to count them."""
+    return all(expression.given(is_dir=is_dir, code=code) == COUNTS for code in codes)
+
+
 def _test_and_print(expression: Expression) -> tuple[Callable[[str], object] | None, str]:
     """The one test of the path, and what is printed after it, where there is nothing else."""
     if isinstance(expression, Chain) and not expression.decisive and len(expression.operands) == 2:

@@ -166,7 +166,10 @@ class _Parser:
             return Act(effect)
         if word == "-printf":
             self._prints = False
-            self.formats.append(Printf(parse_format(self._argument(word))))
+            form = parse_format(self._argument(word))
+            if form in _LIKE_PRINTS:
+                return Act(_LIKE_PRINTS[form])
+            self.formats.append(Printf(form))
             return self.formats[-1]
         if word == "-exec":
             self._prints = False
@@ -306,6 +309,11 @@ _ACTIONS = {
     "-quit": Effect.QUIT,
     "-count": Effect.COUNT,
 }
+_LIKE_PRINTS = {
+    parse_format("%p\\n"): Effect.PRINT,
+    parse_format("%p\\0"): Effect.PRINT0,
+}
+"""Formats that say what another action does faster."""
 _TESTS: dict[str, Callable[[str, str], Expression]] = {
     "-name": _name,
     "-iname": _name,

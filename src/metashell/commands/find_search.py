@@ -26,6 +26,7 @@ from metashell.commands.find_grid import (
     codes_left,
     decide,
     first_name,
+    only_count,
     only_print,
 )
 from metashell.commands.find_printf import Found
@@ -267,13 +268,17 @@ class Search:
         """Search a grid whose nodes are asked: only what passes is looked at one by one."""
         directory = self._directory if wanted[0] else FALSE
         leaf = self._leaf if wanted[1] else FALSE
-        visits, positions, bounds = codes.chosen(
-            codes_left(directory, codes.directories, is_dir=True),
-            codes_left(leaf, codes.leaves, is_dir=False),
-        )
+        directories_left = codes_left(directory, codes.directories, is_dir=True)
+        leaves_left = codes_left(leaf, codes.leaves, is_dir=False)
+        visits, positions, bounds = codes.chosen(directories_left, leaves_left)
+        start, stop = self._span(grid)
+        if only_count(directory, directories_left, is_dir=True) and only_count(
+            leaf, leaves_left, is_dir=False
+        ):
+            self._doing.count += sum(visits[start:stop]) + int(bounds[stop] - bounds[start])
+            return
         starts, places = bounds.tolist(), positions.tolist()
         first, of_leaf = codes.bounds.tolist(), codes.leaves[positions].tolist()
-        start, stop = self._span(grid)
         busy: Iterable[int] = [
             i for i in range(start, stop) if visits[i] or starts[i] < starts[i + 1]
         ]

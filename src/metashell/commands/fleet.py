@@ -164,7 +164,7 @@ class Fleet(TabularCommand):
         n_rows = 0
         if shape is not None:
             records = map(_record, rows)
-            n_rows = write_records(context, shape, _TABLES[0].fields, records, self.name)
+            n_rows = write_records(context, shape, _TABLES[0].fields, records)
         elif as_json:
             write_json(context, {"directories": rows})
         else:

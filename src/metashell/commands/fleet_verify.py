@@ -70,7 +70,7 @@ def verify(context: Context, parsed: Parsed, shape: Shape | None) -> int:
         )
     n_rows = 0
     if shape is not None:
-        n_rows = write_records(context, shape, VERIFY_FIELDS, records, "fleet")
+        n_rows = write_records(context, shape, VERIFY_FIELDS, records)
     elif "--json" in parsed.switches:
         write_json(context, {"clusters": clusters})
     else:

@@ -162,12 +162,22 @@ class GrepSearch:
     def _bulk(self, texts: GridTexts, paths: _GridPaths) -> None:
         """Search the texts of a grid's leaves, a chunk after the other."""
         bounds: list[int] = texts.bounds.tolist()
-        for start in range(0, bounds[-1], _CHUNK_LEAVES):
+        literal = self._wanted.literal.decode()
+        held = texts.holders(literal) if literal else None
+        n = bounds[-1] if held is None else len(held)
+        for start in range(0, n, _CHUNK_LEAVES):
             stop_if_cancelled(self._context)
-            chunk = texts.texts(start, min(start + _CHUNK_LEAVES, bounds[-1]))
+            stop = min(start + _CHUNK_LEAVES, n)
+            if held is None:
+                leaves: Sequence[int] = range(start, stop)
+                chunk = texts.texts(start, stop)
+            else:
+                leaves = held[start:stop].tolist()
+                chunk = texts.texts_of(held[start:stop])
             for at, hits in self._in_chunk(chunk):
-                i = bisect_right(bounds, start + at) - 1
-                self._tell(paths.of(i, start + at - bounds[i]), hits)
+                leaf = leaves[at]
+                i = bisect_right(bounds, leaf) - 1
+                self._tell(paths.of(i, leaf - bounds[i]), hits)
                 if self.quits:
                     return
 

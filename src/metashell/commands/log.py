@@ -269,7 +269,7 @@ class _Run:
         from metashell.commands.rows_stream import RowWriter
         from metashell.image.log_rows import RecordRows
 
-        row_writer = RowWriter(context, TABLES[0].fields, request.rows, Log.name)
+        row_writer = RowWriter(context, TABLES[0].fields, request.rows)
         rows = RecordRows(source.registry, names, source.redaction, row_writer.needed)
         return RowPrinter(context, rows, row_writer, flush=request.follow)
 

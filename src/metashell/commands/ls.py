@@ -114,7 +114,7 @@ class Ls(TabularCommand):
                 context, parsed.switches, one_a_line=True, times=needs_times, nodes=True
             )
             found = rows.records(alone, directories)
-            n_rows = write_records(context, shape, _TABLES[0].fields, found, self.name)
+            n_rows = write_records(context, shape, _TABLES[0].fields, found)
             return status_of(parsed, n_rows, targets.status)
         recursive = "-R" in parsed.switches
         if parsed.switches & {"-l", "-t", "-r"}:

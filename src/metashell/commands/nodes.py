@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.base import Option
 from metashell.commands.options import Parsed, refuse_more
 from metashell.commands.rows import HISTORY, Asked, Column, RowsCommand, rows_manual
 from metashell.errors import UsageError
+from metashell.log.point import parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -27,17 +27,6 @@ _GHOSTS: Final = Option(("--ghosts",), "Only registrations that nobody stands be
 _FENCED: Final = Option(("--fenced",), "Only fenced brokers.")
 _BROKERS: Final = Option(("--brokers",), "Only brokers.")
 _CONTROLLERS: Final = Option(("--controllers",), "Only controllers.")
-
-_DURATION: Final = re.compile(r"(?:[0-9]{1,9}(?:ms|s|m|h|d|w))+")
-_PART: Final = re.compile(r"([0-9]+)(ms|s|m|h|d|w)")
-_UNIT_MS: Final = {
-    "ms": 1,
-    "s": 1000,
-    "m": 60_000,
-    "h": 3_600_000,
-    "d": 86_400_000,
-    "w": 7 * 86_400_000,
-}
 
 
 class Nodes(RowsCommand):
@@ -127,9 +116,10 @@ def ghost_after(parsed: Parsed) -> int:
     text = parsed.values.get(GHOST_AFTER.flags[0], "1h")
     if text == "0":
         return 0
-    if not _DURATION.fullmatch(text):
+    duration_ms = parse_duration(text)
+    if duration_ms is None:
         raise UsageError(f"--ghost-after {text}: not a duration", hint="such as 30m, 12h or 3d")
-    return sum(int(number) * _UNIT_MS[unit] for number, unit in _PART.findall(text))
+    return duration_ms
 
 
 def voters_now(asked: Asked) -> Sequence[Member] | None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from metashell.commands.base import Command, Option
 from metashell.errors import UsageError
@@ -25,6 +26,8 @@ class Parsed:
     """All values given, by first flag, in order."""
     arguments: list[str] = field(default_factory=list)
     """All that is no option, with its quoting."""
+    read: dict[str, Any] = field(default_factory=dict, repr=False)
+    """What files that options name hold, by first flag: it may be a pipe, and is read once."""
 
     def count(self, flag: str) -> int | None:
         """The value of an option that takes a whole number above 0, or None.
@@ -115,7 +118,12 @@ def _take(parsed: Parsed, option: Option, value: str) -> None:
 def _known(command: Command, by_flag: dict[str, Option], flag: str) -> Option:
     option = by_flag.get(flag)
     if option is None:
-        raise UsageError(f"unknown option {flag}", hint=f"usage: {command.manual.synopsis}")
+        from difflib import get_close_matches
+
+        # One letter is like any other.
+        near = get_close_matches(flag, by_flag, 1) if len(flag) > len("-x") else []
+        hint = f"did you mean {near[0]}?" if near else f"usage: {command.manual.synopsis}"
+        raise UsageError(f"unknown option {flag}", hint=hint)
     return option
 
 

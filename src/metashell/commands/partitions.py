@@ -174,6 +174,7 @@ class Partitions(RowsCommand):
         health = Health(asked.image, assumptions_of(parsed))
         masks = [health.mask(state) for state in states]
         masks += _of_options(health, parsed)
+        _warn_of_brokers(asked)
         if parsed.arguments:
             masks.append(_named(asked, parsed.arguments))
         in_order = "--summary" not in parsed.values and asked.wanted != frozenset()
@@ -213,6 +214,14 @@ def _of_options(health: Health, parsed: Parsed) -> Iterator[Bools]:
         yield topics_like(health.image, [values["--topic"]])[partitions.topic]
     if "--directory" in values:
         yield health.in_directory(_directory(values["--directory"]))
+
+
+def _warn_of_brokers(asked: Asked) -> None:
+    """Tell of brokers that are not there, of which there can be no leader: one may be mistyped."""
+    known = set(asked.image.brokers.ids.tolist())
+    for flag in ("--leader", "--replica", "--isr"):
+        if flag in asked.parsed.values and broker_id(flag, asked.parsed.values[flag]) not in known:
+            asked.warn(f"broker {asked.parsed.values[flag]} is not registered")
 
 
 def _directory(text: str) -> bytes:

@@ -91,7 +91,7 @@ class Quorum(TabularCommand):
             epochs, notes = epochs_of(source)
             if shape is not None:
                 records = map(_epoch_record, epochs)
-                n_rows = write_records(context, shape, TABLES[-1].fields, records, self.name)
+                n_rows = write_records(context, shape, TABLES[-1].fields, records)
             elif as_json:
                 write_json(context, {"epochs": [_epoch_value(epoch) for epoch in epochs]})
             elif epochs:
@@ -101,7 +101,7 @@ class Quorum(TabularCommand):
         summary = summary_of(source)
         if shape is not None:
             fields = self.table_of(parsed).fields
-            n_rows = write_records(context, shape, fields, _records(summary, parsed), self.name)
+            n_rows = write_records(context, shape, fields, _records(summary, parsed))
         elif as_json:
             write_json(context, _value(summary))
         else:

@@ -14,8 +14,8 @@ from metashell.commands.rows import (
     Asked,
     Column,
     RowsCommand,
-    opened,
     described,
+    opened,
     rows_manual,
 )
 

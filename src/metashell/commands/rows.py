@@ -136,7 +136,7 @@ class RowsCommand(Command):
             columns = (CLUSTER, *columns)
         shape = Shape.of(parsed, columns)
         table, status = self._ask_all(context, parsed, shape.looked_at())
-        n_rows = write_rows(context, table, columns, shape, self.name)
+        n_rows = write_rows(context, table, shape)
         if "--exit-code" in parsed.switches:
             return ExitCode.FAILED if n_rows else ExitCode.OK
         return status

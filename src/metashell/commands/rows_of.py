@@ -183,7 +183,6 @@ def write_records(
     shape: Shape,
     fields: Sequence[Field],
     records: Iterable[Record],
-    command: str,
 ) -> int:
     """Write rows as they come, in bounded memory; tables and sorted rows need all of them first.
 
@@ -192,14 +191,13 @@ def write_records(
         shape: What is asked for; see `TabularCommand.shape_of`.
         fields: All columns that the rows have.
         records: The rows.
-        command: The command's name, for diagnostics.
 
     Returns:
         The number of rows.
     """
     from metashell.commands.rows_stream import RowWriter
 
-    writer = RowWriter(context, fields, shape, command)
+    writer = RowWriter(context, fields, shape)
     rest = iter(records)
     while chunk := list(islice(rest, CHUNK_RECORDS)):
         writer.add(chunk)

@@ -105,17 +105,13 @@ def _known(flag: str, name: str, names: Sequence[str]) -> None:
     raise UsageError(f"{flag}: there is no column {name}", hint=hint)
 
 
-def write_rows(
-    context: Context, table: pa.Table, columns: Sequence[Column], shape: Shape, command: str
-) -> int:
+def write_rows(context: Context, table: pa.Table, shape: Shape) -> int:
     """Write a table.
 
     Args:
         context: Where to.
-        table: Has a column for each of `columns`; see `rows_text` for their types.
-        columns: All that the answer has.
+        table: Has a column for each that the shape names; see `rows_text` for their types.
         shape: What is asked for.
-        command: Tells on stderr of columns that do not fit.
 
     Returns:
         The number of rows.

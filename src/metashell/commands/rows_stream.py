@@ -33,15 +33,11 @@ class RowWriter:
         context: Where to.
         fields: All columns that the rows have.
         shape: What is asked for.
-        command: The command's name, for diagnostics.
     """
 
-    def __init__(
-        self, context: Context, fields: Sequence[Field], shape: Shape, command: str
-    ) -> None:
-        self._context, self._shape, self._command = context, shape, command
+    def __init__(self, context: Context, fields: Sequence[Field], shape: Shape) -> None:
+        self._context, self._shape = context, shape
         needed = set() if shape.count else {*shape.columns, *(name for name, _ in shape.sort)}
-        self._columns = tuple(fields)
         self._fields = [field for field in fields if field.name in needed]
         self._holds = shape.form == "table" or bool(shape.sort)
         self._held: list[pa.Table] = []
@@ -90,7 +86,7 @@ class RowWriter:
         elif self._holds:
             whole = pa.concat_tables(self._held) if self._held else self._table({})
             self._held.clear()
-            write_rows(self._context, whole, self._columns, shape, self._command)
+            write_rows(self._context, whole, shape)
         elif not self._n_rows:
             for text in WRITERS[shape.form](self._table({}).select(list(shape.columns))):
                 out.write(text)

@@ -138,7 +138,7 @@ def _run_statements(context: Context, parsed: Parsed, text: str) -> int:
         engine = runner(context, history="--history" in parsed.switches)
         result = engine.run(statement.strip(), context.cancelled)
         if result.is_answer:
-            n_rows += write_result(context, result, parsed, "sql")
+            n_rows += write_result(context, result, parsed)
         else:
             for _ in result.batches:
                 pass
@@ -156,7 +156,7 @@ def _run_dot(command: Command, context: Context, parsed: Parsed, words: Sequence
         result = _schema(context, words[1] if len(words) > 1 else None)
     else:
         raise UsageError(f"{words[0]}: unknown", hint="there are .tables and .schema")
-    write_result(context, result, parsed, "sql")
+    write_result(context, result, parsed)
     return ExitCode.OK
 
 

@@ -7,6 +7,7 @@ else becomes text, nested values JSON: bytes with ``\\xNN`` for what is not prin
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
@@ -102,12 +103,14 @@ def _json(value: object) -> str:
 
 
 def _jsonable(value: object) -> object:
-    """Maps, which Arrow gives as pairs, stay pairs; bytes become text."""
+    """Maps, which Arrow gives as pairs, stay pairs; bytes become text; no NaN, as JSON has none."""
     if isinstance(value, dict):
         return {str(key): _jsonable(one) for key, one in value.items()}
     if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
         return [_jsonable(one) for one in value]
-    if value is None or isinstance(value, (bool, int, float, str)):
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if value is None or isinstance(value, (bool, int, str)):
         return value
     if isinstance(value, Decimal):
         return int(value) if value == value.to_integral_value() else float(value)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _PLAN = ["explain_key", "explain_value"]
 
 
-def write_result(context: Context, result: Result, parsed: Parsed, command: str) -> int:
+def write_result(context: Context, result: Result, parsed: Parsed) -> int:
     """Write what a statement gave.
 
     Returns:
@@ -45,7 +45,7 @@ def write_result(context: Context, result: Result, parsed: Parsed, command: str)
     if shape.form == "table" or shape.sort:
         whole = pa.Table.from_batches(list(result.batches), schema).combine_chunks()
         cells = pa.table([_cells(column) for column in whole.columns], names)
-        return write_rows(context, cells, columns, shape, command)
+        return write_rows(context, cells, shape)
     n_rows = 0
     chosen = list(shape.columns)
     for text, n in _pieces(result, names, chosen, shape.form):

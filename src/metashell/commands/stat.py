@@ -92,7 +92,7 @@ class Stat(TabularCommand):
         shape = self.shape_of(parsed)
         if shape is not None:
             found = _records(context, targets)
-            n_rows = write_records(context, shape, _TABLES[0].fields, found, self.name)
+            n_rows = write_records(context, shape, _TABLES[0].fields, found)
             return status_of(parsed, n_rows, targets.status)
         timeline = Timeline(context)
         pieces: list[str] = []

@@ -108,7 +108,7 @@ class Stats(TabularCommand):
         if shape is not None:
             found = records_of(sections[0], page.values(sections[0]))
             fields = self.table_of(parsed).fields
-            n_written = write_records(context, shape, fields, found, self.name)
+            n_written = write_records(context, shape, fields, found)
             return status_of(parsed, n_written, survey.status)
         if "--json" in parsed.switches:
             write_json(context, {name: page.values(name) for name in sections})

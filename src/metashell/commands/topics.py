@@ -94,6 +94,9 @@ class Topics(RowsCommand):
             chosen &= ~internal(image)
         if "--config" in parsed.values:
             chosen &= _configured(image, asked.source.redaction, parsed.values["--config"])
+        if asked.wanted is None or "history_bytes" in asked.wanted:
+            # Only the log itself has the bytes of what a condensed one left out; same topics.
+            image = asked.exact_image
         return topics_table(Health(image, assumptions_of(parsed)), asked.source.redaction, chosen)
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:

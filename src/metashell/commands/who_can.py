@@ -100,16 +100,12 @@ class WhoCan(RowsCommand):
         ),
     )
 
-    def __init__(self, assumptions: Assumptions | None = None) -> None:
-        self._assumptions = assumptions
-
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Answer, and tell what the answer lacks after it."""
         parsed = parse_options(self, args)
         self._question(parsed)
-        # Read once, for every cluster and for the remarks: it may be a pipe.
         assumptions = assumptions_of(parsed)
-        status = RowsCommand.run(WhoCan(assumptions), context, args)
+        status = self.run_parsed(context, parsed)
         for remark in _remarks(parsed, assumptions):
             context.warn(escape(f"{self.name}: {remark}"))
         return status
@@ -126,7 +122,7 @@ class WhoCan(RowsCommand):
 
         operation, resource = self._question(asked.parsed)
         assert resource.name is not None
-        rules = Rules.of(self._assumptions or assumptions_of(asked.parsed))
+        rules = Rules.of(assumptions_of(asked.parsed))
         authorizer = Authorizer(
             read_acls(asked.image), operation, resource.type_code, resource.name, rules
         )

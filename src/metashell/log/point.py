@@ -10,8 +10,8 @@ from typing import Final
 
 from metashell.errors import UsageError
 
-_AGE: Final = re.compile(r"-?((?:\d{1,9}(?:ms|[smhdw]))+)")
-_AGE_PART: Final = re.compile(r"(\d+)(ms|[smhdw])")
+_DURATION: Final = re.compile(r"(?:[0-9]{1,9}(?:ms|[smhdw]))+")
+_DURATION_PART: Final = re.compile(r"([0-9]+)(ms|[smhdw])")
 _UNIT_MS: Final = {
     "ms": 1,
     "s": 1000,
@@ -48,8 +48,9 @@ def parse_point(text: str, *, now_ms: int | None = None) -> Point:
     now = int(time.time() * 1000) if now_ms is None else now_ms
     if text == "now":
         return Point(timestamp_ms=now)
-    if age := _AGE.fullmatch(text):
-        return Point(timestamp_ms=now - _milliseconds(age[1]))
+    age_ms = parse_duration(text.removeprefix("-"))
+    if age_ms is not None:
+        return Point(timestamp_ms=now - age_ms)
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
@@ -62,5 +63,8 @@ def parse_point(text: str, *, now_ms: int | None = None) -> Point:
     return Point(timestamp_ms=(moment - _EPOCH) // timedelta(milliseconds=1))
 
 
-def _milliseconds(age: str) -> int:
-    return sum(int(number) * _UNIT_MS[unit] for number, unit in _AGE_PART.findall(age))
+def parse_duration(text: str) -> int | None:
+    """The ms of a duration such as ``2h`` or ``1d12h``, or None."""
+    if not _DURATION.fullmatch(text):
+        return None
+    return sum(int(number) * _UNIT_MS[unit] for number, unit in _DURATION_PART.findall(text))

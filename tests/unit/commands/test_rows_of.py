@@ -530,7 +530,7 @@ def written(pieces: list[list[Mapping[str, Any]]], wanted: Shape) -> tuple[str, 
     """What a writer makes of records that come in pieces."""
     out = Captured()
     context = Context(root=sample().root, out=out, warn=lambda _: None)
-    writer = RowWriter(context, FIELDS, wanted, "test")
+    writer = RowWriter(context, FIELDS, wanted)
     for piece in pieces:
         writer.add(piece)
     n_rows = writer.close()
@@ -583,7 +583,7 @@ def test_rows_are_written_as_they_come() -> None:
                     assert "".join(out.parts)
                 yield record
 
-        assert 20_000 == write_records(context, shape(form), FIELDS, records(), "test")
+        assert 20_000 == write_records(context, shape(form), FIELDS, records())
 
 
 def test_a_cancelled_command_ends() -> None:
@@ -591,7 +591,7 @@ def test_a_cancelled_command_ends() -> None:
     out = Captured()
     context = Context(root=sample().root, out=out, warn=lambda _: None, cancelled=lambda: True)
     with pytest.raises(KeyboardInterrupt):
-        write_records(context, shape("csv"), FIELDS, [{"name": "a"}], "test")
+        write_records(context, shape("csv"), FIELDS, [{"name": "a"}])
 
 
 def test_odd_values() -> None:
