@@ -5,7 +5,7 @@
 #   partition-offline.sh 'orders*' -d /var/lib/kafka/data
 #
 # TOPIC may hold wildcards; '*' stands for all topics.
-# Exit status: 0 all partitions are led, 1 some are not.
+# Exit status: 0 all partitions are led, 1 some are not, or there is no such topic.
 set -u
 metashell=${METASHELL:-metashell}
 
@@ -40,6 +40,10 @@ if [ -n "$lost" ]; then
     echo "Only if these brokers are gone for good: an unclean election makes another replica lead,"
     echo "and LOSES what that one had not yet copied."
     printf '%s\n' "$lost" | while IFS="$(printf '\t')" read -r name partition candidate; do
+        case $name in
+            # What Kafka itself never takes for a topic stands in no command.
+            *[!a-zA-Z0-9._-]*) continue ;;
+        esac
         echo "  # broker $candidate would lead"
         echo "  kafka-leader-election.sh --bootstrap-server HOST:PORT --election-type unclean" \
             "--topic '$name' --partition $partition"

@@ -7,7 +7,8 @@ and never writes anything.
 
 A config key is secret where, a ``listener.name.<name>.`` prefix and a mechanism after it aside, it
 ends with one of Kafka's keys of type PASSWORD or contains a telling word, or where it belongs to a
-broker and no Kafka release knows it (plugins keep credentials there). A telling word decides even
+broker and no Kafka release knows it (plugins keep credentials there); a resource of a type that
+Kafka does not know is taken for a broker. A telling word decides even
 in keys that are known to hold a number (``delegation.token.max.lifetime.ms``): to hide one too many
 is the harmless mistake.
 """
@@ -62,6 +63,10 @@ _TELLING: Final = re.compile(
     r"|ssl\.keystore\.key|ssl\.keystore\.certificate\.chain",
     re.IGNORECASE,
 )
+_OWN: Final = "CLIENT"
+"""In place of a resource's type: metashell's own configuration."""
+_LENIENT: Final = frozenset({*CONFIG_RESOURCE_TYPES.values(), _OWN, ""}) - {"BROKER"}
+"""Types whose unknown keys are shown."""
 _LISTENER_PREFIX: Final = re.compile(r"listener\.name\.[^.]+\.(?=.)")
 _MECHANISM_PREFIX: Final = re.compile(r"[^.]+\.(?=sasl\.|connections\.max\.reauth\.ms$)")
 
@@ -92,7 +97,7 @@ def is_secret_config(resource_type: str, key: str) -> bool:
     """
     if _TELLING.search(key) or key.lower().endswith(_PASSWORD_KEYS):
         return True
-    return resource_type == "BROKER" and not is_known_config_key(key)
+    return resource_type not in _LENIENT and not is_known_config_key(key)
 
 
 def is_known_config_key(key: str) -> bool:
@@ -142,7 +147,7 @@ def record_may_hold_secrets(record_name: str, data: Mapping[str, object] | None)
 
 def hide_own_property(key: str, value: str) -> str:
     """Hide a password or token of metashell's own configuration, whatever was asked for."""
-    return REDACTED if is_secret_config("CLIENT", key) else value
+    return REDACTED if is_secret_config(_OWN, key) else value
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from kraftgen.batch import encode_batch
 from support.fixtures import fixture_dir
+from support.logs import make_directory, record
+from support.small_cluster import broker, level
 
 RUNBOOKS = Path(__file__).parents[2] / "examples" / "runbooks"
 NAMES = sorted(path.stem for path in RUNBOOKS.glob("*.sh"))
@@ -110,6 +113,38 @@ def test_partition_offline_as_a_last_resort(program: Path) -> None:
     if "unclean election makes" in done.stdout:
         assert "LOSES" in done.stdout
         assert "--election-type unclean --topic '" in done.stdout
+
+
+def test_partitions_of_a_topic_that_is_not_there(program: Path) -> None:
+    """A mistyped name is no good news."""
+    done = run(program, "partition-offline", "ordres", "-d", down())
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "ordres: no such topic" in done.stderr
+
+
+def test_a_topic_that_would_break_out_of_a_command(program: Path, tmp_path: Path) -> None:
+    """What is there to be pasted into a shell holds nothing that Kafka never made."""
+    topic = (1).to_bytes(16, "big")
+    name = "a'; touch pwned; '"
+    values = (
+        level("metadata.version", 25),
+        broker(1, fenced=True),
+        broker(2),
+        record("TopicRecord", name=name, topic_id=topic),
+        record("PartitionRecord", topic_id=topic, replicas=[1, 2], isr=[1], leader=-1),
+    )
+    batches = [encode_batch([value], base_offset=i) for i, value in enumerate(values)]
+    done = run(
+        program,
+        "partition-offline",
+        "*",
+        "-d",
+        str(make_directory(tmp_path, (0, b"".join(batches)))),
+    )
+    assert done.returncode == 1, done.stderr
+    assert "== Partitions without a leader: 1\n" in done.stdout
+    assert "touch" in done.stdout
+    assert not [line for line in done.stdout.splitlines() if "kafka-" in line and "touch" in line]
 
 
 def test_broker_stuck_fenced(program: Path) -> None:

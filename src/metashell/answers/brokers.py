@@ -11,7 +11,7 @@ from metashell.answers.election import HOW, NOBODY, elect, lists_of
 from metashell.answers.health import Health, first_of
 from metashell.answers.partitions import topic_order
 from metashell.answers.summaries import Racks
-from metashell.answers.topic_settings import unclean_election
+from metashell.answers.topic_settings import effective_min_isr, unclean_election
 from metashell.image.image import Image
 from metashell.schema.arena import I32, I64, AnyArray
 from metashell.schema.arrow import fixed_array, list_array, string_array
@@ -164,7 +164,10 @@ def without_table(health: Health, down: frozenset[int]) -> pa.Table:
     leader_after = np.where(stays, leader, outcome.leader)
     # A leader that was elected although none was in sync is the whole ISR.
     n_after = np.maximum(n_after, leader_after != NOBODY)
-    under = n_after < health.min_isr.values[rows]
+    # A broker may have a minimum of its own: that of the new leader counts.
+    leads = np.where(leader_after != NOBODY, leader_after, leader)
+    min_isr = effective_min_isr(image, health.assumptions, rows, leads).values
+    under = n_after < min_isr
     keep = np.flatnonzero((leader_after == NOBODY) | under)
     list_offsets = np.concatenate([[0], np.cumsum(np.bincount(isr.row[left], minlength=len(rows)))])
     isr_after = list_array(fixed_array(isr.brokers[left]), list_offsets, None)
@@ -175,11 +178,17 @@ def without_table(health: Health, down: frozenset[int]) -> pa.Table:
         isr_after.take(pa.array(order)),
         leader_after[order],
         np.where(stays, -1, outcome.how)[order],
+        min_isr[order],
     )
 
 
 def _without_rows(
-    health: Health, rows: I64, isr_after: pa.Array, leader_after: AnyArray, how: AnyArray
+    health: Health,
+    rows: I64,
+    isr_after: pa.Array,
+    leader_after: AnyArray,
+    how: AnyArray,
+    min_isr: I32,
 ) -> pa.Table:
     """The rows.
 
@@ -189,6 +198,7 @@ def _without_rows(
         isr_after: list<int32>[n].
         leader_after: int32[n], `NOBODY` for none.
         how: int[n]: index into `HOW`, -1 where the leader stays.
+        min_isr: int32[n]: what counts then.
     """
     partitions, topics = health.image.partitions, health.image.topics
     offline = leader_after == NOBODY
@@ -204,6 +214,6 @@ def _without_rows(
             "leader_after": pa.array(leader_after, mask=offline),
             "elected_from": ways,
             "isr_after": isr_after,
-            "min_isr": fixed_array(health.min_isr.values[rows]),
+            "min_isr": fixed_array(min_isr),
         }
     )

@@ -51,7 +51,10 @@ class Setting:
 
 
 def effective_min_isr(
-    image: Image, assumptions: Assumptions = NO_ASSUMPTIONS, rows: AnyArray | None = None
+    image: Image,
+    assumptions: Assumptions = NO_ASSUMPTIONS,
+    rows: AnyArray | None = None,
+    leaders: AnyArray | None = None,
 ) -> Setting:
     """``min.insync.replicas`` of each partition as its leader sees it.
 
@@ -59,8 +62,12 @@ def effective_min_isr(
         image: The image.
         assumptions: What its nodes' own files are taken to say.
         rows: The partitions asked for; all if None.
+        leaders: int32[n], who is taken to lead them; who does if None.
     """
-    return _effective(image, MIN_INSYNC_REPLICAS, _positive, assumptions, rows, of_leader=True)
+    if leaders is None:
+        leader = image.partitions.leader
+        leaders = leader if rows is None else leader[rows]
+    return _effective(image, MIN_INSYNC_REPLICAS, _positive, assumptions, rows, leaders)
 
 
 def unclean_election(
@@ -70,7 +77,7 @@ def unclean_election(
 
     The controller decides that, so what is set for single brokers does not count.
     """
-    return _effective(image, UNCLEAN_LEADER_ELECTION, _truth, assumptions, rows, of_leader=False)
+    return _effective(image, UNCLEAN_LEADER_ELECTION, _truth, assumptions, rows, None)
 
 
 def _effective(
@@ -79,18 +86,16 @@ def _effective(
     parse: Callable[[str], int | None],
     assumptions: Assumptions,
     rows: AnyArray | None,
-    *,
-    of_leader: bool,
+    leaders: AnyArray | None,
 ) -> Setting:
     partitions = image.partitions
     topic = partitions.topic if rows is None else partitions.topic[rows]
     of_topics, of_brokers, base, base_source = _set_values(image, key, parse, assumptions)
     values = np.full(len(topic), base, dtype=np.int32)
     sources = np.full(len(topic), base_source, dtype=np.int8)
-    if of_leader and of_brokers:
-        leader = partitions.leader if rows is None else partitions.leader[rows]
+    if leaders is not None:
         for broker, value in of_brokers.items():
-            led = leader == broker
+            led = leaders == broker
             values[led], sources[led] = value, _BROKER
     if of_topics:
         own = np.full(len(image.topics), -1, dtype=np.int64)

@@ -37,7 +37,7 @@ def topics_table(health: Health, redaction: Redaction, chosen: Bools) -> pa.Tabl
     rows = rows[name_order(image, rows)]
     n = len(topics)
     factors = health.n_of("replicas")
-    n_records, n_bytes = partitions.written()
+    n_records, n_bytes = partitions.written
 
     def count(mask: Bools) -> pa.Array:
         return pa.array(np.bincount(partitions.topic[mask], minlength=n)[rows].astype(np.int64))

@@ -120,9 +120,10 @@ def _known(command: Command, by_flag: dict[str, Option], flag: str) -> Option:
     if option is None:
         from difflib import get_close_matches
 
-        # One letter is like any other.
-        near = get_close_matches(flag, by_flag, 1) if len(flag) > len("-x") else []
-        hint = f"did you mean {near[0]}?" if near else f"usage: {command.manual.synopsis}"
+        # One letter is like any other, and dashes are like dashes.
+        names = {known.lstrip("-"): known for known in by_flag if known.startswith("--")}
+        near = get_close_matches(flag[2:], names, 1) if flag.startswith("--") else []
+        hint = f"did you mean {names[near[0]]}?" if near else f"usage: {command.manual.synopsis}"
         raise UsageError(f"unknown option {flag}", hint=hint)
     return option
 

@@ -53,6 +53,13 @@ COLUMNS: Final = (
     Column("last_known_elr", "The last known leader, where nobody is eligible.", shown=False),
     Column("adding_replicas", "Replicas that a reassignment adds.", shown=False),
     Column("removing_replicas", "Replicas that it takes away.", shown=False),
+    Column("would_elect", "Where nobody leads: whom the controller would elect now; null: nobody."),
+    Column("why", "Where nobody leads: why that broker, or whom the partition waits for."),
+    Column(
+        "unclean_candidate",
+        "Where nobody leads: whom an unclean election would take, losing data; null: nobody.",
+        shown=False,
+    ),
     Column("min_isr", "Effective min.insync.replicas."),
     Column(
         "min_isr_source",
@@ -62,13 +69,6 @@ COLUMNS: Final = (
     ),
     Column("unclean", "Effective unclean.leader.election.enable.", shown=False),
     Column("unclean_source", "Where that comes from, likewise.", shown=False),
-    Column("would_elect", "Where nobody leads: whom the controller would elect now; null: nobody."),
-    Column("why", "Where nobody leads: why that broker, or whom the partition waits for."),
-    Column(
-        "unclean_candidate",
-        "Where nobody leads: whom an unclean election would take, losing data; null: nobody.",
-        shown=False,
-    ),
     Column("state", "The states that it is in, by the names of the options that ask for them."),
     Column("leader_epoch", "Grows with every change of the leader.", shown=False),
     Column("partition_epoch", "Grows with every change.", shown=False),
@@ -174,7 +174,7 @@ class Partitions(RowsCommand):
         health = Health(asked.image, assumptions_of(parsed))
         masks = [health.mask(state) for state in states]
         masks += _of_options(health, parsed)
-        _warn_of_brokers(asked)
+        _warn_of_what_is_not_there(asked)
         if parsed.arguments:
             masks.append(_named(asked, parsed.arguments))
         in_order = "--summary" not in parsed.values and asked.wanted != frozenset()
@@ -216,8 +216,12 @@ def _of_options(health: Health, parsed: Parsed) -> Iterator[Bools]:
         yield health.in_directory(_directory(values["--directory"]))
 
 
-def _warn_of_brokers(asked: Asked) -> None:
-    """Tell of brokers that are not there, of which there can be no leader: one may be mistyped."""
+def _warn_of_what_is_not_there(asked: Asked) -> None:
+    """Tell of brokers and topics that do not exist: no partition of theirs is offline either."""
+    glob = asked.parsed.values.get("--topic")
+    if glob is not None and not topics_like(asked.image, [glob]).any():
+        asked.warn(f"--topic {glob}: no such topic")
+        asked.status = ExitCode.FAILED
     known = set(asked.image.brokers.ids.tolist())
     for flag in ("--leader", "--replica", "--isr"):
         if flag in asked.parsed.values and broker_id(flag, asked.parsed.values[flag]) not in known:

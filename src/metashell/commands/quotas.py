@@ -124,6 +124,9 @@ class Quotas(RowsCommand):
             keys += CLIENT_KEYS
         if "--ip" in values or not any(flag in values for flag in _OF_CLIENTS):
             keys += IP_KEYS
+        kind, colon, name = (values.get("--user") or "").partition(":")
+        if colon and kind == "User":
+            asked.warn(f"--user User:{name}: quotas name users without their type; try {name}")
         client = Client(values.get("--user"), values.get("--client-id"), values.get("--ip"))
         return effective_table(asked.image, client, keys)
 

@@ -289,8 +289,10 @@ def _write_table(context: Context, table: pa.Table) -> None:
     names = {column.header for column in fitted}
     left_out = [column.header.lower() for column in columns if column.header not in names]
     if left_out:
-        note = f"{_CUT} more columns: {', '.join(left_out)} (--columns, -o json)"
-        context.out.write(f"{note[: max(width, _LEAST_WIDTH)]}\n")
+        # What shows them stands before their names, of which there may be no room for all.
+        note = f"{_CUT} more columns (--columns, -o json): {', '.join(left_out)}"
+        (line,) = _padded(pa.array([note]), max(width, _LEAST_WIDTH), to_the_right=False)
+        context.out.write(f"{line.as_py().rstrip()}\n")
 
 
 @dataclass(frozen=True, slots=True)

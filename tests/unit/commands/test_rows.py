@@ -304,7 +304,7 @@ def test_a_table_fits_the_terminal(width: int, sample: metashell.Source) -> None
     left_out = [name for name in wide_table().column_names if name.upper() not in titles]
     assert bool(left_out) == lines[-1].startswith("… more columns")
     if left_out and width > 60:
-        assert f"… more columns: {', '.join(left_out)} (" in lines[-1]
+        assert f"… more columns (--columns, -o json): {', '.join(left_out)}" in lines[-1]
     if "PARTITION" in titles:
         assert "1000000" in text
     if "OFFSET" in titles:
