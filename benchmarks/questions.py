@@ -65,7 +65,9 @@ QUESTIONS: Final = (
         "sql", "sql -o tsv 'select count(*) as n from partitions where leader = -1'", "-1",
     ),
     Question("find", "find / -under-replicated -count", f"2 * ({_UNDER})"),
-    Question("grep", "grep -c leader=-1, /image/topics/byName", "-1"),
+    # By a number that columns know, and by what stands in one text alone.
+    Question("grep", "grep -c leader=7, /image/topics/byName", "-1"),
+    Question("grep-text", "grep -c {topic} /image/topics/byName", "-1"),
 )  # fmt: skip
 """What is asked; -1 for an answer that is not checked here but in tests."""
 

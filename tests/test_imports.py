@@ -16,6 +16,13 @@ SAMPLE = Path(metashell.__file__).parent / "sample"
 FRONT_ENDS = frozenset({"prompt_toolkit", "textual", "rich", "pyspark"})
 ARRAYS = frozenset({"numpy", "pyarrow"})
 
+ROWS_COMMANDS = [
+    *(["acls"], ["brokers"], ["can-upgrade", "4.1"], ["config", "min.insync.replicas"], ["nodes"]),
+    *(["partitions"], ["quotas"], ["topics"], ["users"], ["who-can", "READ", "topic:topic-000"]),
+    *(["sql", "select count(*) from topics"], ["find", "/", "-offline", "-count"]),
+    *(["export", "topics", "--format", "csv"], ["grep", "-c", "leader=1,", "/image/topics"]),
+]
+
 MAIN = """
 import sys
 from metashell.cli import main
@@ -72,6 +79,15 @@ def test_one_shot_commands_import_no_arrow_and_no_front_end(command: list[str]) 
     imported = imported_by_command("-d", str(SAMPLE), *command)
 
     assert set() == imported & ({"pyarrow"} | FRONT_ENDS)
+
+
+@pytest.mark.parametrize("command", ROWS_COMMANDS, ids=lambda words: words[0])
+def test_answers_import_no_pandas(command: list[str]) -> None:
+    """Where pandas is installed pyarrow would import it, and no answer asks for it."""
+    argv = ["metashell", "demo", *command]
+    code = f"import sys\nfrom metashell.cli import main\nsys.argv = {argv}\nassert main() in (0, 1)"
+
+    assert set() == imported_by(code) & ({"pandas"} | FRONT_ENDS)
 
 
 def test_manual_imports_no_arrays() -> None:

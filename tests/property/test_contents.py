@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
@@ -14,9 +15,12 @@ import pytest
 
 import metashell
 from kraftgen.batch import encode_batch
+from metashell.commands.export_tree import json_pieces
 from metashell.fleet import open_fleet
 from metashell.fs.contents import GridCodes, Judge
 from metashell.fs.node import Directory, Leaf, Node
+from metashell.fs.path import resolve
+from metashell.fs.texts import GridTexts
 from metashell.fs.walk import GridVisit, walk
 from metashell.source import Source
 from support.fixtures import DATA, fixture, fixture_names
@@ -53,6 +57,9 @@ class Plain(Directory):
 
     def judged(self, judge: Judge) -> int:
         return self._directory.judged(judge)
+
+    def grid_json(self) -> None:
+        return None
 
     def grid_judged(self, judge: Judge) -> GridCodes:
         raise AssertionError("a directory without a grid is not asked for one")
@@ -267,6 +274,41 @@ def test_tests_are_those_of_kafka_topics(name: str, listing: str, test: str) -> 
     assert sorted(f"/image/topics/byName/{t}/{p}" for t, p in listed) == sorted(found.splitlines())
 
 
+def check_holders(texts: GridTexts, expected: list[str], rng: Random) -> None:
+    """No leaf that holds a literal is left out, and only partitions that may are left in."""
+    for text in [*rng.sample(expected, min(len(expected), 20)), "leader=-1", "x leaderEpoch=7, "]:
+        start = rng.randrange(len(text))
+        literal = rng.choice([text, text[start:], text[start : rng.randint(start, len(text))]])
+        literal = rng.choice([literal, literal.lower()])
+        held = texts.holders(literal)
+        if held is None:
+            assert not re.search(r"\b(leader|leaderepoch|partitionepoch)=", literal.lower())
+            continue
+        holding = [i for i, text in enumerate(expected) if literal.lower() in text.lower()]
+        assert set(holding) <= set(held.tolist())
+        assert held.tolist() == sorted(set(held.tolist()))
+        some = held[:: rng.choice([1, 3])]
+        chunk = texts.texts_of(some)
+        assert [chunk.text(i) for i in range(len(some))] == [expected[i] for i in some.tolist()]
+
+
+def check_json(root: Directory) -> None:
+    """Values that are given many at a time are those of the leaves."""
+    for visit in walk(root, "/"):
+        if not isinstance(visit, GridVisit) or (texts := visit.directory.grid_json()) is None:
+            continue
+        lines = texts.texts(0, int(texts.bounds[-1])).data.decode()
+        expected = []
+        for name, shape in zip(visit.grid.names, visit.grid.shape_of, strict=True):
+            directory = visit.directory.child(name)
+            assert isinstance(directory, Directory)
+            for leaf_name in visit.grid.shapes[shape]:
+                leaf = directory.child(leaf_name)
+                assert isinstance(leaf, Leaf)
+                expected.append(f"{json.dumps(leaf.value())}\n")
+        assert "".join(expected) == lines
+
+
 def check_texts(root: Directory, rng: Random) -> int:
     """Bulk texts of every grid are those of its leaves; returns how many there were."""
     n = 0
@@ -291,6 +333,7 @@ def check_texts(root: Directory, rng: Random) -> int:
             assert expected[at:stop] == [chunk.text(i) for i in range(stop - at)]
             assert chunk.data == "".join(f"{text}\n" for text in expected[at:stop]).encode()
             at = stop
+        check_holders(texts, expected, rng)
         n += len(expected)
     return n
 
@@ -299,6 +342,7 @@ def check_texts(root: Directory, rng: Random) -> int:
 def test_texts_of_fixtures(name: str) -> None:
     """Of all directories."""
     assert check_texts(opened(name).root, Random(name)) or "topics" not in name
+    check_json(opened(name).root)
 
 
 @pytest.mark.parametrize("seed", SEEDS)
@@ -310,6 +354,18 @@ def test_texts_of_stories(seed: int, tmp_path: Path) -> None:
 PATTERNS = ("leader=-1", "isr=\\[1", "^Part.*2, 1", "[a-f]{3}", "a|b", "RECOVERING", "x?", "^$",
             "=1.*=2", "Registration", "(?i)REPLICAS=\\[\\]", "\\bid\\b", "9")  # fmt: skip
 SWITCHES = ("", "-i", "-v", "-c", "-l", "-n", "-h", "-m 1", "-F", "-iF", "-vc", "-il", "-nh")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_json_in_bulk_is_json_leaf_by_leaf(seed: int, tmp_path: Path) -> None:
+    """A tree as a document, from its root, from a grid, and from above an empty one."""
+    source = told(seed, tmp_path)
+    for path in ("/", "/image", "/image/topics", "/image/topics/byName", "/image/topics/byId"):
+        directory = resolve(source.root, path).node
+        assert isinstance(directory, Directory)
+        whole = "".join(json_pieces(directory))
+        assert whole == "".join(json_pieces(Plain(directory))), path
+        assert json.loads(whole) is not None
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -28,7 +28,7 @@ from kraftgen.files import (
     segment_name,
 )
 from metashell.image.image import Image
-from metashell.image.partitions import LISTS, Partitions, fold_partitions
+from metashell.image.partitions import LISTS, Partitions, fold_partitions, partition_keys
 from metashell.log.fault import FaultKind
 from metashell.log.live import LiveLog
 from metashell.source import Settings, Source
@@ -484,6 +484,10 @@ def check_growing(log: Log, expected: Replayed) -> None:
 def check_partitions(image: Image) -> None:
     """The partitions of one topic, of all, and their layout are the same rows."""
     whole, layout = image.partitions, image.partition_layout
+    # Without the partitions themselves, as they were not asked for yet.
+    topics, partitions = partition_keys(image.records, image.topics)
+    assert whole.topic.tolist() == topics.tolist()
+    assert whole.partition.tolist() == partitions.tolist()
     assert whole.topic_bounds.tolist() == layout.bounds.tolist()
     assert whole.partition.tolist() == layout.ids.tolist()
     bounds = layout.bounds.tolist()

@@ -126,6 +126,10 @@ class Directory(ABC):
         """The texts of the leaves in `grid`, where it can give many at once faster than each."""
         return None
 
+    def grid_json(self) -> GridTexts | None:
+        """The same of their values, each as JSON on a line."""
+        return None
+
     def names_from(self, prefix: str, limit: int) -> Sequence[str]:
         """At most `limit` child names that begin with `prefix`, in order (for completion)."""
         names = self.names()

@@ -33,4 +33,13 @@ class GridTexts(Protocol):
         """int64[n + 1]: where each directory's leaves begin."""
 
     def texts(self, start: int, stop: int) -> Texts:
-        """The texts of leaves `start` up to `stop`: what `Leaf.text` gives for each."""
+        """The texts of leaves `start` up to `stop`."""
+
+    def texts_of(self, leaves: I64) -> Texts:
+        """The texts of some leaves."""
+
+    def holders(self, literal: str) -> I64 | None:
+        """int64[k], ascending: leaves whose text may hold a literal, in whatever case.
+
+        None where that takes their texts.
+        """

@@ -145,6 +145,8 @@ class Image:
     @lazy
     def partition_layout(self) -> PartitionLayout:
         """Which partitions there are, without what is known of them."""
+        if "partitions" in self.__dict__:
+            return PartitionLayout(self.partitions.topic_bounds, self.partitions.partition)
         topic, ids = partition_keys(self.records, self.topics)
         return PartitionLayout(np.searchsorted(topic, np.arange(len(self.topics) + 1)), ids)
 

@@ -201,6 +201,7 @@ class Partitions:
                 rows[g] = state.cleared
         return rows
 
+    @cached_property
     def written(self) -> tuple[I64, I64]:
         """How much the records say of each topic's partitions: (records, bytes), int64[topics].
 
@@ -238,7 +239,10 @@ class Partitions:
 
     def _provider(self, name: str) -> I64:
         """int64[k]: the sorted event that each partition's list comes from, `_EMPTY` for none."""
-        provider = last_marked(self._events, self._carries(name))[self._last]
+        if self._only_bases_carry(name):
+            provider = self._first.copy()
+        else:
+            provider = last_marked(self._events, self._carries(name))[self._last]
         for g, state in self._replayed.items():
             provider[g] = state.providers[name]
         return provider
@@ -247,6 +251,10 @@ class Partitions:
         """bool[n], in sorted order: events that set a list field."""
         change = self._h.change.span(LISTS[name]).counts >= 0
         return self._sorted(np.ones(self._h.n_base, dtype=np.bool_), change)
+
+    def _only_bases_carry(self, name: str) -> bool:
+        """Whether no change sets a list field."""
+        return bool((self._h.change.span(LISTS[name]).counts < 0).all())
 
     @cached_property
     def _changed_leader(self) -> AnyArray:
@@ -292,7 +300,7 @@ class Partitions:
 
     def _misfits(self) -> I64:
         """Rows of partitions with a change that may not apply."""
-        if not self._h.change.n:
+        if not self._may_misfit():
             return np.empty(0, dtype=np.int64)
         directories, replicas = self._counts_of("directories"), self._counts_of("replicas")
         n_directories = directories[last_marked(self._events, directories >= 0)]
@@ -302,6 +310,20 @@ class Partitions:
         odd |= (state < NO_STATE_CHANGE) | (state > 1)
         odd &= self._base_at >= 0
         return self._groups_of(np.flatnonzero(odd))
+
+    def _may_misfit(self) -> bool:
+        """Whether there can be a misfit: a glance that spares most clusters a closer look."""
+        base, change = self._h.base, self._h.change
+        if not change.n:
+            return False
+        directories = base.span(LISTS["directories"]).counts
+        odd = (directories > 0) & (directories != base.span(LISTS["replicas"]).counts)
+        states = change.fixed("leader_recovery_state")
+        return bool(
+            odd.any()
+            or not (self._only_bases_carry("directories") and self._only_bases_carry("replicas"))
+            or ((states < NO_STATE_CHANGE) | (states > 1)).any()
+        )
 
     def _cleared(self, clears: Clears) -> I64:
         """Rows of partitions that had eligible leader replicas before a ClearElrRecord."""
@@ -411,14 +433,16 @@ def fold_partitions(records: Records, topics: Topics, only: int | None = None) -
         topics: The topics that exist.
         only: Index of the one topic wanted: other topics' records are then not even decoded.
     """
-    base_rows, base = _of_topics(records, topics, "PartitionRecord", only)
+    base_rows, base, _ = _of_topics(records, topics, "PartitionRecord", only)
     base_rows, base = sound_bases(records, base_rows, base)
-    change_rows, change = _of_topics(records, topics, "PartitionChangeRecord", only)
+    change_rows, change, changed = _of_topics(records, topics, "PartitionChangeRecord", only)
     happenings = _Happenings(
         base,
         change,
         np.concatenate([base_rows, change_rows]),
-        np.concatenate([_keys(topics, base), _keys(topics, change)]),
+        np.concatenate(
+            [_keys(topics.index_of(base.fixed("topic_id")), base), _keys(changed, change)]
+        ),
         _merged(records, change_rows),
     )
     return Partitions(records, topics, happenings)
@@ -430,24 +454,27 @@ def partition_keys(records: Records, topics: Topics) -> tuple[I64, I32]:
     Returns:
         (topic index: int64[k], partition id: int32[k]), sorted by both.
     """
-    rows, base = _of_topics(records, topics, "PartitionRecord", None)
+    rows, base, _ = _of_topics(records, topics, "PartitionRecord", None)
     _, base = sound_bases(records, rows, base)
-    keys = _keys(topics, base)
+    keys = _keys(topics.index_of(base.fixed("topic_id")), base)
     if (keys[1:] <= keys[:-1]).any():
         keys = np.sort(keys)
         keys = keys[np.append(True, keys[1:] != keys[:-1])]
     return keys >> 32, (keys & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
 
 
-def _keys(topics: Topics, columns: Columns) -> I64:
-    topic = topics.index_of(columns.fixed("topic_id"))
+def _keys(topic: I64, columns: Columns) -> I64:
     return (topic << 32) | columns.fixed("partition_id").view(np.uint32).astype(np.int64)
 
 
 def _of_topics(
     records: Records, topics: Topics, name: str, only: int | None
-) -> tuple[I64, Columns]:
-    """Decode the records of one type that concern a living topic in its present life."""
+) -> tuple[I64, Columns, I64]:
+    """Decode the records of one type that concern a living topic in its present life.
+
+    Returns:
+        (rows: int64[n], columns of n, index of each one's topic: int64[n]).
+    """
     if only is None:
         rows, columns = records.columns(name)
     else:
@@ -458,10 +485,10 @@ def _of_topics(
     alive = topic >= 0
     alive[alive] = rows[alive] > topics.changed[topic[alive]]
     if alive.all():
-        return rows, columns
+        return rows, columns, topic
     _report_strays(records, topics, rows[~alive], columns.take(np.flatnonzero(~alive)), name)
     keep = np.flatnonzero(alive)
-    return rows[keep], columns.take(keep)
+    return rows[keep], columns.take(keep), topic[keep]
 
 
 def _merged(records: Records, rows: I64) -> Merged | None:

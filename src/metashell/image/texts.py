@@ -1,4 +1,4 @@
-"""Partitions as Kafka prints them, built for thousands at once from columns.
+"""Partitions as Kafka prints them, and as JSON, built for thousands at once from columns.
 
 Source: org.apache.kafka.metadata.PartitionRegistration.toString.
 """
@@ -6,14 +6,16 @@ Source: org.apache.kafka.metadata.PartitionRegistration.toString.
 from __future__ import annotations
 
 import base64
-from typing import Final
+import re
+from dataclasses import dataclass
+from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.image.partitions import Partitions
-from metashell.schema.arena import I64, AnyArray
+from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import SpanColumn
 from metashell.schema.uuids import MIGRATING, TEXT_LENGTH, uuid_text
 
@@ -25,35 +27,91 @@ _LIST_FIELDS: Final = (
     ("lastKnownElr", "last_known_elr"),
 )
 _NUMBER_FIELDS: Final = (("leaderEpoch", "leader_epoch"), ("partitionEpoch", "partition_epoch"))
+_PINNED: Final = tuple(
+    (re.compile(rf"(?<![a-z]){name}=(-?[0-9]*)(.?)", re.IGNORECASE), column)
+    for name, column in (("leader", "leader"), *_NUMBER_FIELDS)
+)
+_TABLE_MOST: Final = 1 << 16
 _RECOVERY_STATES: Final = ("RECOVERED", "RECOVERING")
+_Piece: TypeAlias = "str | pa.LargeStringArray"
 
 
-def partition_texts(partitions: Partitions, rows: I64) -> pa.LargeStringArray:
+@dataclass(frozen=True, slots=True)
+class Form:
+    """How a partition is written: what stands at its ends, around names and around texts."""
+
+    begin: str
+    before_name: str
+    after_name: str
+    quote: str
+    end: str
+
+
+KAFKA: Final = Form("PartitionRegistration(", "", "=", "", ")\n")
+JSON: Final = Form("{", '"', '": ', '"', "}\n")
+
+
+def partition_texts(partitions: Partitions, rows: I64, form: Form = KAFKA) -> pa.LargeStringArray:
     """The text of each of some partitions, a line feed behind it.
 
     Args:
         partitions: The partitions.
         rows: int64[n], which.
+        form: How they are written.
     """
     replicas = partitions.list_column("replicas").take(rows)
-    pieces: list[pa.Array | pa.Scalar] = [
-        _plain("PartitionRegistration(replicas=["),
-        _numbers(replicas),
-        _plain("], directories=["),
-        _directories(partitions, replicas, rows),
+    states = pa.array([f"{form.quote}{s}{form.quote}" for s in _RECOVERY_STATES], pa.large_string())
+    recovery = partitions.leader_recovery_state[rows].astype(np.int8)
+    fields: list[tuple[str, tuple[_Piece, ...]]] = [
+        ("replicas", _numbers(replicas)),
+        ("directories", _directories(partitions, replicas, rows, form.quote)),
+        *(
+            (name, _numbers(partitions.list_column(column).take(rows)))
+            for name, column in _LIST_FIELDS
+        ),
+        ("leader", (_strings(partitions.leader[rows]),)),
+        ("leaderRecoveryState", (states.take(pa.array(recovery)),)),
+        *((name, (_strings(getattr(partitions, c)[rows]),)) for name, c in _NUMBER_FIELDS),
     ]
-    for name, column in _LIST_FIELDS:
-        pieces += [_plain(f"], {name}=["), _numbers(partitions.list_column(column).take(rows))]
-    pieces += [_plain("], leader="), _strings(partitions.leader[rows])]
-    states = pa.array(_RECOVERY_STATES, pa.large_string())
-    recovery = states.take(pa.array(partitions.leader_recovery_state[rows].astype(np.int8)))
-    pieces += [_plain(", leaderRecoveryState="), recovery]
-    for name, column in _NUMBER_FIELDS:
-        pieces += [_plain(f", {name}="), _strings(getattr(partitions, column)[rows])]
-    joined: pa.LargeStringArray = pc.binary_join_element_wise(
-        *pieces, _plain(")\n"), pa.scalar("", pa.large_string())
-    )
-    return joined
+    pieces: list[_Piece] = [form.begin]
+    for i, (name, value) in enumerate(fields):
+        before = ", " if i else ""
+        pieces += [f"{before}{form.before_name}{name}{form.after_name}", *value]
+    return _side_by_side([*pieces, form.end])
+
+
+def rows_holding(partitions: Partitions, literal: str) -> Bools | None:
+    """bool[k]: partitions whose text may hold a literal, by the numbers that it names.
+
+    None where it names none. Case may be ignored.
+    """
+    found: Bools | None = None
+    for pattern, column in _PINNED:
+        match = pattern.search(literal)
+        if match is None:
+            continue
+        numbers = getattr(partitions, column)
+        known = np.unique(numbers)
+        texts = pa.array(known).cast(pa.string())
+        # With a character behind it a number is whole.
+        fits = pc.equal(texts, match[1]) if match[2] else pc.starts_with(texts, match[1])
+        held = np.isin(numbers, known[fits.to_numpy(zero_copy_only=False)])
+        found = held if found is None else found & held
+    return found
+
+
+def _side_by_side(pieces: list[_Piece]) -> pa.LargeStringArray:
+    """One text a row; a piece that is a string is the same in all, and there is an array."""
+    joined: list[pa.Array | pa.Scalar] = []
+    plain = ""
+    for piece in pieces:
+        if isinstance(piece, str):
+            plain += piece
+            continue
+        joined += [_plain(plain), piece]
+        plain = ""
+    text: pa.LargeStringArray = pc.binary_join_element_wise(*joined, _plain(plain), _plain(""))
+    return text
 
 
 def _plain(text: str) -> pa.Scalar:
@@ -61,38 +119,48 @@ def _plain(text: str) -> pa.Scalar:
 
 
 def _strings(values: AnyArray) -> pa.LargeStringArray:
-    return pa.array(np.ascontiguousarray(values)).cast(pa.large_string())
+    values = np.ascontiguousarray(values)
+    if len(values):
+        least, most = int(values.min()), int(values.max())
+        # Writing each number once and looking it up is faster than writing all.
+        if most - least < min(_TABLE_MOST, len(values)):
+            table = pa.array(np.arange(least, most + 1)).cast(pa.large_string())
+            return table.take(pa.array(values.astype(np.int64) - least))
+    return pa.array(values).cast(pa.large_string())
 
 
-def _numbers(column: SpanColumn) -> pa.LargeStringArray:
-    """The elements of each list, with commas between them."""
+def _numbers(column: SpanColumn) -> tuple[_Piece, ...]:
+    """Each list, with commas between its elements."""
     values, bounds = column.gather()
-    if not len(values):
-        return pa.repeat(pa.scalar("", pa.large_string()), len(column.counts))
-    return _joined(_strings(values), bounds)
+    return ("[", _joined(_strings(values), bounds), "]") if len(values) else ("[]",)
 
 
-def _joined(values: pa.LargeStringArray, bounds: I64) -> pa.LargeStringArray:
+def _joined(values: pa.LargeStringArray, bounds: I64, between: str = ", ") -> pa.LargeStringArray:
     lists = pa.LargeListArray.from_arrays(pa.array(np.ascontiguousarray(bounds)), values)
-    return pc.binary_join(lists, _plain(", "))
+    return pc.binary_join(lists, _plain(between))
 
 
-def _directories(partitions: Partitions, replicas: SpanColumn, rows: I64) -> pa.LargeStringArray:
+def _directories(
+    partitions: Partitions, replicas: SpanColumn, rows: I64, quote: str
+) -> tuple[_Piece, ...]:
     """The texts of each partition's directory ids; MIGRATING for each replica of the default."""
     column = partitions.list_column("directories").take(rows)
     default = partitions.directories_default[rows]
     column.counts = np.where(default, 0, column.counts)
     ids, bounds = column.gather()
-    if not default.any():
-        return _joined(_uuids(ids), bounds)
-    sizes = np.where(default, np.maximum(replicas.counts, 0), np.diff(bounds))
-    filled = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=filled[1:])
-    # The ids that are known, and behind them the one for all others.
-    at = np.full(int(filled[-1]), len(ids), dtype=np.int64)
-    at[np.repeat(~default, sizes)] = np.arange(len(ids), dtype=np.int64)
-    known = pa.concat_arrays([_uuids(ids), pa.array([uuid_text(MIGRATING)], pa.large_string())])
-    return _joined(known.take(pa.array(at)), filled)
+    texts = _uuids(ids)
+    if default.any():
+        sizes = np.where(default, np.maximum(replicas.counts, 0), np.diff(bounds))
+        filled = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(sizes, out=filled[1:])
+        # The ids that are known, and behind them the one for all others.
+        at = np.full(int(filled[-1]), len(ids), dtype=np.int64)
+        at[np.repeat(~default, sizes)] = np.arange(len(ids), dtype=np.int64)
+        known = pa.concat_arrays([texts, pa.array([uuid_text(MIGRATING)], pa.large_string())])
+        texts, bounds = known.take(pa.array(at)), filled
+    if quote and len(texts):
+        texts = pc.binary_join_element_wise(_plain(quote), texts, _plain(quote), _plain(""))
+    return "[", _joined(texts, bounds), "]"
 
 
 def _uuids(ids: AnyArray) -> pa.LargeStringArray:

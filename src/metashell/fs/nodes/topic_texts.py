@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -22,6 +23,9 @@ NAME: Final = -2
 """The leaf is its name."""
 
 
+_json_text: Final = json.JSONEncoder().encode
+
+
 @dataclass(frozen=True, slots=True)
 class LeafLayout:
     """The leaves of a grid of topics, one topic's after the other's.
@@ -34,17 +38,24 @@ class LeafLayout:
     bounds: I64
     rows: I64
 
-    def topic_of_leaves(self, start: int = 0, stop: int | None = None) -> I64:
-        """Index of the topic of each leaf from `start` up to `stop`."""
-        leaves = np.arange(start, len(self.rows) if stop is None else stop, dtype=np.int64)
+    def topic_of_leaves(self, leaves: I64 | None = None) -> I64:
+        """Index of the topic of each of some leaves; None for all."""
+        if leaves is None:
+            return np.repeat(self.topics, np.diff(self.bounds))
         return self.topics[np.searchsorted(self.bounds, leaves, side="right") - 1]
 
 
 class TopicTexts:
-    """Gives texts of the leaves of a grid of topics; a `GridTexts`."""
+    """Gives texts of the leaves of a grid of topics; a `GridTexts`.
 
-    def __init__(self, image: Image, layout: LeafLayout) -> None:
-        self._image, self._layout = image, layout
+    Args:
+        image: The image.
+        layout: The leaves.
+        as_json: Whether a leaf's text is its value as JSON, else what ``cat`` prints.
+    """
+
+    def __init__(self, image: Image, layout: LeafLayout, *, as_json: bool = False) -> None:
+        self._image, self._layout, self._as_json = image, layout, as_json
 
     @property
     def bounds(self) -> I64:
@@ -53,27 +64,44 @@ class TopicTexts:
 
     def texts(self, start: int, stop: int) -> Texts:
         """The texts of leaves `start` up to `stop`."""
+        return self.texts_of(np.arange(start, stop, dtype=np.int64))
+
+    def texts_of(self, leaves: I64) -> Texts:
+        """The texts of some leaves."""
         import pyarrow as pa
 
-        from metashell.image.texts import partition_texts
+        from metashell.image.texts import JSON, KAFKA, partition_texts
 
-        rows = self._layout.rows[start:stop]
-        topics = self._layout.topic_of_leaves(start, stop)
+        rows = self._layout.rows[leaves]
+        topics = self._layout.topic_of_leaves(leaves)
         numbered, ids, names = (np.flatnonzero(of) for of in (rows >= 0, rows == ID, rows == NAME))
+        form = JSON if self._as_json else KAFKA
         pieces: list[pa.Array] = [
-            partition_texts(self._image.partitions, rows[numbered]),
-            _lines(uuid_texts(self._image.topics.ids[topics[ids]])),
-            _lines(self._image.topics.raw_names.take(topics[names]).texts()),
+            partition_texts(self._image.partitions, rows[numbered], form),
+            self._lines(uuid_texts(self._image.topics.ids[topics[ids]])),
+            self._lines(self._image.topics.raw_names.take(topics[names]).texts()),
         ]
         order = np.empty(len(rows), dtype=np.int64)
         order[np.concatenate([numbered, ids, names])] = np.arange(len(rows))
         return _texts(pa.concat_arrays(pieces).take(pa.array(order)))
 
+    def holders(self, literal: str) -> I64 | None:
+        """Leaves whose text may hold a literal; None where that takes their texts."""
+        from metashell.image.texts import rows_holding
 
-def _lines(texts: list[str]) -> pa.LargeStringArray:
-    import pyarrow as pa
+        held = None if self._as_json else rows_holding(self._image.partitions, literal)
+        if held is None:
+            return None
+        rows = self._layout.rows
+        # A literal that names a field has an equals sign, which no id has, nor hardly a name.
+        may = np.append(held, [b"=" in self._image.topics.raw_names.gather()[0].tobytes(), False])
+        return np.flatnonzero(may[rows])
 
-    return pa.array([f"{text}\n" for text in texts], pa.large_string())
+    def _lines(self, texts: list[str]) -> pa.LargeStringArray:
+        import pyarrow as pa
+
+        lines = map(_json_text, texts) if self._as_json else texts
+        return pa.array([f"{line}\n" for line in lines], pa.large_string())
 
 
 def _texts(lines: pa.LargeStringArray) -> Texts:

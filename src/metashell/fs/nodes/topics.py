@@ -122,9 +122,17 @@ class TopicsDirectory(Directory):
     def grid_texts(self) -> TopicTexts:
         return TopicTexts(self._image, self._layout)
 
+    def grid_json(self) -> TopicTexts:
+        return TopicTexts(self._image, self._layout, as_json=True)
+
+    @cached_property
+    def _topics(self) -> I64:
+        """Index of the topic of each name."""
+        return self._topics_of(self._names)
+
     @cached_property
     def _layout(self) -> LeafLayout:
-        grid, topics = self._grid, self._topics_of(self._names)
+        grid, topics = self._grid, self._topics
         shape_of = np.array(grid.shape_of, dtype=np.int64)
         sizes = np.array([len(shape) for shape in grid.shapes], dtype=np.int64)
         bounds = np.zeros(len(topics) + 1, dtype=np.int64)
@@ -144,7 +152,7 @@ class TopicsDirectory(Directory):
     @cached_property
     def _grid(self) -> Grid:
         names, layout = self._names, self._image.partition_layout
-        topics = self._topics_of(names)
+        topics = self._topics
         counts = np.diff(layout.bounds)
         # Nearly every topic has the partitions 0 to n - 1, so n is its shape.
         ends = np.append(layout.ids, 0)
