@@ -15,6 +15,7 @@ from metashell.log.names import METADATA_DIRECTORY
 if TYPE_CHECKING:
     from metashell.fleet.source import FleetSource
     from metashell.fs.times import GridTimes, Times
+    from metashell.log.fault import Fault
     from metashell.schema.arena import I64
     from metashell.source import Source
 
@@ -41,6 +42,7 @@ class Member:
         self._source: Source | None = None
         self._error: str | None = None
         self._warnings: Sequence[str] = ()
+        self._stopped_by: Fault | None = None
         self._has_own_state = False
         self.directory = MemberDirectory(self, lambda source: source.root)
         self.history_directory = MemberDirectory(self, lambda source: source.history_root)
@@ -92,8 +94,17 @@ class Member:
         with self._lock:
             if self._source is None or self._has_own_state:
                 return False
-            self._warnings, self._source = self.warnings, None
+            self._warnings = self.warnings
+            # What was not looked at has stopped nowhere.
+            self._stopped_by = self._source.stopped_by if self._source.decoded else None
+            self._source = None
             return True
+
+    def was_read(self, warnings: Sequence[str], stopped_by: Fault | None) -> None:
+        """Take over what another process found that read it."""
+        with self._lock:
+            if self._source is None:
+                self._warnings, self._stopped_by = tuple(warnings), stopped_by
 
     @property
     def has_own_state(self) -> bool:
@@ -105,6 +116,12 @@ class Member:
         """What a user should know of it, as far as it was read."""
         source = self._source
         return self._warnings if source is None else tuple(source.warnings)
+
+    @property
+    def stopped_by(self) -> Fault | None:
+        """The fault before which its strict replay ended, as far as it was read."""
+        source = self._source
+        return self._stopped_by if source is None else source.stopped_by
 
     @property
     def n_bytes(self) -> int:

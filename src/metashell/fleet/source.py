@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, suppress
 from copy import copy
 from functools import cached_property
 from threading import RLock
@@ -47,6 +47,10 @@ _KEPT_BYTES: Final = 512 << 20
 _NAMING_THREADS: Final = 16
 _SMALL_BYTES: Final = 16 << 20
 """A local fleet of less is computed here before other processes have begun."""
+_FEW_BYTES: Final = 128 << 20
+"""The same of answers that look at a part of each image; measured, as is the next."""
+_OPENING_BYTES: Final = 1 << 20
+"""What opening a directory takes besides, in bytes that could be read meanwhile."""
 
 
 class FleetSource:
@@ -164,8 +168,7 @@ class FleetSource:
     @property
     def stopped_by(self) -> Fault | None:
         """The first fault before which the strict replay of a member that was read ended."""
-        opened = filter(None, (member.opened for member in self.members.values()))
-        return next(filter(None, (source.stopped_by for source in opened)), None)
+        return next(filter(None, (member.stopped_by for member in self.members.values())), None)
 
     def status(self) -> Status:
         """How many there are; what they hold is told of each alone."""
@@ -253,8 +256,9 @@ class FleetSource:
         members: Sequence[Member] | None = None,
         n_workers: int | None = None,
         stop: Callable[[], None] = lambda: None,
+        check: Callable[[Row], None] = lambda _: None,
     ) -> list[Row]:
-        """Call a function of `metashell.fleet.rows` for members.
+        """Call a function of `metashell.fleet.rows`, or one like them, for members.
 
         Args:
             function: Takes a path and how to read it, and `arguments`.
@@ -263,6 +267,7 @@ class FleetSource:
             members: Which; all where None.
             n_workers: As for `rows`.
             stop: As for `rows`.
+            check: Called with each row as it comes; it raises to end everything.
         """
         from metashell.engine import core_count
         from metashell.fleet.pool import DIED, run_all
@@ -279,18 +284,37 @@ class FleetSource:
             n_workers = core_count() if sum(weights) >= _SMALL_BYTES else 1
         jobs = [(member.path, self.reading, *arguments(member)) for member in left]
         done, total = 0, max(sum(weights), 1)
-        with self._telling() as tell:
-            if self.runner is not None:
-                computed = self.runner(function, jobs, stop)
-            else:
-                computed = run_all(function, jobs, n_workers, stop=stop)
+        if self.runner is not None:
+            results = self.runner(function, jobs, stop)
+        else:
+            results = run_all(function, jobs, n_workers, stop=stop)
+        with self._telling() as tell, closing(_each(results)) as computed:
             for i, row in computed:
+                if row is not None:
+                    check(row)
                 found[left[i].name] = failed(left[i].path, DIED) if row is None else row
                 done += weights[i]
                 tell(done, total)
         return [
             {"name": m.name, **found[m.name], "clusterId": _id_of(m, found[m.name])} for m in chosen
         ]
+
+    def is_for_others(self, members: Sequence[Member], *, keeps: bool) -> bool:
+        """Whether `compute` reads members sooner than they are opened here one after the other.
+
+        Args:
+            members: Of which nothing is here yet.
+            keeps: Whether what is opened here is of use to later commands too.
+        """
+        from metashell.engine import core_count
+
+        if self.runner is not None:
+            return bool(members)
+        n_bytes = sum(member.weight() for member in members)
+        if keeps and n_bytes <= _KEPT_BYTES:
+            return False
+        is_little = n_bytes + len(members) * _OPENING_BYTES < _FEW_BYTES
+        return len(members) > 1 and not is_little and core_count() > 1
 
     def _telling(self) -> AbstractContextManager[Callable[[int, int], None]]:
         from contextlib import nullcontext
@@ -299,6 +323,13 @@ class FleetSource:
 
     def __repr__(self) -> str:
         return f"<metashell.FleetSource of {len(self.members)}>"
+
+
+def _each(
+    found: Iterator[tuple[int, Row | None]],
+) -> Generator[tuple[int, Row | None], None, None]:
+    """The same, as what can be closed before its end."""
+    yield from found
 
 
 def _id_of(member: Member, row: Row) -> str | int | None:

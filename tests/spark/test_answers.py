@@ -1,0 +1,92 @@
+"""Questions with `--engine spark`: what this process answers to them, byte for byte."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import uuid
+from pathlib import Path
+
+import pytest
+
+from spark.conftest import missing
+from support.fixtures import copy_of
+from support.fleets import backups
+from support.questions import ROWS, SQL, TABLES, WALKS
+from support.spark_programs import Marked
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.slow,
+    pytest.mark.skipif(missing() is not None, reason=str(missing())),
+]
+
+SPARK = ("--engine", "spark", "--master", "local[2]")
+LOCAL = ("--engine", "local")
+_MARK = "pwd"
+"""A command that stands between two others."""
+
+
+@pytest.fixture
+def marked(tmp_path: Path) -> Marked:
+    """Where programs run, with a cache of their own."""
+    cwd = tmp_path / "cwd"
+    cwd.mkdir()
+    return Marked(uuid.uuid4().hex, cwd)
+
+
+def script(*lines: str) -> list[str]:
+    """Words that run lines one after the other, in one session of Spark."""
+    words = ["--keep-going"]
+    for line in lines:
+        words += ["-c", _MARK, "-c", line]
+    return words
+
+
+def assert_same(
+    lines: tuple[str, ...], local: tuple[int, str, str], found: tuple[int, str, str]
+) -> None:
+    """The outputs, line by line of the script, then all else."""
+    outputs = [out.split("/\n") for out in (local[1], found[1])]
+    for line, *pair in zip(("", *lines), *outputs, strict=False):
+        assert pair[0] == pair[1], line
+    assert local[0] == found[0]
+    assert local[1] == found[1]
+    assert sorted(local[2].splitlines()) == sorted(found[2].splitlines())
+
+
+def test_a_directory(marked: Marked, tmp_path: Path) -> None:
+    """From Spark, then from what it kept, without Java."""
+    place = str(copy_of("real-44-broker-down", tmp_path))
+    lines = (*ROWS, *WALKS, *TABLES)
+    local = marked.metashell(*LOCAL, "-d", place, *script(*lines))
+    assert_same(lines, local, marked.metashell(*SPARK, "-d", place, *script(*lines)))
+    no_java = {"PATH": os.defpath, "JAVA_HOME": str(tmp_path / "nowhere")}
+    found = marked.metashell(*SPARK, "-d", place, *script(*lines), env=no_java)
+    assert_same(lines, local, found)
+
+
+def test_sql_and_find_alone(marked: Marked, tmp_path: Path) -> None:
+    """They run in executors."""
+    place = str(copy_of("real-44-broker-down", tmp_path))
+    given = ("--no-cache", "-d", place)
+    local = marked.metashell(*LOCAL, *given, *script(*SQL))
+    assert_same(SQL, local, marked.metashell(*SPARK, *given, *script(*SQL)))
+    command = ("find", "/", "-offline", "-o", "-config", "cleanup.policy=compact")
+    assert marked.metashell(*LOCAL, *given, *command) == marked.metashell(*SPARK, *given, *command)
+
+
+def test_a_fleet(marked: Marked, tmp_path: Path) -> None:
+    """Executors make the rows; a file that an option names needs to be here alone."""
+    backups(tmp_path / "all")
+    (tmp_path / "all" / "broken" / "__cluster_metadata-0").mkdir(parents=True)
+    shutil.copytree(copy_of("real-44-torn", tmp_path), tmp_path / "all" / "torn")
+    (marked.cwd / "server.properties").write_text("min.insync.replicas=3\n")
+    lines = (
+        *(line for line in ROWS if "--history" not in line),
+        "partitions --history --columns topic,partition,since_offset",
+        "partitions --assume server.properties --columns topic,min_isr,min_isr_source",
+        "grep leader=-1 /clusters/*/image/topics/byName/orders",
+    )
+    given = ("-d", f"{tmp_path}/all/*", *script(*lines))
+    assert_same(lines, marked.metashell(*LOCAL, *given), marked.metashell(*SPARK, *given))

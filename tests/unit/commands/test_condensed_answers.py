@@ -1,0 +1,101 @@
+"""What is asked of a condensed log, or of what the cache keeps of it, is answered as of the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+from pathlib import Path
+from random import Random
+
+import pytest
+
+import metashell
+from metashell.condensed_source import CondensedSource
+from metashell.image.condensed import FileFacts, records_of
+from metashell.image.records import Records
+from metashell.kept import open_kept
+from metashell.log.splits import Plan, plan_splits
+from metashell.source import Settings, Source
+from support.cached import HIDDEN, keep
+from support.condensed import condensed_tables, facts_of
+from support.fixtures import fixture, tree_fixture_names
+from support.questions import ROWS, SQL, TABLES, WALKS
+from support.shell import run_on
+
+DIRECTORIES = [
+    name
+    for name in tree_fixture_names()
+    # How batches were compressed makes no difference to what is left of them.
+    if fixture(name).kind == "directory" and not name.startswith("compressed-")
+]
+
+
+class Cut:
+    """A log cut at random into stretches, some of them condensed together.
+
+    Args:
+        whole: The log's source.
+        plan: The directory's files.
+    """
+
+    def __init__(self, whole: Source, plan: Plan) -> None:
+        self.plan, self.registry = plan, whole.registry
+        self.files: list[FileFacts] = facts_of(whole.log.loaded)
+        self._whole = whole
+
+    @cached_property
+    def records(self) -> Records:
+        """What is left."""
+        loaded = self._whole.log.loaded
+        tables = condensed_tables(loaded, self.registry, Random(7), 3, HIDDEN)
+        return records_of(tables, self.files, self.registry)
+
+
+def condensed(place: str) -> Source:
+    """The source of a log that was condensed elsewhere."""
+    cut = Cut(metashell.open(place), plan_splits(place))
+    return CondensedSource(
+        cut.plan,
+        lambda: cut,
+        Settings(),
+        directory=place,
+        open_exact=lambda: metashell.open(place),
+    )
+
+
+def kept(place: str) -> Source:
+    """The source of what the cache keeps."""
+    assert keep(place)
+    source = open_kept(place, Settings())
+    assert isinstance(source, CondensedSource)
+    return source
+
+
+@pytest.fixture(autouse=True)
+def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A cache of its own."""
+    monkeypatch.setenv("METASHELL_CACHE_DIR", str(tmp_path / "cache"))
+
+
+@pytest.mark.parametrize("name", DIRECTORIES)
+def test_answers_are_those_of_the_log(name: str) -> None:
+    """Rows, walks, exports and SQL, each with what it says on the side and its status."""
+    place = str(fixture(name).input)
+    whole, others = metashell.open(place), (condensed(place), kept(place))
+    for line in (*ROWS, *WALKS, *TABLES, *SQL):
+        wanted = run_on(whole, line)
+        for source in others:
+            assert wanted == run_on(source, line), line
+
+
+@pytest.mark.parametrize("how", [condensed, kept])
+def test_what_needs_no_log_opens_none(how: Callable[[str], Source]) -> None:
+    """Bytes of records are all that only the log has."""
+    source = how(str(fixture("real-44-broker-down").input))
+    needs = {"topics -o json", "topics --config cleanup.policy=compact -o json"}
+    for line in ROWS:
+        if line not in needs and "--history" not in line:
+            assert run_on(source, line).status in (0, 1), line
+    assert "exact" not in source.__dict__
+    assert run_on(source, "topics -o json").out
+    assert "exact" in source.__dict__

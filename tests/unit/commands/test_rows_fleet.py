@@ -1,0 +1,252 @@
+"""Rows of a fleet that other processes make: those that this one makes, with all around them."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from metashell.commands.base import Context
+from metashell.commands.rows import Asked, Column, RowsCommand, rows_manual
+from metashell.commands.run import run_line
+from metashell.errors import MetashellError, SourceError
+from metashell.fleet import FleetSource, open_fleet
+from metashell.fleet import source as fleet_source
+from support.fixtures import fixture
+from support.fleets import backups
+from support.questions import ROWS
+from support.shell import Captured, Ran, run
+
+ELSEWHERE = [
+    *(line for line in ROWS if line.split()[0] in ("can-upgrade", "who-can", "config", "topics")),
+    "partitions --offline",
+    "partitions --summary topic -o json",
+    "partitions nowhere 'orders'",
+    "partitions o*",
+    "brokers --count",
+    "tokens -o json",
+    "nodes --columns all --sort -id",
+]
+
+
+@pytest.fixture(scope="module")
+def parent(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Three directories, one with a torn tail, and one that can't be read."""
+    parent = backups(tmp_path_factory.mktemp("fleet") / "all")
+    shutil.copytree(fixture("real-44-torn").directory, parent / "torn")
+    (parent / "empty" / "__cluster_metadata-0").mkdir(parents=True)
+    return parent
+
+
+def fleet_of(parent: Path, **how: bool) -> FleetSource:
+    """The directories of a directory."""
+    return open_fleet(sorted(map(str, parent.iterdir())), **how)  # type: ignore[arg-type]
+
+
+def ask(fleet: FleetSource, line: str, cwd: str = "/") -> tuple[Ran, list[str]]:
+    """What a line does, and what the front end then tells of the directories."""
+    ran = run(fleet.root, line, cwd=cwd, source=fleet)  # type: ignore[arg-type]
+    return ran, list(fleet.warnings)
+
+
+@pytest.fixture
+def many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every directory is worth another process."""
+    monkeypatch.setattr(fleet_source, "_FEW_BYTES", 1)
+    monkeypatch.setattr("metashell.engine.core_count", lambda: 2)
+
+
+class Here:
+    """Runs the function of each job in this process, and counts."""
+
+    def __init__(self) -> None:
+        self.places: list[object] = []
+
+    def __call__(
+        self, function: object, jobs: Sequence[tuple[object, ...]], stop: object
+    ) -> object:
+        """As a fleet's runner."""
+        import pickle
+
+        for i, job in enumerate(jobs):
+            self.places.append(job[0])
+            # By way of bytes, as between processes.
+            loaded, arguments = pickle.loads(pickle.dumps((function, job)))
+            yield i, pickle.loads(pickle.dumps(loaded(*arguments)))
+
+
+@pytest.mark.parametrize("line", ELSEWHERE)
+def test_rows_are_the_same_elsewhere(line: str, parent: Path) -> None:
+    """With their order, warnings and status; nothing is opened here."""
+    fleet = fleet_of(parent)
+    fleet.runner = runner = Here()  # type: ignore[assignment]
+    assert ask(fleet_of(parent), line) == ask(fleet, line)
+    assert len(fleet.members) == len(runner.places)
+    assert all(member.opened is None for member in fleet.members.values())
+
+
+@pytest.mark.usefixtures("many_bytes")
+def test_processes(parent: Path) -> None:
+    """One that can't be read costs its own rows, a diagnostic and the status."""
+    fleet = fleet_of(parent)
+    ran, warnings = ask(fleet, "partitions nowhere orders -o json")
+    assert all(member.opened is None for member in fleet.members.values())
+    assert 1 == ran.status
+    assert any("/clusters/empty: " in text for text in ran.err)
+    assert "partitions: controller-1: nowhere: no such topic or partition" in ran.err
+    assert any(text.startswith("torn: ") for text in warnings)
+    small = fleet_of(parent)
+    small.is_for_others = lambda *_, **__: False  # type: ignore[method-assign]
+    assert (ran, warnings) == ask(small, "partitions nowhere orders -o json")
+
+
+def test_a_moment_is_that_of_each(parent: Path) -> None:
+    """Also who does not reach back so far is told of in the same words."""
+    line = "partitions --columns topic,leader,since_offset -o csv"
+    fleet = fleet_of(parent).at("700")
+    fleet.runner = Here()  # type: ignore[assignment]
+    found = ask(fleet, line)
+    assert ask(fleet_of(parent).at("700"), line) == found
+    assert ask(fleet_of(parent), line) != found
+    assert len(found[0].err) > 1
+
+
+def test_a_strict_replay_is_told_of(parent: Path, tmp_path: Path) -> None:
+    """The front end makes the status of it."""
+    for name in ("one", "two"):
+        shutil.copytree(fixture("quirks/undecodable-records").directory, tmp_path / name)
+    fleet, here = fleet_of(tmp_path, strict=True), fleet_of(tmp_path, strict=True)
+    fleet.runner = Here()  # type: ignore[assignment]
+    assert ask(here, "brokers -o json") == ask(fleet, "brokers -o json")
+    assert str(here.stopped_by) == str(fleet.stopped_by)
+    assert fleet.stopped_by is not None
+
+
+def test_what_is_open_is_asked_here(parent: Path) -> None:
+    """As is the cluster of the current directory; another moment of it counts."""
+    fleet = fleet_of(parent)
+    fleet.runner = runner = Here()  # type: ignore[assignment]
+    member = fleet.members["controller-1"]
+    member.show(member.source().at("2000"))
+    ran, _ = ask(fleet, "topics -o json")
+    assert member.path not in runner.places
+    assert len(fleet.members) - 1 == len(runner.places)
+    alone, _ = ask(fleet, "topics -o json", "/clusters/controller-1")
+    assert alone.out[1:-2].strip() in ran.out
+    assert len(fleet.members) - 1 == len(runner.places)
+
+
+def test_who_reads(parent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Little is read here, and in a shell all that can stay open."""
+    fleet = fleet_of(parent)
+    members = list(fleet.members.values())
+    monkeypatch.setattr("metashell.engine.core_count", lambda: 4)
+    assert not fleet.is_for_others(members, keeps=False)
+    monkeypatch.setattr(fleet_source, "_FEW_BYTES", 1)
+    assert fleet.is_for_others(members, keeps=False)
+    assert not fleet.is_for_others(members, keeps=True)
+    monkeypatch.setattr(fleet_source, "_KEPT_BYTES", 1)
+    assert fleet.is_for_others(members, keeps=True)
+    assert not fleet.is_for_others(members[:1], keeps=False)
+    monkeypatch.setattr("metashell.engine.core_count", lambda: 1)
+    assert not fleet.is_for_others(members, keeps=False)
+
+
+@pytest.mark.usefixtures("many_bytes")
+@pytest.mark.parametrize(
+    "line", ["partitions --leader x", "config a b c d", "who-can READ", "topics --assume /nowhere"]
+)
+def test_wrong_words_are_told_once(line: str, parent: Path) -> None:
+    """In the words of a single cluster."""
+    fleet = fleet_of(parent)
+    ran, _ = ask(fleet, line)
+    alone, _ = ask(fleet, line, "/clusters/controller-1")
+    assert (alone.status, "", alone.err) == (ran.status, ran.out, ran.err[: len(alone.err)])
+    assert ran.status in (2, 3)
+
+
+@pytest.mark.usefixtures("many_bytes")
+def test_interrupt(parent: Path) -> None:
+    """Nobody is waited for."""
+    fleet = fleet_of(parent)
+    context = Context(
+        root=fleet.root,
+        source=fleet,  # type: ignore[arg-type]
+        out=Captured(),
+        warn=lambda _: None,
+        cancelled=lambda: True,
+    )
+    with pytest.raises(KeyboardInterrupt):
+        run_line(context, "partitions --offline")
+
+
+def test_assumptions_go_along_without_secrets(parent: Path, tmp_path: Path) -> None:
+    """They are read once, for they may come from a pipe."""
+    file = tmp_path / "server.properties"
+    file.write_text("min.insync.replicas=3\nssl.keystore.password=hunter2\nfoo=hunter2\n")
+    line = f"partitions --assume {file} --columns topic,min_isr,min_isr_source -o csv"
+    fleet = fleet_of(parent)
+    sent: list[bytes] = []
+
+    class Watched(Here):
+        def __call__(self, function: object, jobs: object, stop: object) -> object:
+            import pickle
+
+            sent.append(pickle.dumps(jobs))
+            file.unlink()
+            return super().__call__(function, jobs, stop)  # type: ignore[arg-type]
+
+    wanted = ask(fleet_of(parent), line)
+    fleet.runner = Watched()  # type: ignore[assignment]
+    assert wanted == ask(fleet, line)
+    assert ",3,STATIC_BROKER_CONFIG" in wanted[0].out
+    assert b"min.insync.replicas" in sent[0]
+    assert b"hunter2" not in sent[0]
+
+
+class Picky(RowsCommand):
+    """Has no answer for one cluster."""
+
+    name = "picky"
+    summary = "Answer."
+    columns = (Column("n", "Of a test."),)
+    manual = rows_manual("picky", "Answers.", columns)
+
+    def answer(self, asked: Asked) -> object:
+        """A number."""
+        import pyarrow as pa
+
+        if asked.source.node_id == 2:
+            raise MetashellError("none to be had")
+        return pa.table({"n": pa.array([asked.source.node_id], pa.int64())})
+
+
+@pytest.mark.parametrize("is_elsewhere", [False, True])
+def test_no_answer_costs_its_own_rows(is_elsewhere: bool, parent: Path) -> None:
+    """As a directory does that can't be read."""
+    fleet = fleet_of(parent)
+    if is_elsewhere:
+        fleet.runner = Here()  # type: ignore[assignment]
+    out = Captured()
+    context = Context(root=fleet.root, source=fleet, out=out, warn=lambda _: None)  # type: ignore[arg-type]
+    assert 0 == Picky().run(context, ["-o", "csv"])
+    assert "controller-1,1\n" in "".join(out.parts)
+    failures = fleet.failures()
+    assert "none to be had" == failures.pop("controller-2")
+    assert ["empty"] == list(failures)
+
+
+def test_members_are_closed_after_their_answer(
+    parent: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The answers hold none of them."""
+    monkeypatch.setattr(fleet_source, "_KEPT_BYTES", 1)
+    fleet = fleet_of(parent)
+    ran, warnings = ask(fleet, "partitions --offline -o json")
+    assert 1 == sum(member.opened is not None for member in fleet.members.values())
+    assert any(text.startswith("torn: ") for text in warnings)
+    assert ran.out
+    with pytest.raises(SourceError):
+        fleet.members["empty"].source()
