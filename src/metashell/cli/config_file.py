@@ -78,6 +78,10 @@ def read_config_file(environ: Mapping[str, str]) -> ConfigFile:
             return ConfigFile(path)
         raise UsageError(f"{path}: {error.strerror}", hint=f"{CONFIG_FILE} names it") from error
     except (OSError, ValueError) as error:
+        is_in_sight = os.access(os.path.dirname(path) or ".", os.X_OK)
+        if isinstance(error, PermissionError) and not environ.get(CONFIG_FILE) and not is_in_sight:
+            # As under `sudo -u kafka` with a home that is still somebody else's.
+            return ConfigFile(path)
         what = getattr(error, "strerror", None) or error
         raise UsageError(f"{path}: {what}", hint="`--no-config` leaves it out") from error
     if len(raw) > _MOST_BYTES:
