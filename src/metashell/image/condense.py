@@ -32,12 +32,8 @@ from metashell.image.fold import (
     sort_events,
     stable_order,
 )
-from metashell.image.partitions import (
-    LISTS,
-    NO_LEADER_CHANGE,
-    NO_STATE_CHANGE,
-    sound_bases,
-)
+from metashell.image.partition_replay import LISTS, NO_LEADER_CHANGE, NO_STATE_CHANGE
+from metashell.image.partitions import sound_bases
 from metashell.image.records import Records
 from metashell.log.frames import Merged
 from metashell.schema.arena import I32, I64, AnyArray, Bools

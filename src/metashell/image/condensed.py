@@ -21,7 +21,7 @@ import pyarrow as pa
 
 from metashell.image.condense import CLEAR_ELR, MARKERS, Condensed, condense
 from metashell.image.configs import resource_type_name
-from metashell.image.partitions import NO_LEADER_CHANGE
+from metashell.image.partition_replay import NO_LEADER_CHANGE
 from metashell.image.records import Records
 from metashell.log.chain import Chain
 from metashell.log.fault import Fault

@@ -5,9 +5,9 @@ record that carried it. Two counters move with every change: ``partition_epoch``
 ``leader_epoch`` by one where the change names a leader, even the one of before.
 
 Nearly all partitions can be folded without looking at their changes one after the other. The few
-that can't are replayed on their own (`_replay`): those with a change whose directories do not fit
-its replicas, because such a change does not apply, and those with eligible leader replicas before a
-ClearElrRecord, which counts as a change only where there are some.
+that can't are replayed on their own (`partition_replay`): those with a change whose directories do
+not fit its replicas, because such a change does not apply, and those with eligible leader replicas
+before a ClearElrRecord, which counts as a change only where there are some.
 
 Source: org.apache.kafka.metadata.PartitionRegistration, org.apache.kafka.image.TopicDelta.
 """
@@ -15,7 +15,6 @@ Source: org.apache.kafka.metadata.PartitionRegistration, org.apache.kafka.image.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -23,6 +22,15 @@ import numpy as np
 
 from metashell.image.elr import Clears, find_clears
 from metashell.image.fold import last_marked, sort_events
+from metashell.image.partition_replay import (
+    EMPTY,
+    LISTS,
+    NO_LEADER_CHANGE,
+    NO_STATE_CHANGE,
+    Happenings,
+    Replay,
+    State,
+)
 from metashell.image.records import Records
 from metashell.image.topics import Topics
 from metashell.log.frames import Merged
@@ -30,43 +38,7 @@ from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.uuids import uuid_texts
 
-NO_LEADER_CHANGE: Final = -2
-NO_STATE_CHANGE: Final = -1
 _NO_CHANGE: Final = {"leader": NO_LEADER_CHANGE, "leader_recovery_state": NO_STATE_CHANGE}
-LISTS: Final = {
-    "isr": "isr",
-    "replicas": "replicas",
-    "removing_replicas": "removing_replicas",
-    "adding_replicas": "adding_replicas",
-    "elr": "eligible_leader_replicas",
-    "last_known_elr": "last_known_elr",
-    "directories": "directories",
-}
-"""Fields that are lists, and their columns' names in both record types."""
-
-_EMPTY: Final = -1
-"""In place of an event: nothing provides the field, it is empty."""
-
-
-@dataclass(slots=True)
-class _Happenings:
-    """Every record about partitions of living topics that applies on its own; n of them.
-
-    Bases (PartitionRecords) come first, then changes; both in replay order.
-    """
-
-    base: Columns
-    change: Columns
-    rows: I64
-    """int64[n]: replay order."""
-    keys: I64
-    """int64[n]: topic index in the high half, partition id in the low."""
-    merged: Merged | None = None
-    """Of the changes, where these stand for others as well."""
-
-    @property
-    def n_base(self) -> int:
-        return self.base.n
 
 
 class Partitions:
@@ -75,7 +47,7 @@ class Partitions:
     Columns are computed when first asked for; all have k elements.
     """
 
-    def __init__(self, records: Records, topics: Topics, happenings: _Happenings) -> None:
+    def __init__(self, records: Records, topics: Topics, happenings: Happenings) -> None:
         self._records, self.topics, self._h = records, topics, happenings
         self._events = sort_events(happenings.keys, happenings.rows)
         is_base = self._events.order < happenings.n_base
@@ -197,7 +169,7 @@ class Partitions:
         provider = self._provider(name) if name in LISTS else self._number_provider(name)
         rows: I64 = self._h.rows[self._events.order[np.maximum(provider, 0)]]
         for g, state in self._replayed.items():
-            if provider[g] == _EMPTY:
+            if provider[g] == EMPTY:
                 rows[g] = state.cleared
         return rows
 
@@ -238,7 +210,7 @@ class Partitions:
         return (start + moved).astype(np.uint32).view(np.int32)
 
     def _provider(self, name: str) -> I64:
-        """int64[k]: the sorted event that each partition's list comes from, `_EMPTY` for none."""
+        """int64[k]: the sorted event that each partition's list comes from, `EMPTY` for none."""
         if self._only_bases_carry(name):
             provider = self._first.copy()
         else:
@@ -287,11 +259,21 @@ class Partitions:
     # Partitions that have to be replayed one record after the other.
 
     @cached_property
-    def _replayed(self) -> dict[int, _State]:
+    def _replayed(self) -> dict[int, State]:
         """State of the partitions that can't be folded, by their row."""
         clears = find_clears(self._records, self.topics)
         groups = np.union1d(self._misfits(), self._cleared(clears))
-        return {g: self._replay(g, clears) for g in groups.tolist()}
+        if not groups.size:
+            return {}
+        weights = None if self._h.merged is None else self._weights
+        replay = Replay(self._records, self._h, self._events.order, self._changed_leader, weights)
+        states: dict[int, State] = {}
+        for g in groups.tolist():
+            first, last = int(self._first[g]), int(self._last[g])
+            base_row = int(self._h.rows[self._events.order[first]])
+            rows = clears.rows_of(int(self.topic[g]), base_row)
+            states[g] = replay.run(first, last, rows)
+        return states
 
     def _counts_of(self, name: str) -> I64:
         """int64[n], in sorted order: length of the list that each event carries, -1 for none."""
@@ -341,89 +323,6 @@ class Partitions:
         at, group = at[inside], group[inside]
         return np.unique(group[at >= self._first[group]])
 
-    def _replay(self, g: int, clears: Clears) -> _State:
-        """Replay one partition's records in order, in plain Python."""
-        first, last = int(self._first[g]), int(self._last[g])
-        state = _State(int(self._h.rows[self._events.order[first]]))
-        for name in (*LISTS, "leader", "leader_recovery_state"):
-            state.providers[name] = first
-        pending = clears.rows_of(int(self.topic[g]), state.row)
-        for at in range(first + 1, last + 1):
-            row = int(self._h.rows[self._events.order[at]])
-            while pending and pending[0] < row:
-                self._clear(state, pending.pop(0))
-            self._change(state, at, row)
-        for clear in pending:
-            self._clear(state, clear)
-        return state
-
-    def _clear(self, state: _State, row: int) -> None:
-        if self._length(state, "elr") or self._length(state, "last_known_elr"):
-            state.providers["elr"] = state.providers["last_known_elr"] = _EMPTY
-            state.changes += 1
-            state.row = state.cleared = row
-
-    def _change(self, state: _State, at: int, row: int) -> None:
-        event = int(self._events.order[at]) - self._h.n_base
-        change = self._h.change
-        carried = {
-            name: int(change.span(column).counts[event]) >= 0 for name, column in LISTS.items()
-        }
-        recovery = int(change.fixed("leader_recovery_state")[event])
-        after = {name: at if has else state.providers[name] for name, has in carried.items()}
-        if recovery not in (NO_STATE_CHANGE, 0, 1):
-            self._records.fault(
-                row, f"partition can't be changed: leader recovery state {recovery}"
-            )
-            return
-        if not self._directories_fit(after):
-            self._records.fault(
-                row, "partition can't be changed: it has not as many directories as replicas"
-            )
-            return
-        state.providers.update(after)
-        if recovery != NO_STATE_CHANGE:
-            state.providers["leader_recovery_state"] = at
-        if int(change.fixed("leader")[event]) != NO_LEADER_CHANGE:
-            state.providers["leader"] = at
-        state.leader_changes += int(self._changed_leader[at])
-        state.changes += 1 if self._h.merged is None else int(self._weights[at])
-        state.row = row
-
-    def _directories_fit(self, providers: dict[str, int]) -> bool:
-        directories = self._list(providers["directories"], "directories")
-        replicas = self._list(providers["replicas"], "replicas")
-        return len(directories) in (0, len(replicas)) or not directories.view(np.uint8).any()
-
-    def _length(self, state: _State, name: str) -> int:
-        return len(self._list(state.providers[name], name))
-
-    def _list(self, at: int, name: str) -> AnyArray:
-        if at < 0:
-            return np.empty(0, dtype=np.uint8)
-        event = int(self._events.order[at])
-        n_base = self._h.n_base
-        columns, index = (
-            (self._h.base, event) if event < n_base else (self._h.change, event - n_base)
-        )
-        value = columns.span(LISTS[name]).value(index)
-        return np.empty(0, dtype=np.uint8) if value is None else value
-
-
-@dataclass(slots=True)
-class _State:
-    """A partition while it is replayed: which sorted event provides each field."""
-
-    row: int
-    cleared: int = -1
-    """Row of the ClearElrRecord that left it without eligible leader replicas."""
-    leader_changes: int = 0
-    changes: int = 0
-    providers: dict[str, int] = None  # type: ignore[assignment]
-
-    def __post_init__(self) -> None:
-        self.providers = {}
-
 
 def fold_partitions(records: Records, topics: Topics, only: int | None = None) -> Partitions:
     """Fold the partitions of all living topics, or of one.
@@ -436,7 +335,7 @@ def fold_partitions(records: Records, topics: Topics, only: int | None = None) -
     base_rows, base, _ = _of_topics(records, topics, "PartitionRecord", only)
     base_rows, base = sound_bases(records, base_rows, base)
     change_rows, change, changed = _of_topics(records, topics, "PartitionChangeRecord", only)
-    happenings = _Happenings(
+    happenings = Happenings(
         base,
         change,
         np.concatenate([base_rows, change_rows]),

@@ -1,0 +1,158 @@
+"""Partitions replayed one record after the other, in plain Python.
+
+The few whose changes may not apply, or whose eligible leader replicas were cleared, can't be folded
+from columns; all others are (`metashell.image.partitions`).
+
+Source: org.apache.kafka.metadata.PartitionRegistration.merge.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from metashell.image.records import Records
+from metashell.log.frames import Merged
+from metashell.schema.arena import I32, I64, AnyArray
+from metashell.schema.columns import Columns
+
+NO_LEADER_CHANGE: Final = -2
+NO_STATE_CHANGE: Final = -1
+LISTS: Final = {
+    "isr": "isr",
+    "replicas": "replicas",
+    "removing_replicas": "removing_replicas",
+    "adding_replicas": "adding_replicas",
+    "elr": "eligible_leader_replicas",
+    "last_known_elr": "last_known_elr",
+    "directories": "directories",
+}
+"""Fields that are lists, and their columns' names in both record types."""
+
+EMPTY: Final = -1
+"""In place of an event: nothing provides the field, it is empty."""
+
+
+@dataclass(slots=True)
+class Happenings:
+    """Every record about partitions of living topics that applies on its own; n of them.
+
+    Bases (PartitionRecords) come first, then changes; both in replay order.
+    """
+
+    base: Columns
+    change: Columns
+    rows: I64
+    """int64[n]: replay order."""
+    keys: I64
+    """int64[n]: topic index in the high half, partition id in the low."""
+    merged: Merged | None = None
+    """Of the changes, where these stand for others as well."""
+
+    @property
+    def n_base(self) -> int:
+        return self.base.n
+
+
+@dataclass(slots=True)
+class State:
+    """A partition while it is replayed: which sorted event provides each field."""
+
+    row: int
+    """Row of the record that last changed it."""
+    cleared: int = -1
+    """Row of the ClearElrRecord that left it without eligible leader replicas."""
+    leader_changes: int = 0
+    changes: int = 0
+    providers: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Replay:
+    """Replays partitions.
+
+    ``order``: int64[n], the events sorted by partition and row; ``changed_leader``: how many
+    changes of the leader each of these stands for; ``weights``: how many changes, None for one.
+    """
+
+    records: Records
+    happenings: Happenings
+    order: I64
+    changed_leader: AnyArray
+    weights: I32 | None
+
+    def run(self, first: int, last: int, clears: Sequence[int]) -> State:
+        """Replay the events from a base to the last of a partition.
+
+        Args:
+            first: Where the base stands among the sorted events.
+            last: Where the last event stands.
+            clears: Rows of the ClearElrRecords about it, ascending.
+        """
+        state = State(int(self.happenings.rows[self.order[first]]))
+        for name in (*LISTS, "leader", "leader_recovery_state"):
+            state.providers[name] = first
+        pending = [row for row in clears if row > state.row]
+        for at in range(first + 1, last + 1):
+            row = int(self.happenings.rows[self.order[at]])
+            while pending and pending[0] < row:
+                self._clear(state, pending.pop(0))
+            self._change(state, at, row)
+        for clear in pending:
+            self._clear(state, clear)
+        return state
+
+    def _clear(self, state: State, row: int) -> None:
+        if self._length(state, "elr") or self._length(state, "last_known_elr"):
+            state.providers["elr"] = state.providers["last_known_elr"] = EMPTY
+            state.changes += 1
+            state.row = state.cleared = row
+
+    def _change(self, state: State, at: int, row: int) -> None:
+        event = int(self.order[at]) - self.happenings.n_base
+        change = self.happenings.change
+        carried = {
+            name: int(change.span(column).counts[event]) >= 0 for name, column in LISTS.items()
+        }
+        recovery = int(change.fixed("leader_recovery_state")[event])
+        after = {name: at if has else state.providers[name] for name, has in carried.items()}
+        if recovery not in (NO_STATE_CHANGE, 0, 1):
+            self.records.fault(row, f"partition can't be changed: leader recovery state {recovery}")
+            return
+        if not self._directories_fit(after):
+            self.records.fault(
+                row, "partition can't be changed: it has not as many directories as replicas"
+            )
+            return
+        state.providers.update(after)
+        if recovery != NO_STATE_CHANGE:
+            state.providers["leader_recovery_state"] = at
+        if int(change.fixed("leader")[event]) != NO_LEADER_CHANGE:
+            state.providers["leader"] = at
+        state.leader_changes += int(self.changed_leader[at])
+        state.changes += 1 if self.weights is None else int(self.weights[at])
+        state.row = row
+
+    def _directories_fit(self, providers: dict[str, int]) -> bool:
+        directories = self._list(providers["directories"], "directories")
+        replicas = self._list(providers["replicas"], "replicas")
+        return len(directories) in (0, len(replicas)) or not directories.view(np.uint8).any()
+
+    def _length(self, state: State, name: str) -> int:
+        return len(self._list(state.providers[name], name))
+
+    def _list(self, at: int, name: str) -> AnyArray:
+        if at < 0:
+            return np.empty(0, dtype=np.uint8)
+        event = int(self.order[at])
+        n_base = self.happenings.n_base
+        columns, index = (
+            (self.happenings.base, event)
+            if event < n_base
+            else (self.happenings.change, event - n_base)
+        )
+        value = columns.span(LISTS[name]).value(index)
+        return np.empty(0, dtype=np.uint8) if value is None else value
