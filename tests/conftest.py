@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +12,9 @@ from hypothesis import HealthCheck, settings
 
 from support.fixtures import Fixture, fixture
 from support.s3 import S3Server, serving
+
+# A run in the background of a script begins with ^C ignored, and so would all that it starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "default",

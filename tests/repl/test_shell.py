@@ -18,6 +18,7 @@ from metashell.repl.shell import Shell
 from metashell.repl.status import STATUS_THREAD
 from metashell.themes import THEMES
 from support.tiny_shell import status, tree
+from support.typed import type_into
 from support.waiting import LIMIT_S, wait_until
 
 Play = Callable[[str], int]
@@ -30,15 +31,7 @@ def play(tmp_path: Path) -> Play:
 
     def run(keys: str) -> int:
         session = Session(root=tree(), source_name="tiny", status=status)
-        with create_pipe_input() as pipe:
-            pipe.send_text(keys)
-            shell = Shell(
-                session,
-                history_path=tmp_path / "state" / "history",
-                terminal_input=pipe,
-                terminal_output=DummyOutput(),
-            )
-            return shell.run()
+        return type_into(session, keys, tmp_path)
 
     return run
 

@@ -11,8 +11,6 @@ from pathlib import Path
 import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
-from prompt_toolkit.input import create_pipe_input
-from prompt_toolkit.output import DummyOutput
 
 import metashell
 from metashell.commands.base import Context
@@ -22,9 +20,9 @@ from metashell.repl import Session
 from metashell.repl.complete import LineCompleter
 from metashell.repl.highlight import LineLexer
 from metashell.repl.session import status_of
-from metashell.repl.shell import Shell
 from support.examples import SAMPLE
 from support.shell import Captured as Out
+from support.typed import type_into
 from support.waiting import wait_until
 
 Play = Callable[[str], int]
@@ -42,15 +40,7 @@ def play(tmp_path: Path) -> Play:
         session = Session(
             root=source.root, source_name="demo", status=lambda: status_of(source), source=source
         )
-        with create_pipe_input() as pipe:
-            pipe.send_text(keys)
-            shell = Shell(
-                session,
-                history_path=tmp_path / "state" / "history",
-                terminal_input=pipe,
-                terminal_output=DummyOutput(),
-            )
-            return shell.run()
+        return type_into(session, keys, tmp_path)
 
     return run
 
