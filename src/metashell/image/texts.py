@@ -5,7 +5,6 @@ Source: org.apache.kafka.metadata.PartitionRegistration.toString.
 
 from __future__ import annotations
 
-import base64
 import re
 from dataclasses import dataclass
 from typing import Final, TypeAlias
@@ -16,8 +15,9 @@ import pyarrow.compute as pc
 
 from metashell.image.partitions import Partitions
 from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.arrow import uuid_array
 from metashell.schema.columns import SpanColumn
-from metashell.schema.uuids import MIGRATING, TEXT_LENGTH, uuid_text
+from metashell.schema.uuids import MIGRATING, uuid_text
 
 _LIST_FIELDS: Final = (
     ("isr", "isr"),
@@ -148,7 +148,7 @@ def _directories(
     default = partitions.directories_default[rows]
     column.counts = np.where(default, 0, column.counts)
     ids, bounds = column.gather()
-    texts = _uuids(ids)
+    texts = uuid_array(ids).cast(pa.large_string())
     if default.any():
         sizes = np.where(default, np.maximum(replicas.counts, 0), np.diff(bounds))
         filled = np.zeros(len(rows) + 1, dtype=np.int64)
@@ -161,14 +161,3 @@ def _directories(
     if quote and len(texts):
         texts = pc.binary_join_element_wise(_plain(quote), texts, _plain(quote), _plain(""))
     return "[", _joined(texts, bounds), "]"
-
-
-def _uuids(ids: AnyArray) -> pa.LargeStringArray:
-    """The text of each of ``V16[n]``."""
-    n = len(ids)
-    padded = np.zeros((n, 18), dtype=np.uint8)
-    padded[:, :16] = np.ascontiguousarray(ids).view(np.uint8).reshape(n, 16)
-    encoded = np.frombuffer(base64.urlsafe_b64encode(padded.tobytes()), dtype=np.uint8)
-    data = np.ascontiguousarray(encoded.reshape(n, 24)[:, :TEXT_LENGTH])
-    bounds = np.arange(n + 1, dtype=np.int64) * TEXT_LENGTH
-    return pa.LargeStringArray.from_buffers(n, pa.py_buffer(bounds), pa.py_buffer(data))
