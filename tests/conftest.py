@@ -18,6 +18,8 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 settings.register_profile(
     "default",
+    # The profile `exhaustive` looks further; this one has to end while somebody waits.
+    max_examples=60,
     deadline=None,
     derandomize=True,
     print_blob=True,

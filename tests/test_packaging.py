@@ -98,7 +98,9 @@ def test_manual_page_names_everything(wheel: Path) -> None:
 def test_building_leaves_nothing_behind(wheel: Path) -> None:
     """What a build makes is in the wheel and nowhere else."""
     assert wheel.exists()
-    assert [] == [*ROOT.rglob("metashell.1")]
+    # An environment in a directory with a dot has it installed.
+    pages = [path.relative_to(ROOT) for path in ROOT.rglob("metashell.1")]
+    assert [] == [page for page in pages if not page.parts[0].startswith(".")]
 
 
 def test_manual_page_needs_no_dependencies() -> None:

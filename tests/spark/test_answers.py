@@ -70,8 +70,9 @@ def test_sql_and_find_alone(marked: Marked, tmp_path: Path) -> None:
     """They run in executors."""
     place = str(copy_of("real-44-broker-down", tmp_path))
     given = ("--no-cache", "-d", place)
-    local = marked.metashell(*LOCAL, *given, *script(*SQL))
-    assert_same(SQL, local, marked.metashell(*SPARK, *given, *script(*SQL)))
+    lines = SQL[:2]
+    local = marked.metashell(*LOCAL, *given, *script(*lines))
+    assert_same(lines, local, marked.metashell(*SPARK, *given, *script(*lines)))
     command = ("find", "/", "-offline", "-o", "-config", "cleanup.policy=compact")
     assert marked.metashell(*LOCAL, *given, *command) == marked.metashell(*SPARK, *given, *command)
 
