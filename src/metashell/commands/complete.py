@@ -65,7 +65,7 @@ def complete_options_and_paths(
     """Propose a command's options after a ``-``, an option's values after it, else its paths."""
     options = command.manual.options
     ended = "--" in args
-    if not ended and args and (option := _takes_value(options, args[-1])) is not None:
+    if not ended and args and (option := takes_value(options, args[-1])) is not None:
         return [
             Completion(choice, -len(_raw(word)), choice)
             for choice in option.choices
@@ -168,7 +168,7 @@ def _written(typed: str, before: str, at_cursor: str, *, is_directory: bool) -> 
     return quote(typed) + tail
 
 
-def _takes_value(options: Sequence[Option], word: str) -> Option | None:
+def takes_value(options: Sequence[Option], word: str) -> Option | None:
     for option in options:
         if word in option.flags and option.metavar is not None:
             return option

@@ -187,17 +187,16 @@ class Partitions(RowsCommand):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose brokers and topics where they are asked for."""
+        from metashell.commands.complete import takes_value
+
         before = args[-1] if args else ""
         if before in ("--leader", "--replica", "--isr"):
             return complete_brokers(context, word)
-        if before == "--topic" or not (word.startswith("-") or before in _WITH_VALUES):
+        if before == "--topic" or not (
+            word.startswith("-") or takes_value(self.manual.options, before) is not None
+        ):
             return complete_topics(context, word)
         return super().complete(context, args, word)
-
-
-_WITH_VALUES: Final = {
-    flag for option in Partitions.manual.options if option.metavar for flag in option.flags
-}
 
 
 def _of_options(health: Health, parsed: Parsed) -> Iterator[Bools]:

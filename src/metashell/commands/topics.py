@@ -101,14 +101,13 @@ class Topics(RowsCommand):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose topics."""
-        if word.startswith("-") or (args and args[-1] in _WITH_VALUES):
+        from metashell.commands.complete import takes_value
+
+        if word.startswith("-") or (
+            args and takes_value(self.manual.options, args[-1]) is not None
+        ):
             return super().complete(context, args, word)
         return complete_topics(context, word)
-
-
-_WITH_VALUES: Final = {
-    flag for option in Topics.manual.options if option.metavar for flag in option.flags
-}
 
 
 def _configured(image: Image, redaction: Redaction, wanted: str) -> Bools:
