@@ -45,6 +45,8 @@ class Attempts:
         self._jitter = jitter
         self._endpoints: dict[int, Address] = {}
         self._failures: dict[tuple[str, int], tuple[Address, str, Trouble]] = {}
+        self._failures_before: dict[tuple[str, int], tuple[Address, str, Trouble]] = {}
+        """Of the round before this one."""
         self._hint: str | None = None
         """What to do about one of them, where more is known than its reason tells."""
         self._out_of_reach: set[tuple[str, int]] = set()
@@ -97,9 +99,18 @@ class Attempts:
         else:
             self._out_of_reach.discard(at)
 
+    def break_off(self) -> None:
+        """End a round that not every address had its turn in: what the others gave last counts."""
+        self._failures = self._failures_before | self._failures
+
+    def has_answered(self, address: Address) -> bool:
+        """Whether the round before tells what an address gives."""
+        return (address.host, address.port) in self._failures_before
+
     def succeeded(self) -> None:
         """The leader answers."""
         self._failures.clear()
+        self._failures_before.clear()
         self._n_in_vain = 0
 
     def is_steady(self) -> None:
@@ -108,7 +119,7 @@ class Attempts:
 
     def begin_round(self) -> None:
         """Try all again."""
-        self._failures.clear()
+        self._failures_before, self._failures = self._failures, {}
         self._hint = None
         self._out_of_reach &= {(a.host, a.port) for a in self._candidates(None)}
 

@@ -139,6 +139,7 @@ class Observer(Facts):
             self._began = now
         if self.state is not State.FAILED and now >= self._end_of_patience():
             what = f"{self._what_is_missing} within {self._patience_s:g} s"
+            self._attempts.break_off()
             self._fail(self._attempts.error(what, self.problem))
         elif self.state is State.CHOOSING:
             self._choose(now)
@@ -200,8 +201,10 @@ class Observer(Facts):
 
     def _lost(self, event: Lost, now: float) -> None:
         assert self._session is not None
-        if self._leads and now >= self._end_of_patience():
-            return  # `action` gives up all at once
+        assert self.address is not None
+        is_over = now >= self._end_of_patience()
+        if is_over and (self._leads or self._attempts.has_answered(self.address)):
+            return  # `action` gives up all at once; who was cut short is not to blame for it
         reason = why_lost(event, self._session, has_answered=self._has_answered)
         self._give_up_on_peer(reason, event.trouble)
 

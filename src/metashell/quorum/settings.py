@@ -7,6 +7,7 @@ connection. Must never put the value of a secret property into an error.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
@@ -25,7 +26,7 @@ from metashell.quorum.security import (
     Store,
     TlsSettings,
 )
-from metashell.redact import hide_own_property
+from metashell.redact import REDACTED, hide_own_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -48,6 +49,7 @@ _PLUGINS_OF_SASL: Final = (
 )  # fmt: skip
 _PLUGINS_OF_TLS: Final = ("ssl.engine.factory.class", "ssl.provider")
 _SHOWN_MAX: Final = 100
+_WORD: Final = re.compile(r"[\w.+-]*")
 _UNKNOWN_MAX: Final = 5
 """Unknown properties that are named one by one."""
 
@@ -183,14 +185,18 @@ class _View:
         """The error for a property whose value is wrong, with that value unless it is secret."""
         name = self.name(key)
         value = self.config.settings.get(name, "").strip(_BLANKS)
-        shown = hide_own_property(name, value[:_SHOWN_MAX])
+        # A line that slipped under another key, such as a JAAS string, may hold a password.
+        shown = hide_own_property(name, value[:_SHOWN_MAX]) if _WORD.fullmatch(value) else REDACTED
         return SourceError(f"{self.what(key)} is `{shown}`: {reason}", hint=hint)
 
 
 def _listener_of(config: Config) -> str | None:
     """The controllers' listener of a server's file, of several the first as in Kafka."""
-    names = _View(config).words("controller.listener.names")
+    view, key = _View(config), "controller.listener.names"
+    names = view.words(key)
     if names:
+        if not _WORD.fullmatch(names[0]):
+            raise view.error(key, "not the name of a listener")
         return names[0]
     # Somebody's notes on how to connect, with a broker's file around them.
     if config.settings.get("security.protocol", "").strip(_BLANKS):

@@ -271,6 +271,23 @@ def test_every_address_has_its_reason() -> None:
     assert "it knows no leader (" in message
 
 
+def test_who_is_cut_short_keeps_its_reason() -> None:
+    """An answer that our patience does not wait for says less than the one before it."""
+
+    class Tires(Faults):
+        """Answers at first, and then no more."""
+
+        def deliver(self, frame: bytes, now: float) -> list[tuple[float, bytes | None]]:
+            return super().deliver(frame, now) if now < 2 else []
+
+    quorum = quorum_of(2)
+    quorum.lose_leader()
+    observer = observer_of(1, 2, follow=False, patience_s=3.0)
+    assert not Simulation(quorum, Tires()).run(observer, 100.0)
+    assert messages(observer).count("it knows no leader (") == 2
+    assert "does not answer" not in messages(observer)
+
+
 def test_last_leader_comes_back() -> None:
     """What a last leader did not get committed goes away when it follows the next one."""
     quorum = quorum_of(3)

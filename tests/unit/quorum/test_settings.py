@@ -241,6 +241,9 @@ def test_oauthbearer_and_gssapi_of_a_client() -> None:
         ("security.protocol=hunter2", "f: `security.protocol` names a security protocol that"),
         ("request.timeout.ms=-1", "f: `request.timeout.ms` is `-1`: not a number of milliseconds"),
         ("request.timeout.ms=1s", "f: `request.timeout.ms` is `1s`: not a number"),
+        ("security.protocol=SSL\n"
+         "ssl.endpoint.identification.algorithm=L required password=hunter2",
+         "f: `ssl.endpoint.identification.algorithm` is `[redacted]`: neither"),
         ("request.timeout.ms=99999999999999", "f: `request.timeout.ms` is `99999999999999`: not"),
         ("security.protocol=SSL\nssl.endpoint.identification.algorithm=LDAPS",
          "f: `ssl.endpoint.identification.algorithm` is `LDAPS`: neither `https` nor empty"),
