@@ -9,6 +9,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # Extras that `make test` installs; `make test EXTRAS=` leaves them out.
 EXTRAS ?= spark
+# Processes that `make test` runs tests in; pytest alone takes one.
+JOBS ?= 2
 # Further arguments of pytest, such as PYTEST_ARGS='-k redact'.
 PYTEST_ARGS ?=
 
@@ -26,7 +28,7 @@ demo: $(DEMO_STAMP) ## Open the shell on the bundled sample, a real controller's
 
 .PHONY: test
 test: $(TEST_STAMP) ## Install everything and run all tests
-	@$(BIN)/python -m pytest $(PYTEST_ARGS)
+	@$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup $(PYTEST_ARGS)
 
 .PHONY: check
 check: $(TEST_STAMP) ## Lint, format, types and layers

@@ -42,6 +42,13 @@ _OF_THE_TESTS = frozenset(
 """Variables that are no settings of the program."""
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Keep the tests of a file in one process, and all that share the Spark session."""
+    for item in items:
+        group = "spark" if item.get_closest_marker("spark") else item.path.name
+        item.add_marker(pytest.mark.xdist_group(group))
+
+
 @pytest.fixture(autouse=True)
 def _surroundings(
     monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory

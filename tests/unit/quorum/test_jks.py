@@ -55,7 +55,8 @@ def test_wrong_passwords() -> None:
 
 @pytest.mark.parametrize(
     "protected_key",
-    [b"", b"\x30", protect(b"key", "x")[:-1], b"\x30\x00", b"\x30\x04\x30\x02\x06\x00"]
+    [b"", b"\x30", protect(b"key", "x")[:-1], b"\x30\x00", b"\x30\x04\x30\x02\x06\x00"],
+    ids=["empty", "tag", "cut-off", "nothing-inside", "empty-oid"],
 )  # fmt: skip
 def test_key_that_is_none(protected_key: bytes) -> None:
     """What is not under Sun's protector is refused."""
