@@ -8,12 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from functools import cached_property
-from threading import RLock
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Protocol
 
 from metashell.fs.node import Directory, FixedDirectory, Node
 from metashell.fs.nodes.extra import log_node
+from metashell.image.lazy import lazy
 from metashell.log.directory import MetadataLog, note_of
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.places import Place
@@ -70,31 +69,24 @@ class CondensedSource(Source):
         self._plan, self._condense, self._open_exact = plan, condense, open_exact
         super().__init__(_planned(plan, directory), settings, directory=directory, refresh=refresh)
 
-    @cached_property
+    @lazy
     def condensed(self) -> Condensed:
         """The log. Cost: what `condense` does."""
-        with self._lock:
-            if "condensed" not in self.__dict__:
-                condensed = self._condense()
-                self.log = _known(condensed, self.log)
-                self.__dict__["condensed"] = condensed
-            return cast(Condensed, self.__dict__["condensed"])
+        condensed = self._condense()
+        self.log = _known(condensed, self.log)
+        return condensed
 
-    @cached_property
-    def _lock(self) -> RLock:
-        return RLock()
-
-    @cached_property
+    @lazy
     def registry(self) -> Registry:
         return self.condensed.registry
 
-    @cached_property
+    @lazy
     def image(self) -> Image:
         from metashell.image.image import Image
 
         return Image(self.condensed.records)
 
-    @cached_property
+    @lazy
     def root(self) -> Directory:
         def log() -> Node:
             _ = self.condensed
@@ -104,7 +96,7 @@ class CondensedSource(Source):
         assert isinstance(root, FixedDirectory)
         return root.but({"log": log})
 
-    @cached_property
+    @lazy
     def exact(self) -> Source:
         """The directory opened as usual. Cost: reads and decodes it here."""
         return self if self._open_exact is None else self._open_exact()

@@ -9,14 +9,15 @@ import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
+from threading import RLock
 from typing import TYPE_CHECKING, Any, Protocol
 
 from metashell.errors import SourceError
 from metashell.fs.node import Directory, FixedDirectory, JsonValue
 from metashell.fs.nodes.extra import bootstrap_node, local_node, log_node
 from metashell.fs.nodes.image import image_node
+from metashell.image.lazy import lazy
 from metashell.log.directory import MetadataLog, read_file
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.places import Place, child_of, is_file, parent_of
@@ -121,6 +122,8 @@ class Source:
         grown_from: Source | None = None,
         refresh: Callable[[Source], Source] | None = None,
     ) -> None:
+        self.lock = RLock()
+        """Held while what is lazy is computed; threads may ask at once."""
         self._newest = newest
         self._moment = moment
         self.log = log
@@ -141,7 +144,7 @@ class Source:
         if self.settings.schemas:
             _ = self.registry  # a wrong definition is the user's mistake: say so at once
 
-    @cached_property
+    @lazy
     def registry(self) -> Registry:
         """Message definitions, the user's included."""
         from metashell.schema.registry import load_registry
@@ -150,7 +153,7 @@ class Source:
             return self._grown_from.registry
         return load_registry(self.settings.schemas)
 
-    @cached_property
+    @lazy
     def image(self) -> Image:
         """The parts of the image, each folded when first looked at."""
         from metashell.image.image import Image
@@ -187,12 +190,12 @@ class Source:
             _ = self.image
         return self._stopped_by
 
-    @cached_property
+    @lazy
     def root(self) -> Directory:
         """The root of the file system."""
         return self._root_over(lambda: self.image)
 
-    @cached_property
+    @lazy
     def history_root(self) -> Directory:
         """The same file system over an image folded from the oldest state in the directory.
 
@@ -202,7 +205,7 @@ class Source:
         whole = self.history_image
         return self.root if whole is self.image else self._root_over(lambda: whole)
 
-    @cached_property
+    @lazy
     def history_image(self) -> Image:
         """The image folded from the oldest state in the directory; `image` where that is no other.
 
@@ -247,7 +250,7 @@ class Source:
         """What should be known of how the point of `at` was found."""
         return () if self._moment is None else self._moment.notes
 
-    @cached_property
+    @lazy
     def history(self) -> History:
         """All that the files remember."""
         from metashell.image.history import History
@@ -316,7 +319,7 @@ class Source:
 
     # What stands beside the log.
 
-    @cached_property
+    @lazy
     def _beside(self) -> NodeFiles:
         from metashell.quorum.node_files import NodeFiles
 
