@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from prompt_toolkit.formatted_text import fragment_list_to_text
 
+from metashell.commands.standing import Status
 from metashell.repl.appearance import prompt, shorten_path, toolbar
-from metashell.repl.session import Status
 
 
 def test_prompt() -> None:

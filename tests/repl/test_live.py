@@ -13,11 +13,10 @@ from prompt_toolkit.output import DummyOutput
 
 from metashell.commands.base import Context
 from metashell.commands.place import follow
+from metashell.commands.standing import Status, format_age, items, status_of, with_live_facts
 from metashell.errors import SourceError
 from metashell.repl import Session, appearance
-from metashell.repl.session import Status, status_of, with_live_facts
 from metashell.repl.shell import Shell
-from metashell.repl.status import format_age, items
 from support.live import Cluster
 from support.logs import topic_batch
 from support.shell import Captured

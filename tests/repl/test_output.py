@@ -15,8 +15,6 @@ from metashell.repl.output import (
     Plain,
     Rows,
     Screen,
-    pager_command,
-    pager_environment,
     write_to,
 )
 
@@ -52,41 +50,6 @@ def test_rows_stop_early(text: str) -> None:
     rows = Rows(80)
     rows.feed(text, stop=22)
     assert rows.count > 22
-
-
-@pytest.fixture
-def programs(tmp_path: Path) -> Path:
-    """A directory with a less and a pager of the user's."""
-    for name in ("less", "mine"):
-        (tmp_path / name).write_text("#!/bin/sh\n")
-        (tmp_path / name).chmod(0o755)
-    return tmp_path
-
-
-@pytest.mark.parametrize(
-    ("environ", "expected"),
-    [
-        ({}, "less"),
-        ({"PAGER": "mine -x"}, "mine -x"),
-        ({"PAGER": "LESS=R less"}, "LESS=R less"),
-        ({"PAGER": "absent"}, "less"),
-        ({"PAGER": ""}, None),
-        ({"PAGER": "cat"}, None),
-        ({"PAGER": "mine 'open"}, None),
-        ({"TERM": "dumb"}, None),
-        ({"PATH": "/nonexistent"}, None),
-    ],
-)
-def test_pager_command(programs: Path, environ: dict[str, str], expected: str | None) -> None:
-    """PAGER decides, then what is installed; a terminal that can't page gets none."""
-    given = {"PATH": str(programs), "TERM": "xterm", **environ}
-    assert expected == pager_command(given)
-
-
-def test_pager_environment() -> None:
-    """What the user has set is left alone."""
-    assert "FRX" == pager_environment({})["LESS"]
-    assert "i" == pager_environment({"LESS": "i"})["LESS"]
 
 
 def test_pipe(tmp_path: Path) -> None:

@@ -15,11 +15,11 @@ from prompt_toolkit.document import Document
 import metashell
 from metashell.commands.base import Context
 from metashell.commands.sql_mode import SqlMode
+from metashell.commands.standing import status_of
 from metashell.errors import ExitCode
 from metashell.repl import Session
 from metashell.repl.complete import LineCompleter
 from metashell.repl.highlight import LineLexer
-from metashell.repl.session import status_of
 from support.examples import SAMPLE
 from support.shell import Captured as Out
 from support.typed import type_into

@@ -6,9 +6,9 @@ import threading
 
 import pytest
 
+from metashell.commands.standing import Status, format_time, items
 from metashell.errors import SourceError
-from metashell.repl.session import Status
-from metashell.repl.status import StatusWatcher, format_time, items
+from metashell.repl.status import StatusWatcher
 from support.waiting import LIMIT_S, wait_until
 
 

@@ -4,6 +4,7 @@ It knows commands and a `Session`; it must never hold logic that one-shot lacks,
 tree came from. Importing this package does not import prompt_toolkit; `run` does.
 """
 
-from metashell.repl.session import Session, Status, run
+from metashell.commands.standing import Status
+from metashell.repl.session import Session, run
 
 __all__ = ["Session", "Status", "run"]

@@ -8,9 +8,9 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import get_cwidth
 
+from metashell.commands.standing import Status, items
 from metashell.fs.escape import escape
-from metashell.repl.session import Status
-from metashell.repl.status import PENDING, items
+from metashell.repl.status import PENDING
 from metashell.themes import DEFAULT, THEMES
 
 ELLIPSIS = "…"

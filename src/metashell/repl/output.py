@@ -9,8 +9,6 @@ from __future__ import annotations
 
 import os
 import re
-import shlex
-import shutil
 import subprocess
 import threading
 import time
@@ -20,6 +18,7 @@ from typing import TextIO
 
 from prompt_toolkit.utils import get_cwidth
 
+from metashell.commands.pager import pager_environment
 from metashell.fs.escape import to_bytes
 from metashell.repl import interrupts
 
@@ -51,36 +50,6 @@ def terminal_size(stream: TextIO) -> os.terminal_size:
     except (OSError, ValueError):
         size = os.terminal_size((80, 24))
     return os.terminal_size((size.columns or 80, size.lines or 24))
-
-
-def pager_command(environ: Mapping[str, str]) -> str | None:
-    """Return the command line of the pager to use, or None for none.
-
-    ``PAGER`` decides; empty or ``cat`` means none. Without it, or where it is not installed: less,
-    then more.
-    """
-    if environ.get("TERM", "dumb") in {"dumb", "unknown"}:
-        return None
-    chosen = environ.get("PAGER")
-    if chosen is not None:
-        try:
-            words = shlex.split(chosen)
-        except ValueError:
-            words = []
-        if not words or words == ["cat"]:
-            return None
-        # Past the first word it may be any shell syntax, such as VAR=1 less.
-        if "=" in words[0] or shutil.which(words[0], path=environ.get("PATH")):
-            return chosen
-    for name in ("less", "more"):
-        if shutil.which(name, path=environ.get("PATH")):
-            return name
-    return None
-
-
-def pager_environment(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return the pager's environment: what the user has not set is set as git sets it."""
-    return {"LESS": "FRX", "LESSCHARSET": "utf-8", "LV": "-c", **environ}
 
 
 class Pipe:

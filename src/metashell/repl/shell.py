@@ -24,8 +24,10 @@ from metashell import commands
 from metashell.commands.base import Context
 from metashell.commands.cluster import source_here
 from metashell.commands.defect import defect_lines
+from metashell.commands.pager import pager_command
 from metashell.commands.place import follow
 from metashell.commands.run import run_line
+from metashell.commands.standing import Status, status_of, with_live_facts
 from metashell.errors import ExitCode, MetashellError, UsageError
 from metashell.fs.escape import escape
 from metashell.repl import appearance, interrupts
@@ -33,8 +35,8 @@ from metashell.repl.complete import LineCompleter
 from metashell.repl.highlight import LineLexer, Misleading
 from metashell.repl.history import LineHistory, default_path
 from metashell.repl.line import Line, parse
-from metashell.repl.output import Pipe, Plain, Screen, pager_command, terminal_size, write_to
-from metashell.repl.session import Session, Status, status_of, with_live_facts
+from metashell.repl.output import Pipe, Plain, Screen, terminal_size, write_to
+from metashell.repl.session import Session
 from metashell.repl.status import StatusWatcher
 
 MAX_HELD_WARNINGS = 100

@@ -1,70 +1,18 @@
-"""The bottom toolbar: what it says and how it is kept up to date without making anyone wait."""
+"""The bottom toolbar, kept up to date without making anyone wait."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
 
+from metashell.commands.standing import Status
 from metashell.errors import MetashellError
-from metashell.repl.session import Status
 
 STATUS_THREAD = "metashell-status"
 """Name of the thread that computes."""
 PENDING = "…"
 """Shown while the first status is computed."""
-
-_TENTHS_UNTIL_S = 10
-_SECONDS_UNTIL_S = 180
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-def format_time(timestamp_ms: int) -> str:
-    """Return a time in UTC to the second; the bare number where no calendar reaches."""
-    try:
-        moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
-    except OverflowError:
-        return f"{timestamp_ms} ms"
-    return f"{moment:%Y-%m-%d %H:%M:%S}Z"
-
-
-def format_age(seconds: float | None) -> str:
-    """Return how long ago the quorum answered, coarser as it gets older."""
-    if seconds is None:
-        return "no word yet"
-    if seconds < _TENTHS_UNTIL_S:
-        return f"{max(seconds, 0):.1f} s ago"
-    if seconds < _SECONDS_UNTIL_S:
-        return f"{seconds:.0f} s ago"
-    return f"{seconds / 60:.0f} min ago"
-
-
-def items(status: Status, *, show_secrets: bool = False) -> list[tuple[str, str]]:
-    """Return the toolbar's items as (kind, text); the kind is ``fact`` or ``note``."""
-    facts = []
-    if status.is_live:
-        facts.append("no leader" if status.leader is None else f"leader {status.leader}")
-        if status.epoch is not None:
-            facts.append(f"epoch {status.epoch}")
-    if status.offset is not None:
-        facts.append(f"offset {status.offset}")
-    if status.is_live:
-        if status.lag is not None:
-            facts.append(f"lag {status.lag}")
-        facts.append(format_age(status.last_word_s))
-    else:
-        if status.epoch is not None:
-            facts.append(f"epoch {status.epoch}")
-        if status.timestamp_ms is not None and status.timestamp_ms != -1:
-            facts.append(format_time(status.timestamp_ms))
-    if status.metadata_version:
-        facts.append(status.metadata_version)
-    notes = [*([status.problem] if status.problem else []), *status.notes]
-    if show_secrets:
-        notes.append("secrets shown")
-    return [("fact", text) for text in facts] + [("note", text) for text in notes]
 
 
 class StatusWatcher:
