@@ -39,6 +39,7 @@ def facts_of(loaded: Loaded) -> list[FileFacts]:
             last_offset=file.chain.last_offset,
             last_epoch=file.chain.last_epoch,
             last_timestamp_ms=file.chain.last_timestamp_ms,
+            faults=tuple(file.chain.faults),
         )
         for file in loaded.files
     ]

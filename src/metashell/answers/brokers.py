@@ -86,7 +86,7 @@ class _Load:
             "preferred": preferred[preferred != NOBODY],
             "preferred_led": leader[(leader == preferred) & (leader != NOBODY)],
         }
-        tallies = {name: _tally(brokers) for name, brokers in counted.items()}
+        tallies = {name: tally(brokers) for name, brokers in counted.items()}
         found = [health.image.brokers.ids, *(ids for ids, _ in tallies.values())]
         self.ids: I32 = np.unique(np.concatenate(found)).astype(np.int32)
         """int32[n]: brokers that are registered or placed anywhere, ascending."""
@@ -108,7 +108,7 @@ class _Load:
         }
 
 
-def _tally(brokers: AnyArray) -> tuple[AnyArray, I64]:
+def tally(brokers: AnyArray) -> tuple[AnyArray, I64]:
     """Distinct brokers and how often each occurs; millions are counted, not sorted."""
     if len(brokers) and int(brokers.min()) >= 0 and int(brokers.max()) < _SMALL_IDS:
         counts = np.bincount(brokers)

@@ -30,6 +30,7 @@ _NAMES = (
     "find",
     "fleet",
     "grep",
+    "health",
     "help",
     "history",
     "log",

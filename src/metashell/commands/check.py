@@ -122,6 +122,11 @@ class Check(TabularCommand):
         return ExitCode.SOURCE if run.unreadable else status
 
 
+def check_source(context: Context, source: Source, report: Report) -> None:
+    """Check everything, for who shows the findings in another way."""
+    _Run(context, source, report).all(quick=False)
+
+
 class _Run:
     """One run over a source."""
 

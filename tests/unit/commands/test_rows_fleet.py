@@ -20,7 +20,11 @@ from support.questions import ROWS
 from support.shell import Captured, Ran, run
 
 ELSEWHERE = [
-    *(line for line in ROWS if line.split()[0] in ("can-upgrade", "who-can", "config", "topics")),
+    *(
+        line
+        for line in ROWS
+        if line.split()[0] in ("can-upgrade", "who-can", "config", "topics", "health")
+    ),
     "partitions --offline",
     "partitions --summary topic -o json",
     "partitions nowhere 'orders'",

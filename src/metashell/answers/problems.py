@@ -1,0 +1,410 @@
+"""Everything that is wrong with a cluster as its image tells it, the worst first.
+
+A problem is told once a subject: of partitions a topic, else a broker, a controller, a config's
+resource. Its beginning is when what decides it was last set. Everything is counted by columns: no
+loop goes over partitions.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
+from metashell.answers.brokers import tally
+from metashell.answers.configs import ConfigQuestion, configs_table
+from metashell.answers.health import LOOKS_AT, Health
+from metashell.answers.nodes import BROKER, HOUR_MS, Node, nodes_of
+from metashell.answers.partitions import topic_order
+from metashell.answers.problem_kinds import KINDS, Kind
+from metashell.answers.releases import CONTROLLERS_REGISTER
+from metashell.answers.times import when
+from metashell.answers.topic_settings import unclean_election
+from metashell.image.cluster import Brokers
+from metashell.image.image import Image
+from metashell.image.quorum_members import Member
+from metashell.image.topics import hash_ids, id_pairs
+from metashell.redact import Redaction
+from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.arrow import fixed_array, string_array
+from metashell.schema.uuids import LOST
+
+_FIELDS: Final = {
+    "offline-partitions": LOOKS_AT["offline"],
+    "under-min-isr": LOOKS_AT["under-min-isr"],
+    "under-replicated": LOOKS_AT["under-replicated"],
+    "at-min-isr": LOOKS_AT["at-min-isr"],
+    "unclean-possible": LOOKS_AT["under-replicated"],
+    "recovering": LOOKS_AT["recovering"],
+    "elr-in-use": LOOKS_AT["elr"],
+    "reassigning": LOOKS_AT["reassigning"],
+    "no-spare-replica": LOOKS_AT["at-min-isr"],
+    "no-preferred-leader": LOOKS_AT["no-preferred-leader"],
+}
+"""Problems of partitions, and the fields of a partition that decide each."""
+
+_STATES: Final = {
+    "offline-partitions": "offline",
+    "under-min-isr": "under-min-isr",
+    "under-replicated": "under-replicated",
+    "recovering": "recovering",
+    "elr-in-use": "elr",
+    "reassigning": "reassigning",
+    "no-preferred-leader": "no-preferred-leader",
+}
+"""Those that are a state of `LOOKS_AT` and nothing else."""
+
+_LARGEST_TABLE: Final = 1 << 22
+"""Broker ids below it are looked up in a table."""
+_UNKNOWN_ROW: Final = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Problem:
+    """Problems of one kind, a row for each subject."""
+
+    kind: Kind
+    of: str
+    """What the subjects are: ``topic``, ``partition``, ``broker``, ``controller``, ``config``."""
+    names: pa.Array
+    """string[n]: the topic's, node's or resource's name."""
+    parts: pa.Array | None = None
+    """string[n]: of a partition its id, of a config's resource its type."""
+    counts: pa.Array
+    """int64[n]: how many of what the kind counts."""
+    since: Callable[[], Mapping[str, pa.Array]]
+    """When it began: ``since_offset`` (int64[n]) and ``since_time`` (timestamp[ms, UTC][n]), null
+    where nothing says."""
+    details: Sequence[str | None] = ()
+    """What is particular about each, or nothing."""
+
+
+class _Facts:
+    """What costs most to find out about an image, kept as long as the image is."""
+
+    def __init__(self, image: Image) -> None:
+        self._image = weakref.ref(image)
+
+    @property
+    def image(self) -> Image:
+        """The image."""
+        image = self._image()
+        assert image is not None
+        return image
+
+    @cached_property
+    def name_ranks(self) -> I64:
+        """int64[topics]: the place of each topic's name among all names, by code point."""
+        order = pc.sort_indices(string_array(self.image.topics.raw_names)).to_numpy()
+        ranks = np.empty(len(order), dtype=np.int64)
+        ranks[order] = np.arange(len(order))
+        return ranks
+
+    @cached_property
+    def replica_tally(self) -> tuple[AnyArray, I64]:
+        """Brokers that have replicas, and how many each."""
+        return tally(self.image.partitions.list_column("replicas").gather()[0])
+
+    @cached_property
+    def bad_directories(self) -> tuple[dict[int, int], dict[int, int]]:
+        """By broker: replicas in directories that are not online, and in lost ones."""
+        partitions, registered = self.image.partitions, self.image.brokers
+        owners, bounds = partitions.list_column("replicas").gather()
+        column = partitions.list_column("directories")
+        n_replicas = np.diff(bounds)
+        # Elsewhere nothing says which replica a directory is of.
+        told = ~partitions.directories_default & (column.counts == n_replicas)
+        if not told.any():
+            return {}, {}
+        if told.all():
+            directories, _ = column.gather()
+        else:
+            directories, _ = column.take(np.flatnonzero(told)).gather()
+            owners = owners[np.repeat(told, n_replicas)]
+        pairs = id_pairs(directories)
+        reserved = np.flatnonzero(pairs[:, 0] == 0)
+        low = pairs[reserved, 1].byteswap()
+        lost = owners[reserved[low == LOST[-1]]]
+        strange = ~_among(directories, owners, registered)
+        strange[reserved[low <= LOST[-1]]] = False
+        at = np.flatnonzero(strange)
+        # Of a broker that registered none, which is of before there were directories, all are
+        # online.
+        at = at[np.isin(owners[at], registered.ids[registered.log_dirs.counts > 0])]
+        offline, lost = tally(owners[at]), tally(lost)
+        return (
+            dict(zip(offline[0].tolist(), offline[1].tolist(), strict=True)),
+            dict(zip(lost[0].tolist(), lost[1].tolist(), strict=True)),
+        )
+
+
+_FACTS: Final[weakref.WeakKeyDictionary[Image, _Facts]] = weakref.WeakKeyDictionary()
+
+
+class Problems:
+    """What is wrong with an image.
+
+    Args:
+        image: The cluster.
+        redaction: As for configs.
+        assumptions: What the nodes' own files are taken to say.
+        voters: Who votes, where that is known better than by the log.
+        ghost_after_ms: How long a broker without replicas is fenced until it is a ghost.
+        detail: A row for each partition in place of one for each topic.
+    """
+
+    def __init__(
+        self,
+        image: Image,
+        redaction: Redaction,
+        assumptions: Assumptions = NO_ASSUMPTIONS,
+        *,
+        voters: Sequence[Member] | None = None,
+        ghost_after_ms: int = HOUR_MS,
+        detail: bool = False,
+    ) -> None:
+        self.image = image
+        self.health = Health(image, assumptions)
+        self._redaction = redaction
+        self._voters = voters
+        self._ghost_after_ms = ghost_after_ms
+        self._detail = detail
+        self._set_by: dict[str, I64] = {}
+        self._facts = _FACTS.setdefault(image, _Facts(image))
+
+    def find(self, codes: Collection[str] = tuple(KINDS)) -> Iterator[Problem]:
+        """Those of some kinds, as far as an image can tell."""
+        for code, find in self._finders().items():
+            if code in codes:
+                yield from find(KINDS[code])
+
+    def _finders(self) -> Mapping[str, Callable[[Kind], Iterator[Problem]]]:
+        return {
+            **dict.fromkeys(_FIELDS, self._partitions),
+            "lost-directory": self._directories,
+            "offline-directory": self._directories,
+            "unregistered-broker": self._unregistered_brokers,
+            "fenced-broker": self._brokers,
+            "controlled-shutdown": self._brokers,
+            "ghost-registration": self._ghosts,
+            "unregistered-voter": self._unregistered_voters,
+            "config-of-gone-resource": self._configs,
+            "unknown-config": self._configs,
+        }
+
+    # Partitions.
+
+    def mask(self, code: str) -> Bools:
+        """bool[k]: the partitions that have a problem of `_FIELDS`."""
+        health = self.health
+        if code in _STATES:
+            return health.mask(_STATES[code])
+        under = health.under_replicated
+        if code == "at-min-isr":
+            return health.at_min_isr & under
+        if code == "no-spare-replica":
+            return health.at_min_isr & ~under & ~health.offline
+        rows = np.flatnonzero(under)
+        out = np.zeros(len(under), dtype=np.bool_)
+        out[rows] = unclean_election(self.image, health.assumptions, rows).values != 0
+        return out
+
+    def _partitions(self, kind: Kind) -> Iterator[Problem]:
+        rows = np.flatnonzero(self.mask(kind.code))
+        if not len(rows):
+            return
+        since = self._since(_FIELDS[kind.code], rows)
+        if self._detail:
+            yield self._each_partition(kind, rows, since)
+            return
+        topic = self.image.partitions.topic[rows]
+        starts = np.flatnonzero(np.diff(topic, prepend=-1))
+        counts = np.diff(starts, append=len(rows))
+        # Of what a checkpoint says the rows come first: where one is hidden, the beginning is.
+        first = np.minimum.reduceat(since, starts)
+        order = np.lexsort((self._facts.name_ranks[topic[starts]], -counts))
+        names = string_array(self.image.topics.raw_names.take(topic[starts[order]]))
+        yield self._problem(kind, "topic", names, fixed_array(counts[order]), first[order])
+
+    def _each_partition(self, kind: Kind, rows: I64, since: I64) -> Problem:
+        order = topic_order(self.image, rows)
+        partitions = self.image.partitions
+        at = rows[order]
+        names = string_array(self.image.topics.raw_names.take(partitions.topic[at]))
+        ids = fixed_array(partitions.partition[at]).cast(pa.string())
+        ones = pa.array(np.ones(len(rows), dtype=np.int64))
+        return self._problem(kind, "partition", names, ones, since[order], ids)
+
+    def _since(self, fields: Sequence[str], rows: I64) -> I64:
+        """int64[n]: row of the record that last set any of the fields."""
+        for name in fields:
+            if name not in self._set_by:
+                self._set_by[name] = self.image.partitions.set_by(name)
+        newest: I64 = np.maximum.reduce([self._set_by[name][rows] for name in fields])
+        return newest
+
+    def _problem(
+        self,
+        kind: Kind,
+        of: str,
+        names: pa.Array,
+        counts: pa.Array,
+        since: I64,
+        parts: pa.Array | None = None,
+        details: Sequence[str | None] = (),
+    ) -> Problem:
+        return Problem(
+            kind=kind,
+            of=of,
+            names=names,
+            parts=parts,
+            counts=counts.cast(pa.int64()),
+            details=details,
+            since=lambda: when(self.image, "since", since),
+        )
+
+    # Brokers, and what they hold.
+
+    def _of_brokers(self, kind: Kind, counts: Mapping[int, int]) -> Iterator[Problem]:
+        """A problem of brokers whose beginning is not known."""
+        if counts:
+            ids = sorted(counts)
+            yield self._problem(
+                kind,
+                "broker",
+                pa.array(map(str, ids), pa.string()),
+                pa.array([counts[i] for i in ids], pa.int64()),
+                np.full(len(ids), _UNKNOWN_ROW, dtype=np.int64),
+            )
+
+    def _unregistered_brokers(self, kind: Kind) -> Iterator[Problem]:
+        ids, counts = self._facts.replica_tally
+        strange = ~np.isin(ids, self.image.brokers.ids)
+        found = zip(ids[strange].tolist(), counts[strange].tolist(), strict=True)
+        yield from self._of_brokers(kind, dict(found))
+
+    def _directories(self, kind: Kind) -> Iterator[Problem]:
+        yield from self._of_brokers(
+            kind, self._facts.bad_directories[kind.code == "lost-directory"]
+        )
+
+    # Nodes.
+
+    @cached_property
+    def _nodes(self) -> list[Node]:
+        return nodes_of(self.image, self._voters, self._ghost_after_ms)
+
+    def _of_nodes(
+        self, kind: Kind, nodes: Sequence[Node], counts: Sequence[int], row: int
+    ) -> Iterator[Problem]:
+        """A problem of nodes, told apart by their role; `row`: which of `Node.rows` began it."""
+        for role in sorted({node.role for node in nodes}):
+            some = [(n, c) for n, c in zip(nodes, counts, strict=True) if n.role == role]
+            # Of a broker it is how long it has been fenced that makes it a ghost.
+            since = [n.rows[row if role == BROKER else 0] for n, _ in some]
+            yield self._problem(
+                kind,
+                role,
+                pa.array([str(n.id) for n, _ in some], pa.string()),
+                pa.array([c for _, c in some], pa.int64()),
+                np.array(since, dtype=np.int64),
+                details=[n.ghost for n, _ in some] if kind.code == "ghost-registration" else (),
+            )
+
+    def _brokers(self, kind: Kind) -> Iterator[Problem]:
+        is_fenced = kind.code == "fenced-broker"
+        found = [
+            node
+            for node in self._nodes
+            if node.ghost is None
+            and (node.fenced if is_fenced else node.in_controlled_shutdown and not node.fenced)
+        ]
+        found.sort(key=lambda node: (-(node.replicas or 0), node.id))
+        yield from self._of_nodes(
+            kind, found, [node.replicas or 0 for node in found], 2 if is_fenced else 1
+        )
+
+    def _ghosts(self, kind: Kind) -> Iterator[Problem]:
+        found = [node for node in self._nodes if node.ghost is not None]
+        yield from self._of_nodes(kind, found, [1] * len(found), 2)
+
+    def _unregistered_voters(self, kind: Kind) -> Iterator[Problem]:
+        if (self.image.metadata_version or 0) < CONTROLLERS_REGISTER:
+            return
+        found = [node for node in self._nodes if node.voter and not node.registered]
+        yield from self._of_nodes(kind, found, [1] * len(found), 0)
+
+    # Configs.
+
+    def _configs(self, kind: Kind) -> Iterator[Problem]:
+        is_gone = kind.code == "config-of-gone-resource"
+        question = ConfigQuestion(only_gone=is_gone, only_unknown=not is_gone)
+        rows = configs_table(self.image, self._redaction, question, self.health.assumptions)
+        if not len(rows):
+            return
+        # Where the beginning of one is not known, neither is that of all.
+        whole = pc.ScalarAggregateOptions(skip_nulls=False)
+        grouped = rows.group_by(["resource_type", "resource_name"], use_threads=False).aggregate(
+            [("key", "count"), ("set_offset", "min", whole), ("set_time", "min", whole)]
+        )
+        order = [("resource_type", "ascending"), ("resource_name", "ascending")]
+        grouped = grouped.take(pc.sort_indices(grouped, order)).combine_chunks()
+
+        def column(name: str) -> pa.Array:
+            found = grouped.column(name)
+            return pa.concat_arrays(found.chunks) if found.num_chunks != 1 else found.chunk(0)
+
+        yield Problem(
+            kind=kind,
+            of="config",
+            names=column("resource_name"),
+            parts=column("resource_type"),
+            counts=column("key_count"),
+            since=lambda: {
+                "since_offset": column("set_offset_min"),
+                "since_time": column("set_time_min"),
+            },
+        )
+
+
+def _among(directories: AnyArray, owners: AnyArray, brokers: Brokers) -> Bools:
+    """bool[n]: whether each directory is one that its broker has registered.
+
+    Args:
+        directories: V16[n].
+        owners: int32[n]: the broker of each.
+        brokers: The registrations.
+    """
+    ids, counts = brokers.ids, np.maximum(brokers.log_dirs.counts, 0)
+    found = np.zeros(len(owners), dtype=np.bool_)
+    if not len(ids) or not len(owners):
+        return found
+    at = _index(ids, owners)
+    hashes, (known, bounds) = hash_ids(directories), brokers.log_dirs.gather()
+    of_known = hash_ids(known)
+    # Brokers have few directories: each is compared with that of all replicas at once.
+    for k in range(int(counts.max())):
+        has = counts > k
+        expected = np.zeros(len(ids) + 1, dtype=np.uint64)
+        expected[:-1][has] = of_known[bounds[:-1][has] + k]
+        found |= (hashes == expected[at]) & np.append(has, False)[at]
+    return found
+
+
+def _index(ids: AnyArray, values: AnyArray) -> AnyArray:
+    """int[n]: the place of each value among sorted ids, -1 where it is none of them."""
+    if int(values.min()) >= 0 and int(values.max()) < _LARGEST_TABLE:
+        table = np.full(int(values.max()) + 1, -1, dtype=np.int32)
+        inside = (ids >= 0) & (ids < len(table))
+        table[ids[inside]] = np.flatnonzero(inside)
+        found: AnyArray = table[values]
+        return found
+    at = np.minimum(np.searchsorted(ids, values), len(ids) - 1)
+    return np.where(ids[at] == values, at, -1)

@@ -1,0 +1,285 @@
+"""What is wrong with a cluster, against a plain replay of small clusters, one record an offset."""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from metashell.answers.problem_kinds import KINDS, Level
+from metashell.answers.problems import Problems
+from metashell.redact import Redaction
+from metashell.source import Source
+from support.logs import record
+from support.small_cluster import broker, cluster, config, controller, level
+
+MIGRATING, UNASSIGNED, LOST = (bytes(15) + bytes([i]) for i in (0, 1, 2))
+"""Kafka's reserved directory ids, by their numbers in org.apache.kafka.common.DirectoryId."""
+DISKS = {1: [bytes([11]) * 16], 2: [bytes([21]) * 16, bytes([22]) * 16], 3: [], 1 << 30: []}
+"""Directories that each broker registers."""
+STRANGE = bytes([99]) * 16
+
+Key = tuple[str, str]
+Counts = dict[Key, tuple[int, int | None]]
+"""By problem and subject: how many, and since which offset."""
+
+
+@dataclass
+class Partition:
+    """A partition by a plain replay; each field with the offset that set it."""
+
+    replicas: list[int]
+    directories: list[bytes]
+    values: dict[str, Any]
+    set_at: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass
+class Small:
+    """A random cluster: its records, and what they lead to."""
+
+    random: random.Random
+    records: list[bytes] = field(default_factory=list)
+    partitions: dict[tuple[str, int], Partition] = field(default_factory=dict)
+    min_isr: dict[str, int] = field(default_factory=dict)
+    unclean: set[str] = field(default_factory=set)
+    fenced: dict[int, int | None] = field(default_factory=dict)
+    """By registered broker, where it was fenced."""
+
+    def make(self) -> None:
+        """Draw everything."""
+        draw = self.random
+        for node in draw.sample(sorted(DISKS), draw.randint(1, 4)):
+            self.fenced[node] = None
+            self.records.append(broker(node, log_dirs=DISKS[node]))
+        for i, name in enumerate(draw.sample(["a", "b", "c", "é/x"], draw.randint(0, 4))):
+            self._topic(name, bytes([i + 1]) * 16)
+        for _ in range(draw.randint(0, 25)):
+            self._change()
+        for node in list(self.fenced):
+            if draw.random() < 0.4:
+                self.fenced[node] = len(self.records)
+                self.records.append(
+                    record(
+                        "BrokerRegistrationChangeRecord",
+                        broker_id=node,
+                        broker_epoch=node,
+                        fenced=1,
+                    )
+                )
+
+    def _topic(self, name: str, topic_id: bytes) -> None:
+        draw = self.random
+        self.records.append(record("TopicRecord", name=name, topic_id=topic_id))
+        if draw.random() < 0.5:
+            self.min_isr[name] = draw.randint(1, 3)
+            value = str(self.min_isr[name])
+            self.records.append(config(2, name, "min.insync.replicas", value))
+        if draw.random() < 0.5:
+            self.unclean.add(name)
+            self.records.append(config(2, name, "unclean.leader.election.enable", "true"))
+        for number in range(draw.randint(1, 4)):
+            replicas = draw.sample(sorted(DISKS), draw.randint(1, 4))
+            isr = draw.sample(replicas, draw.randint(0, len(replicas)))
+            values = {
+                "leader": draw.choice([-1, replicas[0], replicas[-1]]),
+                "isr": isr,
+                "adding_replicas": draw.choice([[], [], replicas[-1:]]),
+                "removing_replicas": draw.choice([[], [], replicas[:1]]),
+                "leader_recovery_state": draw.choice([0, 0, 1]),
+            }
+            directories = [
+                draw.choice([*DISKS[r], MIGRATING, UNASSIGNED, LOST, STRANGE]) for r in replicas
+            ]
+            part = Partition(replicas, directories, values)
+            part.set_at = dict.fromkeys(values, len(self.records))
+            self.partitions[name, number] = part
+            self.records.append(
+                record(
+                    "PartitionRecord",
+                    topic_id=topic_id,
+                    partition_id=number,
+                    replicas=replicas,
+                    directories=directories,
+                    **values,
+                )
+            )
+            part.values["topic_id"] = topic_id
+
+    def _change(self) -> None:
+        if not self.partitions:
+            return
+        draw = self.random
+        (_, number), part = draw.choice(sorted(self.partitions.items(), key=lambda kv: kv[0]))
+        changes: dict[str, Any] = {}
+        if draw.random() < 0.6:
+            changes["isr"] = draw.sample(part.replicas, draw.randint(1, len(part.replicas)))
+        if draw.random() < 0.6:
+            changes["leader"] = draw.choice([-1, *part.replicas])
+        part.values |= changes
+        part.set_at |= dict.fromkeys(changes, len(self.records))
+        key = {"topic_id": part.values["topic_id"], "partition_id": number}
+        self.records.append(record("PartitionChangeRecord", **key, **changes))
+
+    def expected(self, *, detail: bool) -> Counts:
+        """All problems, by the rules in their plainest form."""
+        offsets: dict[Key, list[int]] = defaultdict(list)
+        counts: dict[Key, int] = defaultdict(int)
+        for (topic, number), part in self.partitions.items():
+            subject = f"{topic}-{number}" if detail else topic
+            for code, fields in self._states(topic, part).items():
+                offsets[code, subject].append(max(part.set_at[name] for name in fields))
+            for node, directory in zip(part.replicas, part.directories, strict=True):
+                if node not in self.fenced:
+                    counts["unregistered-broker", str(node)] += 1
+                if directory == LOST:
+                    counts["lost-directory", str(node)] += 1
+                elif directory == STRANGE and node in self.fenced and DISKS[node]:
+                    counts["offline-directory", str(node)] += 1
+        out: Counts = {key: (len(found), min(found)) for key, found in offsets.items()}
+        out |= {key: (n, None) for key, n in counts.items()}
+        for node, offset in self.fenced.items():
+            n = sum(node in part.replicas for part in self.partitions.values())
+            if offset is not None and n:
+                out["fenced-broker", str(node)] = (n, offset)
+            elif offset is not None:
+                out["ghost-registration", str(node)] = (1, offset)
+        return out
+
+    def _states(self, topic: str, part: Partition) -> dict[str, tuple[str, ...]]:
+        v = part.values
+        n_isr, least = len(v["isr"]), self.min_isr.get(topic, 1)
+        leader = v["leader"]
+        under = n_isr < len(part.replicas) - len(v["adding_replicas"])
+        told: dict[str, tuple[bool, tuple[str, ...]]] = {
+            "offline-partitions": (leader == -1, ("leader",)),
+            "under-min-isr": (n_isr < least or leader == -1, ("isr", "leader")),
+            "under-replicated": (under, ("isr",)),
+            "at-min-isr": (under and n_isr == least, ("isr",)),
+            "no-spare-replica": (not under and n_isr == least and leader != -1, ("isr",)),
+            "unclean-possible": (under and topic in self.unclean, ("isr",)),
+            "recovering": (v["leader_recovery_state"] == 1, ("leader_recovery_state",)),
+            "reassigning": (
+                bool(v["adding_replicas"] or v["removing_replicas"]),
+                ("adding_replicas", "removing_replicas"),
+            ),
+            "no-preferred-leader": (leader != part.replicas[0], ("leader",)),
+        }
+        return {code: fields for code, (is_so, fields) in told.items() if is_so}
+
+
+def found(source: Source, *, detail: bool = False) -> Counts:
+    """What the product says."""
+    out: Counts = {}
+    problems = Problems(source.image, Redaction(False), ghost_after_ms=0, detail=detail)
+    for problem in problems.find():
+        names = problem.names.to_pylist()
+        if problem.of == "partition":
+            assert problem.parts is not None
+            ids = problem.parts.to_pylist()
+            names = [f"{name}-{number}" for name, number in zip(names, ids, strict=True)]
+        since = problem.since()
+        assert since["since_offset"].type == pa.int64()
+        assert since["since_offset"].is_null() == since["since_time"].is_null()
+        rows = zip(
+            names, problem.counts.to_pylist(), since["since_offset"].to_pylist(), strict=True
+        )
+        for name, count, offset in rows:
+            key = (problem.kind.code, name)
+            assert key not in out
+            out[key] = (count, offset)
+    return out
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_is_what_a_plain_replay_gives(seed: int) -> None:
+    """Counts and beginnings, by topic and by partition."""
+    small = Small(random.Random(seed))
+    small.make()
+    with cluster(*small.records or [record("NoOpRecord")]) as source:
+        for detail in (False, True):
+            assert small.expected(detail=detail) == found(source, detail=detail)
+
+
+def test_the_plain_replay_meets_every_kind() -> None:
+    """The drawn clusters have all problems that they can have."""
+    met = set()
+    for seed in range(40):
+        small = Small(random.Random(seed))
+        small.make()
+        met |= {code for code, _ in small.expected(detail=False)}
+    assert {
+        "offline-partitions",
+        "under-min-isr",
+        "under-replicated",
+        "at-min-isr",
+        "no-spare-replica",
+        "unclean-possible",
+        "recovering",
+        "reassigning",
+        "no-preferred-leader",
+        "unregistered-broker",
+        "lost-directory",
+        "offline-directory",
+        "fenced-broker",
+        "ghost-registration",
+    } == met
+
+
+def test_the_worst_topics_come_first() -> None:
+    """Of a kind the most partitions first, then by name."""
+    records = []
+    for i, (name, n) in enumerate((("b", 1), ("z", 3), ("a", 1))):
+        topic_id = bytes([i + 1]) * 16
+        records.append(record("TopicRecord", name=name, topic_id=topic_id))
+        records += [
+            record(
+                "PartitionRecord",
+                topic_id=topic_id,
+                partition_id=number,
+                replicas=[1],
+                isr=[1],
+                leader=-1,
+            )
+            for number in range(n)
+        ]
+    with cluster(*records) as source:
+        (problem,) = Problems(source.image, Redaction(False)).find(["offline-partitions"])
+        assert ["z", "a", "b"] == problem.names.to_pylist()
+        assert [3, 1, 1] == problem.counts.to_pylist()
+
+
+def test_nodes_and_configs() -> None:
+    """Brokers that shut down, voters that never registered, configs of nothing, unknown keys."""
+    values = [
+        level("metadata.version", 25),
+        broker(1),
+        broker(2, in_controlled_shutdown=True),
+        controller(7),
+        config(2, "gone", "retention.ms", "1"),
+        config(2, "gone", "no.such.key", "1"),
+        config(4, "", "no.such.key", "1"),
+    ]
+    with cluster(*values, voters=[7, 8]) as source:
+        assert {
+            ("controlled-shutdown", "2"): (0, 4),
+            ("unregistered-voter", "8"): (1, None),
+            ("config-of-gone-resource", "gone"): (2, 6),
+            ("unknown-config", "gone"): (1, 7),
+            ("unknown-config", ""): (1, 8),
+        } == found(source)
+
+
+def test_kinds_are_in_order() -> None:
+    """The worst first; each says what it means and what to do in a sentence without its end."""
+    levels = [list(Level).index(kind.level) for kind in KINDS.values()]
+    assert levels == sorted(levels)
+    for code, kind in KINDS.items():
+        assert code == kind.code
+        for text in (kind.meaning, kind.advice):
+            assert text
+            assert not text.endswith(".")

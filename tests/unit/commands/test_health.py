@@ -1,0 +1,329 @@
+"""``health``: its rows, its words, its exit status, and what is no image's: files and quorums."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import metashell
+from metashell.commands.base import Context
+from metashell.commands.health_log import of_live
+from metashell.commands.run import run_line
+from metashell.fleet import open_fleet
+from metashell.fs.path import resolve
+from metashell.quorum.description import LiveStatus, QuorumDescription, Replica
+from metashell.source import Source
+from support.fixtures import fixture
+from support.fleets import backups
+from support.live import Cluster
+from support.logs import record
+from support.shell import Captured, run, run_on
+from support.small_cluster import broker, cluster, config
+
+Row = dict[str, Any]
+TOPIC_ID = bytes([7]) * 16
+
+
+def rows(source: Source, line: str = "health") -> list[Row]:
+    """The rows that a line gives."""
+    found: list[Row] = json.loads(run_on(source, f"{line} -o json").out)
+    return found
+
+
+def partition(**fields: object) -> bytes:
+    """A partition of the topic."""
+    known: Row = {
+        "topic_id": TOPIC_ID,
+        "partition_id": 0,
+        "replicas": [1, 2],
+        "isr": [1, 2],
+        "leader": 1,
+    }
+    return record("PartitionRecord", **{**known, **fields})
+
+
+@pytest.fixture
+def sound() -> Iterator[Source]:
+    """Two brokers and a topic with all its replicas."""
+    topic = record("TopicRecord", name="orders", topic_id=TOPIC_ID)
+    with cluster(broker(1), broker(2), topic, partition()) as source:
+        yield source
+
+
+@pytest.fixture
+def broken() -> Iterator[Source]:
+    """The same without a leader of partition 1, and a topic whose name needs care."""
+    odd = {"topic_id": bytes([8]) * 16, "leader": -1, "isr": []}
+    values = [
+        broker(1),
+        broker(2),
+        record("TopicRecord", name="orders", topic_id=TOPIC_ID),
+        partition(),
+        partition(partition_id=1, leader=-1, isr=[]),
+        record("TopicRecord", name="a b/[c]", topic_id=odd["topic_id"]),
+        partition(**odd),
+    ]
+    with cluster(*values) as source:
+        yield source
+
+
+def test_nothing_is_wrong(sound: Source) -> None:
+    """It says so in words, with no table; machines get no rows."""
+    ran = run_on(sound, "health")
+    assert (0, ()) == (ran.status, ran.err)
+    assert ran.out == "nothing is wrong: 1 partition, 2 brokers\n"
+    assert run_on(sound, "health -o json").out == "[]\n"
+    assert run_on(sound, "health --count").out == "0\n"
+    assert run_on(sound, "health --exit-code").status == 0
+
+
+def test_what_is_critical_decides_the_status(broken: Source) -> None:
+    """1 with something critical, 0 without; --exit-code counts rows of any level."""
+    assert run_on(broken, "health").status == 1
+    assert run_on(broken, "health no-preferred-leader").status == 0
+    assert run_on(broken, "health no-preferred-leader --exit-code").status == 1
+    assert run_on(broken, "health --severity critical -o json").status == 1
+
+
+def test_rows_say_where_and_what_to_do(broken: Source) -> None:
+    """Each path leads to a node, each command of ours runs and lists as many partitions."""
+    found = rows(broken)
+    assert {"orders", "a b/[c]"} <= {row["subject"].removeprefix("topic ") for row in found}
+    for row in found:
+        place = resolve(broken.root, row["path"])
+        assert row["subject"] == f"topic {place.name}"
+        assert run_on(broken, row["command"]).status == 0
+        assert row["explanation"]
+        assert row["action"]
+    offline = [row for row in found if row["problem"] == "offline-partitions"]
+    for row in offline:
+        assert int(run_on(broken, f"{row['command']} --count").out) == row["count"] == 1
+    assert [4, 6] == sorted(row["since_offset"] for row in offline)
+
+
+def test_words_come_before_the_table(broken: Source) -> None:
+    """The kinds with their counts, the worst first."""
+    words, *table = run_on(broken, "health").out.splitlines()
+    assert words == (
+        "critical: offline-partitions (2), under-min-isr (2); warning: under-replicated (2);"
+        " note: no-preferred-leader (2)"
+    )
+    assert table[0].split()[:3] == ["SEVERITY", "PROBLEM", "SUBJECT"]
+
+
+def test_choosing(broken: Source) -> None:
+    """By kind, by level, partition by partition, in sum."""
+    assert {"under-replicated"} == {r["problem"] for r in rows(broken, "health under-replicated")}
+    levels = {r["severity"] for r in rows(broken, "health --severity warning")}
+    assert levels == {"critical", "warning"}
+    detail = rows(broken, "health offline-partitions --detail")
+    assert ["partition a b/[c]-0", "partition orders-1"] == [row["subject"] for row in detail]
+    assert broken.cat(detail[1]["path"]).startswith("PartitionRegistration(")
+    summary = rows(broken, "health --summary")
+    assert [("offline-partitions", 2, 2), ("under-min-isr", 2, 2)] == [
+        (row["problem"], row["subjects"], row["count"]) for row in summary[:2]
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "message", "hint"),
+    [
+        ("health ofline-partitions", "no such problem", "did you mean offline-partitions?"),
+        ("health nonsense", "no such problem", "the kinds are offline-partitions, "),
+        ("health --severity bad", "--severity bad: not one of critical, warning, note", ""),
+        ("health --ghost-after x", "--ghost-after x: not a duration", ""),
+    ],
+)
+def test_mistakes(sound: Source, line: str, message: str, hint: str) -> None:
+    """Wrong words are told of, with what to write instead."""
+    ran = run_on(sound, line)
+    assert (2, "") == (ran.status, ran.out)
+    assert message in ran.err[0]
+    assert hint in "\n".join(ran.err)
+
+
+def test_completes_kinds(sound: Source) -> None:
+    """Problems are proposed where one may stand."""
+    from metashell.commands.health import COMMAND
+
+    context = Context(sound.root, Captured(), print, source=sound)
+    assert ["offline-partitions"] == [c.text for c in COMMAND.complete(context, [], "offline-p")]
+    assert "warning" in [c.text for c in COMMAND.complete(context, ["--severity"], "")]
+    assert "--deep" in [c.text for c in COMMAND.complete(context, [], "--d")]
+
+
+def test_hidden_beginnings() -> None:
+    """What a checkpoint says has no time; --history knows it."""
+    source = metashell.open(fixture("real-44-live").directory)
+    plain, whole = rows(source), rows(source, "health --history")
+    keys = ("problem", "subject", "count")
+    assert [[r[k] for k in keys] for r in plain] == [[r[k] for k in keys] for r in whole]
+    hidden = [i for i, row in enumerate(plain) if row["since_offset"] is None]
+    assert hidden
+    assert any(whole[i]["since_offset"] is not None for i in hidden)
+
+
+def test_earlier_states() -> None:
+    """Of a moment it tells what was wrong then, and nothing of the files beside the log."""
+    source = metashell.open(fixture("real-44-broker-down").directory)
+    last = source.status().offset
+    assert last is not None
+    now = rows(source)
+    began = max(row["since_offset"] for row in now if row["problem"] == "offline-partitions")
+    before = rows(source.at(began - 1))
+    offline = {row["subject"]: row["count"] for row in now if row["problem"] == now[0]["problem"]}
+    then = {row["subject"]: row["count"] for row in before if row["problem"] == now[0]["problem"]}
+    assert sum(then.values()) < sum(offline.values())
+
+
+def test_a_single_file() -> None:
+    """A checkpoint alone has an answer too."""
+    directory = fixture("real-44-live").directory
+    path = next(iter(sorted(directory.rglob("*.checkpoint"), reverse=True)))
+    ran = run_on(metashell.open_file(path), "health -o json")
+    assert ran.err == ()
+    assert all(row["problem"] not in ("quorum-disagreement",) for row in json.loads(ran.out))
+
+
+def test_damage() -> None:
+    """A flipped byte is critical, a torn tail a note; each names its file."""
+    torn = rows(metashell.open(fixture("real-44-torn").directory))
+    (row,) = [row for row in torn if row["problem"] == "torn-tail"]
+    assert row["severity"] == "note"
+    assert row["subject"].startswith("file 0000")
+    with cluster(*[config(4, "", "a.b", str(i)) for i in range(9)]) as source:
+        (path,) = Path(source.path).rglob("*.log")
+        data = bytearray(path.read_bytes())
+        data[len(data) // 2] ^= 0xFF
+        path.write_bytes(data)
+        damaged = metashell.open(Path(source.path))
+        (row,) = [row for row in rows(damaged) if row["problem"] == "file-damaged"]
+        assert (row["severity"], row["path"]) == ("critical", "/log/faults")
+        assert row["subject"] == f"file {path.name}"
+        assert run_on(damaged, "health").status == 1
+
+
+def test_deep_adds_what_check_finds(broken: Source) -> None:
+    """A leader that is not in the ISR is found by `check` alone."""
+    values = [
+        broker(1),
+        broker(2),
+        record("TopicRecord", name="orders", topic_id=TOPIC_ID),
+        partition(isr=[2]),
+    ]
+    with cluster(*values) as source:
+        assert "leader-not-in-isr" not in {row["problem"] for row in rows(source)}
+        (row,) = [r for r in rows(source, "health --deep") if r["problem"] == "leader-not-in-isr"]
+        assert (row["severity"], row["count"], row["since_offset"]) == ("critical", 1, 3)
+    told = [row["problem"] for row in rows(broken, "health --deep")]
+    assert "leaderless" not in told
+
+
+def test_files_that_disagree(tmp_path: Path) -> None:
+    """What `/quorum/disagreements` has is here too, as bad as it is there."""
+    import shutil
+
+    directory = tmp_path / "copy"
+    shutil.copytree(fixture("real-44-live").directory, directory)
+    (path,) = directory.rglob("quorum-state")
+    state = json.loads(path.read_text())
+    path.write_text(json.dumps({**state, "leaderEpoch": 0}))
+    source = metashell.open(directory)
+    found = [row for row in rows(source) if row["problem"] == "quorum-disagreement"]
+    assert found
+    for row in found:
+        assert source.cat(row["path"])
+        assert row["explanation"].startswith("quorum-state: ")
+
+
+def replica(node: int, end: int | None = 100, caught_up: int | None = 60_000) -> Replica:
+    """A replica as the leader sees it."""
+    return Replica(
+        id=node,
+        directory_id=None,
+        log_end_offset=end,
+        last_fetch_ms=caught_up,
+        last_caught_up_ms=caught_up,
+    )
+
+
+def status(*voters: Replica, observers: tuple[Replica, ...] = (), **fields: Any) -> LiveStatus:
+    """How a quorum stands that node 1 leads."""
+    described = QuorumDescription(
+        leader_id=1, leader_epoch=3, high_watermark=100, voters=voters, observers=observers
+    )
+    known: Row = {
+        "leader_id": 1,
+        "leader_address": "c1:9093",
+        "epoch": 3,
+        "high_watermark": 100,
+        "end_offset": 100,
+        "last_word_s": 0.1,
+        "description": described if voters else None,
+    }
+    return LiveStatus(**{**known, **fields})
+
+
+def test_live_quorums(sound: Source) -> None:
+    """Who is behind, whether anyone leads, whether anything comes."""
+
+    def told(live: LiveStatus) -> list[tuple[str, str, int]]:
+        return [(s.kind.code, s.subject, s.count) for s in of_live(sound, live)]
+
+    one = replica(1)
+    assert [] == told(status(one, replica(2, 99, 55_000)))
+    assert [("voter-lagging", "voter 2", 90)] == told(status(one, replica(2, 10, 40_000)))
+    assert [] == told(status(one, replica(2, 90, None)))
+    assert [("voter-lagging", "voter 2", 1500)] == told(
+        status(replica(1, 2000), replica(2, 500, None))
+    )
+    assert [] == told(status(one, replica(2, None, None)))
+    assert [("observer-lagging", "observer 9", 50)] == told(
+        status(one, observers=(replica(9, 50, 1),))
+    )
+    assert [("quorum-no-leader", "the quorum", 1)] == told(status(leader_id=None))
+    assert [("quorum-unreachable", "the quorum", 1)] == told(
+        status(leader_id=None, problem="no answer.")
+    )
+    assert [("quorum-not-described", "the quorum", 1)] == told(
+        status(description_problem="not authorized")
+    )
+
+
+def test_a_live_source() -> None:
+    """A quorum that is followed has an answer; one without a leader is critical."""
+    from kraftgen.batch import encode_batch
+
+    quorum = Cluster(encode_batch([broker(1), broker(2)]))
+    assert run_on(quorum.source(), "health").status == 0
+    quorum.leader = None
+    ran = run_on(quorum.source(), "health")
+    assert ran.status == 1
+    assert ran.out.startswith("critical: quorum-no-leader (1)")
+
+
+def test_fleets(tmp_path: Path) -> None:
+    """Rows of all clusters, the worst first; each says how it is in words."""
+    fleet: Any = open_fleet(sorted(map(str, backups(tmp_path / "all").iterdir())))
+    ran = run(fleet.root, "health -o jsonl", source=fleet)
+    found = [json.loads(line) for line in ran.out.splitlines()]
+    order = [("critical", "warning", "note").index(row["severity"]) for row in found]
+    assert order == sorted(order)
+    names = {row["cluster"] for row in found}
+    assert len(names) > 1
+    words = run(fleet.root, "health --severity critical", source=fleet).out.splitlines()
+    assert all(any(line.startswith(f"{name}: ") for line in words) for name in names)
+    name = min(names)
+    inside = run(fleet.root, "health -o jsonl", cwd=f"/clusters/{name}", source=fleet)
+    assert {name} == {json.loads(line)["cluster"] for line in inside.out.splitlines()}
+
+
+def test_can_be_cancelled(broken: Source) -> None:
+    """A job that nobody wants any more ends."""
+    context = Context(broken.root, Captured(), print, source=broken, cancelled=lambda: True)
+    with pytest.raises(KeyboardInterrupt):
+        run_line(context, "health")
