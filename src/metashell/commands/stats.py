@@ -17,6 +17,7 @@ from metashell.commands.rows_of import (
     write_records,
 )
 from metashell.commands.stats_rows import TABLES, records_of
+from metashell.commands.stats_timeline import timeline_lines
 from metashell.commands.survey import (
     Survey,
     one_of,
@@ -27,14 +28,19 @@ from metashell.commands.survey import (
     write_lines,
 )
 from metashell.commands.targets import shown
+from metashell.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from metashell.fs.node import JsonValue
     from metashell.image.usage import FileUsage, Usage
 
-_SECTIONS = ("totals", "files", "types", "hours", "partitions", "brokers", "batches")
+_PAGE = ("totals", "files", "types", "hours", "partitions", "brokers", "batches")
+_TIMELINE = "timeline"
+_SECTIONS = (*_PAGE, _TIMELINE)
 _GROUPED_BY = {"types": "type", "hours": "hour", "partitions": "partition", "brokers": "broker"}
 _DEFAULT_ROWS = 10
+_TIMELINE_ROWS = 40
+_AXES = ("time", "offset")
 _BAR = 40
 _NO_OP = 20
 """Api key of NoOpRecord."""
@@ -49,7 +55,9 @@ class Stats(TabularCommand):
     one_cluster = True
     tables = TABLES
     manual = Manual(
-        synopsis="stats [-h] [--section NAME] [-n N] [--checkpoints] [--json|-o FORMAT]",
+        synopsis=(
+            "stats [-h] [--section NAME] [-n N] [--by AXIS] [--checkpoints] [--json|-o FORMAT]"
+        ),
         description=(
             "Counts the records of every segment in the directory, as du does, and shows the "
             "totals with the share of NoOp records and how often a checkpoint was made; the files; "
@@ -58,7 +66,11 @@ class Stats(TabularCommand):
             "LEADER and ISR count the changes: of a partition, those that name a leader or an ISR; "
             "of a broker, those that make it leader or have it in the new ISR. A checkpoint's "
             "time and offset are those of the last record that it includes; AGE is the time since "
-            "a file's last record. Rows (-o) are those of one section: totals (one row), or "
+            "a file's last record. The section timeline, which comes only where --section names "
+            "it, divides the log that time travel reaches into N parts equally long in time, or "
+            "in offsets with --by offset, and counts the records of each by what they are about; "
+            "a batch counts whole, by its last time or offset, and faults are those of batches: "
+            "check finds the others. Rows (-o) are those of one section: totals (one row), or "
             "the one that --section names."
         ),
         options=(
@@ -66,9 +78,11 @@ class Stats(TabularCommand):
             Option(("--section",), "Only this part.", "NAME", _SECTIONS),
             Option(
                 ("-n",),
-                f"N rows in each part; {_DEFAULT_ROWS} if not given, but all files.",
+                f"N rows in each part; {_DEFAULT_ROWS} if not given, but all files, and "
+                f"{_TIMELINE_ROWS} parts of the timeline.",
                 "N",
             ),
+            Option(("--by",), "What parts of the timeline are equally long in.", "AXIS", _AXES),
             Option(("--checkpoints",), "Count the records of checkpoints too."),
             Option(("--json",), "Print JSON; times are in ms since the epoch."),
         ),
@@ -77,6 +91,7 @@ class Stats(TabularCommand):
             ("stats --section brokers", "who is named by most records"),
             ("stats -n 3 --section batches", "where the three largest batches stand"),
             ("stats --json --section files", "checkpoints and segments, for scripts"),
+            ("stats --section timeline -n 60", "when what was written, in sixty parts"),
             ("stats -o csv --section types", "how many records of each type, as CSV"),
         ),
     )
@@ -86,7 +101,11 @@ class Stats(TabularCommand):
         """Count and print."""
         parsed = parse_options(self, args)
         refuse_more(self, parsed.arguments)
-        sections: Sequence[str] = _SECTIONS
+        if parsed.values.get("--section") == _TIMELINE:
+            return self._timeline(context, parsed)
+        if "--by" in parsed.values:
+            raise UsageError("--by is for the timeline", hint="add --section timeline")
+        sections: Sequence[str] = _PAGE
         if "--section" in parsed.values:
             sections = [one_of("--section", parsed.values["--section"], _SECTIONS)]
         shape = self.shape_of(parsed)
@@ -120,6 +139,25 @@ class Stats(TabularCommand):
             lines += page.lines(context, name, human="-h" in parsed.switches)
         write_lines(context, lines)
         return survey.status
+
+    def _timeline(self, context: Context, parsed: Parsed) -> int:
+        """Print the parts of the log."""
+        from metashell.commands.timeline import density_of_source, timeline_rows
+        from metashell.image.density import Axis
+
+        axis = Axis(one_of("--by", parsed.values.get("--by", _AXES[0]), _AXES))
+        density = density_of_source(context.needs_source(), context.cancelled)
+        rows = timeline_rows(density, parsed.count("-n") or _TIMELINE_ROWS, axis)
+        shape = self.shape_of(parsed)
+        if shape is not None:
+            found = records_of(_TIMELINE, list(rows))
+            fields = self.table_of(parsed).fields
+            return status_of(parsed, write_records(context, shape, fields, found), ExitCode.OK)
+        if "--json" in parsed.switches:
+            write_json(context, {_TIMELINE: list(rows)})
+        else:
+            write_lines(context, timeline_lines(rows, axis))
+        return ExitCode.OK
 
     def table_of(self, parsed: Parsed) -> RowTable:
         """That of the section."""

@@ -57,6 +57,23 @@ _FIELDS: Final[Mapping[str, tuple[Field, ...]]] = {
         integer("bytes", "Its size."),
         integer("records", "How many records."),
     ),
+    "timeline": (
+        integer("begin", "Where the part begins: ms since the epoch, or an offset.", shown=False),
+        integer("first_offset", "Of its first batch; null where there is none."),
+        integer("last_offset", "Of its last batch."),
+        time_at("first_time", "Time of its first batch.", shown=False),
+        time_at("last_time", "Of its last one."),
+        integer("records", "How many records."),
+        integer("topics", "Of them, about topics and partitions."),
+        integer("nodes", "About brokers and controllers."),
+        integer("configs", "ConfigRecords."),
+        integer("security", "About ACLs, SCRAM credentials, delegation tokens, client quotas."),
+        integer("quorum", "Control records, features, and what keeps the cluster itself going."),
+        integer("other", "Of types that Kafka does not have."),
+        integer("no_ops", "NoOps."),
+        integer("elections", "Elections of a controller."),
+        integer("faults", "Faults of batches."),
+    ),
 }
 
 TABLES: Final = tuple(
@@ -68,6 +85,7 @@ TABLES: Final = tuple(
 _RENAMED: Final = {
     "files": {"name": "file", "size": "bytes", "firstTimestamp": "firstTime"}
     | {"lastTimestamp": "lastTime"},
+    "timeline": {"firstTimestamp": "firstTime", "lastTimestamp": "lastTime"},
 }
 
 

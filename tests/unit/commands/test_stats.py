@@ -167,5 +167,41 @@ def test_completion_offers_sections() -> None:
     source = metashell.open(fixture("real-44-trimmed").input)
     context = Context(root=source.root, out=Captured(), warn=print, source=source)
 
-    assert set(SECTIONS) == {c.text for c in complete_line(context, "stats --section ")}
+    assert {*SECTIONS, "timeline"} == {c.text for c in complete_line(context, "stats --section ")}
     assert [] == complete_line(context, "stats ")
+
+
+@pytest.mark.parametrize("axis", ["time", "offset"])
+@pytest.mark.parametrize("name", REAL)
+def test_timeline(name: str, axis: str) -> None:
+    """Parts one behind the other, which hold what Kafka's dump has of that stretch."""
+    source = metashell.open(fixture(name).input)
+    ran = run_on(source, f"stats --json --section timeline -n 7 --by {axis}")
+    assert (0, ()) == (ran.status, ran.err)
+    rows = json.loads(ran.out)["timeline"]
+
+    assert 7 == len(rows)
+    assert sorted(row["begin"] for row in rows) == [row["begin"] for row in rows]
+    dump = segments_of(name)
+    for row in rows:
+        if row["lastOffset"] is None:
+            assert 0 == row["records"]
+            continue
+        held = [r for r in dump if row["firstOffset"] <= r["offset"] <= row["lastOffset"]]
+        types = Counter(r.get("type") for r in held)
+        assert len(held) == row["records"]
+        assert types["NO_OP_RECORD"] == row["noOps"]
+        assert types["CONFIG_RECORD"] == row["configs"]
+        assert held[-1]["createTime"] == row["lastTimestamp"]
+    assert dump[-1]["offset"] == rows[-1]["lastOffset"]
+
+
+def test_timeline_for_people() -> None:
+    """A line for each part; as rows too; it is no part of the page, and --by is only for it."""
+    source = metashell.open(fixture("real-44-live").input)
+    ran = run_on(source, "stats --section timeline -n 5")
+    assert 6 == len(ran.out.splitlines())
+    assert "#" * 20 in ran.out
+    assert 40 == len(run_on(source, "stats --section timeline -o csv").out.splitlines()) - 1
+    assert 2 == run_on(source, "stats --by time").status
+    assert 2 == run_on(source, "stats --section timeline --by mood").status
