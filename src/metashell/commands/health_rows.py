@@ -5,7 +5,7 @@ Texts of a million rows are made by whole columns; only unusual names are writte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -130,7 +130,7 @@ def of_problem(
         return lambda: pa.repeat(pa.scalar(text, pa.string()), n)
 
     writer = _Writer(problem)
-    is_since_wanted = wanted is None or not wanted.isdisjoint(("since_offset", "since_time"))
+    is_since_wanted = wanted is None or "since_offset" in wanted or "since_time" in wanted
     since = problem.since() if is_since_wanted else {}
     makers: dict[str, Callable[[], pa.Array]] = {
         "severity": same(kind.level.value),
@@ -217,12 +217,17 @@ class _Writer:
         if self.of == "partition":
             return _joined("partition ", self.names, "-", self.parts)
         if self.of == "config":
-            named = zip(self.parts.to_pylist(), self.names.to_pylist(), strict=True)
+            named = self._configs()
             return _strings(
                 f"{_RESOURCES.get(kind, kind)} {name}" if name else "all brokers"
                 for kind, name in named
             )
         return _joined(f"{self.of} ", self.names)
+
+    def _configs(self) -> Iterator[tuple[str, str]]:
+        """Type and name of the resource of each config."""
+        assert self.parts is not None
+        return zip(self.parts.to_pylist(), self.names.to_pylist(), strict=True)
 
     def paths(self) -> pa.Array:
         """The node of each."""
@@ -231,7 +236,7 @@ class _Writer:
         if self.of == "partition":
             return _joined(f"{_TOPICS}/", self._encoded(), "/", self.parts)
         if self.of == "config":
-            named = zip(self.parts.to_pylist(), self.names.to_pylist(), strict=True)
+            named = self._configs()
             return _strings(
                 "/image/configs/" + encode_name(f"{kind}:{name}" if name else kind)
                 for kind, name in named
@@ -256,7 +261,7 @@ class _Writer:
         if self.of == "partition":
             return _joined(f"{line} ", self._quoted(), "-", self.parts)
         if self.of == "config":
-            named = zip(self.parts.to_pylist(), self.names.to_pylist(), strict=True)
+            named = self._configs()
             return _strings(_config_command(words, kind, name) for kind, name in named)
         return _joined(line if line.endswith("/") else f"{line} ", self.names)
 
