@@ -60,7 +60,8 @@ $(DEMO_STAMP): pyproject.toml | $(BIN)/python
 	@$(PIP) install --quiet --editable .
 	@touch $@
 
-$(TEST_STAMP): pyproject.toml scripts/ensure-java | $(BIN)/python
+$(TEST_STAMP): pyproject.toml scripts/ensure-java scripts/ensure-tmux | $(BIN)/python
+	@scripts/ensure-tmux
 	@$(if $(findstring spark,$(EXTRAS)),scripts/ensure-java,:)
 	@echo "Installing metashell$(if $(EXTRAS),[$(EXTRAS)]) and the development tools into $(VENV)"
 	@$(PIP) install --quiet --upgrade 'pip>=25.1'
