@@ -17,6 +17,10 @@ DEMO: Final = "demo"
 """The word that chooses the bundled sample as source; options may follow it."""
 
 
+TUI: Final = "tui"
+"""The word in place of a command that opens the explorer; a path may follow it."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Flag:
     """One option of the program."""
@@ -86,6 +90,10 @@ FLAGS: Final = (
     Flag(
         long="--file", short="-f", metavar="FILE", group=WORK,
         help=("run a script, a command a line; `-` is standard input",),
+    ),
+    Flag(
+        long="--tui", group=WORK,
+        help=("open the explorer; `metashell ... tui [PATH]` does too",),
     ),
     Flag(
         long="--keep-going", group=WORK,

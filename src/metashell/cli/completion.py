@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, cast
 
-from metashell.cli.arguments import BY_NAME, DEMO, FLAGS, Flag, parse_arguments
+from metashell.cli.arguments import BY_NAME, DEMO, FLAGS, TUI, Flag, parse_arguments
 from metashell.cli.defaults import Defaults
 from metashell.cli.output import Diagnostics, StreamOutput
 from metashell.commands import is_command
@@ -208,6 +208,7 @@ def _of_names(place: _Place, word: str, defaults: Defaults) -> list[Proposal]:
     if not place.has_source and place.command is None:
         found += [Proposal(DEMO, "the bundled sample")] if DEMO.startswith(word) else []
         found += [p for p in _of_clusters(word, "", defaults) if not is_command(p.word)]
+    found += [Proposal(TUI, "open the explorer")] if TUI.startswith(word) else []
     habits = defaults.config.habits
     found += [Proposal(c.text, c.meta) for c in complete_commands(word, habits)]
     return found
@@ -219,6 +220,9 @@ def _of_command(place: _Place, word: str, defaults: Defaults) -> list[Proposal]:
     from metashell.fs.node import FixedDirectory
 
     assert place.command is not None
+    command = place.command
+    if command == (TUI,) and not word.startswith("-"):
+        command = ("ls",)  # It takes a path too.
     # Quoted for our own shell, which the proposals are written for.
     at = complete_at(quote(word), len(quote(word))).word
     out = StreamOutput(None)
@@ -226,7 +230,7 @@ def _of_command(place: _Place, word: str, defaults: Defaults) -> list[Proposal]:
         root=FixedDirectory({}), out=out, warn=lambda _: None, habits=defaults.config.habits
     )
     try:
-        found = complete_words(context, place.command, at)  # Options and their values.
+        found = complete_words(context, command, at)  # Options and their values.
     except MetashellError:
         found = []
     if not found and not word.startswith("-"):
@@ -234,7 +238,7 @@ def _of_command(place: _Place, word: str, defaults: Defaults) -> list[Proposal]:
         if source is not None:
             context.root = source.root
             context.source = cast("metashell.source.Source", source)
-            found = complete_words(context, place.command, at)
+            found = complete_words(context, command, at)
     return [Proposal(_whole(at, item), item.meta) for item in found]
 
 

@@ -21,9 +21,12 @@ from metashell.commands.words import quote_words, split
 from metashell.errors import UsageError
 from metashell.fs.escape import escape
 from metashell.themes import DEFAULT, MONO, ROLES, THEMES, style_fault
+from metashell.tui.names import EXPLORER_THEMES, KEY_IDS
 
 _MOST_BYTES: Final = 1 << 18
-_TABLES: Final = ("aliases", "clusters", "commands", "options", "theme")
+_TABLES: Final = ("aliases", "clusters", "commands", "keys", "options", "theme", "tui")
+_KEY: Final = re.compile(r"(?:(?:alt|ctrl|hyper|meta|shift|super)\+)*(?:[a-z0-9_]+|[^\s,])")
+"""A key as the explorer calls it, such as ``f5``, ``ctrl+t`` or ``?``."""
 _NAME: Final = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _SOURCES: Final = ("directory", "snapshot", "bootstrap-controllers")
 _PLACE: Final = re.compile(r"(.*) \(at line (\d+), column \d+\)")
@@ -51,6 +54,10 @@ class ConfigFile:
     is_plain: bool = False
     """Whether the theme has no colours at all."""
     clusters: Mapping[str, NamedCluster] = field(default_factory=dict)
+    explorer_theme: str | None = None
+    """Name of the explorer's theme."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """The explorer's keys, one or several with commas between, by the id of what they do."""
 
 
 def config_path(environ: Mapping[str, str]) -> str:
@@ -124,6 +131,8 @@ class _Reader:
             theme=self._theme(theme),
             is_plain=theme == {"name": MONO},
             clusters=self._clusters(tables.get("clusters", {})),
+            explorer_theme=self._explorer_theme(tables.get("tui", {})),
+            keys=self._keys(tables.get("keys", {})),
         )
 
     def _parse(self) -> dict[str, Any]:
@@ -257,6 +266,37 @@ class _Reader:
                 self._fail(place, f"`{role}`: `{escape(fault)}` is no style", hint)
             theme[role] = style
         return theme
+
+    def _explorer_theme(self, table: Mapping[str, object]) -> str | None:
+        for key, value in table.items():
+            place = ("tui", key)
+            if key != "theme":
+                self._fail(place, f"unknown option `{escape(key)}` in [tui]", _near(key, ["theme"]))
+            if not isinstance(value, str):
+                self._fail(place, "`theme` needs a string")
+            if value not in EXPLORER_THEMES:
+                hint = _near(value, EXPLORER_THEMES)
+                hint = hint or f"there are {cluster_names(EXPLORER_THEMES)}"
+                self._fail(place, f"unknown theme `{escape(value)}`", hint)
+            return value
+        return None
+
+    def _keys(self, table: Mapping[str, object]) -> dict[str, str]:
+        found: dict[str, str] = {}
+        for keys, value in _leaves(table):
+            name, place = ".".join(keys), ("keys", *keys)
+            if name not in KEY_IDS:
+                near = _near(name, KEY_IDS)
+                self._fail(place, f"nothing in the explorer is called `{escape(name)}`", near)
+            if not isinstance(value, str):
+                self._fail(place, f"`{name}` needs a string")
+            pressed = [key.strip() for key in value.split(",")]
+            wrong = next((key for key in pressed if not _KEY.fullmatch(key)), None)
+            if wrong is not None:
+                hint = "such as `f5`, `ctrl+t`, `?` or `comma`; several with a comma between"
+                self._fail(place, f"`{name}`: `{escape(wrong)}` is no key", hint)
+            found[name] = ",".join(pressed)
+        return found
 
     def _clusters(self, table: Mapping[str, object]) -> dict[str, NamedCluster]:
         found = {}

@@ -12,7 +12,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from metashell import commands
-from metashell.cli.arguments import BY_NAME, DEMO, Arguments
+from metashell.cli.arguments import BY_NAME, DEMO, TUI, Arguments
 from metashell.cli.settings import NO_CONFIG, SOURCE_FLAGS, Setting
 from metashell.cli.variables import read_variables, wants_no_config
 from metashell.errors import MetashellError, SourceError, UsageError
@@ -62,7 +62,7 @@ class Defaults:
         Raises:
             UsageError: As `config`.
         """
-        if commands.is_command(word) or word in self.config.habits.aliases:
+        if commands.is_command(word) or word == TUI or word in self.config.habits.aliases:
             return False
         return word in self.config.clusters
 

@@ -37,7 +37,7 @@ EXIT_STATUS: Final = (
     ("130", "Interrupted."),
 )
 _FILES: Final = (
-    ("~/.config/metashell/config.toml", "Options, aliases, theme and named clusters."),
+    ("~/.config/metashell/config.toml", "Options, aliases, themes, keys and named clusters."),
     ("~/.cache/metashell", "What is kept of images that Spark has decoded."),
     ("~/.local/state/metashell/history", "Lines entered in the interactive shell."),
 )
@@ -47,6 +47,8 @@ _DESCRIPTION: Final = (
     "cluster that the configuration file gives a name; demo is a bundled sample.",
     "Without a COMMAND, a terminal gets an interactive shell; otherwise standard input is run as a "
     "script. Options stand before the COMMAND. It only reads.",
+    "tui in place of a COMMAND opens the explorer, a program that has the whole screen, at a PATH "
+    "of the file system. F1 says in it what each key does.",
 )
 
 
@@ -93,6 +95,7 @@ def _synopses() -> Iterator[str]:
         "SOURCE [OPTION...] [COMMAND [ARG...]]",
         "demo [OPTION...] [COMMAND [ARG...]]",
         "NAME [OPTION...] [COMMAND [ARG...]]",
+        "SOURCE [OPTION...] tui [PATH]",
         "help | man COMMAND",
     ):
         yield ".br"

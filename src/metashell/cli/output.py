@@ -12,6 +12,7 @@ import io
 import os
 import select
 import sys
+from collections.abc import Callable
 from contextlib import suppress
 from typing import BinaryIO, Final, TextIO
 
@@ -109,6 +110,8 @@ class Diagnostics:
         self._stream = stream
         self._out = out
         self.is_terminal = stream is not None and _is_terminal(stream)
+        self.progress: Callable[[int, int], None] | None = None
+        """Gets (done, in all) in place of a bar, where something else draws on the terminal."""
 
     @property
     def width(self) -> int:

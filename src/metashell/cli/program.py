@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from metashell.cli.arguments import Arguments, parse_arguments
+from metashell.cli.arguments import TUI, Arguments, parse_arguments
 from metashell.cli.output import (
     Diagnostics,
     OutputError,
@@ -21,6 +21,7 @@ from metashell.errors import ExitCode, MetashellError
 
 if TYPE_CHECKING:
     import metashell.source
+    from metashell.cli.choices import Choice
     from metashell.cli.defaults import Defaults
     from metashell.cli.sources import Opener, Source
     from metashell.cli.work import Runner, Task
@@ -45,18 +46,14 @@ class _Program:
 
     def run(self) -> int:
         """Do what the arguments ask for."""
+        from metashell.cli.choices import choose_source, no_source_error
         from metashell.cli.defaults import without_source
-        from metashell.cli.sources import (
-            choose_source,
-            close,
-            no_source_error,
-            open_source,
-            prompt_name,
-        )
-        from metashell.cli.work import choose_work
+        from metashell.cli.explore import explorer_path
         from metashell.commands.aliases import expand_aliases
 
         config = self.defaults.config
+        if self.arguments.words == (TUI, "--help"):
+            return _tell_about_itself(replace(self.arguments, values={"--help": ("",)}), self.out)
         words = _as_manual(self.arguments.words)
         needs_none = expand_aliases(config.habits, words)[:1] in _NO_SOURCE_COMMANDS
         # A manual is not worth opening a source that nobody named.
@@ -64,11 +61,20 @@ class _Program:
         if choice is None:
             if not needs_none:
                 raise no_source_error(self.arguments, config.clusters)
+            from metashell.cli.work import choose_work
+
             tasks = choose_work(replace(self.arguments, words=words))
             return self._run_without_source(tasks or ())
         name = self.arguments.value("--cluster")
         if name is not None:
             choice = replace(choice, name=name)
+        path = explorer_path(self.arguments)
+        if path is not None:
+            return self._explore(choice, path)
+        # Not at the top: the explorer draws before it opens anything.
+        from metashell.cli.sources import close, open_source, prompt_name
+        from metashell.cli.work import choose_work
+
         tasks = choose_work(self.arguments)
         source = open_source(choice, self.arguments, self.opener, self.diagnostics)
         try:
@@ -135,10 +141,25 @@ class _Program:
             after_each=finish,
         )
 
+    def _explore(self, choice: Choice, path: str) -> int:
+        """Run the explorer, which opens the source itself."""
+        from metashell.cli.explore import explore
+
+        return explore(
+            choice,
+            path,
+            self.arguments,
+            self.opener,
+            self.defaults.config,
+            self.diagnostics,
+            opened=_leave_pandas_out if self.owns_process else lambda _: None,
+        )
+
     def _interact(self, source: Source, name: str) -> int:
         """Run the interactive shell."""
         from metashell.cli.sources import WarningPrinter
-        from metashell.repl.session import Session, run, status_of
+        from metashell.commands.standing import status_of
+        from metashell.repl.session import Session, run
 
         config = self.defaults.config
         session = Session(

@@ -60,6 +60,9 @@ class ProgressBar:
 
     def __call__(self, done: int, total: int) -> None:
         """Note how far loading has come."""
+        if self._diagnostics.progress is not None:
+            self._diagnostics.progress(done, total)
+            return
         if not self._diagnostics.is_terminal or self._clock() < self._next_s:
             return
         self._next_s = self._clock() + _REDRAW_S

@@ -22,7 +22,7 @@ SECRETS: Final = "--show-secrets"
 NO_CONFIG: Final = "--no-config"
 
 _OF_THE_COMMAND_LINE: Final = frozenset(
-    {"--command", "--file", "--help", "--version", "--completion", SECRETS, NO_CONFIG}
+    {"--command", "--file", "--tui", "--help", "--version", "--completion", SECRETS, NO_CONFIG}
 )
 """What is run is said where it is run."""
 _OF_ONE_CLUSTER: Final = frozenset({"--at", "--record", "--cluster-id"})

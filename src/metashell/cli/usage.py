@@ -18,6 +18,7 @@ _USAGE: Final = """\
   metashell SOURCE [OPTION...] [COMMAND [ARG...]]
   metashell demo [OPTION...] [COMMAND [ARG...]]  the same on a bundled sample
   metashell NAME [OPTION...] [COMMAND [ARG...]]  a cluster that you gave a name
+  metashell SOURCE [OPTION...] tui [PATH]        the explorer: the whole screen
   metashell help | man COMMAND                   about commands; needs no source
 
   Without a COMMAND, a terminal gets an interactive shell; otherwise standard
@@ -26,6 +27,7 @@ _USAGE: Final = """\
 
 EXAMPLES: Final = """\
   metashell demo                      look around in a small cluster
+  metashell demo tui                  the same with the whole screen
   metashell -d /var/lib/kafka/data    a shell over a node's metadata
   metashell -d DIR ls /image/topics/byName
   metashell -d DIR cat '/image/topics/byName/orders/*'

@@ -18,6 +18,8 @@ from metashell.errors import UsageError
 from metashell.fs.node import Directory
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from metashell.fleet import FleetSource
     from metashell.source import Source
 
@@ -53,6 +55,14 @@ class Canvas(Output, Protocol):
 
         Whatever comes from a cluster must have been escaped.
         """
+
+
+@runtime_checkable
+class TableOutput(Output, Protocol):
+    """An output that takes a table for people as it is, and shows it in a way of its own."""
+
+    def take(self, table: pa.Table) -> None:
+        """Take the rows in the order asked for, with the columns asked for."""
 
 
 class Mode(Protocol):

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.commands.base import TableOutput
 from metashell.commands.columns import display_width
 from metashell.commands.rows import FORMATS, Column
 from metashell.commands.rows_text import (
@@ -124,7 +125,10 @@ def write_rows(context: Context, table: pa.Table, shape: Shape) -> int:
         table = sort_rows(table, shape.sort)
     table = table.select(list(shape.columns))
     if shape.form == "table":
-        _write_table(context, table)
+        if isinstance(context.out, TableOutput):
+            context.out.take(table)
+        else:
+            _write_table(context, table)
     else:
         for text in WRITERS[shape.form](table):
             stop_if_cancelled(context)

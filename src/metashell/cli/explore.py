@@ -1,0 +1,241 @@
+"""Starting the explorer: it draws first, and opens the source then.
+
+Owns that nothing else is written to the terminal meanwhile: what opening has to say is shown in
+the explorer, and printed once that has ended.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from threading import Lock
+from typing import TYPE_CHECKING, Final, cast
+
+from metashell.cli.arguments import TUI, Arguments
+from metashell.cli.output import Diagnostics, StreamOutput
+from metashell.errors import MetashellError, UsageError
+from metashell.fs.escape import escape
+
+if TYPE_CHECKING:
+    import metashell.source
+    from metashell.cli.choices import Choice
+    from metashell.cli.config_file import ConfigFile
+    from metashell.cli.sources import Opener, Source, WarningPrinter
+    from metashell.tui.session import Progress
+
+_PROGRAM: Final = "metashell: "
+_DUMB: Final = frozenset({"dumb", "unknown"})
+
+
+def explorer_path(arguments: Arguments) -> str | None:
+    """The path to begin at where the explorer is asked for, else None.
+
+    Raises:
+        UsageError: Something else is asked for as well, or there is no terminal.
+    """
+    words = arguments.words
+    if words[:1] == (TUI,):
+        paths = words[1:]
+    elif arguments.has("--tui"):
+        paths = words
+    else:
+        return None
+    for flag in ("--command", "--file"):
+        if arguments.has(flag):
+            raise UsageError(f"`{TUI}` and `{flag}` each say what to run", hint="give one of them")
+    if len(paths) > 1 or any(not path or path.startswith("-") for path in paths):
+        raise UsageError(f"`{TUI}` takes one path", hint=f"metashell -d DIR {TUI} /image/topics")
+    if not all(map(_is_terminal, (sys.stdin, sys.stdout))):
+        raise UsageError(f"`{TUI}` needs a terminal", hint="one-shot commands need none")
+    if not _is_terminal(sys.stderr):
+        raise UsageError(
+            f"`{TUI}` needs a terminal as standard error too", hint="it draws there: leave out `2>`"
+        )
+    _check_terminal()
+    if not paths:
+        return "/"
+    from metashell.fs.path import normalise
+
+    return normalise(paths[0])
+
+
+def _check_terminal() -> None:
+    """Refuse terminals that can't show what is drawn.
+
+    Raises:
+        UsageError: It can't move its cursor, or its text is not in UTF-8.
+    """
+    name = os.environ.get("TERM", "")
+    if name in _DUMB:
+        raise UsageError(
+            f"`{TUI}` needs a terminal whose cursor can be moved: TERM is {name}",
+            hint="the shell, metashell without `tui`, needs none",
+        )
+    encoding = getattr(sys.__stderr__, "encoding", None) or "none"
+    if encoding.lower().replace("-", "").replace("_", "") != "utf8":
+        raise UsageError(
+            f"`{TUI}` draws in UTF-8: the locale's encoding is {escape(encoding)}",
+            hint=f"LC_ALL=C.UTF-8 metashell ... {TUI}, where the terminal knows UTF-8",
+        )
+
+
+def _is_terminal(stream: object) -> bool:
+    isatty = getattr(stream, "isatty", None)
+    try:
+        return isatty is not None and bool(isatty())
+    except ValueError:  # closed
+        return False
+
+
+def explore(
+    choice: Choice,
+    path: str,
+    arguments: Arguments,
+    opener: Opener | None,
+    config: ConfigFile,
+    diagnostics: Diagnostics,
+    *,
+    opened: Callable[[Source], None],
+) -> int:
+    """Run the explorer until the user leaves; errors as those of `open_source`.
+
+    Args:
+        choice: The source.
+        path: Where to begin.
+        arguments: How to open it.
+        opener: What opens it.
+        config: The user's wishes.
+        diagnostics: Where to print at the end what there was to be said.
+        opened: Called in the thread that opens, with what was opened.
+    """
+    from metashell.tui.session import Session, run
+
+    opening = _Opening(choice, path, arguments, opener, opened)
+    try:
+        return run(
+            Session(
+                open=opening.open,
+                name=choice.name or choice.path or "quorum",
+                title=opening.title,
+                path=path,
+                show_secrets=arguments.has("--show-secrets"),
+                habits=config.habits,
+                theme=config.explorer_theme,
+                keys=config.keys,
+                messages=opening.said.take,
+                look=opening.look,
+            )
+        )
+    except MetashellError:
+        if opening.defect is not None:
+            raise opening.defect from None
+        raise
+    finally:
+        opening.end()
+        for line in opening.said.lines:
+            diagnostics.line(line)
+
+
+class _Opening:
+    """Opens the source in a thread, and closes it whenever the explorer ends."""
+
+    def __init__(
+        self,
+        choice: Choice,
+        path: str,
+        arguments: Arguments,
+        opener: Opener | None,
+        opened: Callable[[Source], None],
+    ) -> None:
+        self._choice, self._path, self._arguments = choice, path, arguments
+        self._opener, self._opened = opener, opened
+        self.said = Said()
+        """What there is to be said."""
+        self.defect: Exception | None = None
+        """What went wrong that should not be able to."""
+        self._lock = Lock()
+        self._has_ended = False
+        self._source: Source | None = None
+        self._printer: WarningPrinter | None = None
+
+    def open(self, progress: Progress) -> metashell.source.Source:
+        """Open it.
+
+        Raises:
+            MetashellError: It can't be read, or there is no such path.
+        """
+        try:
+            return cast("metashell.source.Source", self._open(progress))
+        except MetashellError:
+            raise
+        except Exception as error:
+            self.defect = error
+            raise MetashellError("the source can't be opened") from error
+
+    def _open(self, progress: Progress) -> Source:
+        from metashell.cli.sources import WarningPrinter, close, open_source
+
+        self.said.progress = progress
+        source = open_source(self._choice, self._arguments, self._opener, self.said)
+        with self._lock:
+            if not self._has_ended:
+                self._source = source
+                self._printer = WarningPrinter(source, self.said)
+        if self._source is None:
+            close(source)  # The user has left meanwhile.
+            return source
+        self._opened(source)
+        if self._path != "/":
+            from metashell.fs.path import resolve
+
+            resolve(source.root, self._path)
+        return source
+
+    def title(self, source: metashell.source.Source) -> str:
+        """What to call it."""
+        from metashell.cli.sources import prompt_name
+
+        return prompt_name(self._choice, source)
+
+    def look(self) -> None:
+        """Take the warnings that came to light since the last time."""
+        with self._lock:
+            if self._printer is not None and not self._has_ended:
+                self._printer.print_new()
+
+    def end(self) -> None:
+        """Close the source, and say what was not said yet."""
+        from metashell.cli.sources import close
+
+        with self._lock:
+            self._has_ended = True
+        if self._printer is not None:
+            self._printer.print_new()
+            self._printer.print_count()
+        if self._source is not None:
+            close(self._source)
+
+
+class Said(Diagnostics):
+    """Diagnostics that are kept: the terminal is the explorer's."""
+
+    def __init__(self) -> None:
+        super().__init__(None, StreamOutput(None))
+        self.is_terminal = True
+        self.lines: list[str] = []
+        """All that was said."""
+        self._n_taken = 0
+
+    def line(self, text: str) -> None:
+        """Keep a line."""
+        self.lines.append(text)
+
+    def raw(self, data: bytes) -> None:
+        """Draw nothing."""
+
+    def take(self) -> Sequence[str]:
+        """What was said since the last call, as the explorer shows it."""
+        lines = self.lines[self._n_taken :]
+        self._n_taken += len(lines)
+        return [line.removeprefix(_PROGRAM) for line in lines]

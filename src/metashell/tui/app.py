@@ -1,0 +1,464 @@
+"""The program: what it shows, its views, and how it moves between paths and offsets.
+
+Owns the one `Scene` that all views show. Everything slow is a job; this thread only draws.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from textual.app import App, ComposeResult
+from textual.events import Event, InputEvent, Paste
+from textual.widgets import ContentSwitcher
+
+from metashell.errors import ExitCode, MetashellError, SourceError
+from metashell.fs.escape import escape
+from metashell.tui.actions import Actions
+from metashell.tui.collecting import Collecting
+from metashell.tui.following import Following
+from metashell.tui.jobs import Job, Jobs, Told
+from metashell.tui.key_bar import KeyBar
+from metashell.tui.keys import KEYS
+from metashell.tui.places import Place, Places
+from metashell.tui.scene import (
+    Answer,
+    Scene,
+    ask,
+    cluster_at,
+    scene_of,
+    scene_there,
+    scene_with,
+    settle,
+)
+from metashell.tui.session import Session
+from metashell.tui.status import StatusLine
+from metashell.tui.tabs import TabStrip
+from metashell.tui.taking_focus import take_focus
+from metashell.tui.themes import DEFAULT_THEME, register_themes
+from metashell.tui.view import VIEWS, View, ViewSpec
+from metashell.tui.warming import import_first, import_later
+
+if TYPE_CHECKING:
+    from textual.command import Provider
+    from textual.message_pump import MessagePump
+    from textual.notifications import SeverityLevel
+
+    from metashell.source import Source
+    from metashell.tui.timeline import Timeline
+
+_FIRST_VIEW: Final = VIEWS[0]
+_SCENE: Final = "scene"
+"""Key of the job that makes another scene."""
+_TOLD_S: Final = 6.0
+"""How long a message stays."""
+
+
+def _providers() -> type[Provider]:
+    from metashell.tui.palette import Palette
+
+    return Palette
+
+
+class Explorer(Actions, App[int]):
+    """The explorer.
+
+    Args:
+        session: What to explore.
+    """
+
+    CSS_PATH = "app.tcss"
+    TITLE = "metashell"
+    ENABLE_COMMAND_PALETTE = True
+    COMMANDS: ClassVar = {_providers}
+    BINDINGS: ClassVar = list(KEYS)
+
+    def __init__(self, session: Session) -> None:
+        super().__init__()
+        register_themes(self, session.theme or DEFAULT_THEME)
+        self.session = session
+        self.jobs = Jobs(self, self._job_failed, self._jobs_changed)
+        """Runs what takes time."""
+        self.scene: Scene | None = None
+        """What is shown; None while the source is being opened."""
+        self.path = session.path
+        """The node looked at, an absolute path of the whole tree."""
+        self.places = Places()
+        """Where the user was, and the bookmarks."""
+        self.failure: MetashellError | None = None
+        """Why the source could not be opened: the program then ends."""
+        self.following = Following(self)
+        """Watches the source for news."""
+        self.defect: Exception | None = None
+        """What went wrong in the thread that draws: the program then ends."""
+        self.kept: dict[str, Any] = {}
+        """What commands keep from one run to the next."""
+        self._collecting = Collecting()
+        self._shown: dict[str, int] = {}
+        """By view, the serial of the scene that it shows."""
+
+    # The screen.
+
+    def compose(self) -> ComposeResult:
+        """The frame; views come when they are looked at."""
+        yield TabStrip(self.session.name)
+        yield ContentSwitcher(id="views")
+        yield StatusLine()
+        yield KeyBar()
+
+    def on_mount(self) -> None:
+        """Draw, then open the source."""
+        self.set_keymap(dict(self.session.keys))
+        self.call_after_refresh(self._open)
+        self.set_interval(1.0, self._collecting.look)
+
+    async def on_event(self, event: Event) -> None:
+        """Note that the user does something, and let nothing be pasted that steers a terminal."""
+        if isinstance(event, InputEvent):
+            self._collecting.touch()
+        if isinstance(event, Paste):  # lines are drawn as they are typed
+            event.text = "\n".join(escape(text) for text in event.text.splitlines())
+        await super().on_event(event)
+
+    @property
+    def view(self) -> View | None:
+        """The view that can be seen."""
+        current = self.query_one("#views", ContentSwitcher).current
+        if current is None:
+            return None
+        view = self.query_one(f"#{current}")
+        assert isinstance(view, View)
+        return view
+
+    @property
+    def timeline(self) -> Timeline | None:
+        """The bar over the log; None until the source is open."""
+        from metashell.tui.timeline import Timeline
+
+        return next(iter(self.query(Timeline)), None)
+
+    # The source.
+
+    def _open(self) -> None:
+        session = self.session
+
+        def work(job: Job) -> Scene:
+            def progress(done: int, whole: int) -> None:
+                job.progress = (done, whole)
+
+            imported = import_first()
+            try:
+                scene = scene_of(session.open(progress), session.path)
+                if scene.cluster is not None:
+                    scene.cluster.status()  # what everything asks first
+            except KeyboardInterrupt:
+                raise SourceError(f"{session.name} was not opened: that was cancelled") from None
+            imported()
+            return scene
+
+        self.jobs.start(
+            f"opening {session.name}", work, self._opened, owner=self, key="open",
+            failed=self._not_opened,
+        )  # fmt: skip
+
+    def _not_opened(self, error: MetashellError) -> None:
+        self.failure = error
+        self.exit(return_code=int(error.exit_code))
+
+    def _opened(self, scene: Scene) -> None:
+        from metashell.tui.timeline import Timeline
+
+        self.query_one(TabStrip).show(self.session.title(scene.source), has_fleet=bool(scene.fleet))
+        self.mount(Timeline(), before=self.query_one(StatusLine))
+        self._show(scene)
+        self.action_view(_FIRST_VIEW.id)
+        self.following.begin()
+        self.jobs.start(
+            "", lambda job: import_later(job.cancelled), lambda _: None, owner=self, key="import"
+        )
+
+    def _show(self, scene: Scene) -> None:
+        """Have everything show a scene."""
+        settle(scene)
+        self.scene = scene
+        self.query_one(StatusLine).show_scene(scene)
+        timeline = self.timeline
+        if timeline is not None:
+            timeline.show_scene(scene)
+        self._bring_up_to_date()
+
+    def _bring_up_to_date(self) -> None:
+        """Have the view that can be seen show the scene, unless it does."""
+        view, scene = self.view, self.scene
+        if view is None or scene is None or not view.is_composed:
+            return
+        if self._shown.get(str(view.id)) == scene.serial:
+            return
+        self._shown[str(view.id)] = scene.serial
+        view.show_scene(scene)
+
+    def news(self, source: Source) -> None:
+        """Show a newer state of the source, where the end of the log is shown."""
+        scene = self.scene
+        if scene is None or not scene.is_newest:
+            return
+        self._show(scene_of(source, self.path, previous=scene.cluster))
+
+    # Moving.
+
+    def go(self, path: str, *, offset: int | None = None, view: str = _FIRST_VIEW.id) -> None:
+        """Go to a node, and to an offset where one is given; the place before is kept for `back`.
+
+        Args:
+            path: An absolute path of the whole tree.
+            offset: The last offset to be shown; None to stay in the scene.
+            view: Id of the view to see it in.
+        """
+        self.places.visit(self.here)
+        self._go(Place(path, offset), view, is_exact=offset is not None)
+
+    def visit(self, place: Place) -> None:
+        """Go to a place at its very offset; the place before is kept for `back`."""
+        self.places.visit(self.here)
+        self._go(place, _FIRST_VIEW.id, is_exact=True)
+
+    @property
+    def here(self) -> Place:
+        """The place that is looked at."""
+        cluster = None if self.scene is None else self.scene.cluster
+        return Place(self.path, None if cluster is None else cluster.moment_offset)
+
+    def _go(self, place: Place, view: str, *, is_exact: bool) -> None:
+        scene = self.scene
+        if scene is None:
+            return
+        self.path = place.path
+        self.action_view(view)
+        path, offset = place.path, place.offset
+        at = None if scene.cluster is None else scene.cluster.moment_offset
+        if cluster_at(scene, path) != scene.prefix or (is_exact and offset != at):
+            self._renew(
+                f"going to {place}",
+                lambda: scene_there(scene, path, moves=is_exact, point=offset),
+            )
+        elif is_exact:
+            self.jobs.cancel(self, _SCENE)  # the way elsewhere is not gone any more
+        if self.view is not None:
+            self.view.show_path(place.path)
+
+    def moved_to(self, path: str) -> None:
+        """Note the node that a view went to by itself."""
+        self.path = path
+        scene = self.scene
+        if scene is not None and cluster_at(scene, path) != scene.prefix:
+            self._renew(f"opening {path}", lambda: scene_of(scene.source, path))
+
+    def action_place_back(self) -> None:
+        """Go to the place before."""
+        self._follow_place(self.places.back(self.here))
+
+    def action_place_forward(self) -> None:
+        """Go to the place that was left with `back`."""
+        self._follow_place(self.places.forward(self.here))
+
+    def _follow_place(self, place: Place | None) -> None:
+        if place is None:
+            self.tell("no further place")
+            return
+        self._go(place, _FIRST_VIEW.id, is_exact=True)
+
+    # Time.
+
+    def travel(self, point: int | str | None) -> None:
+        """Show the cluster at an offset or a time; None for the end of the log."""
+        scene = self.scene
+        if scene is None:
+            return
+        path = self.path
+        # On the way to another cluster it is that one that is meant.
+        if scene.cluster is None and cluster_at(scene, path) == scene.prefix:
+            self.tell(scene.why_no_cluster, "warning")
+            return
+        where = "the end of the log" if point is None else str(point)
+        self._renew(f"going to {where}", lambda: scene_there(scene, path, moves=True, point=point))
+
+    def _renew(self, title: str, make: Callable[[], Scene]) -> None:
+        """Show another scene as soon as it is made."""
+        if self.timeline is not None:
+            self.timeline.give_up()
+
+        def work(_job: Job) -> Scene:
+            scene = make()
+            if scene.cluster is not None:
+                scene.cluster.status()  # what everything asks first
+            return scene
+
+        def failed(error: MetashellError) -> None:
+            self._job_failed(error)
+            self.moved_to(self.path)  # the cluster that is looked at, whichever state it is in
+
+        self.jobs.start(title, work, self._arrived, owner=self, key=_SCENE, failed=failed)
+
+    def _arrived(self, scene: Scene) -> None:
+        """Show the scene that was gone to, unless the user went elsewhere meanwhile."""
+        before = self.scene
+        if before is not None and _is_older(scene, before):
+            return
+        self._show(scene)
+        if scene.problem is not None and cluster_at(scene, self.path) == scene.prefix:
+            self.tell(f"{scene.prefix}: {scene.problem}", "error")
+        self.moved_to(self.path)
+
+    def show_source(self, source: Source) -> None:
+        """Show the cluster at hand as a source has it, which a command made of that cluster."""
+        scene = self.scene
+        if scene is not None:
+            self._renew("going there", lambda: scene_with(scene, source))
+
+    def action_travel_end(self) -> None:
+        """Show the end of the log, and follow it."""
+        self.travel(None)
+
+    def action_step(self, by: int) -> None:
+        """Move along the log."""
+        if self.timeline is not None:
+            self.timeline.step(by)
+
+    def action_jump(self, what: str, by: int) -> None:
+        """Move to the next (1) or previous (-1) change of the node, election, or fault."""
+        if self.timeline is not None:
+            self.timeline.jump(what, by)
+
+    def action_play(self) -> None:
+        """Play the log like a recording, or stop."""
+        if self.timeline is not None:
+            self.timeline.play()
+
+    def action_timeline(self) -> None:
+        """Put the focus on the timeline."""
+        if self.timeline is not None:
+            self.timeline.focus()
+
+    def action_pause(self) -> None:
+        """Stop showing news of the source, or go on."""
+        self.following.toggle()
+
+    # Views.
+
+    def action_view(self, view_id: str) -> None:
+        """Show a view."""
+        spec = next(spec for spec in VIEWS if spec.id == view_id)
+        scene = self.scene
+        if scene is None:
+            return
+        if spec.for_fleet and scene.fleet is None:
+            self.tell("one source is open: several directories are a fleet")
+            return
+        switcher = self.query_one("#views", ContentSwitcher)
+        if not self.query(f"#{spec.id}"):
+            view = make_view(spec)
+            switcher.mount(view)
+        switcher.current = spec.id
+        self.query_one(TabStrip).current = spec.id
+        self.call_after_refresh(self.come_to_view)
+
+    def come_to_view(self) -> None:
+        """Bring the view that can be seen up to date, and the focus into it."""
+        self._bring_up_to_date()
+        if self.view is not None and self.view.is_composed:
+            take_focus(self.view)
+
+    # Asking.
+
+    def ask(
+        self,
+        words: Sequence[str] | str,
+        done: Callable[[Answer], object],
+        *,
+        owner: MessagePump,
+        title: str,
+        key: str = "",
+        cwd: str = "/",
+        width: int = 80,
+    ) -> Job | None:
+        """Run a command on the scene in a job; `done` gets its answer in the thread that draws.
+
+        Words are taken as they are; nothing of the user's habits counts.
+        """
+        scene = self.scene
+        if scene is None:
+            return None
+
+        def work(job: Job) -> Answer:
+            return ask(scene, words, cwd=cwd, cancelled=job.cancelled, width=width)
+
+        return self.jobs.start(title, work, done, owner=owner, key=key)
+
+    def on_told(self, told: Told) -> None:
+        """Do what a job has to say."""
+        self.jobs.carry_out(told)
+
+    def _jobs_changed(self) -> None:
+        for status in self.query(StatusLine):
+            status.show_jobs(self.jobs.busy)
+
+    def _job_failed(self, error: Exception) -> None:
+        if isinstance(error, MetashellError):
+            self.tell("\n".join(error.lines("")), "error")
+            return
+        if self.scene is None:  # nothing would ever be shown
+            self.defect = error
+            self.exit(return_code=int(ExitCode.FAILED))
+            return
+        from metashell.commands.defect import defect_lines
+
+        self.tell("\n".join(defect_lines(error)), "error")
+
+    # What the user is told and takes away.
+
+    def tell(self, text: str, severity: SeverityLevel = "information") -> None:
+        """Show a message for a while; it may hold data."""
+        shown = "\n".join(escape(line) for line in text.split("\n"))
+        self.notify(shown, severity=severity, timeout=_TOLD_S, markup=False)
+
+    def copy(self, text: str, what: str) -> None:
+        """Put a text on the clipboard of the user's terminal."""
+        self.copy_to_clipboard(text)
+        self.tell(f"{what} copied")
+
+    def action_cancel(self) -> None:
+        """Stop what was begun last."""
+        job = self.jobs.cancel_newest()
+        if job is None:
+            return
+        self.tell(f"cancelled: {job.title}")
+        scene = self.scene
+        if job.key == _SCENE and scene is not None and cluster_at(scene, self.path) != scene.prefix:
+            self.path = scene.prefix or "/"  # where one was before
+            if self.view is not None:
+                self.view.show_path(self.path)
+
+    def _fatal_error(self) -> None:
+        """Leave a defect of this thread to the program, which tells it as every other."""
+        self.defect = self._exception
+        self._close_messages_no_wait()
+
+    async def action_quit(self) -> None:
+        """Leave."""
+        self.jobs.cancel_all()
+        self.exit()
+
+
+def _is_older(scene: Scene, shown: Scene) -> bool:
+    """Whether the end of a log was overtaken by news of it; both were looked at by a job."""
+    if scene.fleet is not None or not (scene.is_newest and shown.is_newest):
+        return False
+    found, known = scene.source.status().offset, shown.source.status().offset
+    return found is not None and known is not None and found < known
+
+
+def make_view(spec: ViewSpec) -> View:
+    """Make a view, importing its module now."""
+    view: View = getattr(importlib.import_module(spec.module), spec.name)(id=spec.id)
+    return view

@@ -1,0 +1,79 @@
+"""Asking the cluster of a scene for rows. For jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from metashell.errors import MetashellError
+from metashell.tui.scene import Scene, ask
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_CLUSTER = "cluster"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What a command answered."""
+
+    table: pa.Table
+    warnings: tuple[str, ...]
+    """What it had to say besides, without its name in front; escaped."""
+
+
+def cluster_rows(
+    scene: Scene, command: str, *words: str, cancelled: Callable[[], bool] = lambda: False
+) -> Rows:
+    """The rows that a command has of the cluster at hand, with all columns.
+
+    Raises:
+        MetashellError: It has no answer.
+        KeyboardInterrupt: It was cancelled.
+    """
+    asked = (command, *words, "-o", "table", "--columns", "all")
+    answer = ask(scene, asked, cwd=scene.prefix or "/", cancelled=cancelled)
+    warnings = tuple(told.removeprefix(f"{command}: ") for told in answer.warnings)
+    table = answer.table
+    if table is None:
+        raise MetashellError("; ".join(warnings) or f"{command} has no answer here")
+    if scene.prefix and _CLUSTER in table.column_names:
+        table = table.drop_columns([_CLUSTER])
+    return Rows(table, warnings)
+
+
+def applied_at(scene: Scene, path: str, offset: int, *, of_history: bool = False) -> int:
+    """The first offset at which a record counts: that of its batch's end, which counts whole.
+
+    Args:
+        scene: What is shown.
+        path: A path of the cluster whose log it is, where several are open.
+        offset: The record's.
+        of_history: Whether it may lie anywhere in the files, later than what is shown too.
+    """
+    from metashell.commands.cluster import member_at
+    from metashell.image.history import end_row
+
+    source = scene.cluster
+    if source is None and scene.fleet is not None:
+        member = member_at(scene.fleet, path)
+        source = None if member is None else member.source()
+    if source is None:
+        return offset
+    records = source.newest.exact.history_records if of_history else source.exact.image.records
+    _, inside = end_row(records, offset, record=False)
+    return offset if inside is None else inside[1]
+
+
+def previous_scene(scene: Scene) -> Scene | None:
+    """The state that was shown before; None where there was none."""
+    if scene.previous is None or scene.previous is scene.cluster:
+        return None
+    return Scene(source=scene.previous, cluster=scene.previous)
+
+
+def joined(parts: Sequence[str | None]) -> str:
+    """Parts of a line that there are, with dots between."""
+    return " · ".join(part for part in parts if part)

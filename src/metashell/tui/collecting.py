@@ -1,0 +1,88 @@
+"""When Python looks for garbage that only it can free: while nobody waits for an answer.
+
+A full collection looks at every object there is, which takes longer than a key press may.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+
+_YOUNG: Final = (2_000, 5)
+"""New objects, and collections of such, after which those are looked at."""
+_NEVER: Final = 1_000_000_000
+_SWITCH_S: Final = 0.0005
+"""How long a job may keep the thread that draws waiting for the interpreter."""
+_IDLE_S: Final = 1.0
+_LONGEST_S: Final = 30.0
+"""Full collections are not put off longer, however busy the user is."""
+_OLD: Final = 100
+"""So many collections of what is not quite new make a full one worth it."""
+
+
+class _State:
+    is_ours = False
+    """Whether collecting is up to this module: it is not where a program shows the explorer."""
+
+
+_STATE: Final = _State()
+
+
+@contextmanager
+def ready_for_keys() -> Iterator[None]:
+    """Collect nothing while the program starts, and old objects only when `Collecting` says so."""
+    before, interval = gc.get_threshold(), sys.getswitchinterval()
+    was_enabled = gc.isenabled()
+    gc.disable()
+    _STATE.is_ours = True
+    sys.setswitchinterval(_SWITCH_S)
+    try:
+        yield
+    finally:
+        _STATE.is_ours = False
+        sys.setswitchinterval(interval)
+        gc.set_threshold(*before)
+        gc.unfreeze()
+        if was_enabled:
+            gc.enable()
+
+
+def keep_all() -> None:
+    """Look at nothing any more that is there by now: modules and classes stay for good."""
+    if not _STATE.is_ours:
+        return
+    gc.freeze()
+    gc.set_threshold(*_YOUNG, _NEVER)
+    gc.enable()
+
+
+class Collecting:
+    """Decides when old objects are looked at."""
+
+    def __init__(self) -> None:
+        self._touched = self._collected = time.monotonic()
+
+    def touch(self) -> None:
+        """Note that the user did something."""
+        self._touched = time.monotonic()
+
+    def is_due(self, now: float, counts: tuple[int, ...]) -> bool:
+        """Whether a full collection is worth it, and disturbs nobody.
+
+        Args:
+            now: The time, as of `time.monotonic`.
+            counts: As of `gc.get_count`.
+        """
+        if counts[2] < _OLD:
+            return False
+        return now - self._touched >= _IDLE_S or now - self._collected >= _LONGEST_S
+
+    def look(self, *_: Any) -> None:
+        """Collect if it is due; to be called now and then."""
+        if _STATE.is_ours and gc.isenabled() and self.is_due(time.monotonic(), gc.get_count()):
+            gc.collect()
+            self._collected = time.monotonic()

@@ -1,0 +1,349 @@
+"""A line that is typed with the shell's completion, and remembers the lines before.
+
+What completion proposes is the commands' business; here is what keys do with it. The proposals are
+found in a job, one at a time: while that goes on only the newest line is remembered.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+
+from textual import events
+from textual.binding import Binding
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.suggester import SuggestionReady
+from textual.widgets import Input, OptionList
+from textual.widgets.option_list import Option
+
+from metashell.commands.base import Completion
+from metashell.fs.escape import escape
+from metashell.tui.jobs import Job
+from metashell.tui.part import Part
+
+if TYPE_CHECKING:
+    from metashell.tui.scene import Scene
+
+_MOST_SHOWN: Final = 200
+_MOST_LINES: Final = 10_000
+
+_Result = TypeVar("_Result")
+
+Completer = Callable[["Scene", str, Callable[[], bool]], Sequence[Completion]]
+"""Proposes what may stand at the end of a line: (scene, line, whether nobody wants it any more)."""
+
+
+def completed(line: str, item: Completion, rest: str = "") -> str:
+    """A line up to the cursor with a proposal taken.
+
+    Args:
+        line: What stands before the cursor.
+        item: The proposal.
+        rest: What stands behind it.
+    """
+    text = f"{line[: len(line) + item.start]}{item.text}"
+    return text if text.endswith(("/", "=")) or rest.startswith(" ") else f"{text} "
+
+
+def common_beginning(line: str, items: Sequence[Completion]) -> str:
+    """What all proposals begin with, put in the place of what was typed; the line for nothing."""
+    lines = [f"{line[: len(line) + item.start]}{item.text}" for item in items]
+    least, most = min(lines, default=line), max(lines, default=line)
+    n_same = next((i for i, (a, b) in enumerate(zip(least, most, strict=False)) if a != b), None)
+    common = least if n_same is None else least[:n_same]
+    # Half of a quoted character would be another one.
+    is_more = len(common) > len(line) and common.startswith(line)
+    return common.rstrip("\\") if is_more else line
+
+
+class LineHistory:
+    """The lines entered before, and the one that is looked at.
+
+    Args:
+        lines: Oldest first; grows as lines are entered.
+    """
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        self._at: int | None = None
+        self._typed = ""
+
+    @property
+    def is_back(self) -> bool:
+        """Whether an earlier line is looked at."""
+        return self._at is not None
+
+    def add(self, line: str) -> None:
+        """Remember a line; not one that begins with a space, nor one with credentials in a URI."""
+        from metashell.log.uri import holds_credentials
+
+        self._at = None
+        if not line.strip() or line.startswith(" ") or holds_credentials(line):
+            return
+        if not self.lines or self.lines[-1] != line:
+            self.lines.append(line)
+            del self.lines[:-_MOST_LINES]
+
+    def back(self, typed: str) -> str | None:
+        """The line before; None where there is none."""
+        at = len(self.lines) if self._at is None else self._at
+        if at == 0:
+            return None
+        if self._at is None:
+            self._typed = typed
+        self._at = at - 1
+        return self.lines[self._at]
+
+    def forward(self) -> str | None:
+        """The line behind, at the end what was typed; None where no earlier one is looked at."""
+        if self._at is None:
+            return None
+        self._at += 1
+        if self._at < len(self.lines):
+            return self.lines[self._at]
+        self._at = None
+        return self._typed
+
+    def leave(self) -> None:
+        """Take the line looked at for one that is typed."""
+        self._at = None
+
+
+class Proposals(OptionList, can_focus=False):
+    """The proposals for a line."""
+
+    DEFAULT_CSS = """
+    Proposals {
+        display: none; height: auto; max-height: 8; width: 100%; border: none; padding: 0;
+        background: $panel; scrollbar-size-vertical: 1; text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    Proposals.-shown { display: block; }
+    Proposals > .option-list--option { padding: 0 1; }
+    Proposals > .option-list--option-highlighted {
+        color: $block-cursor-foreground; background: $block-cursor-background;
+        text-style: $block-cursor-text-style;
+    }
+    Proposals:nocolor > .option-list--option-highlighted { text-style: reverse; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(markup=False, compact=True)
+        self.items: Sequence[Completion] = ()
+
+    @property
+    def are_shown(self) -> bool:
+        """Whether there are any to be seen."""
+        return bool(self.items)
+
+    @property
+    def chosen(self) -> Completion | None:
+        """The one that was gone to with the arrows."""
+        return None if self.highlighted is None else self.items[self.highlighted]
+
+    def show(self, items: Sequence[Completion]) -> None:
+        """Show proposals in place of those before."""
+        self.items = items[:_MOST_SHOWN]
+        self.clear_options()
+        self.highlighted = None
+        widest = min(max((len(item.display) for item in self.items), default=0), 32)
+        self.add_options(Option(_prompt(item, widest)) for item in self.items)
+        self.set_class(bool(self.items), "-shown")
+
+    def move(self, by: int) -> None:
+        """Go to the next (1) or previous (-1) one; before the first there is none."""
+        at = (-1 if self.highlighted is None else self.highlighted) + by
+        self.highlighted = None if at < 0 else min(at, len(self.items) - 1)
+
+
+def _prompt(item: Completion, widest: int) -> Content:
+    display = Content(escape(item.display))
+    if not item.meta:
+        return display
+    space = " " * max(widest - len(item.display), 0)
+    return Content.assemble(display, f"{space}  ", (escape(item.meta), "$text-muted"))
+
+
+class CompletingInput(Part, Input):
+    """A line with completion.
+
+    Args:
+        completer: Proposes; called in a job.
+        proposals: Shows them, wherever it is.
+        history: The lines entered before; None for none.
+        value: What stands there already.
+        placeholder: What is said while nothing does.
+    """
+
+    HELP = (
+        "A line with the shell's completion: `tab` takes a proposal or what all have in common, "
+        "`right` the one that is shown in grey, `down` and `up` choose. `up` without proposals "
+        "goes to the lines before. `escape` puts the proposals away."
+    )
+    DEFAULT_CSS = "CompletingInput { height: 1; background: $surface; }"
+    BINDINGS: ClassVar = [
+        Binding("tab", "take", "Complete", id="line.complete"),
+        Binding("down", "choose(1)", "Choose", show=False, id="line.next"),
+        Binding("up", "choose(-1)", "Before", show=False, id="line.previous"),
+    ]
+
+    def __init__(
+        self,
+        completer: Completer,
+        proposals: Proposals,
+        *,
+        history: LineHistory | None = None,
+        value: str = "",
+        placeholder: str = "",
+        id: str | None = None,
+    ) -> None:
+        super().__init__(value, placeholder=placeholder, compact=True, select_on_focus=False, id=id)
+        self._completer, self.proposals = completer, proposals
+        self._history = history
+        self._is_asking = False
+        self._wanted: str | None = None
+        self._shown_for: str | None = None
+        self._quiet = ""
+        """A line for which nothing is to be proposed."""
+
+    def on_mount(self) -> None:
+        """Propose what may follow what stands there."""
+        if self.value:
+            self.cursor_position = len(self.value)
+            self._ask()
+
+    # What changes.
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Look for proposals."""
+        if event.value == self._quiet:
+            self.dismiss_proposals()
+            return
+        self._quiet = ""
+        if self._history is not None:
+            self._history.leave()
+        if not event.value:
+            self.dismiss_proposals()
+            return
+        self._ask()
+
+    def _ask(self) -> None:
+        """Have proposals found for what stands before the cursor."""
+        scene = self.explorer.scene
+        if scene is None:
+            return
+        line = self.value[: self.cursor_position]
+        if self._is_asking:
+            self._wanted = line
+            return
+        self._is_asking, self._wanted = True, None
+        completer = self._completer
+
+        def work(job: Job) -> Sequence[Completion]:
+            try:
+                return completer(scene, line, job.cancelled)
+            except Exception:
+                # What goes wrong here costs the proposals, never the line.
+                if os.environ.get("METASHELL_DEBUG"):
+                    raise
+                return ()
+
+        self.explorer.jobs.start(
+            "", work, lambda found: self._found(line, found), owner=self, key="complete",
+            failed=lambda _: self._found(line, ()),
+        )  # fmt: skip
+
+    def _found(self, line: str, items: Sequence[Completion]) -> None:
+        self._is_asking = False
+        if self._wanted is not None:
+            self._ask()
+            return
+        if line != self.value[: self.cursor_position] or self.value == self._quiet:
+            return
+        if len(items) == 1 and completed(line, items[0]).rstrip() == line:
+            items = ()  # it stands there already
+        self._shown_for = line
+        self.proposals.show(items)
+        self._suggest()
+
+    def dismiss_proposals(self) -> None:
+        """Put the proposals away."""
+        self._wanted = None
+        self.proposals.show(())
+
+    def _suggest(self) -> None:
+        """Show in grey what `right` would take."""
+        items = self.proposals.items
+        if not items or self.cursor_position != len(self.value):
+            return
+        whole = completed(self.value, self.proposals.chosen or items[0]).rstrip(" ")
+        if whole.startswith(self.value):
+            self.post_message(SuggestionReady(self.value, whole))
+
+    # Keys.
+
+    def action_take(self) -> None:
+        """Take the proposal chosen, or what all have in common, or the first."""
+        items = self.proposals.items
+        if not items or self._shown_for != self.value[: self.cursor_position]:
+            self._ask()
+            return
+        chosen = self.proposals.chosen
+        line, rest = self.value[: self.cursor_position], self.value[self.cursor_position :]
+        if chosen is None and len(items) > 1:
+            common = common_beginning(line, items)
+            if common != line:
+                self._put(common, rest)
+                return
+        self._put(completed(line, chosen or items[0], rest), rest)
+
+    def take(self, item: Completion) -> None:
+        """Take a proposal."""
+        line, rest = self.value[: self.cursor_position], self.value[self.cursor_position :]
+        self._put(completed(line, item, rest), rest)
+
+    def _put(self, line: str, rest: str) -> None:
+        self.value = line + rest
+        self.cursor_position = len(line)
+
+    def action_choose(self, by: int) -> None:
+        """Go to another proposal, or to another line entered before."""
+        is_back = self._history is not None and self._history.is_back
+        can_move = by > 0 or self.proposals.highlighted is not None
+        if self.proposals.are_shown and not is_back and can_move:
+            self.proposals.move(by)
+            self._suggest()
+            return
+        if self._history is None:
+            return
+        line = self._history.back(self.value) if by < 0 else self._history.forward()
+        if line is not None:
+            self._quiet = line
+            self._put(line, "")
+            self.dismiss_proposals()
+
+    async def action_submit(self) -> None:
+        """Take the proposal that was chosen, or hand the line over."""
+        chosen = self.proposals.chosen
+        if chosen is not None:
+            self.take(chosen)
+            return
+        self.dismiss_proposals()
+        await super().action_submit()
+
+
+class LineScreen(Part, ModalScreen[_Result]):
+    """A screen with a line that takes what is typed, from the first key on."""
+
+    @property
+    def typed_in(self) -> Input:
+        """The line."""
+        return self.query(Input).first()
+
+    def on_key(self, event: events.Key) -> None:
+        """Take what is typed before the line has the focus."""
+        if self.focused is None and event.is_printable and event.character:
+            event.stop()
+            character = event.character
+            self.call_after_refresh(lambda: self.typed_in.insert_text_at_cursor(character))

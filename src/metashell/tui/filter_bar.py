@@ -1,0 +1,85 @@
+"""The line in which a filter is typed."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Protocol
+
+from textual.binding import Binding
+from textual.widgets import Input
+
+
+class Filterable(Protocol):
+    """What can be filtered: a view, or what a command said."""
+
+    @property
+    def filter_text(self) -> str | None:
+        """The filter that holds; None where nothing can be filtered."""
+
+    def filter_by(self, text: str) -> None:
+        """Show only what contains a text; empty for all."""
+
+    def focus_content(self) -> None:
+        """Put the focus back."""
+
+
+class FilterBar(Input):
+    """A filter for a view, which holds as it is typed.
+
+    Args:
+        view: What is filtered.
+    """
+
+    HELP = (
+        "Shows only what contains the text, whatever the case, as you type. `enter` or `down` "
+        "keeps the filter, `escape` drops it."
+    )
+    DEFAULT_CSS = """
+    FilterBar, FilterBar:focus { height: 1; background: $surface; padding: 0 1; }
+    """
+    BINDINGS: ClassVar = [
+        Binding("escape", "drop", "Drop the filter", id="filter.drop"),
+        Binding("enter", "submit", "Keep it", id="filter.keep"),
+        Binding("down", "submit", "Keep the filter", show=False, id="filter.down"),
+    ]
+
+    def __init__(self, view: Filterable) -> None:
+        super().__init__(
+            view.filter_text or "",
+            placeholder="filter: what lines must contain",
+            compact=True,
+            select_on_focus=False,
+        )
+        self._view = view
+        self._has_ended = False
+
+    def on_mount(self) -> None:
+        """Take what is typed."""
+        self.focus()
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Filter by what is typed so far."""
+        event.stop()
+        if not self._has_ended:
+            self._view.filter_by(event.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Keep the filter."""
+        event.stop()
+        self._end()
+
+    def action_drop(self) -> None:
+        """Show everything again."""
+        self._view.filter_by("")
+        self._end()
+
+    def on_blur(self) -> None:
+        """Keep the filter where the user goes elsewhere."""
+        if not self._has_ended:
+            self._has_ended = True
+            self.remove()
+
+    def _end(self) -> None:
+        # What was typed last has come before this.
+        self._has_ended = True
+        self._view.focus_content()
+        self.remove()

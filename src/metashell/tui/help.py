@@ -1,0 +1,109 @@
+"""The help panel: what the focused part is, and the keys that matter there."""
+
+from __future__ import annotations
+
+from textwrap import dedent
+
+from rich.table import Table
+from rich.text import Text
+from textual.app import ComposeResult
+from textual.containers import VerticalScroll
+from textual.css.query import NoMatches
+from textual.screen import Screen
+from textual.widget import Widget
+from textual.widgets import HelpPanel, Markdown, Static
+
+_GENERAL = (
+    "`1` to `6` show the views, `tab` goes from part to part (here too: the arrows scroll), "
+    "`ctrl+p` finds anything that can be done, `F1` puts this away."
+)
+
+
+class Help(HelpPanel):
+    """Help for the focused part and its view, and their keys before those of the whole program."""
+
+    DEFAULT_CSS = """
+    Help { width: 45%; min-width: 34; max-width: 56; padding: 0; background: $panel; }
+    Help > VerticalScroll { height: 1fr; }
+    Help > VerticalScroll:focus { background-tint: $foreground 5%; }
+    Help #widget-help, Help.-show-help #widget-help {
+        display: block; max-height: 100vh; margin: 0; padding: 0; background: $panel;
+    }
+    Help #widget-help MarkdownBlock { padding: 0 1; margin: 0 0 1 0; }
+    Help HelpKeys { height: auto; padding: 0 1; }
+    """
+
+    def compose(self) -> ComposeResult:
+        """The text above the keys."""
+        with VerticalScroll(can_focus=True):
+            yield Markdown(id="widget-help")
+            yield HelpKeys()
+
+    def update_help(self, focused_widget: Widget | None) -> None:
+        """Tell about another part."""
+        if not self.app.app_focus or not self.screen.is_active or self.has_focus_within:
+            return
+        try:
+            shown = self.query_one(Markdown)
+        except NoMatches:
+            return
+        shown.update(help_text(focused_widget, self.screen))
+        self.query_one(HelpKeys).show()
+
+    def on_mount(self) -> None:
+        """Follow the focus."""
+        self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
+
+    def _bindings_changed(self, _screen: Screen[object]) -> None:
+        for keys in () if self.has_focus_within else self.query(HelpKeys):
+            keys.show()
+
+
+def help_text(widget: Widget | None, screen: Screen[object]) -> str:
+    """What is said of a part, of the view that it lies in, and of the program, in Markdown."""
+    texts: list[str] = []
+    nodes = [screen] if widget is None else widget.ancestors_with_self
+    for node in nodes:
+        text = dedent(node.HELP or "").strip() if isinstance(node, Widget) else ""
+        if text and text not in texts:
+            texts.append(text)
+    if not screen.is_modal:
+        texts.append(_GENERAL)
+    return "\n\n".join(texts)
+
+
+class HelpKeys(Static):
+    """The keys, those of the focused part first; only what has a name in the configuration."""
+
+    def on_mount(self) -> None:
+        """Show them."""
+        self.show()
+
+    def show(self) -> None:
+        """Show them as they are now."""
+        self.update(keys_table(self.screen))
+
+
+def keys_table(screen: Screen[object]) -> Table:
+    """The keys of a screen as they are now."""
+    app = screen.app
+    keys: dict[tuple[object, str], tuple[list[str], str]] = {}
+    for node, binding, enabled, _ in screen.active_bindings.values():
+        if not enabled or binding.system or not binding.description:
+            continue
+        if binding.id is None and not binding.show:
+            continue
+        found, _ = keys.setdefault((id(node), binding.action), ([], binding.description))
+        key = app.get_key_display(binding)
+        if key not in found:
+            found.append(key)
+    table = Table.grid(padding=(0, 1))
+    table.add_column(justify="right", no_wrap=True)
+    table.add_column()
+    before: object = None
+    for (node_id, _), (shown, description) in keys.items():
+        if before is not None and node_id != before:
+            table.add_row("", "")
+        before = node_id
+        table.add_row(Text(" ".join(shown), style="bold"), Text(description))
+    return table

@@ -1,0 +1,172 @@
+"""Work that takes time, in threads: decoding, walking, the network.
+
+A job computes and touches no widget; what it has to say is carried out in the thread that draws.
+The result of one that was cancelled, or whose widget is gone, is dropped. A thread can't be killed:
+work that may take long asks `Job.cancelled` now and then, as commands do.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from textual.message import Message
+
+from metashell.errors import MetashellError
+
+if TYPE_CHECKING:
+    from textual.app import App
+    from textual.message_pump import MessagePump
+
+_T = TypeVar("_T")
+
+THREAD_NAME = "metashell-explorer"
+"""Name of the threads."""
+OPENING = "open"
+"""Key of the job that opens the source: nothing is left to be shown without it."""
+
+
+class Job:
+    """One piece of work."""
+
+    def __init__(
+        self, title: str, owner: MessagePump, key: str, post: Callable[[Told], Any]
+    ) -> None:
+        self.title = title
+        """What it does, as a person reads it, such as ``listing /image/topics``."""
+        self.owner = owner
+        self.key = key
+        self.began = time.monotonic()
+        self.progress: tuple[int, int] | None = None
+        """(done, in all) where it tells."""
+        self._post = post
+        self._cancelled = threading.Event()
+
+    def cancelled(self) -> bool:
+        """Whether nobody wants the result any more; may be asked from any thread."""
+        return self._cancelled.is_set()
+
+    def cancel(self) -> None:
+        """Want the result no more."""
+        self._cancelled.set()
+
+    def tell(self, action: Callable[..., object], *args: object) -> None:
+        """Have something done in the thread that draws, from within the work."""
+        self._post(Told(self, lambda: action(*args)))
+
+
+class Told(Message):
+    """What a job has to say, on its way to the thread that draws."""
+
+    bubble = False
+
+    def __init__(self, job: Job, action: Callable[[], object], *, is_end: bool = False) -> None:
+        super().__init__()
+        self.job, self.action, self.is_end = job, action, is_end
+
+
+class Jobs:
+    """All jobs of the program.
+
+    Args:
+        app: Gets a `Told` for everything that a job has to say.
+        fails: Called with what went wrong with a job that has no `failed` of its own.
+        changed: Called whenever a job begins or ends.
+    """
+
+    def __init__(
+        self,
+        app: App[Any],
+        fails: Callable[[Exception], object],
+        changed: Callable[[], object],
+    ) -> None:
+        self._app, self._fails, self._changed = app, fails, changed
+        self._running: list[Job] = []
+
+    @property
+    def running(self) -> tuple[Job, ...]:
+        """Those that go on and are wanted, oldest first."""
+        return tuple(job for job in self._running if not job.cancelled())
+
+    @property
+    def busy(self) -> tuple[Job, ...]:
+        """The same without those that wait for news in the background: they have no title."""
+        return tuple(job for job in self.running if job.title)
+
+    def start(
+        self,
+        title: str,
+        work: Callable[[Job], _T],
+        done: Callable[[_T], object],
+        *,
+        owner: MessagePump,
+        key: str = "",
+        failed: Callable[[MetashellError], object] | None = None,
+    ) -> Job:
+        """Begin a job; one of the same owner and key is cancelled.
+
+        Args:
+            title: What it does; empty for what goes on in the background for good.
+            work: Called in a thread of its own.
+            done: Called in the thread that draws, with what `work` returned.
+            owner: The widget it is for: where that is gone, nothing is done.
+            key: Which of its jobs it is.
+            failed: Called in place of `done` for an error that is no defect; else it is shown.
+        """
+        self.cancel(owner, key)
+        job = Job(title, owner, key, self._app.post_message)
+
+        def run() -> None:
+            end: Callable[[], object]
+            try:
+                result = work(job)
+                end = lambda: done(result)  # noqa: E731
+            except KeyboardInterrupt:
+                end = job.cancel  # how commands end that were cancelled
+            except MetashellError as error:
+                problem = error
+                end = lambda: (failed or self._fails)(problem)  # noqa: E731
+            except Exception as error:
+                defect = error
+                end = lambda: self._fails(defect)  # noqa: E731
+            self._app.post_message(Told(job, end, is_end=True))
+
+        self._running.append(job)
+        threading.Thread(target=run, name=THREAD_NAME, daemon=True).start()
+        self._changed()
+        return job
+
+    def cancel(self, owner: MessagePump, key: str = "") -> None:
+        """Cancel a widget's job of that key."""
+        for job in self.running:
+            if job.owner is owner and job.key == key:
+                job.cancel()
+
+    def cancel_newest(self) -> Job | None:
+        """Cancel what was begun last and shows; returns it, or None where nothing goes on.
+
+        Opening the source is ended by leaving.
+        """
+        for job in reversed(self.busy):
+            if job.key == OPENING:
+                continue
+            job.cancel()
+            self._changed()
+            return job
+        return None
+
+    def cancel_all(self) -> None:
+        """Cancel everything: the program ends."""
+        for job in self._running:
+            job.cancel()
+
+    def carry_out(self, told: Told) -> None:
+        """Do what a job has to say; called in the thread that draws."""
+        job = told.job
+        if told.is_end and job in self._running:
+            self._running.remove(job)
+            self._changed()
+        if not job.cancelled() and job.owner.is_attached:
+            told.action()

@@ -1,0 +1,46 @@
+"""Names by which the configuration file calls the explorer's themes and keys.
+
+Kept by hand beside what they name, so that reading the file needs no Textual; tests compare them.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+EXPLORER_THEMES: Final = (
+    "ansi-dark", "ansi-light", "atom-one-dark", "atom-one-light", "catppuccin-frappe",
+    "catppuccin-latte", "catppuccin-macchiato", "catppuccin-mocha", "dracula", "flexoki", "gruvbox",
+    "high-contrast", "monokai", "nord", "rose-pine", "rose-pine-dawn", "rose-pine-moon",
+    "solarized-dark", "solarized-light", "textual-dark", "textual-light", "tokyo-night",
+)  # fmt: skip
+"""Themes: Textual's, and our own."""
+
+KEY_IDS: Final = (
+    "back", "bookmark", "bookmarks", "bookmarks.down", "bookmarks.forget", "bookmarks.leave",
+    "bookmarks.up", "brokers.back", "brokers.list", "brokers.none", "brokers.pick", "brokers.rack",
+    "brokers.without", "cancel", "chips.edit", "chips.left", "chips.remove", "chips.right",
+    "columns.cancel", "columns.show", "columns.toggle", "command", "command.close",
+    "command.output", "copy.path", "copy.value", "explorer.parent", "explorer.width", "export",
+    "export.leave", "export.write", "fault.earlier", "fault.later", "filter",
+    "filter-prompt.complete", "filter-prompt.leave", "filter-prompt.next", "filter-prompt.previous",
+    "filter.down", "filter.drop", "filter.keep", "find", "find.leave", "find.results", "find.start",
+    "fleet.update", "fleet.verify", "forward", "go", "go.complete", "go.leave", "go.next",
+    "go.previous", "health.copy", "health.deep", "health.moment", "health.refresh", "health.rows",
+    "help", "jump.leave", "jump.next", "jump.previous", "leader.earlier", "leader.later", "leave",
+    "line.complete", "line.next", "line.previous", "lines.down", "lines.first", "lines.last",
+    "lines.left", "lines.page-down", "lines.page-up", "lines.right", "lines.up", "list.choose",
+    "list.down", "list.first", "list.last", "list.page-down", "list.page-up", "list.up",
+    "live.pause", "maximise", "node.children", "node.earlier", "node.history", "node.later",
+    "node.record", "node.text", "node.value", "node.wrap", "open.editor", "open.pager",
+    "prompt.leave", "quit", "records.add", "records.as-of", "records.choose", "records.clear",
+    "records.details", "records.down", "records.first", "records.last", "records.next",
+    "records.noops", "records.page-down", "records.page-up", "records.previous", "records.up",
+    "screenshot", "suspend", "table.columns", "table.copy", "table.sort", "time.at", "time.earlier",
+    "time.end", "time.focus", "time.later", "time.play", "timeline.axis", "timeline.begin",
+    "timeline.earlier", "timeline.earlier-10", "timeline.end", "timeline.faster", "timeline.later",
+    "timeline.later-10", "timeline.play", "timeline.slower", "tree.down", "tree.first", "tree.into",
+    "tree.jump", "tree.last", "tree.open", "tree.out", "tree.page-down", "tree.page-up",
+    "tree.parent", "tree.up", "view.brokers", "view.explorer", "view.fleet", "view.health",
+    "view.quorum", "view.records",
+)  # fmt: skip
+"""Ids of bindings, which is what a key does."""

@@ -1,0 +1,162 @@
+"""A node's value as lines that a person reads: keys aligned, lists and mappings indented. Pure."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from metashell.commands.columns import display_width
+from metashell.fs.escape import escape, escape_text
+from metashell.fs.node import JsonValue
+
+MOST_LINES: Final = 5_000
+"""Lines of a value that are shown."""
+MOST_CHARACTERS: Final = 400_000
+"""Characters of it."""
+_STEP: Final = 2
+_INLINE: Final = 72
+"""A list of scalars stands on one line where it is no longer."""
+_WIDEST_KEY: Final = 32
+_DEEPEST: Final = 40
+"""What is nested deeper is written as JSON."""
+_TAB: Final = 4
+_LOOKS_OTHERWISE: Final = re.compile(
+    r"^(?:|null|true|false|-?[0-9.]+(?:[eE][+-]?[0-9]+)?|\s.*|.*\s)$"
+)
+"""Texts that would be taken for something else without quotes."""
+
+_Item: TypeAlias = "tuple[str, JsonValue, int, int]"
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line, whose characters are safe to draw."""
+
+    text: str
+    key: int = 0
+    """Where what names the value ends; 0 where nothing does."""
+    indent: int = 0
+    """Columns before the lines that it is continued on, where it is wrapped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lines:
+    """Lines to be shown, and whether there are more."""
+
+    lines: Sequence[Line]
+    is_whole: bool = True
+
+
+def clipped(lines: Iterable[Line]) -> Lines:
+    """As many lines as are shown; a long one is cut."""
+    kept: list[Line] = []
+    left = MOST_CHARACTERS
+    for line in lines:
+        if len(kept) >= MOST_LINES or left <= 0:
+            return Lines(kept, is_whole=False)
+        if len(line.text) > left:
+            kept.append(Line(line.text[:left], line.key, line.indent))
+            return Lines(kept, is_whole=False)
+        kept.append(line)
+        left -= len(line.text)
+    return Lines(kept)
+
+
+def text_lines(text: str) -> Iterator[Line]:
+    """The lines of a text, with unsafe characters escaped."""
+    for line in text.split("\n"):
+        yield Line(escape_text(line).expandtabs(_TAB))
+
+
+def value_lines(value: JsonValue) -> Iterator[Line]:
+    """The lines of a value."""
+    if _is_scalar(value):
+        yield Line(scalar_text(value))
+        return
+    # A stack in place of recursion: how deep a value is nested is not ours to say.
+    stack: list[Iterator[Line | _Item]] = [_children(value, 0, 0)]
+    while stack:
+        item = next(stack[-1], None)
+        if item is None:
+            stack.pop()
+        elif isinstance(item, Line):
+            yield item
+        else:
+            head, inner, indent, depth = item
+            yield Line(head, len(head), indent + _STEP)
+            stack.append(_children(inner, indent + _STEP, depth + 1))
+
+
+def field_lines(fields: Mapping[str, JsonValue]) -> Iterator[Line]:
+    """The lines of a mapping."""
+    return value_lines(fields)
+
+
+def scalar_text(value: JsonValue) -> str:
+    """A value without structure, on one line."""
+    if isinstance(value, str):
+        shown = json.dumps(value, ensure_ascii=False) if _LOOKS_OTHERWISE.match(value) else value
+        return escape(shown)
+    return json.dumps(value)
+
+
+def _children(value: JsonValue, indent: int, depth: int) -> Iterator[Line | _Item]:
+    """Lines of what is in a value, and what has lines of its own."""
+    if isinstance(value, Mapping):
+        yield from _of_mapping(value, indent, depth)
+        return
+    assert isinstance(value, Sequence)
+    pad = " " * indent
+    for i, item in enumerate(value):
+        text = _inline(item, depth)
+        mark = f"{pad}- "
+        if text is not None:
+            yield Line(mark + text, len(mark), indent + _STEP)
+        else:
+            yield f"{mark}#{i}", item, indent, depth
+
+
+def _of_mapping(value: Mapping[str, JsonValue], indent: int, depth: int) -> Iterator[Line | _Item]:
+    pad = " " * indent
+    texts = {key: _inline(item, depth) for key, item in value.items()}
+    keys = {key: escape(key) or '""' for key in value}
+    widths = [display_width(keys[key]) for key, text in texts.items() if text is not None]
+    width = min(max(widths, default=0), _WIDEST_KEY)
+    for key, item in value.items():
+        text, name = texts[key], keys[key]
+        if text is None:
+            yield pad + name, item, indent, depth
+            continue
+        head = f"{pad}{name}{' ' * (width - display_width(name))}  "
+        yield Line(head + text, len(head), min(indent + width + _STEP, _WIDEST_KEY))
+
+
+def _inline(value: JsonValue, depth: int) -> str | None:
+    """A value as the rest of a line; None where it needs lines of its own."""
+    if _is_scalar(value):
+        return scalar_text(value)
+    if not value:
+        return "{}" if isinstance(value, Mapping) else "[]"
+    if depth >= _DEEPEST:
+        return escape(_as_json(value))
+    if isinstance(value, Mapping):
+        return None
+    assert isinstance(value, Sequence)
+    if len(value) > _INLINE or not all(map(_is_scalar, value)):
+        return None
+    text = f"[{', '.join(map(scalar_text, value))}]"
+    return text if len(text) <= _INLINE else None
+
+
+def _as_json(value: JsonValue) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except RecursionError:
+        return "..."
+
+
+def _is_scalar(value: JsonValue) -> bool:
+    return value is None or isinstance(value, (str, int, float))

@@ -1,0 +1,359 @@
+"""The lines of a tree of directories that are opened one by one. Pure: no widget, no thread.
+
+A directory may have a million names: they stay the sequence that the directory gives, and nothing
+is made for a name but for the lines that are asked for. What a look-up, an opening or a closing
+costs depends on how many directories are open, never on how many names they have.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Final, TypeAlias
+
+from metashell.errors import MetashellError
+from metashell.fs.node import Directory
+from metashell.fs.path import encode_name
+
+Key: TypeAlias = tuple[str, ...]
+"""Real names from the root to a node; empty for the root."""
+
+ROOT: Final[Key] = ()
+LOADING: Final = "loading…"
+EMPTY: Final = "(empty)"
+_KEPT_KINDS: Final = 5_000
+_SMALL: Final = 20_000
+"""Names that are searched one by one."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Listing:
+    """The children of a directory, as a job found them."""
+
+    directory: Directory
+    names: Sequence[str]
+    """All of them, sorted by code point."""
+    text: str = ""
+    """The filter; empty for none."""
+    shown: Sequence[str] | None = None
+    """Those names that contain it; None for all."""
+    kinds: dict[str, bool] = field(default_factory=dict)
+    """Which of the children that were asked for are directories."""
+
+    @property
+    def visible(self) -> Sequence[str]:
+        """The names that have a line."""
+        return self.names if self.shown is None else self.shown
+
+    def is_dir(self, name: str) -> bool:
+        """Whether a child is a directory. Cost: makes the child, the first time."""
+        known = self.kinds.get(name)
+        if known is None:
+            if len(self.kinds) >= _KEPT_KINDS:
+                self.kinds.clear()
+            try:
+                known = isinstance(self.directory.child(name), Directory)
+            except MetashellError:  # it says so where it is looked at
+                known = False
+            self.kinds[name] = known
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of the tree: a node, or a note about the directory that it stands in."""
+
+    key: Key
+    """The node; of a note the directory that it is about."""
+    name: str
+    """The node's own name; empty for the root and for notes."""
+    depth: int
+    """0 for the root."""
+    is_dir: bool
+    is_open: bool
+    lasts: tuple[bool, ...]
+    """For each level from 1 to `depth` whether what stands there is the last of its directory."""
+    note: str = ""
+    """What to say in place of a node."""
+    text: str = ""
+    """The filter of an open directory."""
+
+    @property
+    def place(self) -> Key:
+        """The directory whose children it is one of, or tells about."""
+        return self.key if self.note else self.key[:-1]
+
+
+class _Open:
+    """An open directory, and those of its children that are open too."""
+
+    __slots__ = ("ats", "children", "kids", "listing", "n_lines", "parent", "starts")
+
+    def __init__(self, parent: _Open | None, listing: Listing | None) -> None:
+        self.parent = parent
+        self.listing = listing
+        """None while its names are being fetched."""
+        self.children: dict[str, _Open] = {}
+        """Open directories by name, those hidden by the filter too."""
+        self.ats: list[int] = []
+        """Places of the visible ones among the names, ascending."""
+        self.kids: list[_Open] = []
+        self.starts: list[int] = []
+        """Their own lines, counted from the first line in this directory."""
+        self.n_lines = 1
+        self.recount()
+
+    @property
+    def names(self) -> Sequence[str]:
+        return () if self.listing is None else self.listing.visible
+
+    def find(self, name: str) -> int | None:
+        """The place of a name; None where it is not visible."""
+        names = self.names
+        at = bisect_left(names, name)
+        return at if at < len(names) and names[at] == name else None
+
+    def recount(self) -> None:
+        """Take over what changed in the children."""
+        found: list[tuple[int, _Open]] = []
+        for name, kid in self.children.items():
+            at = self.find(name)
+            if at is not None:
+                found.append((at, kid))
+        found.sort(key=lambda pair: pair[0])
+        self.ats = [at for at, _ in found]
+        self.kids = [kid for _, kid in found]
+        self.starts = []
+        below = 0
+        for at, kid in found:
+            self.starts.append(at + below)
+            below += kid.n_lines
+        # A directory without a visible name has a line that says why.
+        self.n_lines = (len(self.names) or 1) + below
+
+    def start_of(self, at: int) -> int:
+        """The line of a name, counted from the first line in this directory."""
+        i = bisect_left(self.ats, at)
+        if i == 0:
+            return at
+        return at + self.starts[i - 1] - self.ats[i - 1] + self.kids[i - 1].n_lines
+
+    def at_line(self, line: int) -> tuple[int, _Open | None, int]:
+        """What is at a line: (place of the name, its directory if open, line in that or -1)."""
+        i = bisect_right(self.starts, line) - 1
+        if i < 0:
+            return line, None, -1
+        within = line - self.starts[i] - 1
+        kid = self.kids[i]
+        if within < kid.n_lines:
+            return self.ats[i], kid, within
+        return self.ats[i] + 1 + within - kid.n_lines, None, -1
+
+    @property
+    def note(self) -> str:
+        """What the line says that stands in place of names."""
+        if self.listing is None:
+            return LOADING
+        return f"(nothing with {self.listing.text})" if self.listing.text else EMPTY
+
+
+class Outline:
+    """A tree whose root is open.
+
+    Args:
+        root: The root's children.
+    """
+
+    def __init__(self, root: Listing) -> None:
+        self.wanted: set[Key] = {ROOT}
+        """What is to be open: also what is not there at the moment, and may come back."""
+        self._root = _Open(None, root)
+
+    # Lines.
+
+    @property
+    def n_lines(self) -> int:
+        """How many lines there are, that of the root included."""
+        return 1 + self._root.n_lines
+
+    def line(self, i: int) -> Line:
+        """What is at a line.
+
+        Raises:
+            IndexError: There is no such line.
+        """
+        if not 0 <= i < self.n_lines:
+            raise IndexError(i)
+        here, within = self._root, i - 1
+        key: list[str] = []
+        lasts: list[bool] = []
+        while True:
+            if within < 0:
+                return self._node_line(here, key, lasts)
+            names = here.names
+            if not names:
+                lasts.append(True)
+                return Line(tuple(key), "", len(lasts), False, False, tuple(lasts), here.note)
+            at, kid, below = here.at_line(within)
+            key.append(names[at])
+            lasts.append(at == len(names) - 1)
+            if kid is None:
+                assert here.listing is not None
+                is_dir = here.listing.is_dir(names[at])
+                return Line(tuple(key), names[at], len(lasts), is_dir, False, tuple(lasts))
+            here, within = kid, below
+
+    def _node_line(self, node: _Open, key: list[str], lasts: list[bool]) -> Line:
+        name = key[-1] if key else ""
+        text = "" if node.listing is None else node.listing.text
+        return Line(tuple(key), name, len(lasts), True, True, tuple(lasts), text=text)
+
+    def line_of(self, key: Key) -> int | None:
+        """The line of a node; None where it has none."""
+        line, here = 0, self._root
+        for depth, name in enumerate(key, 1):
+            at = here.find(name)
+            if at is None:
+                return None
+            line += 1 + here.start_of(at)
+            if depth < len(key):
+                kid = here.children.get(name)
+                if kid is None:
+                    return None
+                here = kid
+        return line
+
+    def nearest(self, key: Key) -> int:
+        """The line of a node, or of the nearest directory above it that has one."""
+        while (line := self.line_of(key)) is None:
+            key = key[:-1]
+        return line
+
+    def beginning_with(self, key: Key, text: str) -> str | None:
+        """The first visible name in an open directory that begins with a text.
+
+        In a small directory the case does not count where nothing begins with the very text.
+        """
+        here = self._find(key)
+        names = () if here is None else here.names
+        at = bisect_left(names, text)
+        if at < len(names) and names[at].startswith(text):
+            return names[at]
+        if len(names) > _SMALL:
+            return None
+        folded = text.casefold()
+        return next((name for name in names if name.casefold().startswith(folded)), None)
+
+    # Opening.
+
+    def is_open(self, key: Key) -> bool:
+        """Whether a directory is open, its names there or not."""
+        return self._find(key) is not None
+
+    def listing(self, key: Key) -> Listing | None:
+        """The children of an open directory; None while they are fetched."""
+        here = self._find(key)
+        return None if here is None else here.listing
+
+    def unlisted(self) -> list[Key]:
+        """What was opened since the listings were made that `retarget` took, and is there."""
+        found = []
+        for key in sorted(self.wanted, key=len):
+            above = self._find(key[:-1])
+            if key and above is not None and above.find(key[-1]) is not None:
+                here = above.children.get(key[-1])
+                if here is None and above.listing is not None and above.listing.is_dir(key[-1]):
+                    self.open(key)
+                    found.append(key)
+        return found
+
+    def listings(self) -> dict[Key, Listing]:
+        """The children of all open directories that have them."""
+        return {key: here.listing for key, here in self._walk() if here.listing is not None}
+
+    def filters(self) -> dict[Key, str]:
+        """The filters of open directories."""
+        return {key: listing.text for key, listing in self.listings().items() if listing.text}
+
+    def open(self, key: Key, listing: Listing | None = None) -> bool:
+        """Open a directory; without a listing, say that it is being fetched.
+
+        Returns:
+            Whether it is open now: not so where a directory above it is not.
+        """
+        if key == ROOT:
+            here: _Open | None = self._root
+        else:
+            above = self._find(key[:-1])
+            if above is None or above.listing is None:
+                return False
+            here = above.children.get(key[-1])
+            if here is None:
+                here = above.children[key[-1]] = _Open(above, None)
+        assert here is not None
+        self.wanted.add(key)
+        if listing is not None:
+            here.listing = listing
+        self._recount(here)
+        return True
+
+    def close(self, key: Key) -> None:
+        """Close a directory, and forget what is open in it; the root stays open."""
+        if key == ROOT:
+            return
+        self.wanted = {other for other in self.wanted if other[: len(key)] != key}
+        above = self._find(key[:-1])
+        if above is not None and above.children.pop(key[-1], None) is not None:
+            self._recount(above)
+
+    def narrow(self, key: Key, text: str, shown: Sequence[str] | None) -> None:
+        """Show only some of a directory's names: those that contain a text."""
+        here = self._find(key)
+        if here is not None and here.listing is not None:
+            here.listing = replace(here.listing, text=text, shown=shown if text else None)
+            self._recount(here)
+
+    def retarget(self, listings: Mapping[Key, Listing]) -> None:
+        """Take another state of the same tree; what is to be open is, where it is there.
+
+        Args:
+            listings: Of all directories to be open that are there, the root among them.
+        """
+        self._root = _Open(None, listings[ROOT])
+        made: dict[Key, _Open] = {ROOT: self._root}
+        for key in sorted(self.wanted, key=len):
+            above, listing = made.get(key[:-1]), listings.get(key)
+            if key != ROOT and above is not None and listing is not None:
+                made[key] = above.children[key[-1]] = _Open(above, listing)
+        for here in reversed(made.values()):  # those deep down first
+            here.recount()
+
+    def path_of(self, key: Key) -> str:
+        """An absolute path that leads to a node."""
+        parts, here = [], self._root if key else None
+        for name in key:
+            directory = here.listing.directory if here is not None and here.listing else None
+            parts.append(encode_name(name, directory))
+            here = here.children.get(name) if here is not None else None
+        return "/" + "/".join(parts)
+
+    # Within.
+
+    def _find(self, key: Key) -> _Open | None:
+        here: _Open | None = self._root
+        for name in key:
+            here = here.children.get(name) if here is not None else None
+        return here
+
+    def _walk(self) -> Iterable[tuple[Key, _Open]]:
+        stack: list[tuple[Key, _Open]] = [(ROOT, self._root)]
+        while stack:
+            key, here = stack.pop()
+            yield key, here
+            stack.extend(((*key, name), kid) for name, kid in here.children.items())
+
+    def _recount(self, here: _Open | None) -> None:
+        while here is not None:
+            here.recount()
+            here = here.parent

@@ -1,0 +1,177 @@
+"""The command palette: views, actions, commands of the shell, paths, bookmarks and themes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from textual.command import DiscoveryHit, Hit, Hits, Provider
+from textual.content import Content
+
+from metashell.commands import all_names, get
+from metashell.errors import PathError
+from metashell.fs.escape import escape
+from metashell.fs.node import Directory
+from metashell.fs.path import encode_path, resolve
+
+if TYPE_CHECKING:
+    from metashell.tui.app import Explorer
+    from metashell.tui.scene import Scene
+
+_MOST_PATHS: Final = 20
+_SHORTEST: Final = 2
+"""Letters of a topic's name that are looked for."""
+_OF_HELP: Final = 0.01
+"""Score of what only speaks of it."""
+_OF_PATHS: Final = 1_000.0
+"""Score of paths, which were asked for by their very beginning: before all that is only alike."""
+_TOPICS: Final = "/image/topics/byName"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """What can be chosen."""
+
+    text: str
+    """What it is, escaped."""
+    run: Callable[[], Any]
+    help: str = ""
+
+    @property
+    def shown(self) -> Content:
+        """As it stands in the list, in one line."""
+        if not self.help:
+            return Content(self.text)
+        return Content.assemble(self.text, "  ", (self.help, "$text-muted"))
+
+    def hit(self, score: float) -> Hit:
+        """As a result."""
+        return Hit(score, self.shown, self.run, text=self.text)
+
+
+class Palette(Provider):
+    """What the palette finds."""
+
+    @property
+    def explorer(self) -> Explorer:
+        """The program."""
+        return cast("Explorer", self.app)
+
+    async def discover(self) -> Hits:
+        """Yield all but what needs a name."""
+        for entry in self._entries(with_themes=False):
+            yield DiscoveryHit(entry.shown, entry.run, entry.text)
+
+    async def search(self, query: str) -> Hits:
+        """Yield what a query matches."""
+        matcher = self.matcher(query)
+        for entry in self._entries(with_themes=True):
+            # Nothing is marked: Textual's way to do that takes markup for what it is.
+            score = matcher.match(entry.text)
+            if score > 0:
+                yield entry.hit(score)
+            elif query.casefold() in entry.help.casefold():
+                yield entry.hit(_OF_HELP)
+        scene = self.explorer.scene
+        if scene is None or (not query.startswith("/") and len(query) < _SHORTEST):
+            return
+        worker = self.app.run_worker(
+            partial(paths_from, scene, query), thread=True, exit_on_error=False
+        )
+        for path in await worker.wait():
+            text = escape(path)
+            yield Entry(text, partial(self.explorer.go, path)).hit(_OF_PATHS)
+
+    def _entries(self, *, with_themes: bool) -> Iterator[Entry]:
+        yield from self._actions()
+        yield from self._bookmarks()
+        yield from self._commands()
+        yield Entry("Theme: choose", self.app.action_change_theme, "how everything looks")
+        if with_themes:
+            for name in sorted(self.app.available_themes):
+                yield Entry(f"Theme: {name}", partial(setattr, self.app, "theme", name))
+
+    def _actions(self) -> Iterator[Entry]:
+        """What keys do here, those of the focused part first."""
+        app = self.explorer
+        seen: set[str] = set()
+        for node, binding, enabled, _ in self.screen.active_bindings.values():
+            if binding.id is None or not enabled or binding.action in seen:
+                continue
+            if node is not app and not binding.show:
+                continue  # the arrows
+            seen.add(binding.action)
+            spec = binding.id.removeprefix("view.")
+            if spec != binding.id:
+                if not self._has_view(spec):
+                    continue
+                text = f"View: {binding.description}"
+            else:
+                text = binding.description
+            # Once the palette is gone: keys do what they do in the screen below it.
+            run = partial(app.run_action, binding.action, node)
+            yield Entry(text, run, app.get_key_display(binding))
+
+    def _has_view(self, view_id: str) -> bool:
+        scene = self.explorer.scene
+        return view_id != "fleet" or (scene is not None and scene.fleet is not None)
+
+    def _bookmarks(self) -> Iterator[Entry]:
+        app = self.explorer
+        for place in app.places.bookmarks:
+            where = "" if place.offset is None else f" at offset {place.offset}"
+            run = partial(app.go, place.path, offset=place.offset)
+            yield Entry(f"Bookmark: {escape(place.path)}{where}", run)
+
+    def _commands(self) -> Iterator[Entry]:
+        if self.explorer.scene is None:
+            return
+        for name in all_names():
+            command = get(name)
+            if command is not None:
+                yield Entry(f": {name}", partial(self._type, f"{name} "), command.summary)
+
+    def _type(self, text: str) -> None:
+        """Open the line for a command."""
+        from metashell.tui.screens.command import CommandScreen
+
+        self.explorer.push_screen(CommandScreen(text))
+
+
+def paths_from(scene: Scene, query: str) -> list[str]:
+    """Paths that begin with a query, and topics; to be called in a thread."""
+    if query.startswith("/"):
+        found = _paths(scene, query)
+        return [query.rstrip("/") or "/", *found] if _is_there(scene, query) else found
+    try:
+        topics = resolve(scene.root, f"{scene.prefix}{_TOPICS}").node
+    except PathError:
+        return []
+    assert isinstance(topics, Directory)
+    base = f"{scene.prefix}{_TOPICS}"
+    names = topics.names_from(query, _MOST_PATHS)
+    return [base + encode_path([name]) for name in names if name.startswith(query)]
+
+
+def _is_there(scene: Scene, path: str) -> bool:
+    try:
+        resolve(scene.root, path)
+    except PathError:
+        return False
+    return True
+
+
+def _paths(scene: Scene, query: str) -> list[str]:
+    """Paths in a directory whose last component goes on."""
+    head, slash, last = query.rpartition("/")
+    try:
+        directory = resolve(scene.root, head + slash)
+    except PathError:
+        return []
+    if not isinstance(directory.node, Directory):
+        return []
+    names = directory.node.names_from(last, _MOST_PATHS)
+    base = directory.encoded().rstrip("/")
+    return [base + encode_path([name]) for name in names if name.startswith(last)]

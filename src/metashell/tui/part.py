@@ -1,0 +1,18 @@
+"""What every part of the program can reach: the program."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from metashell.tui.app import Explorer
+
+
+class Part:
+    """Mixed into widgets and screens."""
+
+    @property
+    def explorer(self) -> Explorer:
+        """The program that it is a part of."""
+        widget: Any = self
+        return cast("Explorer", widget.app)

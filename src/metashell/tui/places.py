@@ -1,0 +1,67 @@
+"""Where the user was, as a browser remembers it, and the places that they keep."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+_MOST: Final = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A node at an offset."""
+
+    path: str
+    offset: int | None = None
+    """The last offset shown; None for the end of the log."""
+
+    def __str__(self) -> str:
+        return self.path if self.offset is None else f"{self.path} at offset {self.offset}"
+
+
+class Places:
+    """The places before and behind the current one, and the bookmarks."""
+
+    def __init__(self) -> None:
+        self._before: list[Place] = []
+        self._behind: list[Place] = []
+        self.bookmarks: list[Place] = []
+        """In the order in which they were made."""
+
+    def visit(self, left: Place) -> None:
+        """Note the place that is left for a new one."""
+        if not self._before or self._before[-1] != left:
+            self._before.append(left)
+            del self._before[:-_MOST]
+        self._behind.clear()
+
+    def back(self, here: Place) -> Place | None:
+        """The place before; None where there is none."""
+        return _step(here, self._before, self._behind)
+
+    def forward(self, here: Place) -> Place | None:
+        """The place that `back` left; None where there is none."""
+        return _step(here, self._behind, self._before)
+
+    def recent(self, most: int = 20) -> list[Place]:
+        """The places that were left last, each once, the newest first."""
+        left = [*reversed(self._before), *self._behind]
+        return list(dict.fromkeys(left))[:most]
+
+    def toggle_bookmark(self, place: Place) -> bool:
+        """Keep a place, or forget it where it is kept; returns whether it is kept now."""
+        if place in self.bookmarks:
+            self.bookmarks.remove(place)
+            return False
+        self.bookmarks.append(place)
+        return True
+
+
+def _step(here: Place, source: list[Place], target: list[Place]) -> Place | None:
+    while source:
+        place = source.pop()
+        if place != here:
+            target.append(here)
+            return place
+    return None

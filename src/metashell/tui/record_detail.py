@@ -1,0 +1,255 @@
+"""Everything about one record: its fields, its batch, its bytes, and the node that it is about.
+
+Secrets are hidden here as `log` hides them. Pure; called in a job.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from metashell.fs.change_parts import Topics, part_histories
+from metashell.fs.path import encode_name
+from metashell.image.record_window import LogReader, Piece
+from metashell.image.records import Records
+from metashell.log.crc import crc32c
+from metashell.log.frames import CODEC, CONTROL, CONTROL_KEY, LOG_APPEND_TIME
+from metashell.schema.dump import fields_json
+from metashell.schema.model import MessageSpec
+from metashell.schema.rows import to_rows
+from metashell.schema.times import iso_time
+
+_CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
+_TRANSACTIONAL: Final = 0x10
+_SHOWN_TEXT: Final = 10_000
+"""Characters of a field's value that are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The node that a record is about."""
+
+    path: str
+    """In the cluster's own tree."""
+    offset: int
+    """Where it is to be seen: the end of the record's batch; for one that removes it, the offset
+    before the batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bytes:
+    """The key or the value of a record."""
+
+    data: bytes | None
+    position: int
+    """In the file; of a compressed batch, in what it holds."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordDetail:
+    """One record."""
+
+    offset: int
+    type: str
+    api_key: int
+    topic: str | None
+    """Name of the topic that it says by id or by name."""
+    place: tuple[tuple[str, str], ...]
+    """(what, text) of where it is."""
+    batch: tuple[tuple[str, str], ...]
+    span: tuple[int, int]
+    """First and last offset of its batch, which counts as a whole."""
+    fields: tuple[tuple[str, str], ...]
+    """(Kafka's name, value as JSON); secrets hidden."""
+    error: str | None
+    """Why it can't be decoded."""
+    is_hidden: bool
+    """Whether its bytes may hold secrets, and are not here."""
+    is_inflated: bool
+    """Whether positions are those in the inflated batch."""
+    key: Bytes
+    value: Bytes
+    target: Target | None
+    json: str
+    """The line of ``log --json``."""
+
+
+def record_detail(reader: LogReader, piece: Piece, offset: int) -> RecordDetail | None:
+    """Look at one record; None where it is not there.
+
+    Raises:
+        SourceError: Its file can't be read any more.
+    """
+    records = reader.records(piece)
+    rows = reader.rows_at(records, np.array([offset], dtype=np.int64))
+    if not len(rows):
+        return None
+    line = reader.json_line(records, rows)
+    said: dict[str, Any] = json.loads(line)
+    row, frames = int(rows[0]), records.frames
+    key = int(frames.api_key[row])
+    registry = reader.registry
+    spec = (
+        registry.control.get(CONTROL_KEY - key)
+        if key <= CONTROL_KEY
+        else registry.metadata.get(key)
+    )
+    values = _values(records, spec, row, rows)
+    version = int(frames.version[row])
+    plain = None if values is None or spec is None else fields_json(spec, version, values)
+    is_hidden = spec is not None and reader.redaction.hides_raw(spec.name, plain)
+    key_bytes, value_bytes = (Bytes(None, 0),) * 2 if is_hidden else _bytes(records, row)
+    header = frames.batches.header[int(frames.batch[row])]
+    base = int(header["base_offset"])
+    span = base, base + int(header["last_delta"])
+    topic = said.get("topic")
+    if topic is None and values is not None:
+        topic = _topic_by_name(spec, values)
+    return RecordDetail(
+        offset=offset,
+        type=str(said.get("type") or said.get("control") or "UNKNOWN"),
+        api_key=key,
+        topic=topic,
+        place=_place(said),
+        batch=_batch(records, row),
+        span=span,
+        fields=tuple((name, _shown(value)) for name, value in said.get("data", {}).items()),
+        error=said.get("error"),
+        is_hidden=is_hidden,
+        is_inflated=int(frames.start[row]) >= records.loaded.size,
+        key=key_bytes,
+        value=value_bytes,
+        target=None if values is None or spec is None else _target(reader, spec, values, span),
+        json=line,
+    )
+
+
+def _shown(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    left = len(text) - _SHOWN_TEXT
+    return text if left <= 0 else f"{text[:_SHOWN_TEXT]}... {left} more characters"
+
+
+def _values(
+    records: Records, spec: MessageSpec | None, row: int, rows: Any
+) -> Mapping[str, Any] | None:
+    """The record's fields by column; None where it can't be decoded."""
+    if spec is None or int(records.frames.version[row]) not in spec.versions:
+        return None
+    good, columns = records.decode(spec.name, rows)
+    return next(iter(to_rows(columns)), None) if len(good) else None
+
+
+def _place(said: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+    time = said["timestamp"]
+    place = [
+        ("offset", str(said["offset"])),
+        ("time", iso_time(time) if time >= 0 else "none"),
+        ("epoch", str(said["epoch"])),
+    ]
+    if "version" in said:
+        place.append(("version", str(said["version"])))
+    if said.get("topic") is not None:
+        place.append(("topic", str(said["topic"])))
+    return (*place, ("file", str(said["file"])))
+
+
+def _batch(records: Records, row: int) -> tuple[tuple[str, str], ...]:
+    frames = records.frames
+    number = int(frames.batch[row])
+    header, pos = frames.batches.header[number], int(frames.batches.pos[number])
+    base, attributes = int(header["base_offset"]), int(header["attributes"])
+    size, crc = int(header["length"]) + 12, int(header["crc"])
+    is_sound = crc32c(memoryview(records.loaded.buffer)[pos + 21 : pos + size]) == crc
+    codec = attributes & CODEC
+    flags = [
+        _CODECS[codec] if codec < len(_CODECS) else f"codec {codec}",
+        *(["control"] if attributes & CONTROL else []),
+        *(["transactional"] if attributes & _TRANSACTIONAL else []),
+        *(["log append time"] if attributes & LOG_APPEND_TIME else []),
+    ]
+    producer = int(header["producer_id"])
+    return (
+        ("position", f"{pos - records.file_of(row).start}, {size} bytes"),
+        (
+            "offsets",
+            f"{base} to {base + int(header['last_delta'])}, {int(header['count'])} records",
+        ),
+        ("leader epoch", str(int(header["epoch"]))),
+        (
+            "producer",
+            "none" if producer < 0 else f"{producer}, epoch {int(header['producer_epoch'])}",
+        ),
+        ("compression", ", ".join(flags)),
+        ("CRC", f"{crc:08x} {'ok' if is_sound else 'WRONG'}"),
+    )
+
+
+def _bytes(records: Records, row: int) -> tuple[Bytes, Bytes]:
+    """Key and value of a record, whose attributes byte is where its frame begins."""
+    frames = records.frames
+    start, stop = int(frames.start[row]), int(frames.stop[row])
+    value = int(frames.values(np.array([row]))[0])
+    file_start = records.file_of(row).start if start < records.loaded.size else start
+    head = frames.arena.slice(start, max(value, start))
+    _, at = _varint(head, 1)
+    _, at = _varint(head, at)
+    length, at = _varint(head, at)
+    key = head[at : at + length] if length >= 0 else None
+    value_length, _ = _varint(head, at + max(length, 0))
+    data = records.raw(row) if value_length >= 0 and stop >= value else None
+    return Bytes(key, start + at - file_start), Bytes(data, value - file_start)
+
+
+def _varint(data: bytes, at: int) -> tuple[int, int]:
+    """A zigzag number and the position behind it; -1 behind the end."""
+    number, shift = 0, 0
+    while at < len(data) and shift < 70:
+        byte = data[at]
+        number |= (byte & 0x7F) << shift
+        at, shift = at + 1, shift + 7
+        if byte < 0x80:
+            return (number >> 1) ^ -(number & 1), at
+    return -1, at
+
+
+def _topic_by_name(spec: MessageSpec | None, values: Mapping[str, Any]) -> str | None:
+    if spec is None:
+        return None
+    if spec.name == "TopicRecord":
+        return values.get("name")
+    if spec.name == "ClearElrRecord":
+        return values.get("topic_name") or None
+    if spec.name == "ConfigRecord" and values.get("resource_type") == 2:
+        return values.get("resource_name")
+    return None
+
+
+def _target(
+    reader: LogReader, spec: MessageSpec, values: Mapping[str, Any], span: tuple[int, int]
+) -> Target | None:
+    """The node that a record made, changed or removed, as `changes` has it."""
+    names = ("image", "topics", "byName", str(values.get("topic_name") or ""))
+    if spec.name == "ClearElrRecord":
+        return Target(_path(names if names[-1] else names[:-1]), span[1])
+    topics = Topics("byName")
+    topics.name_topics(reader.topic_name(values.get("topic_id")))
+    for part in (*part_histories(reader.redaction), topics):
+        if spec.name not in part.records:
+            continue
+        try:
+            effect = next(iter(part.apply(spec.name, values)), None)
+        except (KeyError, TypeError, AttributeError):
+            continue  # a definition of the user's own lacks fields
+        if effect is not None:
+            is_gone = effect.after is None and effect.refused is None
+            return Target(_path(effect.path), max(span[0] - 1, 0) if is_gone else span[1])
+    return None
+
+
+def _path(names: tuple[str, ...]) -> str:
+    return "/" + "/".join(encode_name(name) for name in names)

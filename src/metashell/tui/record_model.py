@@ -1,0 +1,219 @@
+"""Which records are shown in which row: pure, and asked by the thread that draws alone.
+
+Rows are the matches of the pieces that were looked through. Pieces that wait for that are one row
+together, a gap, so that both ends of a log can be seen before its middle is known.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from metashell.image.record_window import Filter, Found, Piece
+from metashell.schema.arena import I64
+
+_SAME_OFFSET: Final = 8
+"""So many pieces at most begin with one offset: empty ends of files."""
+_NONE: Final[I64] = np.empty(0, dtype=np.int64)
+
+
+@dataclass(slots=True)
+class _Part:
+    piece: Piece
+    offsets: I64 | None = None
+    """None while nobody has looked."""
+    n_hidden: int = 0
+    n_faults: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Gap:
+    """Offsets that nobody has looked through."""
+
+    first: int
+    last: int
+
+
+class Matches:
+    """The rows."""
+
+    def __init__(self) -> None:
+        self._parts: list[_Part] = []
+        self._limit: int | None = None
+        self._starts: I64 = np.zeros(1, dtype=np.int64)
+        self._starts_listed: list[int] = [0]
+        """int64[n + 1]: the first row of each part that is shown."""
+        self._firsts: I64 = _NONE
+        """int64[n]: the first offset of each."""
+
+    # What is known.
+
+    def plan(self, pieces: Iterable[Piece], wanted: Filter, *, anew: bool) -> list[Piece]:
+        """Take over how the log is cut; returns the pieces that must be looked through.
+
+        Args:
+            pieces: In offset order.
+            wanted: Pieces that can't match are known to be empty.
+            anew: Forget what was found: something else is wanted.
+        """
+        known = {} if anew else {p.piece: p for p in self._parts if p.offsets is not None}
+        cut: dict[str, list[_Part]] = {}
+        for part in self._parts:
+            cut.setdefault(part.piece.name, []).append(part)
+        parts: list[_Part] = []
+        for piece in pieces:
+            # A segment that was looked through is cut finer than planned.
+            finer = cut.get(piece.name, ()) if piece.is_open else ()
+            parts += [known.get(p.piece) or _Part(p.piece) for p in finer] or [
+                known.get(piece) or _Part(piece)
+            ]
+        for part in parts:
+            if part.offsets is None and not wanted.may_match(part.piece):
+                part.offsets = _NONE
+        self._parts = parts
+        self._lay_out()
+        return [part.piece for part in parts if part.offsets is None]
+
+    def take(self, found: Sequence[Found]) -> None:
+        """Note what was found in pieces."""
+        for one in found:
+            at = self._index_for(one)
+            if at is None:
+                continue
+            self._parts[at] = _Part(one.piece, one.offsets, one.n_hidden, one.n_faults)
+            if one.rest is not None:
+                self._parts.insert(at + 1, _Part(one.rest))
+        self._lay_out()
+
+    def _index_for(self, found: Found) -> int | None:
+        piece = found.piece
+        behind = bisect_right(self._parts, piece.first_offset, key=lambda p: p.piece.first_offset)
+        for i in range(behind - 1, max(behind - _SAME_OFFSET, 0) - 1, -1):
+            part = self._parts[i]
+            if part.offsets is not None or part.piece.name != piece.name:
+                continue
+            if part.piece == piece or (part.piece.is_open and part.piece.begin <= piece.begin):
+                return i
+        return None
+
+    @property
+    def limit(self) -> int | None:
+        """The last offset that is shown; None for the end of the log."""
+        return self._limit
+
+    @limit.setter
+    def limit(self, limit: int | None) -> None:
+        self._limit = limit
+        self._lay_out()
+
+    def _lay_out(self) -> None:
+        shown = [
+            p for p in self._parts if self._limit is None or p.piece.first_offset <= self._limit
+        ]
+        counts, in_gap = [], False
+        for part in shown:
+            if part.offsets is None:
+                counts.append(0 if in_gap else 1)
+            else:
+                counts.append(self._n_of(part))
+            in_gap = part.offsets is None
+        self._starts = np.zeros(len(shown) + 1, dtype=np.int64)
+        np.cumsum(np.array(counts, dtype=np.int64), out=self._starts[1:])
+        self._starts_listed = self._starts.tolist()
+        self._firsts = np.array([p.piece.first_offset for p in shown], dtype=np.int64)
+
+    def _n_of(self, part: _Part) -> int:
+        assert part.offsets is not None
+        if self._limit is None or part.piece.last_offset <= self._limit:
+            return len(part.offsets)
+        return int(np.searchsorted(part.offsets, self._limit, side="right"))
+
+    # What is shown.
+
+    def __len__(self) -> int:
+        return int(self._starts[-1])
+
+    @property
+    def n_records(self) -> int:
+        """How many records match, as far as is known."""
+        shown = self._parts[: len(self._firsts)]
+        return sum(self._n_of(part) for part in shown if part.offsets is not None)
+
+    @property
+    def n_hidden(self) -> int:
+        """How many were left out and counted."""
+        return sum(part.n_hidden for part in self._parts[: len(self._firsts)])
+
+    @property
+    def n_faults(self) -> int:
+        """How many things in the files can't be read."""
+        return sum(part.n_faults for part in self._parts[: len(self._firsts)])
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything was looked through."""
+        return all(part.offsets is not None for part in self._parts[: len(self._firsts)])
+
+    @property
+    def waiting(self) -> list[Piece]:
+        """The pieces that nobody has looked through, wherever the log is shown up to."""
+        return [part.piece for part in self._parts if part.offsets is None]
+
+    @property
+    def pieces(self) -> list[Piece]:
+        """All pieces that are shown."""
+        return [part.piece for part in self._parts[: len(self._firsts)]]
+
+    def at(self, row: int) -> int | Gap:
+        """The offset of the record in a row, or the gap that it stands for."""
+        # Asked for each line that is drawn, for which numpy would let other threads go first.
+        i = bisect_right(self._starts_listed, row) - 1
+        part = self._parts[i]
+        if part.offsets is not None:
+            return int(part.offsets[row - self._starts_listed[i]])
+        last = i
+        while last + 1 < len(self._firsts) and self._parts[last + 1].offsets is None:
+            last += 1
+        end = self._parts[last].piece.last_offset
+        return Gap(part.piece.first_offset, end if self._limit is None else min(end, self._limit))
+
+    def row_of(self, offset: int) -> int:
+        """The row of the record at an offset, or of the next one shown; the last at most."""
+        if not len(self):
+            return 0
+        i = max(int(np.searchsorted(self._firsts, offset, side="right")) - 1, 0)
+        part, row = self._parts[i], int(self._starts[i])
+        if part.offsets is not None:
+            row += min(int(np.searchsorted(part.offsets, offset)), self._n_of(part))
+        elif self._starts[i + 1] == row:
+            row -= 1  # in the middle of a gap
+        return min(row, len(self) - 1)
+
+    def rows(self, first: int, behind: int) -> list[tuple[Piece, I64]]:
+        """The records in some rows, by piece."""
+        found = []
+        first, behind = max(first, 0), min(behind, len(self))
+        i = int(np.searchsorted(self._starts, first, side="right")) - 1
+        while first < behind and i < len(self._firsts):
+            part, start, end = self._parts[i], int(self._starts[i]), int(self._starts[i + 1])
+            if part.offsets is not None and end > first:
+                found.append((part.piece, part.offsets[first - start : min(behind, end) - start]))
+            first, i = max(first, end), i + 1
+        return found
+
+    def piece_of(self, offset: int) -> Piece | None:
+        """The piece that holds an offset, if that was looked through."""
+        i = int(np.searchsorted(self._firsts, offset, side="right")) - 1
+        if i < 0 or self._parts[i].offsets is None:
+            return None
+        return self._parts[i].piece
+
+    def first_behind(self, offset: int) -> int:
+        """How many rows lie behind an offset."""
+        if not len(self) or not isinstance(last := self.at(len(self) - 1), int) or last <= offset:
+            return 0
+        return len(self) - self.row_of(offset + 1)

@@ -1,0 +1,270 @@
+"""What the whole program shows at one moment, and asking it: no widget here.
+
+A scene is the source at one offset. Every view shows the same scene; time travel and news of a live
+source make a new one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count
+from typing import TYPE_CHECKING, Any, Final
+
+from metashell.commands.aliases import NO_HABITS, Habits
+from metashell.errors import SourceError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.commands.base import Context
+    from metashell.fleet import FleetSource
+    from metashell.fs.node import Directory
+    from metashell.source import Source
+
+
+NO_CLUSTER: Final = "which cluster? go to one of /clusters first"
+_CLUSTERS: Final = "clusters"
+"""A fleet's directory of clusters; what opens sources is imported once something is drawn."""
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class Scene:
+    """One state of what is explored."""
+
+    source: Source
+    """What was opened, at the offset shown; of a fleet all of it."""
+    serial: int = 0
+    """Another one for each scene."""
+    previous: Source | None = None
+    """The cluster as it was shown before the last move in time; None where there was none."""
+    cluster: Source | None = None
+    """The cluster at hand: `source`, or of a fleet the one that the current path lies in; None
+    outside of all clusters."""
+    prefix: str = ""
+    """What stands before the cluster's own paths: empty, or ``/clusters/NAME``."""
+    problem: str | None = None
+    """Why the cluster at `prefix` can't be read; `cluster` is None then."""
+
+    @property
+    def why_no_cluster(self) -> str:
+        """What to say where a cluster is needed, and there is none at hand."""
+        return self.problem or NO_CLUSTER
+
+    @property
+    def root(self) -> Directory:
+        """The root of the file system."""
+        return self.source.root
+
+    @property
+    def fleet(self) -> FleetSource | None:
+        """The fleet, where several directories were opened."""
+        source: Any = self.source
+        return source if getattr(source, "members", None) is not None else None
+
+    @property
+    def is_newest(self) -> bool:
+        """Whether it shows the end of the log."""
+        return self.cluster is None or self.cluster.moment_offset is None
+
+    @property
+    def span(self) -> tuple[int, int] | None:
+        """Offsets of the previous stop and of this one, the lower first; None without a previous.
+
+        What changed behind the first up to the second is what changed since that stop.
+        Cost: may decode.
+        """
+        if self.previous is None or self.cluster is None:
+            return None
+        before, now = self.previous.status().offset, self.cluster.status().offset
+        if before is None or now is None or before == now:
+            return None
+        return min(before, now), max(before, now)
+
+
+_SERIALS = count(1)
+
+
+def scene_of(source: Source, path: str, *, previous: Source | None = None) -> Scene:
+    """The scene of a source; of a fleet with the cluster that a path lies in. Cost: may open it."""
+    scene = Scene(source=source, serial=next(_SERIALS), previous=previous)
+    fleet = scene.fleet
+    if fleet is None:
+        return replace(scene, cluster=source)
+    from metashell.commands.cluster import member_at
+
+    member = member_at(fleet, path)
+    if member is None:
+        return scene
+    scene = replace(scene, prefix=f"/{_CLUSTERS}/{member.name}")
+    try:
+        return replace(scene, cluster=member.source())
+    except SourceError as error:
+        return replace(scene, problem=error.message)
+
+
+def scene_at(scene: Scene, point: int | str | None) -> Scene:
+    """The same cluster at another offset or time; None for the end of the log.
+
+    Raises:
+        MetashellError: The files do not cover it.
+    """
+    cluster = scene.cluster
+    assert cluster is not None
+    newest = cluster.newest
+    return scene_with(scene, newest.refreshed() if point is None else newest.at(point))
+
+
+def scene_with(scene: Scene, moved: Source) -> Scene:
+    """The same cluster in another state of it."""
+    source = moved if scene.fleet is None else scene.source
+    return replace(
+        scene, source=source, serial=next(_SERIALS), previous=scene.cluster, cluster=moved
+    )
+
+
+def scene_there(scene: Scene, path: str, *, moves: bool, point: int | str | None = None) -> Scene:
+    """The scene of a path: another one where that lies in another cluster. Cost: may open it.
+
+    Args:
+        scene: Where one was.
+        path: Where one goes.
+        moves: Whether to go to `point` too, rather than to the state that the cluster is in.
+        point: As for `scene_at`.
+
+    Raises:
+        MetashellError: The files do not cover the point.
+    """
+    if cluster_at(scene, path) != scene.prefix:
+        scene = scene_of(scene.source, path)
+    return scene_at(scene, point) if moves and scene.cluster is not None else scene
+
+
+def settle(scene: Scene) -> None:
+    """Have commands on the fleet find the cluster at hand in the state that is shown.
+
+    Only what is shown may do so: another job may be on the way to another state of it.
+    """
+    if scene.fleet is None or scene.cluster is None:
+        return
+    from metashell.commands.cluster import member_at
+
+    member = member_at(scene.fleet, scene.prefix)
+    if member is not None and member.opened is not scene.cluster:
+        member.show(scene.cluster)
+
+
+def cluster_at(scene: Scene, path: str) -> str:
+    """What stands before the paths of the cluster that a path lies in; empty for none."""
+    if scene.fleet is None:
+        return ""
+    from metashell.commands.cluster import member_at
+
+    member = member_at(scene.fleet, path)
+    return "" if member is None else f"/{_CLUSTERS}/{member.name}"
+
+
+def is_below(path: str, prefix: str) -> bool:
+    """Whether a path is that of a directory or of something in it; everything is in ``""``."""
+    return not prefix or path == prefix or path.startswith(f"{prefix}/")
+
+
+@dataclass(slots=True)
+class Answer:
+    """What a command said."""
+
+    status: int
+    """Its exit code."""
+    text: str
+    """What it wrote, escaped as for a terminal; colours are ANSI sequences of ours."""
+    tables: list[pa.Table]
+    """Rows that it wrote as a table for people, of the types of `metashell.commands.rows_text`."""
+    warnings: list[str]
+    """Diagnostics, a line each, escaped."""
+    context: Context
+    """As the command left it: `cd` and `at` change it."""
+
+    @property
+    def table(self) -> pa.Table | None:
+        """The first table, if there is one."""
+        return self.tables[0] if self.tables else None
+
+
+@dataclass(slots=True)
+class _Kept:
+    """An output that keeps what is written, as a `TableOutput`."""
+
+    width: int = 80
+    on_text: Callable[[str], None] | None = None
+    is_terminal: bool = True
+    pieces: list[str] = field(default_factory=list)
+    tables: list[pa.Table] = field(default_factory=list)
+
+    def write(self, text: str) -> None:
+        """Keep a piece of text, or hand it on."""
+        if self.on_text is None:
+            self.pieces.append(text)
+        else:
+            self.on_text(text)
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+    def take(self, table: pa.Table) -> None:
+        """Keep a table."""
+        self.tables.append(table)
+
+
+def ask(
+    scene: Scene,
+    words: Sequence[str] | str,
+    *,
+    cwd: str = "/",
+    cancelled: Callable[[], bool] = lambda: False,
+    width: int = 80,
+    habits: Habits = NO_HABITS,
+    kept: dict[str, Any] | None = None,
+    interactive: bool = False,
+    history: Sequence[str] = (),
+    on_text: Callable[[str], None] | None = None,
+) -> Answer:
+    """Run a command on a scene; to be called in a job.
+
+    Args:
+        scene: What is asked.
+        words: The command's words, taken as they are, or a command line.
+        cwd: The current directory.
+        cancelled: Asked by long loops.
+        width: Columns that its text may take.
+        habits: Aliases and default options; those of the user count only for what the user typed.
+        kept: What commands keep from one run to the next.
+        interactive: Whether `cd` and `at` make sense.
+        history: Lines typed before.
+        on_text: Called with each piece of text as it comes, in place of `Answer.text`.
+
+    Raises:
+        KeyboardInterrupt: It was cancelled.
+    """
+    from metashell.commands.base import Context
+    from metashell.commands.run import run_line, run_words
+    from metashell.commands.words import Word
+
+    out, warnings = _Kept(width, on_text), list[str]()
+    context = Context(
+        root=scene.root,
+        out=out,
+        warn=warnings.append,
+        cwd=cwd,
+        interactive=interactive,
+        history=history,
+        cancelled=cancelled,
+        source=scene.source,
+        habits=habits,
+        kept={} if kept is None else kept,
+    )
+    if isinstance(words, str):
+        status = run_line(context, words)
+    else:
+        # A name with * in it is that name.
+        status = run_words(context, [Word(word) for word in words])
+    return Answer(status, "".join(out.pieces), out.tables, warnings, context)

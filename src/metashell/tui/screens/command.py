@@ -1,0 +1,319 @@
+"""A line for a command, and what it said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Input, Label, OptionList
+
+from metashell.commands.base import Completion, Context
+from metashell.commands.cluster import member_at
+from metashell.errors import PathError
+from metashell.fs.escape import escape
+from metashell.fs.node import Directory
+from metashell.fs.path import resolve
+from metashell.log.uri import holds_credentials
+from metashell.tui.completing import CompletingInput, LineHistory, LineScreen, Proposals
+from metashell.tui.filter_bar import FilterBar
+from metashell.tui.jobs import Job
+from metashell.tui.key_bar import KeyBar
+from metashell.tui.lines import Stream
+from metashell.tui.output_pane import OutputPane, path_of
+from metashell.tui.scene import Answer, Scene, ask
+from metashell.tui.table import RowTable
+from metashell.tui.text import line
+
+if TYPE_CHECKING:
+    from metashell.commands.aliases import Habits
+    from metashell.source import Source
+
+_HISTORY: Final = "history"
+"""Where the lines entered before are kept, by the name of the command that prints them."""
+_FOLLOW: Final = ("-f", "--follow")
+_MARGIN: Final = 2
+"""Columns that a command leaves to the scroll bar."""
+
+
+class CommandScreen(LineScreen[None]):
+    """A line for a command, and what it said.
+
+    Args:
+        text: What the line begins with.
+    """
+
+    HELP = (
+        "A command of the shell, run on what is shown, in the directory that is looked at. `tab` "
+        "completes, `enter` runs, `escape` ends what runs and then closes the line. `cd` goes to a "
+        "directory, `at` in time. What the command says opens above: tables are sorted with `s`, "
+        "filtered with `/`, and `enter` goes to the node of a row."
+    )
+    DEFAULT_CSS = """
+    CommandScreen { background: transparent; align: left bottom; }
+    CommandScreen > #command-box { height: auto; max-height: 100%; background: $surface; }
+    CommandScreen #command-line { height: 1; background: $surface; }
+    CommandScreen #command-line > Label { width: auto; color: $text-primary; text-style: bold; }
+    CommandScreen CompletingInput { width: 1fr; }
+    CommandScreen OutputPane { max-height: 16; }
+    CommandScreen OutputPane.-has-table { height: 16; }
+    CommandScreen OutputPane.-one-table { height: auto; }
+    CommandScreen.-tall OutputPane { max-height: 70vh; }
+    CommandScreen.-tall OutputPane.-has-table { height: 70vh; }
+    CommandScreen.-tall OutputPane.-one-table { height: auto; }
+    """
+    BINDINGS: ClassVar = [
+        Binding("escape", "leave", "Close", id="command.close"),
+        Binding("shift+tab", "look", "Output", id="command.output"),
+        Binding("slash", "filter_rows", "Filter", show=False, id="filter"),
+        Binding("f1", "app.help", "Help", id="help"),
+    ]
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self._text = text
+        self._job: Job | None = None
+
+    def compose(self) -> ComposeResult:
+        """What was said, the proposals, and the line."""
+        kept = self.explorer.kept.setdefault(_HISTORY, [])
+        proposals = Proposals()
+        habits = self.explorer.session.habits
+        where = self.explorer.path
+        with Vertical(id="command-box"):
+            yield OutputPane()
+            yield proposals
+            with Horizontal(id="command-line"):
+                yield Label(line(":"), markup=False)
+                yield CompletingInput(
+                    lambda scene, text, cancelled: _complete(scene, text, where, habits, cancelled),
+                    proposals,
+                    history=LineHistory(kept),
+                    value=self._text,
+                    placeholder="a command of the shell, such as partitions --offline",
+                )
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        """Begin to type."""
+        self.set_class(self.size.height > 32, "-tall")
+        self.line.focus()
+
+    @property
+    def line(self) -> CompletingInput:
+        """Where the command is typed."""
+        return self.query_one(CompletingInput)
+
+    @property
+    def pane(self) -> OutputPane:
+        """What it said."""
+        return self.query_one(OutputPane)
+
+    # Running.
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Run the line."""
+        event.stop()
+        if isinstance(event.input, CompletingInput) and event.value.strip():
+            self.run(event.value)
+
+    def run(self, text: str) -> None:
+        """Run a line."""
+        scene = self.explorer.scene
+        if scene is None:
+            return
+        kept: list[str] = self.explorer.kept[_HISTORY]
+        LineHistory(kept).add(text)
+        pane = self.pane
+        follows = _follows(text)
+        pane.begin(follows=follows)
+        problem = _refused(text)
+        if problem:
+            pane.note(problem)
+            return
+        self.line.value = ""
+        where, habits = self.explorer.path, self.explorer.session.habits
+        width = max(self.size.width - _MARGIN, 20)
+        history = list(kept)
+
+        def work(job: Job) -> tuple[Answer | None, str]:
+            cwd = directory_of(scene, where)
+            stream = Stream(job, pane.write, follows=follows)
+            try:
+                answer = ask(
+                    scene,
+                    text,
+                    cwd=cwd,
+                    cancelled=job.cancelled,
+                    width=width,
+                    habits=habits,
+                    kept=self.explorer.kept,
+                    interactive=True,
+                    history=history,
+                    on_text=stream.write,
+                )
+            except KeyboardInterrupt:
+                if stream.is_full:
+                    return None, cwd
+                raise
+            stream.finish()
+            return answer, cwd
+
+        self._job = self.explorer.jobs.start(
+            text.split(maxsplit=1)[0] if holds_credentials(text) else text.strip(),
+            work,
+            lambda found: self._ended(scene, *found),
+            owner=self,
+            key="command",
+            failed=lambda error: pane.note([escape(text) for text in error.lines("")]),
+        )
+
+    def _ended(self, scene: Scene, answer: Answer | None, cwd: str) -> None:
+        pane = self.pane
+        if answer is None:
+            pane.end(Answer(0, "", [], [], Context(scene.root, _Nowhere(), _ignore)), is_full=True)
+            return
+        pane.end(answer)
+        context = answer.context
+        if context.exit_requested:
+            self.explorer.jobs.cancel_all()
+            self.explorer.exit(return_code=context.exit_status or 0)
+        elif context.mode is not None:
+            pane.note(['sql: which statement?  hint: sql "select ..." runs one here'])
+        elif (state := _state(scene, answer)) is not None and state is not scene.cluster:
+            self.explorer.show_source(state)
+        elif context.cwd != cwd:
+            self.dismiss()
+            self.explorer.go(context.cwd)
+
+    # Keys.
+
+    def action_leave(self) -> None:
+        """Put the proposals away, end what runs, or close the line."""
+        if self.line.proposals.are_shown:
+            self.line.dismiss_proposals()
+        elif self._job is not None and self._job in self.explorer.jobs.running:
+            title = self._job.title
+            self._job.cancel()
+            self.pane.note([escape(f"cancelled: {title}")])
+            self._job = None
+        elif not self.line.has_focus:
+            self.line.focus()
+        else:
+            self.dismiss()
+
+    def action_look(self) -> None:
+        """Go between the line and what was said."""
+        if self.line.has_focus and self.pane.has_class("-shown"):
+            self.pane.focus_content()
+        else:
+            self.line.focus()
+
+    def action_filter_rows(self) -> None:
+        """Filter the table that was said."""
+        if self.pane.filter_text is not None and not self.query(FilterBar):
+            self.query_one("#command-box").mount(FilterBar(self.pane), before="#command-line")
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Take the proposal that was clicked on."""
+        event.stop()
+        self.line.take(self.line.proposals.items[event.option_index])
+        self.line.focus()
+
+    def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
+        """Go to the node that a row is about."""
+        event.stop()
+        scene = self.explorer.scene
+        if scene is None:
+            return
+        path = path_of(event.row, scene.root, scene.prefix)
+        if path is None:
+            self.explorer.tell("this row has no node")
+            return
+        self.dismiss()
+        self.explorer.go(path)
+
+
+class _Nowhere:
+    is_terminal, width = True, 80
+
+    def write(self, text: str) -> None:
+        pass
+
+    def flush(self) -> None:
+        pass
+
+
+def _ignore(_text: str) -> None:
+    pass
+
+
+def _state(scene: Scene, answer: Answer) -> Source | None:
+    """The state of the cluster at hand that a command left: `at` makes another."""
+    if scene.fleet is None:
+        return answer.context.source
+    member = member_at(scene.fleet, scene.prefix)
+    return None if member is None else member.opened
+
+
+def _follows(text: str) -> bool:
+    words = text.split()
+    return bool(words) and (words[0] == "watch" or any(word in _FOLLOW for word in words[1:]))
+
+
+def _refused(text: str) -> list[str]:
+    """Why a line is not run here; empty where it is."""
+    from metashell.commands.words import find_pipe
+
+    if text.lstrip().startswith("!"):
+        what = "!: programs of the system are run in the shell"
+    elif find_pipe(text) is not None:
+        what = "|: pipes to programs of the system are the shell's"
+    else:
+        return []
+    return [what, "  hint: leave with q, and start metashell without tui"]
+
+
+def directory_of(scene: Scene, path: str) -> str:
+    """The directory that a path is, or lies in; to be called in a job."""
+    while path != "/":
+        try:
+            place = resolve(scene.root, path)
+        except PathError:
+            path = path.rpartition("/")[0] or "/"
+            continue
+        if isinstance(place.node, Directory):
+            return path
+        path = path.rpartition("/")[0] or "/"
+    return "/"
+
+
+def _complete(
+    scene: Scene, text: str, where: str, habits: Habits, cancelled: Callable[[], bool]
+) -> Sequence[Completion]:
+    """What the shell proposes behind a line."""
+    return complete_on(scene, text, directory_of(scene, where), habits, cancelled)
+
+
+def complete_on(
+    scene: Scene, text: str, cwd: str, habits: Habits, cancelled: Callable[[], bool]
+) -> Sequence[Completion]:
+    """What the shell proposes behind a line, in a directory of a scene; to be called in a job."""
+    from metashell.commands.complete import complete_line
+    from metashell.commands.words import find_pipe
+
+    if text.lstrip().startswith(("!", "#")) or find_pipe(text) is not None:
+        return ()
+    context = Context(
+        root=scene.root,
+        out=_Nowhere(),
+        warn=_ignore,
+        cwd=cwd,
+        interactive=True,
+        cancelled=cancelled,
+        source=scene.source,
+        habits=habits,
+    )
+    return complete_line(context, text)

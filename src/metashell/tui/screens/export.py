@@ -1,0 +1,285 @@
+"""Writing a table of the view, or the screen, to a file; never over one, nor among Kafka's."""
+
+from __future__ import annotations
+
+import os
+import re
+from itertools import count
+from typing import TYPE_CHECKING, ClassVar, Final
+
+import pyarrow as pa
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
+from textual.widgets import Input, Label, Select, Static
+
+from metashell.commands.base import Context
+from metashell.commands.export_place import STDOUT, Place
+from metashell.commands.export_tables import BINARY
+from metashell.commands.export_tables import WRITERS as TABLE_WRITERS
+from metashell.commands.rows_output import WRITERS as ROW_WRITERS
+from metashell.commands.rows_text import is_json, plain_texts
+from metashell.commands.targets import stop_if_cancelled
+from metashell.errors import MetashellError
+from metashell.fs.escape import escape
+from metashell.tui.jobs import Job
+from metashell.tui.key_bar import KeyBar
+from metashell.tui.part import Part
+from metashell.tui.text import line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from metashell.tui.app import Explorer
+    from metashell.tui.scene import Scene
+
+FORMATS: Final = ("csv", "tsv", "json", "jsonl", "yaml", "parquet", "arrow")
+_CHUNK_ROWS: Final = 1 << 15
+_ODD: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST: Final = 60
+_OVER: Final = "--force writes over it"
+
+
+class ExportScreen(Part, ModalScreen[str | None]):
+    """Where a table is to be written."""
+
+    HELP = (
+        "Writes a table as it is shown, filtered and sorted, to a file. `tab` goes on, `enter` in "
+        "the line of the file writes it, `escape` goes back. A file that is there is written over "
+        "only where that is chosen, and nothing is ever written into a directory of Kafka's."
+    )
+    DEFAULT_CSS = """
+    ExportScreen { background: transparent; align: left bottom; }
+    ExportScreen > Vertical {
+        height: auto; background: $surface; border-top: solid $primary;
+    }
+    ExportScreen Horizontal { height: 1; padding: 0 1; }
+    ExportScreen Select SelectCurrent .arrow { color: $foreground; }
+    ExportScreen Label { width: 9; text-style: bold; color: $text-primary; }
+    ExportScreen Select { width: 1fr; }
+    ExportScreen Input, ExportScreen Input:focus { width: 1fr; height: 1; }
+    ExportScreen #export-state { height: auto; max-height: 4; padding: 0 1; }
+    ExportScreen #export-state.-wrong { color: $text-error; text-style: bold; }
+    """
+    BINDINGS: ClassVar = [
+        Binding("escape", "leave", "Back", id="export.leave"),
+        Binding("ctrl+s", "write", "Write", id="export.write"),
+        Binding("f1", "app.help", "Help", id="help"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        view = self.explorer.view
+        self._tables = [] if view is None else list(view.tables())
+        self._named: str | None = None
+        """The name that was made up, until another is typed."""
+
+    def compose(self) -> ComposeResult:
+        """What, how and where."""
+        with Vertical():
+            if self._tables:
+                with Horizontal():
+                    yield Label("Table")
+                    yield Select(
+                        [
+                            (line(f"{name} ({len(table):,} rows)"), at)
+                            for at, (name, table) in enumerate(self._tables)
+                        ],
+                        value=0,
+                        allow_blank=False,
+                        compact=True,
+                        id="export-table",
+                    )
+                with Horizontal():
+                    yield Label("Format")
+                    yield Select(
+                        [(form, form) for form in FORMATS],
+                        value=FORMATS[0],
+                        allow_blank=False,
+                        compact=True,
+                        id="export-format",
+                    )
+                with Horizontal():
+                    yield Label("File")
+                    yield Input(compact=True, select_on_focus=False)
+                with Horizontal():
+                    yield Label("If there")
+                    yield Select(
+                        [("refuse", False), ("write over it", True)],
+                        value=False,
+                        allow_blank=False,
+                        compact=True,
+                        id="export-force",
+                    )
+            yield Static(id="export-state", markup=False)
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        """Make up a name."""
+        if not self._tables:
+            self._tell("there is no table to export here")
+            return
+        self._make_up_name()
+        self._tell(f"into {os.getcwd()}, unless the file says another directory")
+        self.query_one(Input).focus()
+
+    def _make_up_name(self) -> None:
+        """Name the file by what is in it, unless the user has."""
+        typed = self.query_one(Input)
+        if self._named is not None and typed.value != self._named:
+            return
+        name, _ = self._tables[self._table_at]
+        form = self.query_one("#export-format", Select).value
+        self._named = f"{_plain(name) or 'table'}.{form}"
+        typed.value = self._named
+        typed.cursor_position = len(self._named)
+
+    @property
+    def _table_at(self) -> int:
+        value = self.query_one("#export-table", Select).value
+        return value if isinstance(value, int) else 0
+
+    def on_select_changed(self, event: Select.Changed) -> None:
+        """Name the file anew."""
+        event.stop()
+        self._make_up_name()
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Write it."""
+        event.stop()
+        self.action_write()
+
+    def action_write(self) -> None:
+        """Write the table."""
+        scene = self.explorer.scene
+        if not self._tables or scene is None:
+            return
+        to = self.query_one(Input).value.strip()
+        if not to:
+            self._tell("to which file?", is_wrong=True)
+            return
+        to = os.path.expanduser(to)
+        name, table = self._tables[self._table_at]
+        form = str(self.query_one("#export-format", Select).value)
+        force = self.query_one("#export-force", Select).value is True
+        self._tell("writing…")
+
+        def work(job: Job) -> str:
+            write_table(_place(scene, job.cancelled, force=force), table, form, to)
+            return f"{escape(name)}: {len(table):,} rows written to {escape(os.path.abspath(to))}"
+
+        self.explorer.jobs.start(
+            f"writing {to}", work, self._done, owner=self, key="export", failed=self._failed
+        )
+
+    def _done(self, what: str) -> None:
+        self.explorer.tell(what)
+        self.dismiss(what)
+
+    def _failed(self, error: MetashellError) -> None:
+        hint = error.hint
+        if hint == _OVER:
+            hint = "choose `write over it`, or name another file"
+        text = error.message if hint is None else f"{error.message}\n  hint: {hint}"
+        self._tell(text, is_wrong=True)
+
+    def _tell(self, text: str, *, is_wrong: bool = False) -> None:
+        state = self.query_one("#export-state", Static)
+        state.update("\n".join(escape(part) for part in text.split("\n")))
+        state.set_class(is_wrong, "-wrong")
+
+    def action_leave(self) -> None:
+        """Write nothing; what is being written is taken back."""
+        self.explorer.jobs.cancel(self, "export")
+        self.dismiss(None)
+
+
+def write_table(place: Place, table: pa.Table, form: str, to: str) -> None:
+    """Write rows to a file, whole or not at all.
+
+    Raises:
+        MetashellError: It can't be written there.
+        KeyboardInterrupt: It is not wanted any more.
+    """
+    if form not in FORMATS:
+        raise MetashellError(f"{form}: not one of {', '.join(FORMATS)}")
+    # A file: there is no standard output to be written to.
+    with place.open(f"./{to}" if to == STDOUT else to) as sink:
+        if form in BINARY:
+            table = _stored(table)
+
+            def batches(chunks: list[pa.RecordBatch]) -> object:
+                for batch in chunks:
+                    stop_if_cancelled(place.context)
+                    yield batch
+
+            chunks = table.to_batches(max_chunksize=_CHUNK_ROWS)
+            TABLE_WRITERS[form](sink, table.schema, batches(chunks))  # type: ignore[arg-type]
+            return
+        for piece in ROW_WRITERS[form](table):
+            stop_if_cancelled(place.context)
+            sink.text(piece)
+
+
+def _stored(table: pa.Table) -> pa.Table:
+    """JSON as text, which any reader of such files knows."""
+    for at, field in enumerate(table.schema):
+        if is_json(field.type):
+            table = table.set_column(at, field.name, plain_texts(table.column(at)))
+    return table
+
+
+def _place(scene: Scene, cancelled: Callable[[], bool], *, force: bool = False) -> Place:
+    """Where exports of a scene may go; to be called in a job."""
+
+    class Nowhere:
+        is_terminal, width = False, 80
+
+        def write(self, text: str) -> None:
+            pass
+
+        def flush(self) -> None:
+            pass
+
+    source = scene.source  # of a fleet all directories are Kafka's
+    context = Context(
+        root=scene.root, out=Nowhere(), warn=lambda _: None, cancelled=cancelled, source=source
+    )
+    return Place(context, source, force)
+
+
+def _plain(name: str) -> str:
+    """A name as a part of a file's name."""
+    return _ODD.sub("-", name).strip("-.")[:_LONGEST]
+
+
+def screenshot_name(source: str, view: str, offset: int | None) -> str:
+    """What a picture of the screen is called."""
+    where = "" if offset is None else f"-{offset}"
+    return f"metashell-{_plain(source) or 'source'}-{_plain(view)}{where}.svg"
+
+
+def screenshot(app: Explorer) -> None:
+    """Write the screen as SVG into the current directory, under a name that is not taken."""
+    scene = app.scene
+    if scene is None:
+        app.tell("the source is not open yet")
+        return
+    text = app.export_screenshot(title="metashell")
+    view = "screen" if app.view is None else str(app.view.id)
+    title = app.session.title(scene.source)
+
+    def work(job: Job) -> str:
+        offset = None if scene.cluster is None else scene.cluster.status().offset
+        stem = screenshot_name(title, view, offset).removesuffix(".svg")
+        names = (f"{stem}.svg" if n == 1 else f"{stem}-{n}.svg" for n in count(1))
+        name = next(name for name in names if not os.path.lexists(name))
+        with _place(scene, job.cancelled).open(name) as sink:
+            sink.text(text)
+        return os.path.abspath(name)
+
+    app.jobs.start(
+        "writing the screen", work, lambda name: app.tell(f"screen written to {name}"),
+        owner=app, key="screenshot",
+    )  # fmt: skip

@@ -1,0 +1,310 @@
+"""Finding nodes by the tests of ``find``, results as they come."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.timer import Timer
+from textual.widgets import Input, Label, OptionList, Static
+
+from metashell.commands.base import Completion
+from metashell.commands.words import Word, complete_at, quote, split
+from metashell.errors import MetashellError, UsageError
+from metashell.fs.escape import escape
+from metashell.fs.path import resolve
+from metashell.tui.completing import CompletingInput, LineScreen, Proposals
+from metashell.tui.jobs import Job
+from metashell.tui.key_bar import KeyBar
+from metashell.tui.lines import MOST_LINES, Stream
+from metashell.tui.path_list import PathList
+from metashell.tui.scene import Answer, Scene, ask
+from metashell.tui.screens.command import complete_on, directory_of
+from metashell.tui.text import line
+
+if TYPE_CHECKING:
+    from metashell.commands.aliases import Habits
+
+_REST_S: Final = 0.2
+"""How long nothing is typed before a search begins."""
+_ACTIONS: Final = frozenset(("-exec", "-print", "-print0", "-printf", "-count"))
+_BEGINS: Final = ("-", "!", "(")
+
+
+def find_words(text: str, start: str) -> list[str] | None:
+    """The words of the search that a line means; None where nothing is asked for yet.
+
+    Words before the first test are parts of names; where tests follow, of paths, as most of those
+    pass for nodes that are called by a number.
+
+    Raises:
+        UsageError: It does more than to find.
+    """
+    words = split(text)
+    if not words:
+        return None
+    tests: list[str] = []
+    for at, word in enumerate(words):
+        if word.startswith(_BEGINS):
+            tests = [part if part != "-name" else "-path" for part in tests] + list(words[at:])
+            break
+        tests += ["-name", _part(word)]
+    done = sorted(_ACTIONS.intersection(tests))
+    if done:
+        raise UsageError(f"{done[0]}: here are tests alone", hint=": runs any find")
+    return ["find", "--encode", start, *tests]
+
+
+def _part(word: Word) -> str:
+    """A pattern of names with a word in them; one with wildcards is itself."""
+    return word.pattern if word.wild else f"*{word.pattern}*"
+
+
+class FindScreen(LineScreen[None]):
+    """Finding nodes, results as they come."""
+
+    HELP = (
+        "Type a part of a name, or tests as `find` has them: `-offline`, `-name orders* -type d`, "
+        "`-config retention.*`, `-changed-since 3680`. `tab` completes a test, or takes turns "
+        "between the directory looked at and everything. `down` goes to the results, `enter` to "
+        "the node, `escape` ends the search and then goes back."
+    )
+    DEFAULT_CSS = """
+    FindScreen { background: transparent; align: left bottom; }
+    FindScreen > #find-box {
+        height: 80%; background: $background; border-top: solid $primary;
+    }
+    FindScreen #find-line { height: 1; background: $surface; }
+    FindScreen #find-line > Label { width: auto; color: $text-primary; text-style: bold; }
+    FindScreen CompletingInput { width: 1fr; }
+    FindScreen #find-state { height: auto; max-height: 3; background: $panel; padding: 0 1; }
+    FindScreen #find-state.-wrong { color: $text-error; text-style: bold; }
+    """
+    BINDINGS: ClassVar = [
+        Binding("escape", "leave", "Back", id="find.leave"),
+        Binding("ctrl+t", "elsewhere", "Here or everywhere", id="find.start"),
+        Binding("f1", "app.help", "Help", id="help"),
+    ]
+
+    def __init__(self, text: str = "") -> None:
+        super().__init__()
+        self._text = text
+        self._is_everywhere = False
+        self._timer: Timer | None = None
+        self._job: Job | None = None
+        self._counts_for: Job | None = None
+        self.problem: str | None = None
+        """What is wrong with what is typed."""
+
+    def compose(self) -> ComposeResult:
+        """The results, how far the search is, and the line."""
+        proposals = Proposals()
+        habits = self.explorer.session.habits
+        with Vertical(id="find-box"):
+            yield PathList()
+            yield Static(id="find-state", markup=False)
+            yield proposals
+            with Horizontal(id="find-line"):
+                yield Label(id="find-start", markup=False)
+                yield _FindLine(
+                    lambda scene, text, cancelled: _complete(scene, text, habits, cancelled),
+                    proposals,
+                    value=self._text,
+                    placeholder="a part of a name, or tests such as -offline",
+                )
+            yield KeyBar()
+
+    def on_mount(self) -> None:
+        """Begin to type."""
+        self._tell_start()
+        self._tell("type to search")
+        self.query_one(CompletingInput).focus()
+        if self._text:
+            self._search()
+
+    @property
+    def results(self) -> PathList:
+        """What was found so far."""
+        return self.query_one(PathList)
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether more may come."""
+        return self._timer is not None or self._job is not None
+
+    # Searching.
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Search for something else as soon as nothing more is typed."""
+        event.stop()
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self.set_timer(_REST_S, self._search)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Go to the first result, or begin at once."""
+        event.stop()
+        if self._timer is not None:
+            self._search()
+        elif self.results.chosen is not None:
+            self._go(self.results.chosen)
+
+    def _search(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+        self._cancel()
+        results = self.results
+        results.clear()
+        self.problem = None
+        text, scene = self.query_one(CompletingInput).value, self.explorer.scene
+        if scene is None:
+            return
+        where = "/" if self._is_everywhere else self.explorer.path
+        try:
+            if find_words(text, "/") is None:
+                self._tell("type to search")
+                return
+        except MetashellError as error:
+            self._fail(error.lines(""))
+            return
+
+        def show(job: Job, paths: list[str]) -> None:
+            if job is self._job:
+                results.add(paths)
+                self._tell(f"{len(results.paths):,} found, searching…")
+
+        def work(job: Job) -> tuple[Answer | None, bool]:
+            words = find_words(text, directory_of(scene, where))
+            assert words is not None
+            stream = Stream(job, lambda paths: show(job, paths))
+            try:
+                answer = ask(scene, words, cancelled=job.cancelled, on_text=stream.write)
+            except KeyboardInterrupt:
+                if stream.is_full:
+                    return None, True
+                raise
+            stream.finish()
+            return answer, False
+
+        self._tell("searching…")
+        self._job = self.explorer.jobs.start(
+            f"find {text.strip()}", work, lambda found: self._ended(*found), owner=self,
+            key="find", failed=lambda error: self._fail(error.lines("")),
+        )  # fmt: skip
+
+    def _ended(self, answer: Answer | None, is_full: bool) -> None:
+        self._job = None
+        n = len(self.results.paths)
+        if is_full:
+            self._tell(f"the first {MOST_LINES:,} found: narrow the search down to see others")
+        elif answer is not None and answer.warnings and answer.status > 1:
+            self._fail(answer.warnings)
+        elif answer is not None and answer.warnings:
+            self._tell(f"{n:,} found; {answer.warnings[0]}")
+        else:
+            self._tell(f"{n:,} found" if n else "nothing found")
+
+    def _fail(self, lines: Sequence[str]) -> None:
+        self._job = None
+        self.problem = "\n".join(escape(text) for text in lines)
+        self._tell(self.problem, is_wrong=True)
+
+    def _cancel(self) -> bool:
+        job, self._job = self._job, None
+        if job is not None:
+            job.cancel()
+        return job is not None
+
+    def _tell(self, text: str, *, is_wrong: bool = False) -> None:
+        state = self.query_one("#find-state", Static)
+        state.update(text)
+        state.set_class(is_wrong, "-wrong")
+
+    def _tell_start(self) -> None:
+        where = "/" if self._is_everywhere else self.explorer.path
+        shown = where if len(where) < 31 else f"…{where[-30:]}"
+        self.query_one("#find-start", Label).update(line(f" find {shown} "))
+
+    # Keys.
+
+    def action_elsewhere(self) -> None:
+        """Search everything, or again the directory looked at."""
+        self._is_everywhere = not self._is_everywhere
+        self._tell_start()
+        self._search()
+
+    def action_leave(self) -> None:
+        """Put the proposals away, end the search, or go back."""
+        typed = self.query_one(CompletingInput)
+        if typed.proposals.are_shown:
+            typed.dismiss_proposals()
+        elif self._cancel():
+            self._tell(f"{len(self.results.paths):,} found; cancelled")
+        else:
+            self.dismiss()
+
+    def to_results(self) -> None:
+        """Go on in the results."""
+        self.results.focus()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Take the proposal that was clicked on."""
+        event.stop()
+        typed = self.query_one(CompletingInput)
+        typed.take(typed.proposals.items[event.option_index])
+        typed.focus()
+
+    def on_path_list_chosen(self, event: PathList.Chosen) -> None:
+        """Go to a node."""
+        event.stop()
+        self._go(event.path)
+
+    def _go(self, path: str) -> None:
+        scene = self.explorer.scene
+        if scene is None:
+            return
+        self._cancel()
+        try:
+            whole = resolve(scene.root, path).encoded()
+        except MetashellError as error:
+            self._fail(error.lines(""))
+            return
+        self.dismiss()
+        self.explorer.go(whole)
+
+
+class _FindLine(CompletingInput):
+    """The line: without proposals its keys lead on."""
+
+    BINDINGS: ClassVar = [
+        Binding("down", "choose(1)", "Results", id="find.results"),
+    ]
+
+    def action_take(self) -> None:
+        """Take a proposal; without one, search elsewhere."""
+        if self.proposals.are_shown:
+            super().action_take()
+        elif isinstance(self.screen, FindScreen):
+            self.screen.action_elsewhere()
+
+    def action_choose(self, by: int) -> None:
+        """Go to another proposal, or to the results."""
+        if self.proposals.are_shown:
+            super().action_choose(by)
+        elif by > 0 and isinstance(self.screen, FindScreen):
+            self.screen.to_results()
+
+
+def _complete(
+    scene: Scene, text: str, habits: Habits, cancelled: Callable[[], bool]
+) -> Sequence[Completion]:
+    """Tests and their values; nothing for parts of names."""
+    at = complete_at(text, len(text))
+    if not any(word.startswith(_BEGINS) for word in (*at.before, at.word)):
+        return ()
+    found = complete_on(scene, f"find {quote('/')} {text}", "/", habits, cancelled)
+    return [item for item in found if item.text.strip() not in _ACTIONS]

@@ -1,0 +1,89 @@
+"""What the explorer is told, and the way in.
+
+This module must stay cheap to import: whoever builds a `Session` may never start the explorer.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from metashell.commands.aliases import NO_HABITS, Habits
+
+if TYPE_CHECKING:
+    from metashell.source import Source
+
+Progress = Callable[[int, int], None]
+"""Called with (bytes read, bytes in all)."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Session:
+    """What to explore, and how the user likes it."""
+
+    open: Callable[[Progress], Source]
+    """Opens the source; slow, and called in a thread once the first screen is drawn."""
+    name: str
+    """What to call the source while it is not open, such as ``demo``."""
+    title: Callable[[Source], str]
+    """What to call it afterwards."""
+    path: str = "/"
+    """Where to begin."""
+    show_secrets: bool = False
+    habits: Habits = NO_HABITS
+    """Aliases and default options of commands."""
+    theme: str | None = None
+    """A theme's name; None for the default one."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Keys by the names of what they do, in place of the built-in ones."""
+    messages: Callable[[], Sequence[str]] = tuple
+    """Takes what is to be said of the source and was not taken yet, a line each; cheap."""
+    look: Callable[[], None] = lambda: None
+    """Finds what else there is to be said by now; called in a job."""
+
+
+def run(session: Session) -> int:
+    """Show the explorer until the user leaves.
+
+    Returns:
+        The exit status of the program.
+
+    Raises:
+        MetashellError: The source could not be opened.
+    """
+    from metashell.tui.collecting import ready_for_keys
+
+    with ready_for_keys():
+        from metashell.tui.app import Explorer  # Textual takes a quarter of a second to import
+
+        explorer = Explorer(session)
+        with _ended_politely(explorer):
+            explorer.run()
+    if explorer.failure is not None:
+        raise explorer.failure
+    if explorer.defect is not None:
+        raise explorer.defect
+    return explorer.return_code or 0
+
+
+@contextmanager
+def _ended_politely(explorer: Any) -> Iterator[None]:
+    """Leave the terminal as it was on SIGTERM and SIGHUP too."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def end(number: int, _frame: object) -> None:
+        explorer.exit(return_code=128 + number)
+
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    before = [signal.signal(number, end) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)

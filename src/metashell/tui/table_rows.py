@@ -1,0 +1,261 @@
+"""The rows behind a `RowTable`: which are shown, in what order, how wide, found again by what they
+are about. No widget here.
+
+Everything works on whole columns, or on the few rows that are drawn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from rich.text import Text
+from textual_fastdatatable import ArrowBackend
+
+from metashell.commands.columns import display_width
+from metashell.commands.rows_output import sort_rows
+from metashell.commands.rows_text import is_json, is_list, is_number, shown_texts
+from metashell.tui.text import cell
+
+_SAMPLE_ROWS: Final = 500
+"""Rows at each of some places whose texts decide how wide a column is."""
+_SAMPLES: Final = 4
+_BLOCK: Final = 64
+"""Rows that are formatted together."""
+_KEPT_BLOCKS: Final = 32
+_LONGEST: Final = 500
+"""Characters of a cell that are ever drawn, in a tooltip say."""
+_CHUNK: Final = 1 << 16
+"""Rows that are searched before it is asked whether anybody still wants them."""
+_IN_NUMBERS: Final = frozenset("0123456789-,")
+_IN_TIMES: Final = _IN_NUMBERS | frozenset("T:.Z+")
+_MARK, _NO_MARK = "• ", "  "
+
+
+class Rows(ArrowBackend):
+    """Rows in some order, formatted when they are drawn.
+
+    Args:
+        table: All rows.
+        names: The columns shown, in order.
+        order: int64[n]: the rows shown; None for all as they are.
+        marked: bool[rows]: those with a mark in front; None for a table without marks.
+    """
+
+    def __init__(
+        self,
+        table: pa.Table,
+        names: Sequence[str],
+        order: pa.Array | None,
+        marked: pa.Array | None,
+    ) -> None:
+        shown = table.select(list(names))
+        super().__init__(shown)
+        self.render_markup = False
+        self._shown = shown
+        self._order = order
+        self._marked = marked
+        self.to_the_right = [is_number(field.type) for field in shown.schema]
+        """By column, whether its cells stand to the right."""
+        self._widths: list[int] = []
+        self._blocks: dict[int, list[list[Text]]] = {}
+
+    @property
+    def row_count(self) -> int:
+        return self._shown.num_rows if self._order is None else len(self._order)
+
+    @property
+    def source_row_count(self) -> int:
+        return self.row_count
+
+    @property
+    def column_content_widths(self) -> list[int]:
+        if not self._widths:
+            self._widths = [content_width(column) for column in self._shown.columns]
+            if self._marked is not None and self._widths:
+                self._widths[0] += len(_MARK)
+        return self._widths
+
+    def get_row_at(self, index: int) -> Sequence[Text]:
+        if not 0 <= index < self.row_count:
+            raise IndexError(index)
+        number, at = divmod(index, _BLOCK)
+        block = self._blocks.get(number)
+        if block is None:
+            if len(self._blocks) >= _KEPT_BLOCKS:
+                self._blocks.clear()
+            block = self._blocks[number] = self._make(number * _BLOCK)
+        return block[at]
+
+    def get_cell_at(self, row_index: int, column_index: int) -> Text:
+        return self.get_row_at(row_index)[column_index]
+
+    def _make(self, start: int) -> list[list[Text]]:
+        if self._order is None:
+            rows = self._shown.slice(start, _BLOCK)
+            marked = None if self._marked is None else self._marked.slice(start, _BLOCK)
+        else:
+            these = self._order.slice(start, _BLOCK)
+            rows = self._shown.take(these)
+            marked = None if self._marked is None else self._marked.take(these)
+        columns = [
+            [cell(text[:_LONGEST], to_the_right=right) for text in shown_texts(column).to_pylist()]
+            for column, right in zip(rows.columns, self.to_the_right, strict=True)
+        ]
+        made = [list(cells) for cells in zip(*columns, strict=True)]
+        if marked is not None:
+            for cells, is_marked in zip(made, marked.to_pylist(), strict=True):
+                cells[0] = Text.assemble(
+                    (_MARK if is_marked else _NO_MARK, "bold"),
+                    cells[0],
+                    justify=cells[0].justify,
+                    no_wrap=True,
+                    overflow="ellipsis",
+                )
+        return made
+
+
+def content_width(column: pa.ChunkedArray) -> int:
+    """How wide the cells of a column are: numbers exactly, others as a sample of them says."""
+    n = len(column)
+    if not n:
+        return 0
+    if pa.types.is_integer(column.type):
+        ends = pc.min_max(column).as_py()
+        return max(len(str(end)) for end in ends.values()) if ends["min"] is not None else 1
+    step = max(n // _SAMPLES, _SAMPLE_ROWS)
+    starts = [*range(0, n, step), max(n - _SAMPLE_ROWS, 0)]
+    texts = [
+        text
+        for start in starts
+        for text in shown_texts(column.slice(start, _SAMPLE_ROWS)).to_pylist()
+    ]
+    return max(display_width(text[:_LONGEST]) for text in texts)
+
+
+def values_of(column: pa.ChunkedArray) -> list[Any]:
+    """The values of a column; as texts where one is none of Python's, such as a time of no year."""
+    try:
+        return list(column.to_pylist())
+    except (OverflowError, ValueError):
+        return list(shown_texts(column).to_pylist())
+
+
+def row_at(table: pa.Table, at: int) -> dict[str, Any]:
+    """The values of a row by the names of the columns; as those of `values_of`."""
+    row = table.slice(at, 1)
+    return {name: values_of(row.column(i))[0] for i, name in enumerate(row.column_names)}
+
+
+def order_of(
+    table: pa.Table,
+    sort: tuple[str, bool] | None,
+    text: str,
+    cancelled: Callable[[], bool] = lambda: False,
+) -> pa.Array | None:
+    """Rows to show, in order; None for all as they are.
+
+    Args:
+        table: The rows.
+        sort: (column, whether descending); None for the order given.
+        text: What a cell of each must contain, whatever the case.
+        cancelled: Asked between pieces.
+
+    Returns:
+        int64[n].
+
+    Raises:
+        KeyboardInterrupt: It was cancelled.
+    """
+    if sort is None and not text:
+        return None
+    if text:
+        pieces = []
+        for start in range(0, len(table), _CHUNK):
+            if cancelled():
+                raise KeyboardInterrupt
+            found = np.flatnonzero(_matching(table.slice(start, _CHUNK), text))
+            pieces.append(found.astype(np.int64) + start)
+        at = pa.array(np.concatenate(pieces) if pieces else np.zeros(0, np.int64))
+    else:
+        at = pa.array(np.arange(len(table), dtype=np.int64))
+    if sort is not None:
+        rows = pa.table({"at": at, "by": table.column(sort[0]).take(at)})
+        at = sort_rows(rows, [("by", sort[1])]).column("at").combine_chunks()
+    return at
+
+
+def _matching(table: pa.Table, text: str) -> Any:
+    """bool[rows]: whether a text is in one of the cells."""
+    keep = np.zeros(len(table), dtype=np.bool_)
+    for column in table.columns:
+        if not _can_hold(column.type, text):
+            continue
+        keep |= _hits(column.combine_chunks(), text).to_numpy(zero_copy_only=False)
+    return keep
+
+
+def _hits(column: pa.Array, text: str) -> pa.Array:
+    """bool[rows]: whether a text is in a cell; each value is made a text once."""
+    kind = column.type
+    if is_list(kind):
+        if "," in text or "-".startswith(text):
+            return pc.match_substring(shown_texts(column), text, ignore_case=True)
+        # What has no comma lies within one element.
+        values = _hits(column.flatten(), text)
+        parents = pc.list_parent_indices(column).filter(values)
+        keep = np.zeros(len(column), dtype=np.bool_)
+        keep[parents.to_numpy()] = True
+        return pa.array(keep)
+    if is_json(kind) or pa.types.is_boolean(kind):
+        return pc.match_substring(shown_texts(column), text, ignore_case=True)
+    encoded = column.dictionary_encode(null_encoding="encode")
+    found = pc.match_substring(shown_texts(encoded.dictionary), text, ignore_case=True)
+    return found.take(encoded.indices)
+
+
+def _can_hold(kind: pa.DataType, text: str) -> bool:
+    """Whether a cell of a type can contain a text at all: lists of numbers are many, and slow."""
+    inner = kind.value_type if is_list(kind) else kind
+    if pa.types.is_integer(inner):
+        return _IN_NUMBERS.issuperset(text)
+    return not pa.types.is_timestamp(inner) or _IN_TIMES.issuperset(text.upper())
+
+
+def place_of(table: pa.Table, row: Mapping[str, Any] | None) -> int | None:
+    """The row of a table that is about the same as a row of another one; None where none is.
+
+    The first column decides, and the next ones where several rows have the same there.
+    """
+    found = None
+    if row is None:
+        return None
+    for name in table.column_names:
+        column = table.column(name)
+        if name not in row or is_list(column.type) or is_json(column.type):
+            continue
+        hits = _equal(column, row[name])
+        both = hits if found is None or hits is None else pc.and_(found, hits)
+        n = 0 if both is None else pc.sum(both).as_py() or 0
+        if not n:
+            # What changed besides does not make it another row.
+            if found is None:
+                return None
+            continue
+        found = both
+        if n == 1:
+            break
+    return None if found is None else pc.index(found, pa.scalar(True)).as_py()
+
+
+def _equal(column: pa.ChunkedArray, value: object) -> pa.ChunkedArray | None:
+    if value is None:
+        return pc.is_null(column)
+    try:
+        wanted = pa.scalar(value, column.type)
+    except (pa.ArrowException, TypeError, ValueError):
+        return None
+    return pc.fill_null(pc.equal(column, wanted), False)

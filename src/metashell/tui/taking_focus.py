@@ -1,0 +1,15 @@
+"""The focus of a view that comes into sight."""
+
+from __future__ import annotations
+
+from metashell.tui.view import View
+
+
+def take_focus(view: View) -> None:
+    """Focus a view's content where the focus is nowhere, or in a view that is not seen."""
+    explorer = view.explorer
+    if explorer.view is not view or explorer.screen is not view.screen:
+        return
+    focused = explorer.focused
+    if focused is None or any(isinstance(a, View) and a is not view for a in focused.ancestors):
+        view.focus_content()

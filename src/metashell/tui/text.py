@@ -1,0 +1,32 @@
+"""Data as text on the screen: never markup, and with no character that steers a terminal.
+
+Everything that comes from a cluster goes through here before a widget has it.
+"""
+
+from __future__ import annotations
+
+from rich.text import Text
+from textual.content import Content
+
+from metashell.fs.escape import escape, escape_text
+
+
+def line(text: str, style: str = "") -> Content:
+    """One line of data: control characters and line ends are written as escapes."""
+    return Content.styled(escape(text), style) if style else Content(escape(text))
+
+
+def lines(text: str) -> Content:
+    """Text of several lines: all but their ends is escaped."""
+    return Content(escape_text(text))
+
+
+def cell(text: str, style: str = "", *, to_the_right: bool = False) -> Text:
+    """A cell of a table, which is cut where it is too long."""
+    return Text(
+        escape(text),
+        style,
+        justify="right" if to_the_right else "left",
+        no_wrap=True,
+        overflow="ellipsis",
+    )

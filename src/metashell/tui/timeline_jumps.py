@@ -1,0 +1,195 @@
+"""Where one jumps to along the log: changes of a node, of leaders, and faults. For jobs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from metashell.condensed_source import CondensedSource
+from metashell.fs.change_parts import Topics, part_histories
+from metashell.fs.path import split
+from metashell.image.density import LEADER_CHANGE, Density
+from metashell.log.frames import control_key
+from metashell.schema.arena import I64
+from metashell.tui.scene import Scene, ask
+
+if TYPE_CHECKING:
+    from metashell.log.fault import Fault
+    from metashell.schema.registry import Registry
+    from metashell.source import Source
+
+_FOLLOWED: Final = 50_000
+"""So many records are followed one by one; of more all are taken to change a large directory."""
+_VERBS: Final = ("created", "removed", "changed")
+_WIDEST: Final = 40
+_TOPIC_DEPTH: Final = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Stops:
+    """Places to stop at."""
+
+    offsets: I64
+    """Ascending, each once."""
+    texts: Mapping[int, str]
+    """What is there, by offset, where that is known."""
+
+    def beside(self, offset: int, by: int) -> int | None:
+        """The next (1) or previous (-1) one; None where there is none."""
+        side = "right" if by > 0 else "left"
+        at = int(np.searchsorted(self.offsets, offset, side=side)) - (by < 0)  # type: ignore[call-overload]
+        return int(self.offsets[at]) if 0 <= at < len(self.offsets) else None
+
+    def within(self, low: int, high: int) -> Stops:
+        """Those whose state can be shown."""
+        kept = (self.offsets >= low) & (self.offsets <= high)
+        return self if kept.all() else Stops(self.offsets[kept], self.texts)
+
+
+def stops_of(found: Iterable[tuple[int, str]], density: Density) -> Stops:
+    """Stops from (offset, what is there) in any order: ends of the batches that these lie in."""
+    known = list(found)
+    offsets = np.array([offset for offset, _ in known], dtype=np.int64)
+    ends = density.ends(offsets).tolist()
+    texts: dict[int, list[str]] = {}
+    for offset, (_, text) in zip(ends, known, strict=True):
+        texts.setdefault(offset, []).append(text)
+    told = {
+        offset: lines[0] if len(lines) == 1 else f"{lines[0]} and {len(lines) - 1} more"
+        for offset, lines in texts.items()
+    }
+    return Stops(np.array(sorted(told), dtype=np.int64), told)
+
+
+def node_stops(source: Source, path: str, density: Density, cancelled: Callable[[], bool]) -> Stops:
+    """Where the node of a path, or anything below it, changed.
+
+    Args:
+        source: The cluster at the end of its log.
+        path: A path of the cluster's own tree.
+        density: Of its log.
+        cancelled: Asked now and then.
+    """
+    keys = _keys_below(source, path)
+    if keys is not None and sum(len(density.of_key.get(key, ())) for key in keys) > _FOLLOWED:
+        return Stops(density.offsets_of(keys), {})
+    changes = _changes(source, path, cancelled)
+    return stops_of(((row["offset"], _told(row, path, _what(row))) for row in changes), density)
+
+
+def leader_stops(
+    source: Source, path: str, density: Density, cancelled: Callable[[], bool]
+) -> Stops:
+    """Where leaders changed: of the topic or partition of a path, else of the quorum.
+
+    Args:
+        source: The cluster at the end of its log.
+        path: A path of the cluster's own tree.
+        density: Of its log.
+        cancelled: Asked now and then.
+    """
+    if not is_of_topic(path):
+        return Stops(density.offsets_of([LEADER_CHANGE]), {})
+    changes = [
+        (row["offset"], _told(row, path, f"leader {_pair(pair)}"))
+        for row in _changes(source, path, cancelled)
+        if (pair := _fields(row).get("leader")) is not None
+    ]
+    return stops_of(changes, density)
+
+
+def fault_stops(source: Source, reach: tuple[int, int], density: Density) -> Stops:
+    """Where something is wrong. Cost: decodes everything from the oldest state on.
+
+    Args:
+        source: The cluster at the end of its log.
+        reach: Offsets whose state can be shown: a fault beyond them is told of at the end.
+        density: Of its log.
+    """
+    faults = [*density.faults, *source.all_faults()]
+    if not isinstance(source, CondensedSource) and source.history_image is not source.image:
+        source.history_image.fold_everything()
+        faults += source.history_records.faults
+    return stops_of_faults(faults, reach, density)
+
+
+def stops_of_faults(faults: Sequence[Fault], reach: tuple[int, int], density: Density) -> Stops:
+    """Stops at faults that have an offset of the log."""
+    low, high = reach
+    found = [
+        (min(max(fault.offset, low), high), str(fault))
+        for fault in dict.fromkeys(faults)
+        if fault.offset is not None and not (fault.file or "").endswith(".checkpoint")
+    ]
+    return stops_of(found, density)
+
+
+def is_of_topic(path: str) -> bool:
+    """Whether a path is that of a topic or of something in it."""
+    names = split(path)
+    return len(names) >= _TOPIC_DEPTH and list(names[:2]) == ["image", "topics"]
+
+
+def _changes(source: Source, path: str, cancelled: Callable[[], bool]) -> Iterable[dict[str, Any]]:
+    """What the command ``changes`` says of a path, but for what changed nothing."""
+    scene = Scene(source=source, cluster=source)
+    words = ["changes", "-o", "table", "--columns", "offset,path,type,change,fields", path]
+    for table in ask(scene, words, cancelled=cancelled).tables:
+        for row in table.to_pylist():
+            if row["offset"] is not None and row["change"] in _VERBS:
+                yield row
+
+
+def _told(row: Mapping[str, Any], path: str, what: str) -> str:
+    """What happened to a node, which is called by what its path has behind the one asked for."""
+    name = str(row["path"])
+    if name == path:
+        return what
+    return f"{name.removeprefix(path.rstrip('/') + '/')}: {what}"
+
+
+def _fields(row: Mapping[str, Any]) -> Mapping[str, Any]:
+    fields = row["fields"]
+    found: Mapping[str, Any] = json.loads(fields) if isinstance(fields, str) else fields or {}
+    return found
+
+
+def _what(row: Mapping[str, Any]) -> str:
+    """What a change did, in a few words."""
+    if row["change"] != "changed":
+        return str(row["change"])
+    pairs = _fields(row).items()
+    return ", ".join(f"{name} {_pair(pair)}".lstrip() for name, pair in pairs)
+
+
+def _pair(pair: Sequence[Any]) -> str:
+    return " → ".join(_short(value) for value in pair)
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+
+
+def _keys_below(source: Source, path: str) -> list[int] | None:
+    """Api keys of the records that are about a whole directory; None for a part of one."""
+    names = tuple(split(path))
+    parts = [*part_histories(source.redaction), Topics("byName")]
+    below = [part for part in parts if part.root[: len(names)] == names]
+    if names == ("image", "topics", "byId"):
+        below = parts[-1:]
+    if not below:
+        return None
+    return [_key(name, source.registry) for part in below for name in part.records]
+
+
+def _key(name: str, registry: Registry) -> int:
+    spec = registry.by_name[name]
+    if spec.api_key is not None:
+        return spec.api_key
+    assert spec.control_type is not None
+    return control_key(spec.control_type)

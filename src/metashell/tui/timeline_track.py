@@ -1,0 +1,211 @@
+"""The log as a row of columns: which offset is where, and what is there. No widget here.
+
+Offsets between which one moves are ends of batches, or the first state that the files hold.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from metashell.image.density import NO_OP, Axis, Density, Group, group_of, type_title
+from metashell.schema.arena import I64
+from metashell.schema.registry import Registry
+from metashell.schema.times import iso_time
+
+_GLYPHS: Final = "▁▂▃▄▅▆▇█"
+_DAY_MS: Final = 86_400_000
+_TYPES_TOLD: Final = 6
+_EMPTY: Final = np.empty(0, dtype=np.int64)
+
+FAULT: Final = "!"
+ELECTION: Final = "^"
+STOP_BEFORE: Final = "|"
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A column as it is drawn."""
+
+    glyph: str
+    style: str
+    """Name of a group, ``fault``, ``election``, ``before``, or empty for none."""
+
+
+class Track:
+    """The log divided into columns.
+
+    Args:
+        density: What is written where.
+        reach: First and last offset whose state can be shown.
+        registry: Names the types.
+        faults: Offsets of the faults that are known, in any order.
+    """
+
+    def __init__(
+        self, density: Density, reach: tuple[int, int], registry: Registry, faults: I64 = _EMPTY
+    ) -> None:
+        self.density, self._registry = density, registry
+        self.low, self.high = reach
+        self.faults = faults
+        """May be set anew."""
+        self._edges: dict[tuple[int, Axis], I64] = {}
+        self._heights: dict[tuple[int, Axis], list[Cell]] = {}
+
+    @property
+    def has_one_state(self) -> bool:
+        """Whether there is nowhere to move."""
+        return not len(self.density) or self.low >= self.high
+
+    # Columns.
+
+    def column_of(self, offset: int, n: int, axis: Axis) -> int:
+        """The column that an offset lies in."""
+        applied = self.density.applied(offset)
+        found = np.searchsorted(self._edges_of(n, axis), max(applied - 1, 0), side="right") - 1
+        return min(int(found), n - 1)
+
+    def offset_at(self, column: int, n: int, axis: Axis) -> int:
+        """The last offset of a column, or before it where it is empty."""
+        end = int(self._edges_of(n, axis)[column + 1])
+        return int(self.density.last[end - 1]) if end else self.low
+
+    def beside(self, offset: int, by: int, n: int, axis: Axis) -> int | None:
+        """The offset so many columns on or back, empty ones passed over; None at an end."""
+        edges = self._edges_of(n, axis)
+        full = np.flatnonzero(edges[1:] > edges[:-1])
+        is_before_all = self.density.applied(offset) == 0
+        column = -1 if is_before_all else self.column_of(offset, n, axis)
+        if by > 0:
+            later = full[full > column]
+            if later.size:
+                at = min(int(np.searchsorted(later, column + by)), len(later) - 1)
+                return self.offset_at(int(later[at]), n, axis)
+            return self.high if offset < self.high else None
+        earlier = full[full < column]
+        if earlier.size:
+            at = max(int(np.searchsorted(earlier, column + by, side="right")) - 1, 0)
+            return self.offset_at(int(earlier[at]), n, axis)
+        return self.low if offset > self.low else None
+
+    def _edges_of(self, n: int, axis: Axis) -> I64:
+        if (n, axis) not in self._edges:
+            self._edges[n, axis] = self.density.edges(n, axis)
+        return self._edges[n, axis]
+
+    # Stops.
+
+    def step(self, offset: int, by: int) -> int | None:
+        """The offset so many changes of the state on (or back, if negative); None at an end."""
+        stops = self.density.stops
+        if by > 0:
+            at = int(np.searchsorted(stops, offset, side="right")) + by - 1
+            if at - by + 1 < len(stops):
+                return int(stops[min(at, len(stops) - 1)])
+            return self.high if offset < self.high else None
+        at = int(np.searchsorted(stops, offset, side="left")) + by
+        if at >= 0:
+            return int(stops[at])
+        return self.low if offset > self.low else None
+
+    def stops_after(self, offset: int) -> int:
+        """How many changes of the state come behind an offset."""
+        stops = self.density.stops
+        return len(stops) - int(np.searchsorted(stops, offset, side="right"))
+
+    # What is drawn.
+
+    def bar(self, n: int, axis: Axis, before: int | None = None) -> list[Cell]:
+        """All columns.
+
+        Args:
+            n: How many.
+            axis: What they are equally wide in.
+            before: The offset of the previous stop, if that is to be marked.
+        """
+        if (n, axis) not in self._heights:
+            self._heights = {(n, axis): self._drawn(n, axis)}
+        cells = list(self._heights[n, axis])
+        for column in self._columns_of(self.density.elections, n, axis):
+            cells[column] = Cell(ELECTION, "election")
+        if before is not None:
+            cells[self.column_of(before, n, axis)] = Cell(STOP_BEFORE, "before")
+        for column in self._columns_of(self.faults, n, axis):
+            cells[column] = Cell(FAULT, "fault")
+        return cells
+
+    def _drawn(self, n: int, axis: Axis) -> list[Cell]:
+        groups = self.density.by_group(self._edges_of(n, axis))
+        no_ops = groups.pop(Group.NO_OPS)
+        names = list(groups)
+        counts = np.array(list(groups.values()))
+        sums, dominant = counts.sum(axis=0), counts.argmax(axis=0)
+        # What is usual differs from a topic of 10,000 partitions by orders of magnitude.
+        most = math.log1p(int(sums.max(initial=0))) or 1.0
+        levels = np.ceil(np.log1p(sums) / most * len(_GLYPHS)).astype(np.int64)
+        cells = []
+        for column in range(n):
+            if sums[column]:
+                glyph = _GLYPHS[min(int(levels[column]), len(_GLYPHS)) - 1]
+                cells.append(Cell(glyph, names[int(dominant[column])].value))
+            elif no_ops[column]:
+                cells.append(Cell(".", Group.NO_OPS.value))
+            else:
+                cells.append(Cell(" ", ""))
+        return cells
+
+    def _columns_of(self, offsets: I64, n: int, axis: Axis) -> list[int]:
+        """Columns that offsets of batches, or of what is missing before one, lie in."""
+        if not len(offsets) or not len(self.density):
+            return []
+        batches = np.minimum(np.searchsorted(self.density.last, offsets), len(self.density) - 1)
+        columns = np.searchsorted(self._edges_of(n, axis), batches, side="right") - 1
+        found: list[int] = np.unique(columns).tolist()
+        return found
+
+    # What is told.
+
+    def time_at(self, offset: int) -> int | None:
+        """Time of the last batch up to an offset, ms; None before the first one."""
+        applied = self.density.applied(offset)
+        return int(self.density.time[applied - 1]) if applied else None
+
+    def time_text(self, ms: int | None, *, is_wide: bool) -> str:
+        """A time as short as the log's length allows, or with its date; empty for none."""
+        if ms is None:
+            return ""
+        day, _, time = iso_time(ms).partition("T")
+        time = time.partition(".")[0]
+        if is_wide:
+            return f"{day}T{time}Z"
+        passed = self.density.passed
+        if int(passed[-1]) - int(passed[0]) < _DAY_MS:
+            return time
+        return f"{day[-5:]} {time[:5]}"
+
+    def batch_text(self, offset: int) -> tuple[str, str]:
+        """(what the last batch up to an offset holds, the group of most of it)."""
+        applied = self.density.applied(offset)
+        return self._text(applied - 1, applied) if applied else ("the first state known", "")
+
+    def column_text(self, column: int, n: int, axis: Axis) -> tuple[str, str]:
+        """(what a column's batches hold, the group of most of it)."""
+        first, end = self._edges_of(n, axis)[column : column + 2].tolist()
+        return self._text(first, end)
+
+    def _text(self, first: int, end: int) -> tuple[str, str]:
+        found = self.density.within(first, end)
+        if not found:
+            return "nothing", ""
+        told = [(key, n) for key, n in found if key != NO_OP] or found
+        texts = [f"{n} {type_title(key, self._registry)}" for key, n in told]
+        left = sum(n for _, n in told[_TYPES_TOLD:])
+        if left:
+            texts[_TYPES_TOLD:] = [f"{left} others"]
+        groups: dict[Group, int] = {}
+        for key, n in told:
+            groups[group_of(key)] = groups.get(group_of(key), 0) + n
+        return ", ".join(texts), max(groups, key=lambda group: groups[group]).value

@@ -1,0 +1,104 @@
+"""Paths as they are typed: what may come next, and where they lead. No widget; called in jobs."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.base import Context
+from metashell.commands.complete import complete_paths
+from metashell.commands.words import complete_at
+from metashell.errors import PathError
+from metashell.fs.node import Directory
+from metashell.fs.path import encode_name, is_absolute, join, normalise, resolve
+
+if TYPE_CHECKING:
+    from metashell.tui.scene import Scene
+
+_WITH_OFFSET: Final = re.compile(r"(.*)@(\d{1,18})", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A way to go on."""
+
+    text: str
+    """The whole line."""
+    shown: str
+    """The component, escaped."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Where a line leads."""
+
+    path: str
+    """Absolute."""
+    offset: int | None = None
+
+
+class _Nowhere:
+    """An output that nobody reads: completion writes nothing."""
+
+    is_terminal = False
+    width = 80
+
+    def write(self, text: str) -> None:
+        """Drop it."""
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+
+def directory_at(scene: Scene, path: str) -> str:
+    """The directory that relative paths begin in: the node's own, else the one it is in."""
+    path = normalise(path)
+    while path != "/":
+        try:
+            if isinstance(resolve(scene.root, path).node, Directory):
+                break
+        except PathError:
+            pass
+        path = path.rpartition("/")[0] or "/"
+    return path
+
+
+def propose(
+    scene: Scene, typed: str, cwd: str, cancelled: Callable[[], bool] = lambda: False
+) -> list[Proposal]:
+    """What may come next; empty where nothing begins so."""
+    cut = typed.rfind("/") + 1
+    head, last = typed[:cut], typed[cut:]
+    # The line is no shell's: what would be a quote there is a part of a name here.
+    before = "/".join(encode_name(part, quoting=True) if part not in ("", ".", "..") else part
+                      for part in head.split("/"))  # fmt: skip
+    context = Context(
+        root=scene.root,
+        out=_Nowhere(),
+        warn=lambda _: None,
+        cwd=cwd,
+        cancelled=cancelled,
+        source=scene.source,
+    )
+    found = complete_paths(context, before + last)
+    return [
+        Proposal(head + complete_at(each.text, len(each.text)).word, each.display) for each in found
+    ]
+
+
+def follow(scene: Scene, typed: str, cwd: str) -> Target:
+    """Where a line leads: a path, or ``PATH@OFFSET``.
+
+    Raises:
+        PathError: Nothing is there, and no other offset was asked for.
+    """
+    typed = typed if is_absolute(typed) else join(cwd, typed)
+    try:
+        return Target(resolve(scene.root, typed.rstrip("/") or "/").encoded())
+    except PathError:
+        match = _WITH_OFFSET.fullmatch(typed)
+        if match is None:
+            raise
+    return Target(normalise(match[1]), int(match[2]))

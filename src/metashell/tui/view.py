@@ -1,0 +1,96 @@
+"""What a view is: one of the program's pages, all of which show the same scene."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.containers import Vertical
+
+from metashell.tui.part import Part
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    import pyarrow as pa
+
+    from metashell.tui.scene import Scene
+
+
+class View(Part, Vertical):
+    """A page of the program.
+
+    A view is told of a new scene while it can be seen, and when it is looked at again. It starts
+    what takes time with ``self.explorer.jobs``, and keeps what the user looks at where it is.
+    """
+
+    HELP: ClassVar[str] = ""
+    """What F1 says about it, in Markdown."""
+
+    is_composed = False
+    """Whether its parts are there; before that no scene is shown."""
+
+    def on_mount(self) -> None:
+        """Show the scene now that the parts are there."""
+        self.is_composed = True
+        self.call_after_refresh(self.explorer.come_to_view)
+
+    @abstractmethod
+    def show_scene(self, scene: Scene) -> None:
+        """Show another scene; called in the thread that draws."""
+
+    def show_path(self, path: str) -> None:
+        """Go to a path, where the view is about paths."""
+
+    def filter_by(self, text: str) -> None:
+        """Show only what contains a text; empty for all. Called as it is typed."""
+
+    @property
+    def filter_text(self) -> str | None:
+        """The filter that holds; None where nothing can be filtered at the moment."""
+        return None
+
+    def focus_content(self) -> None:
+        """Put the focus where the user goes on: on the first part that can have it."""
+        for widget in self.query("*"):
+            if widget.focusable:
+                widget.focus()
+                return
+
+    def tables(self) -> Sequence[tuple[str, pa.Table]]:
+        """(name, rows as shown) of the tables that can be exported, the one looked at first."""
+        return ()
+
+    def export(self) -> None:
+        """Ask where the tables are to be written to, having read what is missing of them."""
+        self.explorer.ask_where_to_export()
+
+    def copyable(self) -> tuple[str, str] | None:
+        """(what it is, text) to be copied as value; None where there is none."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class ViewSpec:
+    """Where a view is to be found."""
+
+    id: str
+    title: str
+    key: str
+    module: str
+    name: str
+    """The class, in that module."""
+    for_fleet: bool = False
+    """Whether it means something only where several directories are open."""
+
+
+VIEWS: Final = (
+    ViewSpec("explorer", "Explorer", "1", "metashell.tui.views.explorer", "ExplorerView"),
+    ViewSpec("records", "Records", "2", "metashell.tui.views.records", "RecordsView"),
+    ViewSpec("health", "Health", "3", "metashell.tui.views.health", "HealthView"),
+    ViewSpec("quorum", "Quorum", "4", "metashell.tui.views.quorum", "QuorumView"),
+    ViewSpec("brokers", "Brokers", "5", "metashell.tui.views.brokers", "BrokersView"),
+    ViewSpec("fleet", "Fleet", "6", "metashell.tui.views.fleet", "FleetView", for_fleet=True),
+)
+"""The views, in the order of their tabs."""

@@ -1,0 +1,480 @@
+"""Brokers and racks: what each leads and holds, as bars, and what its loss would mean."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.timer import Timer
+from textual.widgets import Static
+
+from metashell.fs.path import encode_name
+from metashell.tui.broker_words import (
+    DRAWN,
+    RACK_DRAWN,
+    Load,
+    Loss,
+    about_broker,
+    about_rack,
+    broker_rows,
+    heading,
+    load_of,
+    loss_of,
+    named,
+    rack_rows,
+    without,
+)
+from metashell.tui.drawn_table import DrawnTable
+from metashell.tui.part import Part
+from metashell.tui.table import RowTable
+from metashell.tui.taking_focus import take_focus
+from metashell.tui.text import line, lines
+from metashell.tui.view import View
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.tui.jobs import Job
+    from metashell.tui.scene import Scene
+
+_WIDE: Final = 120
+_BARS: Final = (12, 36)
+"""Cells of bars on a narrow and a wide screen."""
+_PAUSE_S: Final = 0.25
+"""How long the cursor rests before it is worked out what a loss would mean."""
+_MOST_KEPT: Final = 256
+_NO_CLUSTER: Final = "A fleet is open: go into one of /clusters to see its brokers."
+
+
+class LoadTable(DrawnTable):
+    """Brokers or racks."""
+
+    HELP = (
+        "## Brokers\n"
+        "Leaders and replicas of each broker or rack; bars are scaled to the largest, `│` stands "
+        "where an even share ends, skew is the distance from it in percent. Leaders are shared "
+        "among active brokers, replicas among all that are registered. `•` marks what changed "
+        "since the previous stop.\n\n"
+        "- `enter` opens the broker's node, or the brokers of the rack\n"
+        "- `r` counts by rack, and by broker again\n"
+        "- `a` adds the broker to those, whose loss at once is then worked out; `n` picks none\n"
+        "- `w` lists the partitions that would fail without them\n"
+        "- `s` sorts by the column of the cursor, `/` filters, `x` exports"
+    )
+
+
+class LossTable(DrawnTable):
+    """Partitions that would fail."""
+
+    HELP = (
+        "## What if\n"
+        "Partitions that would be offline or under min.insync.replicas if these brokers went down "
+        "at once, and who would lead then. `already` says that it is so now.\n\n"
+        "`enter` opens the partition, `w` or `backspace` goes back to the brokers."
+    )
+
+
+class WhatIf(Part, Static):
+    """The line that says what a loss would mean; Enter or a click lists the partitions."""
+
+    can_focus = True
+    HELP = (
+        "What would happen if the broker under the cursor, or all that are picked, went down. "
+        "`enter` lists the partitions."
+    )
+    BINDINGS: ClassVar = [Binding("enter", "list", "Partitions", id="brokers.list")]
+    DEFAULT_CSS = """
+    WhatIf { height: auto; max-height: 2; padding: 0 1; text-style: bold; }
+    WhatIf:focus { background: $block-cursor-background; color: $block-cursor-foreground; }
+    """
+
+    def __init__(self) -> None:
+        super().__init__(markup=False)
+
+    def action_list(self) -> None:
+        """List them."""
+        self.screen.query_one(BrokersView).action_what_if()
+
+    def on_click(self, event: events.Click) -> None:
+        """List them."""
+        event.stop()
+        self.action_list()
+
+
+@dataclass(frozen=True, slots=True)
+class _Listed:
+    """The partitions that are listed."""
+
+    brokers: tuple[int, ...]
+    table: pa.Table
+
+
+class BrokersView(View):
+    """The view of brokers."""
+
+    HELP = (
+        "# Brokers\n"
+        "How leaders and replicas are spread over brokers and racks, and what the loss of some of "
+        "them would mean by the controller's own rules."
+    )
+    BINDINGS: ClassVar = [
+        Binding("r", "by_rack", "Racks", id="brokers.rack"),
+        Binding("a", "pick", "Pick", id="brokers.pick"),
+        Binding("n", "pick_none", "None", show=False, id="brokers.none"),
+        Binding("w", "what_if", "Without", id="brokers.without"),
+        Binding("backspace", "back", "Brokers", id="brokers.back"),
+    ]
+    DEFAULT_CSS = """
+    BrokersView #brokers-title { height: 1; padding: 0 1; text-style: bold; color: $text-primary; }
+    BrokersView #brokers-about {
+        height: auto; max-height: 8; padding: 0 1; border-top: solid $primary;
+        text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.load: Load | None = None
+        """What is shown; None before the first answer."""
+        self.by_rack = False
+        self.picked: set[int] = set()
+        """Brokers whose loss is asked about; empty for the one under the cursor."""
+        self.loss: Loss | None = None
+        """What was worked out last."""
+        self.listed: _Listed | None = None
+        """What is seen in place of the brokers."""
+        self._scene: Scene | None = None
+        self._losses: dict[tuple[int, ...], Loss] = {}
+        self._timer: Timer | None = None
+        self._was_at: int | None = None
+
+    def compose(self) -> ComposeResult:
+        """The title, the bars, and what the cursor is on."""
+        yield Static("", id="brokers-title", markup=False)
+        yield LoadTable(drawn=DRAWN, id="brokers-brokers")
+        yield LoadTable(drawn=RACK_DRAWN, id="brokers-racks")
+        yield LossTable(id="brokers-without")
+        yield Static("", id="brokers-about", markup=False)
+        yield WhatIf()
+
+    def on_mount(self) -> None:
+        """Nothing is known yet."""
+        self._arrange()
+
+    @property
+    def _brokers(self) -> LoadTable:
+        return self.query_one("#brokers-brokers", LoadTable)
+
+    @property
+    def _racks(self) -> LoadTable:
+        return self.query_one("#brokers-racks", LoadTable)
+
+    @property
+    def _without(self) -> LossTable:
+        return self.query_one(LossTable)
+
+    @property
+    def table(self) -> RowTable:
+        """The table that is seen."""
+        if self.listed is not None:
+            return self._without
+        return self._racks if self.by_rack else self._brokers
+
+    # What is shown.
+
+    def show_scene(self, scene: Scene) -> None:
+        """Show another scene."""
+        before, self._scene = self._scene, scene
+        self._losses.clear()
+        if before is not None and before.prefix != scene.prefix:
+            self.load = self.listed = self.loss = None
+            self.picked.clear()
+        if scene.cluster is None:
+            self.load = self.listed = self.loss = None
+            self._arrange()
+            self._title(scene.problem or _NO_CLUSTER)
+            return
+        if self.load is None:
+            self._title("counting leaders and replicas…")
+            self._arrange()
+        self.explorer.jobs.start(
+            "counting leaders and replicas",
+            lambda job: load_of(scene, job.cancelled),
+            self._loaded,
+            owner=self,
+            key="load",
+        )
+
+    def _loaded(self, load: Load) -> None:
+        is_first, self.load = self.load is None, load
+        self._draw()
+        self._arrange()
+        if is_first:
+            take_focus(self)
+        if self.listed is not None:
+            self._list(self.listed.brokers)
+        self._about()
+
+    def _draw(self) -> None:
+        load = self.load
+        if load is None:
+            return
+        width = _BARS[self.size.width >= _WIDE]
+        self._brokers.show(broker_rows(load, width, self.picked), load.changed_brokers)
+        self._racks.show(rack_rows(load, width), load.changed_racks)
+
+    def _arrange(self) -> None:
+        """Show the table that is wanted, and its title."""
+        load, listed = self.load, self.listed
+        seen = self.table if load is not None else None
+        had_focus = self.explorer.focused in (self._brokers, self._racks, self._without)
+        for table in (self._brokers, self._racks, self._without):
+            table.display = table is seen
+        self.query_one("#brokers-about").display = load is not None and listed is None
+        self.query_one(WhatIf).display = load is not None
+        if seen is not None and had_focus:
+            seen.focus()
+        if listed is not None:
+            found = f"{len(listed.table)} partitions offline or under min ISR"
+            self._title(f"without {named(listed.brokers)}: {found}")
+        elif load is not None:
+            self._title(heading(load, by_rack=self.by_rack))
+        self.refresh_bindings()
+
+    def _title(self, text: str) -> None:
+        self.query_one("#brokers-title", Static).update(line(text))
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw bars as wide as there is room."""
+        self._draw()
+
+    # What the cursor is on.
+
+    @property
+    def asked(self) -> tuple[int, ...]:
+        """The brokers whose loss is asked about."""
+        if self.load is None:
+            return ()
+        if self.listed is not None:
+            return self.listed.brokers
+        if self.picked:
+            return tuple(sorted(self.picked))
+        row = (self._racks if self.by_rack else self._brokers).row
+        if row is None:
+            return ()
+        return self.load.brokers_of(row["rack"]) if self.by_rack else (row["broker"],)
+
+    def on_row_table_moved(self, event: RowTable.Moved) -> None:
+        """Tell what the cursor is on."""
+        event.stop()
+        if event.table is not self.table or self.load is None or self.listed is not None:
+            return
+        self._about()
+        if self.by_rack:
+            return
+        broker, was = event.row["broker"], self._was_at
+        self._was_at = broker
+        # Nobody goes anywhere by looking at a page.
+        is_move = was not in (None, broker) and self.explorer.view is self
+        if is_move and self.load.is_registered(broker):
+            self.explorer.moved_to(self._path(broker))
+
+    def _path(self, broker: int) -> str:
+        prefix = "" if self._scene is None else self._scene.prefix
+        return f"{prefix}/image/cluster/brokers/{broker}"
+
+    def _about(self) -> None:
+        """Show what the row means, and have the loss worked out."""
+        load = self.load
+        row = None if load is None else (self._racks if self.by_rack else self._brokers).row
+        told: list[str] = []
+        if load is not None and row is not None:
+            told = (
+                about_rack(load, row["rack"]) if self.by_rack else about_broker(load, row["broker"])
+            )
+        self.query_one("#brokers-about", Static).update(lines("\n".join(told)))
+        self._work_out()
+
+    def _work_out(self) -> None:
+        asked = self.asked
+        if self._timer is not None:
+            self._timer.stop()
+        known = self._losses.get(asked)
+        if known is not None or not asked:
+            self._say(known)
+            return
+        self.loss = None
+        self.query_one(WhatIf).update(line(f"without {named(asked)}: …"))
+        self._timer = self.set_timer(_PAUSE_S, lambda: self._begin(asked))
+
+    def _begin(self, asked: tuple[int, ...]) -> None:
+        scene = self._scene
+        if scene is None or scene.cluster is None or asked != self.asked:
+            return
+
+        def done(loss: Loss) -> None:
+            if self._scene is not scene:
+                return
+            if len(self._losses) >= _MOST_KEPT:
+                self._losses.clear()
+            self._losses[loss.brokers] = loss
+            if loss.brokers == self.asked:
+                self._say(loss)
+
+        self.explorer.jobs.start(
+            f"working out the loss of {named(asked)}",
+            lambda job: loss_of(scene, asked, job.cancelled),
+            done,
+            owner=self,
+            key="loss",
+        )
+
+    def _say(self, loss: Loss | None) -> None:
+        self.loss = loss
+        text = "" if loss is None else loss.text()
+        if loss is not None and self.listed is None and (loss.offline or loss.under):
+            text += " · w lists them"
+        self.query_one(WhatIf).update(line(text))
+
+    # What the user does.
+
+    def action_by_rack(self) -> None:
+        """Count by rack, or by broker again."""
+        self.listed, self.by_rack = None, not self.by_rack
+        self._arrange()
+        self._about()
+
+    def action_pick(self) -> None:
+        """Pick the broker under the cursor, or all of the rack, or take that back."""
+        load = self.load
+        row = self.table.row
+        if load is None or row is None or self.listed is not None:
+            return
+        brokers = set(load.brokers_of(row["rack"]) if self.by_rack else [row["broker"]])
+        if brokers <= self.picked:
+            self.picked -= brokers
+        else:
+            self.picked |= brokers
+        self._draw()
+        if self.table.cursor_row + 1 < self.table.row_count and not self.by_rack:
+            self.table.action_cursor_down()
+        self._about()
+
+    def action_pick_none(self) -> None:
+        """Pick no broker."""
+        self.picked.clear()
+        self._draw()
+        self._about()
+
+    def action_what_if(self) -> None:
+        """List the partitions that would fail, or go back to the brokers."""
+        if self.listed is not None:
+            self.action_back()
+        elif self.asked:
+            self._list(self.asked)
+
+    def action_back(self) -> None:
+        """Show the brokers again."""
+        self.listed = None
+        self._arrange()
+        self._about()
+
+    def _list(self, brokers: tuple[int, ...]) -> None:
+        scene = self._scene
+        if scene is None:
+            return
+
+        def work(job: Job) -> _Listed:
+            return _Listed(brokers, without(scene, brokers, job.cancelled))
+
+        title = f"listing what fails without {named(brokers)}"
+        self.explorer.jobs.start(title, work, self._listed, owner=self, key="list")
+
+    def _listed(self, listed: _Listed) -> None:
+        self.listed = listed
+        self._without.show(listed.table)
+        self._arrange()
+        if self.explorer.view is self:
+            self._without.focus()
+        self._work_out()
+
+    def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
+        """Go to the broker, to the rack's brokers, or to the partition."""
+        event.stop()
+        row, load = event.row, self.load
+        if load is None or self._scene is None:
+            return
+        if event.table is self._without:
+            topic = encode_name(row["topic"])
+            path = f"/image/topics/byName/{topic}/{row['partition']}"
+            self.explorer.go(self._scene.prefix + path)
+        elif event.table is self._racks:
+            self._show_rack(load, row["rack"])
+        elif load.is_registered(row["broker"]):
+            self.explorer.go(self._path(row["broker"]))
+        else:
+            self.explorer.tell(f"broker {row['broker']} is not registered", "warning")
+
+    def _show_rack(self, load: Load, rack: str | None) -> None:
+        """Show brokers, those of a rack only, where it has a name."""
+        self.by_rack = False
+        self._brokers.filter_by(rack or "")
+        brokers = load.brokers_of(rack)
+        if brokers:
+            self._brokers.place_at(brokers[0])
+        self._arrange()
+        self._brokers.focus()
+        self._about()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer only what makes sense."""
+        if action == "back":
+            return self.listed is not None
+        if action in ("pick", "pick_none", "by_rack"):
+            return self.listed is None
+        return True
+
+    # What the program asks.
+
+    def filter_by(self, text: str) -> None:
+        """Filter the table that is seen."""
+        self.table.filter_by(text)
+
+    @property
+    def filter_text(self) -> str | None:
+        """Its filter."""
+        return None if self.load is None else self.table.filter_text
+
+    def focus_content(self) -> None:
+        """Focus the table that is seen."""
+        self.table.focus()
+
+    def tables(self) -> Sequence[tuple[str, pa.Table]]:
+        """The table that is seen, then the others."""
+        if self.load is None:
+            return ()
+        found: list[tuple[str, pa.Table | None]] = [
+            ("brokers", self._brokers.taken),
+            ("racks", self._racks.taken),
+        ]
+        if self.by_rack:
+            found.reverse()
+        if self.listed is not None:
+            found.insert(0, ("brokers-without", self._without.shown))
+        return [(name, table) for name, table in found if table is not None]
+
+    def copyable(self) -> tuple[str, str] | None:
+        """What is said of the broker or rack under the cursor."""
+        load, row = self.load, self.table.row
+        if load is None or row is None:
+            return None
+        if self.listed is not None:
+            return "partition", f"{row['topic']}-{row['partition']}\n"
+        told = about_rack(load, row["rack"]) if self.by_rack else about_broker(load, row["broker"])
+        if self.loss is not None:
+            told = [*told, self.loss.text()]
+        return ("rack" if self.by_rack else "broker"), "\n".join(told) + "\n"

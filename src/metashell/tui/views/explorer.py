@@ -1,0 +1,213 @@
+"""The explorer: the tree on the left, the node that the cursor is on at the right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal
+
+from metashell.tui.breadcrumbs import Breadcrumbs
+from metashell.tui.node_pane import MODE_KEYS, NodePane
+from metashell.tui.scene import Scene
+from metashell.tui.tree import NodeTree
+from metashell.tui.view import View
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from textual.timer import Timer
+
+_SHOWN_AFTER_S: Final = 0.08
+"""How long the cursor must rest before its node is shown: not each one on the way is."""
+
+
+class ExplorerView(View):
+    """All nodes as a tree, and one of them."""
+
+    HELP = (
+        "The tree of all nodes on the left, the node under its cursor on the right; `tab` goes "
+        "from one side to the other. A click on a part of the path above goes there.\n\n"
+        "`/` filters the directory at hand, or the table on the right if that has the focus. `w` "
+        "makes the tree wider and narrow again."
+    )
+    BINDINGS: ClassVar = [
+        Binding("backspace", "parent", "Parent", show=False, id="explorer.parent"),
+        Binding("w", "widen", "Width", show=False, id="explorer.width"),
+        *MODE_KEYS,
+    ]
+    DEFAULT_CSS = """
+    ExplorerView {
+        & Horizontal { height: 1fr; }
+        & NodeTree {
+            width: 34%;
+            min-width: 24;
+            border-right: vkey $foreground 20%;
+        }
+        & NodeTree:focus { border-right: vkey $primary; }
+        &.-wide NodeTree { width: 60%; }
+        & NodePane { width: 1fr; }
+        & NodeTree.-maximized { width: 100%; border-right: none; }
+    }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self._on_the_right = False
+        self._timer: Timer | None = None
+        self._tree_at = "/"
+        """Where the tree is, as far as it was told."""
+        self._in_pane: tuple[int, str] | None = None
+        """(serial of the scene, path) of what the pane shows."""
+
+    def compose(self) -> ComposeResult:
+        """The path, and below it both sides."""
+        yield Breadcrumbs()
+        with Horizontal():
+            yield NodeTree()
+            yield NodePane()
+
+    @property
+    def tree_side(self) -> NodeTree:
+        """The left side."""
+        return self.query_one(NodeTree)
+
+    @property
+    def pane(self) -> NodePane:
+        """The right side."""
+        return self.query_one(NodePane)
+
+    # What is shown.
+
+    def show_scene(self, scene: Scene) -> None:
+        """Show another scene: what is open and where the cursor is stays so."""
+        if not self.query(NodeTree):
+            return
+        if not self._in_pane:
+            self.tree_side.focus()
+        if self.tree_side.path != self._tree_at:  # it went on, and word of that is on its way
+            self.explorer.path = self.tree_side.path
+        self._tree_to(scene, self.explorer.path)
+        self._show_node()
+
+    def _tree_to(self, scene: Scene, path: str) -> None:
+        self._tree_at = path
+        self.tree_side.show(scene, path)
+
+    def show_path(self, path: str) -> None:
+        """Go to a path."""
+        scene = self.explorer.scene
+        if scene is not None and self.query(NodeTree):
+            self.query_one(Breadcrumbs).show(path)
+            self._tree_to(scene, path)
+            self._show_node()
+
+    def _show_node(self) -> None:
+        """Show the node of the path on the right."""
+        self._stop_timer()
+        scene, path = self.explorer.scene, self.explorer.path
+        if scene is not None and self._in_pane != (scene.serial, path):
+            self._in_pane = (scene.serial, path)
+            self.pane.show_node(scene, path)
+
+    def on_node_tree_moved(self, event: NodeTree.Moved) -> None:
+        """Show where the user went, as soon as they rest there."""
+        event.stop()
+        self._tree_at = event.path
+        self.explorer.path = event.path
+        self.query_one(Breadcrumbs).show(event.path)
+        self._stop_timer()
+        self._timer = self.set_timer(_SHOWN_AFTER_S, self._rested)
+
+    def _rested(self) -> None:
+        self._show_node()
+        self.explorer.moved_to(self.explorer.path)
+
+    def _stop_timer(self) -> None:
+        if self._timer is not None:
+            self._timer.stop()
+            self._timer = None
+
+    def on_node_tree_arrived(self, event: NodeTree.Arrived) -> None:
+        """Show what a path led to; where it is not there, it stays the one that is wanted."""
+        event.stop()
+        self._tree_at = event.path
+        self.explorer.path = event.path
+        self.query_one(Breadcrumbs).show(event.path, event.missing)
+        self._show_node()
+
+    def on_breadcrumbs_chosen(self, event: Breadcrumbs.Chosen) -> None:
+        """Go to a part of the path."""
+        event.stop()
+        self.explorer.go(event.path)
+        self.tree_side.focus()
+
+    def on_node_tree_chosen(self, event: NodeTree.Chosen) -> None:
+        """Go on at the right side."""
+        event.stop()
+        self._show_node()
+        self.screen.minimize()
+        self.pane.focus_content()
+
+    # Keys.
+
+    def action_parent(self) -> None:
+        """Go to the directory above."""
+        self.tree_side.action_parent()
+
+    def action_widen(self) -> None:
+        """Make the tree wider, or as it was."""
+        self.toggle_class("-wide")
+
+    def action_look(self, mode: str) -> None:
+        """Look at the node in another way."""
+        self.pane.action_look(mode)
+
+    def action_other_table(self) -> None:
+        """Show the children of the directory, or what describes it."""
+        self.pane.action_other_table()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what there is for the node."""
+        if action in ("look", "other_table"):
+            return self.is_composed and self.pane.check_action(action, parameters)
+        return super().check_action(action, parameters)
+
+    # As a view.
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Note which side is looked at."""
+        self._on_the_right = self.pane in event.widget.ancestors_with_self
+
+    def focus_content(self) -> None:
+        """Put the focus on the side that had it."""
+        if self._on_the_right:
+            self.pane.focus_content()
+        else:
+            self.tree_side.focus()
+
+    def filter_by(self, text: str) -> None:
+        """Filter the table on the right if it is looked at, else the directory at hand."""
+        if self._filters_pane:
+            self.pane.filter_by(text)
+        else:
+            self.tree_side.filter_by(text)
+
+    @property
+    def filter_text(self) -> str | None:
+        """The filter that holds there."""
+        return self.pane.filter_text if self._filters_pane else self.tree_side.filter_text
+
+    @property
+    def _filters_pane(self) -> bool:
+        return self._on_the_right and self.pane.filter_text is not None
+
+    def tables(self) -> Sequence[tuple[str, pa.Table]]:
+        """Those of the node."""
+        return self.pane.tables()
+
+    def copyable(self) -> tuple[str, str] | None:
+        """What the node says."""
+        return self.pane.copyable()

@@ -1,0 +1,264 @@
+"""Several directories: a row for each as it is read, and whether copies of a cluster agree."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import pyarrow as pa
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.widgets import Static
+
+from metashell.commands.fleet import rows_table
+from metashell.errors import MetashellError
+from metashell.fs.path import encode_name
+from metashell.tui.drawn_table import DrawnTable
+from metashell.tui.fleet_words import fleet_table, heading, watched
+from metashell.tui.scene import ask
+from metashell.tui.table import RowTable
+from metashell.tui.taking_focus import take_focus
+from metashell.tui.text import line, lines
+from metashell.tui.view import View
+
+if TYPE_CHECKING:
+    from metashell.fleet import FleetSource
+    from metashell.fleet.rows import Row
+    from metashell.tui.jobs import Job
+    from metashell.tui.scene import Scene
+
+_NO_FLEET: Final = "One source is open: several directories are a fleet."
+_ALL: Final = ("-o", "table", "--columns", "all")
+
+
+class FleetTable(DrawnTable):
+    """Directories."""
+
+    HELP = (
+        "## Directories\n"
+        "A row for each: how it is, what of its metadata lacks a leader or replicas, and where its "
+        "log ends. `differs_in` names what is unlike most of the others; what can't be read says "
+        "why below.\n\n"
+        "- `enter` goes into the cluster\n"
+        "- `v` compares the directories of each cluster, as `fleet --verify` does\n"
+        "- `u` reads all of them again\n"
+        "- `s` sorts by the column of the cursor, `/` filters, `x` exports"
+    )
+
+
+class FleetView(View):
+    """The view of a fleet."""
+
+    HELP = (
+        "# Fleet\n"
+        "Every directory that is open. Rows come as they are read; `escape` stops that, and `u` "
+        "begins again."
+    )
+    BINDINGS: ClassVar = [
+        Binding("v", "verify", "Verify", id="fleet.verify"),
+        Binding("u", "update", "Update", id="fleet.update"),
+    ]
+    DEFAULT_CSS = """
+    FleetView #fleet-title { height: 1; padding: 0 1; text-style: bold; color: $text-primary; }
+    FleetView #fleet-about {
+        height: auto; max-height: 7; padding: 0 1; border-top: solid $primary;
+    }
+    """
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.rows: pa.Table | None = None
+        """Rows of ``fleet``, as far as they have come."""
+        self.verified: pa.Table | None = None
+        """Rows of ``fleet --verify``; None where it was not asked."""
+        self.unread: set[str] = set()
+        """Names of directories whose rows have not come."""
+        self._scene: Scene | None = None
+        self._asked: object = None
+
+    def compose(self) -> ComposeResult:
+        """The title, the rows, and what the cursor is on."""
+        yield Static("", id="fleet-title", markup=False)
+        yield FleetTable(id="fleet-rows")
+        yield Static("", id="fleet-about", markup=False)
+
+    @property
+    def _table(self) -> FleetTable:
+        return self.query_one(FleetTable)
+
+    # What is shown.
+
+    def show_scene(self, scene: Scene) -> None:
+        """Show another scene."""
+        self._scene = scene
+        fleet = scene.fleet
+        if fleet is None:
+            self.query_one("#fleet-title", Static).update(_NO_FLEET)
+            return
+        # Who only looks into a cluster has not changed the fleet.
+        asked = (fleet, _moments(fleet))
+        if asked != self._asked:
+            self._asked = asked
+            self._read()
+
+    def action_update(self) -> None:
+        """Read all directories again."""
+        self._read()
+
+    def _read(self) -> None:
+        """Have all rows computed, and show them as they come."""
+        scene = self._scene
+        fleet = None if scene is None else scene.fleet
+        if scene is None or fleet is None:
+            return
+        known: dict[str, Row] = {
+            name: {"name": name, "clusterId": member.cluster_id, "directory": None, "error": None}
+            for name, member in fleet.members.items()
+        }
+        unread = set(known)
+        self.verified = None
+        if self.rows is None:
+            self._show(rows_table(list(known.values())), unread)
+            take_focus(self)
+
+        def work(job: Job) -> pa.Table:
+            def tell(done: int, whole: int) -> None:
+                job.progress = (done, whole)
+
+            def came(rows: Sequence[Row]) -> None:
+                known.update((str(row["name"]), row) for row in rows)
+                unread.difference_update(str(row["name"]) for row in rows)
+                job.tell(self._show, rows_table(list(known.values())), set(unread))
+
+            watching: Any = watched(fleet, tell, came)
+            answer = ask(replace(scene, source=watching), ("fleet", *_ALL), cancelled=job.cancelled)
+            if answer.table is None:
+                raise MetashellError("; ".join(answer.warnings) or "the fleet has no answer")
+            return answer.table
+
+        title = f"reading {len(known)} directories"
+        self.explorer.jobs.start(
+            title, work, lambda table: self._show(table, set()), owner=self, key="rows"
+        )
+
+    def _show(self, rows: pa.Table, unread: set[str]) -> None:
+        self.rows, self.unread = rows, unread
+        verified = self.verified
+        verdicts = None
+        if verified is not None:
+            names, words = verified["cluster"].to_pylist(), verified["verdict"].to_pylist()
+            verdicts = dict(zip(names, words, strict=True))
+        table = fleet_table(rows, unread, verdicts)
+        self._table.show(table)
+        self.query_one("#fleet-title", Static).update(line(heading(table)))
+        self._about()
+
+    def action_verify(self) -> None:
+        """Compare the directories of each cluster."""
+        scene = self._scene
+        fleet = None if scene is None else scene.fleet
+        if scene is None or fleet is None:
+            return
+
+        def work(job: Job) -> pa.Table:
+            def tell(done: int, whole: int) -> None:
+                job.progress = (done, whole)
+
+            watching: Any = watched(fleet, tell)
+            words = ("fleet", "--verify", *_ALL)
+            answer = ask(replace(scene, source=watching), words, cancelled=job.cancelled)
+            if answer.table is None:
+                raise MetashellError("; ".join(answer.warnings) or "the fleet has no answer")
+            return answer.table
+
+        title = "comparing directories of the same cluster"
+        self.explorer.jobs.start(title, work, self._verified, owner=self, key="verify")
+
+    def _verified(self, table: pa.Table) -> None:
+        self.verified = table
+        if self.rows is not None:
+            self._show(self.rows, self.unread)
+
+    def _about(self) -> None:
+        """Say of the directory under the cursor what its row has no room for."""
+        texts = self._table.texts()
+        told: list[str] = []
+        if texts:
+            told.append(f"{texts['cluster']} · {texts['state']} · cluster {texts['cluster_id']}")
+            told += [
+                f"{what}: {texts[name]}"
+                for name, what in (
+                    ("error", "can't be read"),
+                    ("fault", "first fault"),
+                    ("directory", "directory"),
+                )
+                if texts[name] != "-"
+            ]
+            if texts.get("differs_in"):
+                told.append(f"unlike most: {texts['differs_in'].replace(',', ', ')}")
+            told += self._compared(texts["cluster"])
+        self.query_one("#fleet-about", Static).update(lines("\n".join(told)))
+
+    def _compared(self, shown_name: str) -> list[str]:
+        row = self._table.row
+        if self.verified is None or row is None:
+            return []
+        names = self.verified["cluster"].to_pylist()
+        if row["cluster"] not in names:
+            return []
+        (found,) = self.verified.slice(names.index(row["cluster"]), 1).to_pylist()
+        parts = [f"compared at offset {found['offset']}: {found['verdict']}"]
+        if found["checksum"]:
+            parts.append(f"checksum {found['checksum']}")
+        if found["error"]:
+            parts.append(found["error"])
+        return [" · ".join(parts).replace("\n", " ")]
+
+    # What the user does.
+
+    def on_row_table_moved(self, event: RowTable.Moved) -> None:
+        """Tell what the cursor is on; the cluster is not opened for that."""
+        event.stop()
+        self._about()
+
+    def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
+        """Go into the cluster."""
+        event.stop()
+        if event.row["error"] is not None:
+            self.explorer.tell(f"{event.row['cluster']}: {event.row['error']}", "warning")
+        else:
+            self.explorer.go(f"/clusters/{encode_name(event.row['cluster'])}")
+
+    def filter_by(self, text: str) -> None:
+        """Filter the rows."""
+        self._table.filter_by(text)
+
+    @property
+    def filter_text(self) -> str | None:
+        """The filter."""
+        return None if self.rows is None else self._table.filter_text
+
+    def focus_content(self) -> None:
+        """Focus the rows."""
+        self._table.focus()
+
+    def tables(self) -> Sequence[tuple[str, pa.Table]]:
+        """The rows, and the verdicts."""
+        found = [("fleet", self._table.taken), ("fleet-verify", self.verified)]
+        return [(name, table) for name, table in found if table is not None]
+
+    def copyable(self) -> tuple[str, str] | None:
+        """The row."""
+        text = self._table.row_text_of()
+        return None if text is None else ("directory", text)
+
+
+def _moments(fleet: FleetSource) -> tuple[tuple[str, int | None], ...]:
+    """Which members show a state of their own."""
+    found = []
+    for name, member in fleet.members.items():
+        source = member.opened
+        if member.has_own_state and source is not None:
+            found.append((name, source.moment_offset))
+    return tuple(found)

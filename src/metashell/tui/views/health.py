@@ -1,0 +1,414 @@
+"""Everything that is wrong, by its kind: what ``health`` says, and the ways to each node."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Container
+from textual.content import Content
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from metashell.commands.health_rows import LEVELS, summary_of
+from metashell.fleet import CLUSTERS
+from metashell.tui.cluster_rows import applied_at
+from metashell.tui.jobs import Job
+from metashell.tui.part import Part
+from metashell.tui.scene import Answer, Scene, ask
+from metashell.tui.table import RowTable
+from metashell.tui.text import line
+from metashell.tui.view import View
+
+if TYPE_CHECKING:
+    from metashell.errors import MetashellError
+
+_SYMBOLS: Final = dict(zip(LEVELS, ("●", "▲", "·"), strict=True))
+_STYLES: Final = dict(zip(LEVELS, ("$text-error", "$text-warning", ""), strict=True))
+_EVERY: Final = ""
+"""Stands for all kinds."""
+_COLUMNS: Final = (
+    "cluster",
+    "subject",
+    "problem",
+    "severity",
+    "count",
+    "since_time",
+    "since_offset",
+    "path",
+    "command",
+    "explanation",
+    "action",
+)
+"""What tells rows apart comes first."""
+_FIRST: Final = ("cluster", "subject", "problem", "severity", "count", "since_time", "command")
+"""Columns shown at first; of one kind without what is the same in all of its rows."""
+_SAME_IN_KIND: Final = ("problem", "severity")
+_WIDE_CELLS: Final = 110
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What ``health`` said of a scene."""
+
+    words: str
+    """How it is, a line a cluster."""
+    rows: pa.Table
+    """All rows, the worst first."""
+    kinds: Sequence[Mapping[str, Any]]
+    """A row for each kind; see `summary_of`."""
+    by_kind: Mapping[str, pa.Table]
+    """The rows of each, and of `_EVERY`."""
+    warnings: Sequence[str]
+
+
+def found_in(answer: Answer, *, in_cluster: bool) -> Found:
+    """What an answer with all columns says, sorted out; to be called in a job."""
+    words = answer.text.strip("\n")
+    rows = answer.table
+    if rows is None:
+        return Found(words, pa.table({}), (), {}, answer.warnings)
+    names = [name for name in _COLUMNS if name in rows.column_names]
+    if in_cluster and "cluster" in names:
+        names.remove("cluster")
+    rows = rows.select(names)
+    if not len(rows):
+        return Found(words, rows, (), {_EVERY: rows}, answer.warnings)
+    kinds = summary_of(rows).to_pylist()
+    by_kind = {_EVERY: rows}
+    for kind in kinds:
+        code = kind["problem"]
+        by_kind[code] = rows.filter(pc.equal(rows.column("problem"), code))
+    return Found(words, rows, kinds, by_kind, answer.warnings)
+
+
+def in_short(found: Found) -> str:
+    """How it is, in as few words as fit above the kinds themselves."""
+    levels = [kind["severity"] for kind in found.kinds]
+    if not set(LEVELS[:2]).intersection(levels):
+        return found.words
+    told = [
+        f"{_SYMBOLS[level]} {n} {level}{'s' * (n != 1 and level != LEVELS[0])}"
+        for level in LEVELS
+        if (n := levels.count(level))
+    ]
+    return f"{'  '.join(told)}  (kinds of problems)"
+
+
+class KindList(Part, OptionList):
+    """The kinds of problems, the worst first."""
+
+    HELP = (
+        "Kinds of problems with the number of partitions, replicas... that have each: `●` "
+        "critical, `▲` warning, `·` note. The arrows choose one, `enter` goes to its rows."
+    )
+    BINDINGS: ClassVar = [Binding("enter", "select", "Rows", id="health.rows")]
+
+    def __init__(self) -> None:
+        super().__init__(id="health-kinds", markup=False, compact=True)
+        self.codes: list[str] = []
+        """Those that are listed, in order."""
+
+    @property
+    def code(self) -> str:
+        """The kind chosen; empty for all of them."""
+        at = self.highlighted
+        return _EVERY if at is None or at >= len(self.codes) else self.codes[at]
+
+    def show(self, kinds: Sequence[Mapping[str, Any]]) -> None:
+        """List other kinds; the one chosen stays chosen while it is there."""
+        chosen = self.code
+        n_rows = sum(kind["subjects"] for kind in kinds)
+        options = [Option(line(f"all {n_rows:,} rows", "bold"))]
+        for level, problem, n in ((k["severity"], k["problem"], k["count"]) for k in kinds):
+            symbol = Content.styled(_SYMBOLS[level], _STYLES[level])
+            options.append(Option(Content.assemble(symbol, " ", line(f"{problem}  {n:,}"))))
+        self.codes = [_EVERY, *(kind["problem"] for kind in kinds)]
+        with self.prevent(OptionList.OptionHighlighted):
+            self.set_options(options)
+            self.highlighted = self.codes.index(chosen) if chosen in self.codes else 0
+
+
+class ProblemTable(RowTable):
+    """Rows of problems; the cursor stays on its problem when there are others."""
+
+    HELP = (
+        "What is wrong. `enter` goes to the node, `m` to it at the offset where the problem began, "
+        "`i` copies the command that helps. `s` sorts by the column of the cursor, `/` filters."
+    )
+
+
+class HealthView(View):
+    """Everything that is wrong, and where."""
+
+    HELP = (
+        "Everything that is wrong: `health` of the shell. Kinds of problems beside or above, the "
+        "worst first (`●` critical, `▲` warning, `·` note); the rows of the chosen kind; below "
+        "them what the row under the cursor means and what to do. `d` also runs all that `check` "
+        "does."
+    )
+    BINDINGS: ClassVar = [
+        Binding("m", "moment", "Its beginning", id="health.moment"),
+        Binding("i", "copy_command", "Copy command", id="health.copy"),
+        Binding("d", "deep", "Deep check", id="health.deep"),
+        Binding("r", "refresh_rows", "Look again", show=False, id="health.refresh"),
+    ]
+    DEFAULT_CSS = """
+    HealthView #health-words { height: auto; max-height: 4; padding: 0 1; text-style: bold; }
+    HealthView #health-words.-critical { color: $text-error; }
+    HealthView #health-words.-warning { color: $text-warning; }
+    HealthView #health-words.-fine { color: $text-success; }
+    HealthView #health-body { height: 1fr; layout: vertical; }
+    HealthView #health-kinds { height: auto; max-height: 7; padding: 0; }
+    HealthView ProblemTable { height: 1fr; width: 1fr; }
+    HealthView.-wide #health-body { layout: horizontal; }
+    HealthView.-wide #health-kinds { width: 36; height: 1fr; max-height: 100%; }
+    HealthView #health-detail {
+        height: auto; min-height: 3; max-height: 7; padding: 0 1;
+        background: $panel;
+    }
+    HealthView.-empty #health-body, HealthView.-empty #health-detail { display: none; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id, classes="-empty")
+        self.found: Found | None = None
+        """What was found; None until the first answer."""
+        self._scene: Scene | None = None
+        self._job: Job | None = None
+        self._shown_code: str | None = None
+        self._is_stale = False
+        self._is_deep = False
+        self._told: Sequence[str] = ()
+
+    def compose(self) -> ComposeResult:
+        """How it is; the kinds; the rows; what the row means."""
+        yield Static(id="health-words", markup=False)
+        with Container(id="health-body"):
+            yield KindList()
+            yield ProblemTable(id="health-rows")
+        yield Static(id="health-detail", markup=False)
+
+    @property
+    def _table(self) -> ProblemTable:
+        return self.query_one(ProblemTable)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Put the kinds beside the rows where there is room."""
+        self.set_class(event.size.width >= _WIDE_CELLS, "-wide")
+
+    # Asking.
+
+    def show_scene(self, scene: Scene) -> None:
+        """Look at another scene. News wait for the answer that is on its way."""
+        before, self._scene = self._scene, scene
+        is_running = self._job is not None and self._job in self.explorer.jobs.running
+        is_news = before is not None and before.prefix == scene.prefix
+        if is_running and is_news and before is not None and before.is_newest and scene.is_newest:
+            self._is_stale = True
+            return
+        if before is not None and not is_news:
+            self.found = None
+            self.add_class("-empty")
+        self._ask()
+
+    def _ask(self) -> None:
+        scene = self._scene
+        if scene is None:
+            return
+        words = ["health", "-o", "table", "--columns", "all"]
+        words += ["--deep"] if self._is_deep else []
+        in_cluster = scene.cluster is not None
+        fleet = scene.fleet
+        title = "looking for problems" if not self._is_deep else "checking everything"
+        if fleet is not None and not in_cluster:
+            title += f" of {len(fleet.members):,} clusters"
+        if self.found is None:
+            self._say(f"{title}... this may take a while: escape cancels, r looks again", "")
+
+        def work(job: Job) -> Found:
+            answer = ask(scene, words, cwd=scene.prefix or "/", cancelled=job.cancelled)
+            return found_in(answer, in_cluster=in_cluster)
+
+        self._is_stale = False
+        self._job = self.explorer.jobs.start(
+            title, work, self._show, owner=self, key="health", failed=self._failed
+        )
+
+    def _failed(self, error: MetashellError) -> None:
+        self.found = None
+        self.add_class("-empty")
+        self._say("\n".join(error.lines("")), "-critical")
+
+    def _show(self, found: Found) -> None:
+        self.found = found
+        self._tell(found.warnings)
+        levels = [kind["severity"] for kind in found.kinds]
+        worst = levels[0] if levels else "note"
+        words = in_short(found) or "\n".join(("nothing could be looked at", *found.warnings))
+        self._say(words, f"-{worst}" if worst in LEVELS[:2] else "-fine")
+        self.set_class(not len(found.rows), "-empty")
+        if found.by_kind:
+            self.query_one(KindList).show(found.kinds)
+            self._show_kind()
+        if self.explorer.view is self and self.screen.focused is None:
+            self.focus_content()  # there was nothing before that could have it
+        if self._is_stale:
+            self._ask()
+
+    def _tell(self, warnings: Sequence[str]) -> None:
+        """Tell diagnostics once, not with every piece of news."""
+        if warnings and list(warnings) != list(self._told):
+            self.explorer.tell("\n".join(warnings), "warning")
+        self._told = warnings
+
+    def _say(self, words: str, css_class: str) -> None:
+        static = self.query_one("#health-words", Static)
+        static.update(Content("\n").join([line(text) for text in words.split("\n")]))
+        static.set_classes(css_class)
+
+    # What is shown.
+
+    def _show_kind(self) -> None:
+        code = self.query_one(KindList).code
+        assert self.found is not None
+        rows = self.found.by_kind.get(code)
+        if rows is None:
+            return
+        self._shown_code = code
+        same = () if code == _EVERY else _SAME_IN_KIND
+        self._table.show(rows, first=[name for name in _FIRST if name not in same])
+
+    def _explain(self) -> None:
+        """Tell what the row under the cursor means."""
+        row = self._table.row
+        detail = self.query_one("#health-detail", Static)
+        if row is None:
+            detail.update("")
+            return
+        parts = [line(str(row["explanation"])), line(str(row["action"]))]
+        if row["command"]:
+            parts.append(Content.assemble(("$ ", "bold"), line(str(row["command"]))))
+        detail.update(Content("\n").join(parts))
+
+    def on_option_list_option_highlighted(self, event: OptionList.OptionHighlighted) -> None:
+        """Show the rows of the kind chosen."""
+        event.stop()
+        if self.found is not None:
+            self._show_kind()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Go to the rows."""
+        event.stop()
+        self._table.focus()
+
+    def on_row_table_moved(self, event: RowTable.Moved) -> None:
+        """Explain the row."""
+        event.stop()
+        self._explain()
+
+    def on_row_table_drawn(self, event: RowTable.Drawn) -> None:
+        """Explain the row that is under the cursor now."""
+        event.stop()
+        self._explain()
+
+    def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
+        """Go to the row's node."""
+        event.stop()
+        path = self.path_of(event.row)
+        if path is None:
+            self.explorer.tell("no node is about that")
+        else:
+            self._go(path)
+
+    def _go(self, path: str, offset: int | None = None) -> None:
+        """Go to a node; from outside of all clusters into its cluster, whose end is shown."""
+        scene = self.explorer.scene
+        assert scene is not None
+        if scene.cluster is not None:
+            self.explorer.go(path, offset=offset)
+            return
+        self.explorer.go(path)
+        self.explorer.moved_to(path)
+        if offset is not None:
+            self.explorer.tell(f"that began at offset {offset}: @ goes there")
+
+    def path_of(self, row: Mapping[str, Any]) -> str | None:
+        """The node that a row is about, in the whole tree."""
+        path = row["path"]
+        if path is None or self._scene is None:
+            return None
+        cluster = row.get("cluster")
+        prefix = self._scene.prefix or ("" if cluster is None else f"/{CLUSTERS}/{cluster}")
+        return f"{prefix}{path}"
+
+    # Keys.
+
+    def action_moment(self) -> None:
+        """Go to the node as it was when the problem began: the record that began it is applied."""
+        row = self._table.row
+        path = None if row is None else self.path_of(row)
+        if row is None or path is None:
+            return
+        if row["since_offset"] is None:
+            self.explorer.tell("nothing says when that began: a checkpoint may hide it")
+            return
+        scene, offset = self._scene, row["since_offset"]
+        assert scene is not None
+
+        def work(_job: Job) -> int:
+            return applied_at(scene, path, offset)
+
+        def done(end: int) -> None:
+            self._go(path, end)
+
+        self.explorer.jobs.start("finding the moment", work, done, owner=self, key="moment")
+
+    def action_copy_command(self) -> None:
+        """Copy the command that helps with the row under the cursor."""
+        copyable = self.copyable()
+        if copyable is not None:
+            self.explorer.copy(copyable[1], copyable[0])
+
+    def action_deep(self) -> None:
+        """Run what `check` does as well, or no longer."""
+        self._is_deep = not self._is_deep
+        self._ask()
+
+    def action_refresh_rows(self) -> None:
+        """Look again."""
+        self._ask()
+
+    # What every view has.
+
+    def filter_by(self, text: str) -> None:
+        """Show only rows with a text."""
+        self._table.filter_by(text)
+
+    @property
+    def filter_text(self) -> str | None:
+        """The filter of the rows."""
+        return None if self.found is None else self._table.filter_text
+
+    def tables(self) -> Sequence[tuple[str, pa.Table]]:
+        """The rows shown, and all of them."""
+        if self.found is None or not len(self.found.rows):
+            return ()
+        shown, code = self._table.shown, self._shown_code
+        every = ("health", self.found.rows)
+        if shown is None or not code:
+            return (("health", shown if shown is not None else self.found.rows),)
+        return ((code, shown), every)
+
+    def copyable(self) -> tuple[str, str] | None:
+        """The command of the row under the cursor."""
+        row = None if self.found is None else self._table.row
+        if row is None or not row["command"]:
+            return None
+        return "command", str(row["command"])

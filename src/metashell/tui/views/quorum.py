@@ -1,0 +1,326 @@
+"""The quorum: who leads, who votes and follows, how far each is behind, and who led when.
+
+While a live quorum is looked at it is asked again and again; once it was, lags are noted whatever
+view is seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
+
+import pyarrow as pa
+from textual import events
+from textual.app import ComposeResult
+from textual.content import Content
+from textual.widgets import Static
+
+from metashell.fs.escape import escape
+from metashell.tui.cluster_rows import applied_at
+from metashell.tui.drawn_table import DrawnTable
+from metashell.tui.lag_history import LagHistory
+from metashell.tui.quorum_look import (
+    LAG_LINE,
+    OBSERVER,
+    REIGN,
+    QuorumLook,
+    epoch_columns,
+    epochs_table,
+    lags_of,
+    live_status,
+    look_at,
+    member_columns,
+    members_table,
+    newest_first,
+    summary_lines,
+)
+from metashell.tui.table import RowTable
+from metashell.tui.taking_focus import take_focus
+from metashell.tui.text import lines
+from metashell.tui.view import View
+
+if TYPE_CHECKING:
+    from metashell.quorum.description import LiveStatus
+    from metashell.tui.cluster_rows import Rows
+    from metashell.tui.jobs import Job
+    from metashell.tui.scene import Scene
+
+_WIDE: Final = 120
+_BARS: Final = (16, 40)
+"""Cells of bars on a narrow and a wide screen."""
+_MOST_EPOCHS_REDRAWN: Final = 500
+_NO_CLUSTER: Final = "A fleet is open: go into one of /clusters to see its quorum."
+
+
+class MembersTable(DrawnTable):
+    """Voters and observers."""
+
+    HELP = (
+        "## Voters and observers\n"
+        "The leader first. `lag` counts offsets behind the end of the leader's log; of a live "
+        "quorum `lag_over_time` shows the last five minutes, the newest to the right, all nodes "
+        "by the same scale. Lag is known of a live quorum only.\n\n"
+        "`enter` opens the node below /quorum, `s` sorts by the column of the cursor, `/` filters, "
+        "`tab` goes to the epochs, `x` exports."
+    )
+
+
+class EpochsTable(DrawnTable):
+    """Leader epochs."""
+
+    HELP = (
+        "## Leader epochs\n"
+        "Each reign, the newest first: who led, from which offset on, how long (`lasted_ms` in "
+        "milliseconds) and over how many offsets. The bar is proportional to the time.\n\n"
+        "`enter` shows the cluster as it was when the reign began; `E` goes back to the end."
+    )
+
+
+class QuorumView(View):
+    """The view of the quorum."""
+
+    HELP = (
+        "# Quorum\n"
+        "Who leads, how many voters there are and how many may be lost, how far each is behind, "
+        "and who led when. Below the nodes stands what the node's files, the log and the leader "
+        "say differently. A live quorum is asked every two seconds."
+    )
+    DEFAULT_CSS = """
+    QuorumView #quorum-summary { height: auto; max-height: 6; padding: 0 1; }
+    QuorumView #quorum-notes { height: auto; max-height: 3; padding: 0 1; color: $text-warning; }
+    QuorumView #quorum-members { height: auto; max-height: 35%; }
+    QuorumView #quorum-epochs { min-height: 3; }
+    QuorumView .heading { height: 1; padding: 0 1; text-style: bold; color: $text-primary; }
+    """
+    SAMPLE_S: ClassVar[float] = 2.0
+    """How often a live quorum is asked."""
+
+    def __init__(self, **options: Any) -> None:
+        super().__init__(**options)
+        self.look: QuorumLook | None = None
+        """What is shown; None before the first answer."""
+        self.history = LagHistory()
+        self._scene: Scene | None = None
+        self._epochs: Rows | None = None
+        self._sampling: Job | None = None
+        self._shown_epoch: int | None = None
+        self._focused: DrawnTable | None = None
+
+    def compose(self) -> ComposeResult:
+        """The summary, the nodes, what is amiss, the epochs."""
+        yield Static("", id="quorum-summary", markup=False)
+        yield Static("Voters and observers", id="quorum-nodes", classes="heading", markup=False)
+        yield MembersTable(drawn={LAG_LINE: "lag"}, id="quorum-members")
+        yield Static("", id="quorum-notes", markup=False)
+        yield Static("Leader epochs", id="quorum-reigns", classes="heading", markup=False)
+        drawn = {REIGN: "lasted_ms", "lasted": "lasted_ms"}
+        yield EpochsTable(drawn=drawn, id="quorum-epochs")
+
+    def on_mount(self) -> None:
+        """Begin to ask."""
+        self._show_tables(False)
+        self._tell("")
+        self.set_interval(self.SAMPLE_S, self._sample)
+
+    @property
+    def _members(self) -> MembersTable:
+        return self.query_one(MembersTable)
+
+    @property
+    def _epochs_table(self) -> EpochsTable:
+        return self.query_one(EpochsTable)
+
+    # What is shown.
+
+    def show_scene(self, scene: Scene) -> None:
+        """Show another scene."""
+        before, self._scene = self._scene, scene
+        if before is not None and before.prefix != scene.prefix:
+            self._forget()
+        if scene.cluster is None:
+            self._forget()
+            self._summary(scene.problem or _NO_CLUSTER)
+            return
+        if self.look is None:
+            self._summary("asking for the quorum…")
+        self.explorer.jobs.start(
+            "asking for the quorum",
+            lambda job: look_at(scene, job.cancelled),
+            self._looked,
+            owner=self,
+            key="look",
+        )
+
+    def _forget(self) -> None:
+        self.look = self._epochs = self._shown_epoch = None
+        self.history = LagHistory()
+        self._show_tables(False)
+        self._tell("")
+
+    def _sample(self) -> None:
+        """Ask a live quorum again, unless the last answer is still awaited."""
+        scene, explorer = self._scene, self.explorer
+        if scene is None or scene.cluster is None or scene.cluster.newest.live is None:
+            return
+        if self._sampling is not None and self._sampling in explorer.jobs.running:
+            return
+        # An earlier offset stays as it is, but for the connection.
+        is_seen = explorer.view is self and self.look is not None and scene.is_newest
+        epoch = self._shown_epoch
+
+        def work(job: Job) -> tuple[LiveStatus | None, QuorumLook | None]:
+            look = look_at(scene, job.cancelled, epoch) if is_seen else None
+            return live_status(scene.cluster), look
+
+        def done(found: tuple[LiveStatus | None, QuorumLook | None]) -> None:
+            status, look = found
+            if status is None or self._scene is not scene:
+                return
+            self._note(status)
+            if look is not None:
+                self._looked(look)
+
+        self._sampling = explorer.jobs.start("", work, done, owner=self, key="sample")
+
+    def _note(self, status: LiveStatus) -> None:
+        """Keep the lags, each answer of the leader once a tick."""
+        self.history.add(lags_of(status))
+
+    def _looked(self, look: QuorumLook) -> None:
+        """Show what was found."""
+        if not len(look.status):
+            self._summary("\n".join(look.warnings) or "nothing is known of the quorum")
+            return
+        is_first, self.look = self.look is None, look
+        if look.live is not None and not len(self.history):
+            self._note(look.live)
+        self._summary("\n".join(summary_lines(look)))
+        self._show_tables(True)
+        self._show_members(look)
+        changed = look.changed_epochs
+        if look.epochs is not None:
+            self._epochs, self._shown_epoch = look.epochs, look.number("epoch")
+        if self._epochs is not None and (
+            look.epochs is not None or len(self._epochs.table) <= _MOST_EPOCHS_REDRAWN
+        ):
+            self._show_epochs(look, self._epochs.table, changed)
+        told = [*look.warnings, *(() if self._epochs is None else self._epochs.warnings)]
+        problem = None if look.live is None else look.live.problem
+        if problem and not any(escape(problem).rstrip(".") in one for one in told):
+            told.append(escape(problem))
+        notes = "\n".join(f"! {one}" for one in dict.fromkeys(told))
+        self._tell(notes)
+        if is_first:
+            take_focus(self)
+
+    def _show_tables(self, are_shown: bool) -> None:
+        for widget in self.query("#quorum-nodes, #quorum-reigns, DrawnTable"):
+            widget.display = are_shown
+
+    def _tell(self, notes: str) -> None:
+        shown = self.query_one("#quorum-notes", Static)
+        shown.display = bool(notes)
+        shown.update(lines(notes))
+
+    def _summary(self, text: str) -> None:
+        self.query_one("#quorum-summary", Static).update(lines(text))
+
+    def _show_members(self, look: QuorumLook) -> None:
+        is_live = look.live is not None and self._scene is not None and self._scene.is_newest
+        table = members_table(look, self.history if is_live else None, self._bar_width)
+        members = self._members
+        members.show(table, look.changed_members, first=member_columns(table))
+        title = "Voters and observers"
+        if not is_live:
+            title += " · lag: live only"
+        self.query_one("#quorum-nodes", Static).update(Content(title))
+
+    def _show_epochs(self, look: QuorumLook, epochs: pa.Table, changed: pa.Array | None) -> None:
+        now: int | None = look.status.column("time").cast(pa.int64())[0].as_py()
+        if changed is not None and len(changed):
+            changed = changed.take(newest_first(len(changed)))
+        table = epochs_table(epochs, now, self._bar_width)
+        self._epochs_table.show(table, changed, first=epoch_columns(table))
+
+    @property
+    def _bar_width(self) -> int:
+        return _BARS[self.size.width >= _WIDE]
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Draw bars as wide as there is room."""
+        if self.look is not None:
+            self._looked(self.look)
+
+    # What the user does.
+
+    def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
+        """Go to the node, or to where the reign began."""
+        event.stop()
+        row, scene = event.row, self._scene
+        if scene is None:
+            return
+        if event.table is self._members:
+            self._go_to(row)
+        elif row["start_offset"] is None:
+            self.explorer.tell(f"nothing tells where epoch {row['epoch']} began", "warning")
+        else:
+            self._go_to_beginning(scene, row["start_offset"])
+
+    def _go_to_beginning(self, scene: Scene, offset: int) -> None:
+        """Show the cluster as the first batch of a reign left it."""
+
+        def work(_job: Job) -> int:
+            return applied_at(scene, self.explorer.path, offset, of_history=True)
+
+        self.explorer.jobs.start(
+            "finding the moment", work, self.explorer.travel, owner=self, key="moment"
+        )
+
+    def _go_to(self, row: dict[str, Any]) -> None:
+        scene, look = self._scene, self.look
+        assert scene is not None
+        assert look is not None
+        name = str(row["id"])
+        if look.members["id"].to_pylist().count(row["id"]) > 1 and row["directory_id"]:
+            name = f"{name}@{row['directory_id']}"
+        where = "observers" if row["status"] == OBSERVER else "voters"
+        self.explorer.go(f"{scene.prefix}/quorum/{where}/{name}")
+
+    def on_descendant_focus(self, event: events.DescendantFocus) -> None:
+        """Note which table is looked at."""
+        if isinstance(event.widget, DrawnTable):
+            self._focused = event.widget
+
+    @property
+    def _at_hand(self) -> DrawnTable:
+        return self._focused or self._members
+
+    def filter_by(self, text: str) -> None:
+        """Filter the table that is looked at."""
+        self._at_hand.filter_by(text)
+
+    @property
+    def filter_text(self) -> str | None:
+        """Its filter."""
+        return None if self.look is None else self._at_hand.filter_text
+
+    def focus_content(self) -> None:
+        """Focus the table that was looked at."""
+        self._at_hand.focus()
+
+    def tables(self) -> Sequence[tuple[str, pa.Table]]:
+        """The nodes, the epochs, and the quorum as one row."""
+        if self.look is None:
+            return ()
+        named = [("quorum", self._members.taken), ("quorum-epochs", self._epochs_table.taken)]
+        if self._at_hand is not self._members:
+            named.reverse()
+        found = [(name, table) for name, table in named if table is not None]
+        return (*found, ("quorum-status", self.look.status))
+
+    def copyable(self) -> tuple[str, str] | None:
+        """The row."""
+        text = self._at_hand.row_text_of()
+        if text is None:
+            return None
+        return "epoch" if self._at_hand is self._epochs_table else "node", text

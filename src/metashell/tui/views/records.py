@@ -1,0 +1,489 @@
+"""The stream of records: the log itself, filtered, with the details of one record."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Container, Vertical
+from textual.timer import Timer
+from textual.widgets import Static
+
+from metashell.commands.base import Completion
+from metashell.errors import MetashellError
+from metashell.image.record_window import Filter, Found, LogReader, RecordLine
+from metashell.tui.chips import ChipBar, ChipPrompt
+from metashell.tui.jobs import Job
+from metashell.tui.record_detail import RecordDetail, record_detail
+from metashell.tui.record_filter import (
+    ALL,
+    GREP,
+    Chip,
+    complete_chip,
+    context_of,
+    filter_of,
+    grep_of,
+    with_chip,
+    without,
+)
+from metashell.tui.record_jobs import (
+    Opened,
+    around,
+    find_next,
+    lines_of,
+    look_through,
+    open_log,
+    rows_table,
+)
+from metashell.tui.record_list import RecordList
+from metashell.tui.record_model import Gap, Matches
+from metashell.tui.record_pane import RecordPane
+from metashell.tui.text import line
+from metashell.tui.view import View
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.source import Source
+    from metashell.tui.scene import Scene
+
+_WIDE: Final = 120
+"""From this width on the details are beside the list."""
+_TYPING_S: Final = 0.25
+"""How long nothing must be typed for a filter to hold."""
+_FAR: Final = 1 << 62
+
+_T = TypeVar("_T")
+
+
+class RecordsView(View):
+    """The view."""
+
+    HELP = RecordList.HELP
+    BINDINGS: ClassVar = [
+        Binding("a", "add", "Add filter", id="records.add"),
+        Binding("c", "clear", "Drop filters", show=False, id="records.clear"),
+        Binding("h", "noops", "NoOps", show=False, id="records.noops"),
+        Binding("d", "details", "Details", id="records.details"),
+        Binding("n", "next(1)", "Next like it", id="records.next"),
+        Binding("N", "next(-1)", "Previous like it", show=False, id="records.previous"),
+        Binding("m", "as_of", "Cluster as of", id="records.as-of"),
+    ]
+    DEFAULT_CSS = """
+    RecordsView #records-body { layout: vertical; height: 1fr; }
+    RecordsView #records-main { width: 1fr; height: 2fr; }
+    RecordsView #records-pane { width: 1fr; height: 1fr; min-height: 5; }
+    RecordsView.-wide #records-body { layout: horizontal; }
+    RecordsView.-wide #records-main { height: 1fr; width: 3fr; }
+    RecordsView.-wide #records-pane { height: 1fr; width: 2fr; min-width: 60; max-width: 92;
+        border-top: none; border-left: solid $primary; }
+    RecordsView.-wide #records-pane:focus { border-left: heavy $accent; }
+    RecordsView .records-line { height: 1; width: 1fr; background: $panel; }
+    RecordsView #records-head { layout: horizontal; height: 1; background: $panel; }
+    RecordsView #records-columns { width: 1fr; height: 1; color: $text-muted; text-wrap: nowrap; }
+    RecordsView #records-count { width: auto; height: 1; text-wrap: nowrap; padding: 0 1; }
+    """
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.chips: list[Chip] = []
+        self.wanted = Filter()
+        self.model = Matches()
+        self.reader: LogReader | None = None
+        self._newest: Source | None = None
+        """The end of the log that is shown, of which the reader is."""
+        self._prefix = ""
+        self._was_newest = True
+        self._seen: int | None = None
+        """The last offset that was there while the cursor was on the last row."""
+        self._typing: Timer | None = None
+        self._scan: Job | None = None
+        self._exported: pa.Table | None = None
+        self._jobs: dict[str, Job] = {}
+        """The last job of each key."""
+
+    def compose(self) -> ComposeResult:
+        """Chips, list and details."""
+        yield ChipBar(id="records-chips")
+        with Container(id="records-body"):
+            with Vertical(id="records-main"):
+                with Container(id="records-head"):
+                    yield Static(id="records-columns", markup=False)
+                    yield Static(id="records-count", markup=False)
+                yield RecordList(self.model, id="records-list")
+            yield RecordPane(id="records-pane")
+
+    @property
+    def records(self) -> RecordList:
+        """The list."""
+        return self.query_one(RecordList)
+
+    @property
+    def pane(self) -> RecordPane:
+        """The details."""
+        return self.query_one(RecordPane)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Put the details below or beside the list."""
+        self.set_class(event.size.width >= _WIDE, "-wide")
+
+    def focus_content(self) -> None:
+        """Focus the list."""
+        for records in self.query(RecordList):
+            records.focus()
+
+    # The log.
+
+    def show_scene(self, scene: Scene) -> None:
+        """Show the log up to where the scene stands."""
+        if not self.query(RecordList):
+            self.call_after_refresh(self.show_scene, scene)  # not composed yet
+            return
+        cluster = scene.cluster
+        if cluster is None:
+            self._drop(scene.why_no_cluster)
+            return
+        is_other = scene.prefix != self._prefix or self.reader is None
+        self._prefix = scene.prefix
+        if self.screen.focused is None:
+            self.records.focus()
+        if cluster.newest is self._newest and not is_other:
+            self._up_to(cluster.moment_offset, self._end())
+            return
+        newest, limit = cluster.newest, cluster.moment_offset
+        earlier, chips = None if is_other else self.reader, tuple(self.chips)
+
+        def work(job: Job) -> Opened:
+            return open_log(job, newest, earlier, chips)
+
+        def done(opened: Opened) -> None:
+            end = self._end()
+            self._newest = newest
+            if is_other:
+                self.records.forget()
+                self._was_newest, self._seen = limit is None, None
+            self.reader, self.wanted = opened.reader, opened.wanted
+            self.model.plan(opened.reader.pieces, opened.wanted, anew=is_other)
+            self.model.take(opened.found)
+            self._up_to(limit, end)
+            self._look()
+
+        self._start("plan", "looking at the log's files", work, done)
+
+    def _drop(self, why: str) -> None:
+        """Show no log."""
+        self.reader = self._newest = None
+        self.model.plan((), self.wanted, anew=True)
+        self.records.forget()
+        self.records.reshape()
+        self.pane.tell(why)
+
+    def _up_to(self, limit: int | None, end: int | None) -> None:
+        """Show the records up to an offset; `end` is the last one that was there before."""
+        records = self.records
+        was_following = records.follows
+        is_newest = limit is None
+        # Going back to the newest is no reason to leave the record that is looked at.
+        records.follows = was_following and (self._was_newest or not is_newest)
+        if is_newest and not records.follows and self._was_newest and self._seen is None:
+            self._seen = end
+        self._was_newest = is_newest
+        self.model.limit = limit
+        records.reshape()
+
+    def _end(self) -> int | None:
+        """The last offset of the rows."""
+        last = self.model.at(len(self.model) - 1) if len(self.model) else None
+        return last.last if isinstance(last, Gap) else last
+
+    def _look(self) -> None:
+        """Look through what nobody has looked through yet."""
+        reader, wanted, waiting = self.reader, self.wanted, self.model.waiting
+        if reader is None or not waiting:
+            if self._scan is not None:
+                self._scan.cancel()
+            self._tell_count()
+            return
+        near = [_FAR]
+
+        def aim() -> int:
+            return near[0]
+
+        def work(job: Job) -> None:
+            look_through(job, reader, wanted, waiting, aim, self._found)
+
+        self._near = near
+        self._aim()
+        self._scan = self._start("scan", "looking through the log", work, lambda _: None)
+
+    _near: list[int] | None = None
+
+    def _aim(self) -> None:
+        """Have that looked through first which is looked at."""
+        if self._near is not None:
+            records = self.records
+            is_end = records.follows or records.kept is None
+            limit = self.model.limit
+            end = _FAR if limit is None else limit
+            self._near[0] = end if is_end else records.kept or 0
+
+    def _found(self, found: list[Found]) -> None:
+        self.model.take(found)
+        self.records.reshape()
+
+    # The list.
+
+    def on_record_list_scrolled(self, event: RecordList.Scrolled) -> None:
+        """Fetch the lines that can be seen."""
+        event.stop()
+        self._tell_count()
+        self._fetch()
+
+    def _fetch(self) -> None:
+        reader, missing = self.reader, self.records.missing()
+        if reader is None or missing is None or self._goes_on("fetch"):
+            return
+        rows = self.model.rows(*missing)
+
+        def done(lines: list[RecordLine]) -> None:
+            if reader is self.reader:
+                self.records.take(lines)
+            self._tell_count()
+            self._fetch()
+
+        self._start("fetch", "reading records", lambda job: lines_of(job, reader, rows), done)
+
+    def on_record_list_moved(self, event: RecordList.Moved) -> None:
+        """Show the details of the record of the cursor."""
+        event.stop()
+        if self.records.follows:
+            self._seen = None
+        self._aim()
+        self._tell_count()
+        self._detail()
+
+    def on_record_list_chosen(self, event: RecordList.Chosen) -> None:
+        """Go to the node that the record is about; on a gap, look through it."""
+        event.stop()
+        here = self.records.here
+        if isinstance(here, Gap):
+            self._look()
+            return
+        detail = self.detail
+        if detail is None:
+            return
+        if detail.target is None:
+            self.explorer.tell(f"{detail.type} is about no node")
+            return
+        path = self._prefix + detail.target.path
+        self.explorer.go(path, offset=detail.target.offset)
+
+    @property
+    def detail(self) -> RecordDetail | None:
+        """The record of the cursor, where it was looked at."""
+        detail = self.pane.detail
+        return detail if detail is not None and detail.offset == self.records.here else None
+
+    def _detail(self) -> None:
+        here, reader = self.records.here, self.reader
+        if reader is None:
+            return
+        if not isinstance(here, int):
+            self.pane.tell("" if here is None else "not looked through yet: enter does")
+            return
+        piece = self.model.piece_of(here)
+        if self.detail is not None or piece is None or self._goes_on("detail"):
+            return
+        at = here
+
+        def done(found: RecordDetail | None) -> None:
+            if found is not None:
+                self.pane.show(found)
+            if at != self.records.here:
+                self._detail()
+
+        self._start("detail", f"reading record {at}",
+                    lambda _: record_detail(reader, piece, at), done)  # fmt: skip
+
+    def _tell_count(self) -> None:
+        model, records = self.model, self.records
+        parts = [f"{model.n_records:,} record{'' if model.n_records == 1 else 's'}"]
+        if not model.is_complete:
+            parts[0] += " so far"
+        if model.n_hidden:
+            parts.append(f"{model.n_hidden:,} NoOps hidden")
+        if model.n_faults:
+            parts.append(f"⚠ {model.n_faults} unreadable")
+        n_new = 0 if self._seen is None else model.first_behind(self._seen)
+        if n_new:
+            parts.append(f"▼ {n_new:,} new")
+        records.empty = "no record matches: c drops the filters" if self.chips else "no record"
+        self.query_one("#records-count", Static).update(line(" · ".join(parts)))
+        self.query_one("#records-columns", Static).update(line(records.header()))
+
+    @property
+    def n_new(self) -> int:
+        """How many records came since the cursor left the last one."""
+        return 0 if self._seen is None else self.model.first_behind(self._seen)
+
+    # Filters.
+
+    def _refilter(self, chips: Sequence[Chip]) -> None:
+        """Show what matches these chips; wrong ones are told and do not hold."""
+        newest, reader = self._newest, self.reader
+        if newest is None or reader is None:
+            return
+
+        def done(wanted: Filter) -> None:
+            self.wanted, self.chips, self._exported = wanted, list(chips), None
+            self.query_one(ChipBar).show(self.chips)
+            self.model.plan(reader.pieces, wanted, anew=True)
+            self._seen = None
+            self.records.reshape()
+            self._look()
+
+        def failed(error: MetashellError) -> None:
+            self.query_one(ChipBar).show(self.chips, error.message)
+
+        self._start(
+            "filter", "filtering", lambda _: filter_of(context_of(newest), chips), done, failed
+        )
+
+    def action_add(self) -> None:
+        """Ask for a filter."""
+        self._ask_chip(None)
+
+    def _ask_chip(self, at: int | None) -> None:
+        newest = self._newest
+        if newest is None:
+            return
+
+        def check(chip: Chip) -> None:
+            filter_of(context_of(newest), with_chip(self.chips, chip, at))
+
+        def complete(typed: str) -> list[Completion]:
+            return complete_chip(context_of(newest), typed)
+
+        def done(chip: Chip | None) -> None:
+            if chip is not None:
+                self._refilter(with_chip(self.chips, chip, at))
+
+        typed = "" if at is None else self.chips[at].line
+        self.app.push_screen(ChipPrompt(typed, check, complete), done)
+
+    def on_chip_bar_removed(self, event: ChipBar.Removed) -> None:
+        """Remove a filter, or ask what to change it to."""
+        event.stop()
+        if isinstance(event, ChipBar.Edited):
+            return
+        self._refilter([chip for i, chip in enumerate(self.chips) if i != event.index])
+
+    def on_chip_bar_edited(self, event: ChipBar.Edited) -> None:
+        """Ask what to change a filter to."""
+        event.stop()
+        self._ask_chip(event.index if event.index < len(self.chips) else None)
+
+    def action_clear(self) -> None:
+        """Drop all filters."""
+        self._refilter([])
+
+    def action_noops(self) -> None:
+        """Show NoOps, or hide them."""
+        if any(chip.flag == ALL for chip in self.chips):
+            self._refilter(without(self.chips, ALL))
+        else:
+            self._refilter(with_chip(self.chips, Chip(ALL, None)))
+
+    def filter_by(self, text: str) -> None:
+        """Search by a regular expression, as soon as nothing more is typed."""
+        if self._typing is not None:
+            self._typing.stop()
+        self._typing = self.set_timer(_TYPING_S, lambda: self._grep(text))
+
+    def _grep(self, text: str) -> None:
+        if text == grep_of(self.chips):
+            return
+        kept = without(self.chips, GREP)
+        self._refilter(with_chip(kept, Chip(GREP, text)) if text else kept)
+
+    @property
+    def filter_text(self) -> str:
+        """The regular expression."""
+        return grep_of(self.chips)
+
+    # What else can be done.
+
+    def action_details(self) -> None:
+        """Show or hide the details."""
+        self.pane.display = not self.pane.display
+        if not self.pane.display:
+            self.records.focus()
+
+    def action_next(self, by: int) -> None:
+        """Go to the next record (1) or the previous one (-1) like the one of the cursor."""
+        like, reader = self.detail, self.reader
+        if like is None or reader is None:
+            return
+        wanted, pieces, limit = self.wanted, self.model.pieces, self.model.limit
+        what = f"record of type {like.type}" if like.topic is None else f"record of {like.topic}"
+
+        def done(offset: int | None) -> None:
+            if offset is None:
+                self.explorer.tell(f"no {'later' if by > 0 else 'earlier'} {what}")
+            else:
+                self.records.go_to(offset)
+
+        self._start(
+            "next", f"looking for a {what}",
+            lambda job: find_next(job, reader, wanted, pieces, like, by, limit), done,
+        )  # fmt: skip
+
+    def action_as_of(self) -> None:
+        """Show the whole cluster as of the record of the cursor."""
+        detail = self.detail
+        if detail is not None:
+            # A batch counts as a whole: before its end the record is not there.
+            self.explorer.travel(detail.span[1])
+
+    def export(self) -> None:
+        """Read the rows that are to be exported, then ask where to."""
+        reader = self.reader
+        if reader is None:
+            return
+        rows = self.model.rows(*around(len(self.model), self.records.cursor))
+
+        def done(table: pa.Table) -> None:
+            self._exported = table
+            self.explorer.ask_where_to_export()
+
+        n_rows = sum(len(offsets) for _, offsets in rows)
+        self._start("export", f"reading {n_rows:,} records to export",
+                    lambda job: rows_table(job, reader, rows), done)  # fmt: skip
+
+    def tables(self) -> Sequence[tuple[str, pa.Table]]:
+        """The records that match, 100,000 around the cursor at most, as they were last read."""
+        return () if self._exported is None else (("log", self._exported),)
+
+    def copyable(self) -> tuple[str, str] | None:
+        """The record as JSON."""
+        detail = self.detail
+        return None if detail is None else (f"record {detail.offset}", detail.json)
+
+    def _start(
+        self,
+        key: str,
+        title: str,
+        work: Callable[[Job], _T],
+        done: Callable[[_T], object],
+        failed: Callable[[MetashellError], object] | None = None,
+    ) -> Job:
+        """Start a job."""
+        job = self.explorer.jobs.start(title, work, done, owner=self, key=key, failed=failed)
+        self._jobs[key] = job
+        return job
+
+    def _goes_on(self, key: str) -> bool:
+        return self._jobs.get(key) in self.explorer.jobs.running
