@@ -28,7 +28,7 @@ from metashell.fs.path import decode_name, encode_path, is_absolute, normalise, 
 from metashell.schema.times import iso_time
 
 if TYPE_CHECKING:
-    from metashell.fs.changes import Change
+    from metashell.fs.changes import Change, Newest
 
 _CHUNK_LINES = 512
 _WIDEST_VALUE = 200
@@ -68,7 +68,8 @@ class Changes(TabularCommand):
     one_cluster = True
     tables = _TABLES
     manual = Manual(
-        synopsis="changes [--json|-o FORMAT] [--since POINT] [--until POINT] [-n N] PATH...",
+        synopsis="changes [--json|-o FORMAT] [--since POINT] [--until POINT] [-n N] "
+        "[--newest N] PATH...",
         description=(
             "Prints every record that touched a node or anything below it, oldest first: offset, "
             "time, epoch and the controller that led in it, record type, path, and what changed "
@@ -85,6 +86,12 @@ class Changes(TabularCommand):
             Option(("--since",), "Leave out what was before an offset or time.", metavar="POINT"),
             Option(("--until",), "Leave out what was after an offset or time.", metavar="POINT"),
             Option(("-n",), "The last N changes only.", metavar="N"),
+            Option(
+                ("--newest",),
+                "Follow only the newest N records about PATH, which is quick: what was before them "
+                "is a ?.",
+                metavar="N",
+            ),
         ),
         examples=(
             ("changes /image/topics/byName/orders/0", "the life of a partition"),
@@ -123,7 +130,7 @@ class _Found:
     def __init__(self, context: Context, parsed: Parsed) -> None:
         self.status = ExitCode.OK
         self._context, self._arguments = context, parsed.arguments
-        self._last = parsed.count("-n")
+        self._last, self._newest = parsed.count("-n"), parsed.count("--newest")
         since, until = parsed.values.get("--since"), parsed.values.get("--until")
         self._within = _window(context, since, until)
 
@@ -136,9 +143,12 @@ class _Found:
         """Those of one path, or the last ones of it."""
         from collections import deque
 
+        from metashell.fs.changes import Newest
+
         path, n = _Wanted(self._context, argument), 0
+        newest = None if self._newest is None else Newest(self._newest)
         held: deque[Change] = deque(maxlen=self._last)
-        for change in path.changes(self._context):
+        for change in path.changes(self._context, newest):
             if not self._within(change):
                 continue
             n += 1
@@ -149,6 +159,11 @@ class _Found:
             else:
                 held.append(change)
         yield from held
+        if newest is not None and newest.n_left_out:
+            self._context.warn(
+                f"changes: {path.text}: only the newest {newest.limit:,} records about it were "
+                f"followed, {newest.n_left_out:,} older ones were not; ? stands for what was before"
+            )
         if not n and not path.exists(self._context):
             self._context.warn(
                 f"changes: {path.text}: No such file or directory, now or in the log"
@@ -181,13 +196,18 @@ class _Wanted:
                 self.literal.append(None)
                 self.tests.append(Pattern(name).match)
 
-    def changes(self, context: Context) -> Iterator[Change]:
+    def changes(self, context: Context, newest: Newest | None) -> Iterator[Change]:
         """The changes of what the path means."""
         from metashell.fs.changes import find_changes
 
         source = context.needs_source()
         return find_changes(
-            source.history_records, source.redaction, self.tests, self.literal, source.leaders
+            source.history_records,
+            source.redaction,
+            self.tests,
+            self.literal,
+            source.leaders,
+            newest,
         )
 
     def exists(self, context: Context) -> bool:

@@ -109,7 +109,7 @@ class Place:
         Raises:
             MetashellError: Something is there already, its directory is not, or that is Kafka's.
         """
-        name, target = escape(typed), os.path.realpath(typed)
+        name, target = escape(typed), _real_path(typed)
         refuse_kafkas(name, target, self.source)
         parent = os.path.dirname(target)
         if not os.path.isdir(parent):
@@ -125,7 +125,7 @@ class Place:
 
     def check_directory(self, typed: str) -> None:
         """Refuse a directory that can't be made or written to; errors as `check`."""
-        name, target = escape(typed), os.path.realpath(typed)
+        name, target = escape(typed), _real_path(typed)
         refuse_kafkas(name, target, self.source)
         parent = os.path.dirname(target)
         if os.path.lexists(target):
@@ -221,6 +221,18 @@ class Place:
                 os.unlink(temporary)
             return
         os.replace(temporary, target)
+
+
+def _real_path(typed: str) -> str:
+    """The path without links.
+
+    Raises:
+        MetashellError: No file can have that name.
+    """
+    try:
+        return os.path.realpath(typed)
+    except ValueError as error:  # a null character, a lone surrogate
+        raise MetashellError(f"{escape(typed)}: can't be the name of a file") from error
 
 
 def _failure(typed: str, error: OSError) -> MetashellError:

@@ -24,6 +24,8 @@ from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from metashell.fleet.rows import Row
 
 _COLUMNS: Final = {
@@ -176,6 +178,18 @@ class Fleet(TabularCommand):
     def table_of(self, parsed: Parsed) -> RowTable:
         """The directories, or what is said of each that is compared."""
         return _TABLES[_VERIFY in parsed.switches]
+
+
+def rows_table(rows: Sequence[Row]) -> pa.Table:
+    """Rows of directories as ``-o`` has them, with every column."""
+    import pyarrow as pa
+
+    from metashell.commands.rows_stream import cells
+
+    records = [_record(row) for row in rows]
+    return pa.table(
+        {f.name: cells(f.kind, [record[f.name] for record in records]) for f in _TABLES[0].fields}
+    )
 
 
 def _record(row: Row) -> dict[str, str | int | None]:

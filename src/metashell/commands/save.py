@@ -160,12 +160,10 @@ def refuse_kafkas(name: str, target: str, source: Source) -> None:
     """Refuse what lies in a directory of Kafka's; metashell never writes there."""
     from metashell.log.names import METADATA_DIRECTORY
 
-    log = source.log
-    is_local = log.in_memory is None and log.remote is None
-    own = os.path.realpath(log.path) if is_local else None
+    own = {os.path.realpath(path) for path in _read_from(source)}
     place = target
     while True:
-        is_kafkas = place == own or os.path.basename(place) == METADATA_DIRECTORY
+        is_kafkas = place in own or os.path.basename(place) == METADATA_DIRECTORY
         is_kafkas |= any(os.path.lexists(os.path.join(place, file)) for file in _KAFKAS)
         if is_kafkas:
             raise MetashellError(
@@ -175,6 +173,19 @@ def refuse_kafkas(name: str, target: str, source: Source) -> None:
         if place == os.path.dirname(place):
             return
         place = os.path.dirname(place)
+
+
+def _read_from(source: Source) -> Iterator[str]:
+    """The directories of this machine that a source, or each of a fleet's, is read from."""
+    members = getattr(source, "members", None)
+    if members is not None:
+        from metashell.log.uri import is_uri
+
+        yield from (member.path for member in members.values() if not is_uri(member.path))
+        return
+    log = source.log
+    if log.in_memory is None and log.remote is None:
+        yield str(log.path)
 
 
 # What.

@@ -23,6 +23,7 @@ from metashell.fleet.reading import Reading
 from metashell.fleet.rows import Row, fleet_row, row_of
 from metashell.fs.node import Directory
 from metashell.log.uri import is_uri, local_path, shown
+from metashell.redact import Redaction
 from metashell.source import Settings, Status
 
 if TYPE_CHECKING:
@@ -98,6 +99,11 @@ class FleetSource:
     def settings(self) -> Settings:
         """How the members are read and shown."""
         return self.reading.settings
+
+    @property
+    def redaction(self) -> Redaction:
+        """What may be shown of them."""
+        return Redaction(self.settings.show_secrets)
 
     @cached_property
     def root(self) -> Directory:

@@ -34,6 +34,8 @@ Test = Callable[[str], object]
 
 _NOT_LOOKED_FOR: Final = np.empty(0, dtype="V16")
 
+_NOTHING_KNOWN: Final = 1 << 63
+"""Before that offset no state is known."""
 _BLOCK_ROWS: Final = 8192
 _SEARCHED_ONE_BY_ONE: Final = 16
 """Topics whose records are looked for id by id; of more, all ids are decoded."""
@@ -43,6 +45,15 @@ _COUNTERS: Final = ("leaderEpoch", "partitionEpoch")
 
 _CREATE: Final = ("TopicRecord", "PartitionRecord", "AccessControlEntryRecord")
 """Records that make what was never there before."""
+
+
+@dataclass(slots=True)
+class Newest:
+    """Has only the newest records about a path followed: what was before them is not known then."""
+
+    limit: int
+    n_left_out: int = 0
+    """How many were not followed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +86,7 @@ def find_changes(
     tests: Sequence[Test],
     literal: Sequence[str | None],
     leaders: Mapping[int, int],
+    newest: Newest | None = None,
 ) -> Iterator[Change]:
     """Every change of the nodes that a path means and of all below them, oldest first.
 
@@ -84,8 +96,9 @@ def find_changes(
         tests: One for each component of the path.
         literal: The components that have no wildcard; None for the others.
         leaders: Leader of epochs, where something else than the log tells.
+        newest: How many records are followed; None for all.
     """
-    return _Follow(records, redaction, tests, literal, leaders).run()
+    return _Follow(records, redaction, tests, literal, leaders).run(newest)
 
 
 class _Follow:
@@ -121,7 +134,7 @@ class _Follow:
     def _meant(self, path: Path) -> bool:
         return len(path) >= len(self._tests) and self._leads_to(path)
 
-    def run(self) -> Iterator[Change]:
+    def run(self, newest: Newest | None) -> Iterator[Change]:
         by_name: dict[str, list[PartHistory]] = {}
         for part in self._parts:
             for name in part.records:
@@ -132,6 +145,10 @@ class _Follow:
         kinds = np.repeat(np.arange(len(names)), [len(rows_of[name]) for name in names])
         order = self._order(all_rows)
         all_rows, kinds = all_rows[order], kinds[order]
+        if newest is not None and len(all_rows) > newest.limit:
+            newest.n_left_out = len(all_rows) - newest.limit
+            all_rows, kinds = all_rows[-newest.limit :], kinds[-newest.limit :]
+            self._begin = _NOTHING_KNOWN
         self._name_topics(all_rows)
         for first in range(0, len(all_rows), _BLOCK_ROWS):
             rows = all_rows[first : first + _BLOCK_ROWS]

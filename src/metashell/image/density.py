@@ -145,8 +145,10 @@ class Density:
 
     def by_key(self, edges: I64) -> dict[int, I64]:
         """Records of each type in columns: int64[n] by api key."""
+        # Of another type, the edges would have a copy made of all that they are sought in.
         return {
-            key: np.diff(np.searchsorted(batches, edges)) for key, batches in self.of_key.items()
+            key: np.diff(np.searchsorted(batches, edges.astype(batches.dtype)))
+            for key, batches in self.of_key.items()
         }
 
     def by_group(self, edges: I64) -> dict[Group, I64]:
