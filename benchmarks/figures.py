@@ -19,6 +19,7 @@ from directories import HERE, Cluster, Directories, Sizes
 from folds import local_fold, spark_fold, spark_start, worker_memory
 from measure import Measurement, Output, run_often, run_once
 from questions import QUESTIONS, cold, warm
+from terminal import first_paint, key_press
 
 PARTS_OF_IMAGE: Final = 10
 
@@ -260,6 +261,24 @@ def jump(directories: Directories, runs: int) -> Measurement:
     return work("jump", directories.changed().log_dir, runs)
 
 
+def tui_first_paint(_: Directories, runs: int) -> Measurement:
+    """The explorer on the bundled sample, until its first picture is on the terminal."""
+    return first_paint(["demo", "tui"], b"Explorer", runs)
+
+
+def tui_first_paint_large(directories: Directories, runs: int) -> Measurement:
+    """The same on a large directory, until its tree is there."""
+    arguments = ["-d", str(directories.changed().log_dir), "--engine", "local", "tui"]
+    return first_paint(arguments, b"bootstrap", runs)
+
+
+def tui_key(directories: Directories, runs: int) -> Measurement:
+    """An arrow key among the topics of a large directory."""
+    log_dir = str(directories.changed().log_dir)
+    arguments = ["-d", log_dir, "--engine", "local", "tui", BY_NAME]
+    return key_press(arguments, b"end of the log", runs)
+
+
 def _paths_of_topics(directories: Directories) -> int:
     """Paths below one of the two directories of topics: each topic, its id and name, partitions."""
     return directories.sizes.topics * (1 + 2 + directories.sizes.partitions)
@@ -450,6 +469,17 @@ FIGURES: Final = (
     ),
     Figure(
         "fleet-local", "`fleet` of 40 small directories on all CPUs", "-", "s", fleet
+    ),
+    Figure(
+        "tui-first-paint", "from the start of `demo tui` to the first picture",
+        "≤ 0.4 s", "s", tui_first_paint,
+    ),
+    Figure(
+        "tui-first-paint-large", "from the start of `tui` to the tree",
+        "≤ 1.5 s", "s", tui_first_paint_large,
+    ),
+    Figure(
+        "tui-key", "an arrow key in `tui` among the topics", "≤ 50 ms", "ms", tui_key
     ),
 )  # fmt: skip
 """Every figure, in the order of the table."""

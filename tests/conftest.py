@@ -37,6 +37,7 @@ _OF_THE_TESTS = frozenset(
         "METASHELL_HYPOTHESIS_PROFILE",
         "METASHELL_SEEDS",
         "METASHELL_UPDATE_DOCS",
+        "METASHELL_UPDATE_SNAPSHOTS",
     }
 )
 """Variables that are no settings of the program."""

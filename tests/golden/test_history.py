@@ -243,6 +243,26 @@ def test_window_and_last() -> None:
     assert [json.loads(text)["offset"] for text in last] == offsets[-2:]
 
 
+def test_newest_records_only() -> None:
+    """--newest follows the newest records alone: the same changes, what was before is a ?."""
+    source = metashell.open(fixture("real-44-live").input)
+    line = "changes --json /image/topics"
+    whole = [json.loads(text) for text in run_on(source, line).out.splitlines()]
+    cut = run_on(source, f"{line} --newest 20")
+    newest = [json.loads(text) for text in cut.out.splitlines()]
+    paths = [(change["offset"], change["path"]) for change in newest]
+    assert 20 <= len(paths) < len(whole)
+    assert set(paths) <= {(change["offset"], change["path"]) for change in whole}
+    assert whole[-1]["offset"] == newest[-1]["offset"]
+    assert "?" in str(newest)
+    assert "only the newest 20 records about it were followed" in cut.err[0]
+    every = run_on(source, f"{line} --newest 100000")
+    assert whole == [json.loads(text) for text in every.out.splitlines()]
+    assert "newest" not in every.err[0]
+    refused = run_on(source, f"{line} --newest 0")
+    assert 2 == refused.status
+
+
 def test_missing_segment_begins_history_behind_the_gap(tmp_path: Path) -> None:
     """With records missing, what is known for sure begins at the checkpoint behind them."""
     copy = copy_of("real-44-live", tmp_path) / "__cluster_metadata-0"

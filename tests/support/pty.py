@@ -171,6 +171,10 @@ class Terminal:
         self._screen.resize(rows, columns)
         self._set_size(rows, columns)
 
+    def signal(self, number: int) -> None:
+        """Send the program a signal."""
+        self._process.send_signal(number)
+
     def describe(self) -> str:
         """Return the screen in a frame and the end of the raw output, for a failed test."""
         width = self._screen.columns

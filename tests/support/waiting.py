@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import select
 import threading
 import time
@@ -47,3 +48,16 @@ def wait_until(
                 f"not within {limit_s} s: {what if isinstance(what, str) else what()}"
             )
         tick.wait(_POLL_S)
+
+
+async def until(
+    condition: Callable[[], object], what: Callable[[], str] | str, limit_s: float = LIMIT_S
+) -> None:
+    """The same for a test that shares its thread with what it waits for."""
+    deadline = Deadline(limit_s)
+    while not condition():
+        if deadline.has_passed:
+            raise AssertionError(
+                f"not within {limit_s} s: {what if isinstance(what, str) else what()}"
+            )
+        await asyncio.sleep(_POLL_S)

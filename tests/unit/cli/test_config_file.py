@@ -40,6 +40,13 @@ name = "light"
 prompt.path = "bold #ff8800"
 suggestion = ""
 
+[tui]
+theme = "nord"
+
+[keys]
+view.health = "f3"
+time.end = "ctrl+e, E"
+
 [clusters.prod-eu]
 description = "Europe"
 bootstrap-controllers = ["a:9093", "b:9093"]
@@ -81,6 +88,8 @@ def test_everything(path: Path) -> None:
     assert {"ls": "-1", "find": r"/image -name a\ b"} == config.habits.options
     assert {"offline", "ls", "mine"} == set(config.habits.aliases)
     assert THEMES["light"] | {"prompt.path": "bold #ff8800", "suggestion": ""} == config.theme
+    assert "nord" == config.explorer_theme
+    assert {"view.health": "f3", "time.end": "ctrl+e,E"} == config.keys
     prod, old = config.clusters["prod-eu"], config.clusters["old"]
     assert "Europe" == prod.description
     assert ("a:9093,b:9093",) == prod.settings["--bootstrap-controllers"].values
@@ -144,6 +153,21 @@ def test_empty_files(path: Path) -> None:
         ("[theme.prompt]\npaht = 'bold'\n", 2, "unknown role `prompt.paht`", "`prompt.path`"),
         ("[theme]\nprompt.path = 'redd'\n", 2, "`redd` is no style", "`bold`"),
         ("[theme]\nsuggestion = 1\n", 2, "`suggestion` needs a string", None),
+        ("[tui]\ntheme = 'nrod'\n", 2, "unknown theme `nrod`", "did you mean `nord`?"),
+        ("[tui]\ntheme = 'x\x1b'\n", 2, "not TOML", None),
+        ("[tui]\ntheme = ''\n", 2, "unknown theme ``", "`high-contrast`"),
+        ("[tui]\ntheme = 1\n", 2, "`theme` needs a string", None),
+        ("[tui]\nthem = 'nord'\n", 2, "unknown option `them`", "did you mean `theme`?"),
+        (
+            "[keys]\nview.helth = 'f3'\n",
+            2,
+            "nothing in the explorer is called `view.helth`",
+            "did you mean `view.health`?",
+        ),
+        ("[keys.time]\nend = 3\n", 2, "`time.end` needs a string", None),
+        ("[keys]\nfind = ''\n", 2, "`find`: `` is no key", "`ctrl+t`"),
+        ("[keys]\nfind = 'f3,,f4'\n", 2, "`` is no key", None),
+        ("[keys]\nfind = 'hyper ctrl'\n", 2, "`hyper ctrl` is no key", None),
         ("[clusters]\ndemo = { directory = '/x' }\n", 2, "the bundled sample", None),
         ("[clusters.'a b']\ndirectory = '/x'\n", 1, "no name for a cluster", None),
         ("[clusters]\na = '/x'\n", 2, "`a` is a table", None),

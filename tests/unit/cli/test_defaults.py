@@ -112,7 +112,15 @@ def test_several_values_of_a_variable() -> None:
 def test_variables_of_every_option() -> None:
     """But for those that say what to run, and those that tell of the program."""
     without = {flag.long for flag in FLAGS if flag.long not in ANYWHERE}
-    never = {"--command", "--file", "--help", "--version", "--completion", "--show-secrets"}
+    never = {
+        "--command",
+        "--file",
+        "--tui",
+        "--help",
+        "--version",
+        "--completion",
+        "--show-secrets",
+    }
     assert never | {"--no-config"} == without
     assert "METASHELL_BOOTSTRAP_CONTROLLERS" == variable_of(ANYWHERE["--bootstrap-controllers"])
 

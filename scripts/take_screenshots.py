@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Write the pictures of the explorer that README and docs show: ``docs/images/explorer-*.svg``.
+
+Each is a screen of `tests/support/screens.py` on the bundled sample, 100 columns by 30 rows. The
+same program draws the same pictures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks")]
+
+from support.pilot import session_on  # noqa: E402
+from support.screens import SCREENS, Screen, show  # noqa: E402
+from support.snapshots import picture  # noqa: E402
+
+SIZE = (100, 30)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; returns the exit status."""
+    parser = argparse.ArgumentParser(description="Take pictures of the explorer for documents.")
+    parser.add_argument("names", nargs="*", metavar="SCREEN", help="these screens alone")
+    parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "images", metavar="DIR")
+    arguments = parser.parse_args(argv)
+    known = {screen.name: screen for screen in SCREENS}
+    unknown = [name for name in arguments.names if name not in known]
+    if unknown:
+        print(f"no screen is called {unknown[0]}; there are {', '.join(known)}", file=sys.stderr)
+        return 2
+    arguments.folder.mkdir(parents=True, exist_ok=True)
+    for name in arguments.names or known:
+        path = arguments.folder / f"explorer-{name}.svg"
+        path.write_text(take(known[name]), "utf-8")
+        print(path)
+    return 0
+
+
+def take(screen: Screen) -> str:
+    """The picture of a screen."""
+    drawn: list[str] = []
+    session = session_on(name="demo", title=lambda _: "demo", theme=screen.theme, path=screen.path)
+    show(screen, lambda driver: drawn.append(picture(driver.app)), size=SIZE, session=session)
+    return drawn[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

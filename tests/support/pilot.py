@@ -1,0 +1,127 @@
+"""Driving the explorer without a terminal: keys go in, its state and its screen come out."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from textual.pilot import Pilot
+from textual.widget import Widget
+
+import metashell
+from metashell.source import Source
+from metashell.tui.app import Explorer
+from metashell.tui.scene import Scene
+from metashell.tui.session import Session
+from metashell.tui.view import View
+from support.rest import drain, resting, rings_soon
+from support.waiting import until
+
+SMALL = (80, 24)
+WIDE = (160, 48)
+SAMPLE = Path(metashell.__file__).parent / "sample"
+
+_W = TypeVar("_W", bound=Widget)
+
+
+class Driver:
+    """A running explorer in the hands of a test."""
+
+    def __init__(self, app: Explorer, pilot: Pilot[int]) -> None:
+        self.app, self.pilot = app, pilot
+
+    @property
+    def scene(self) -> Scene:
+        """What is shown."""
+        assert self.app.scene is not None
+        return self.app.scene
+
+    @property
+    def view(self) -> View:
+        """The view that can be seen."""
+        assert self.app.view is not None
+        return self.app.view
+
+    def one(self, kind: type[_W]) -> _W:
+        """The only widget of a kind on the screen."""
+        return self.app.screen.query_one(kind)
+
+    async def press(self, *keys: str) -> None:
+        """Press keys, and wait until nothing goes on any more."""
+        await self.pilot.press(*keys)
+        await self.settled()
+
+    async def type(self, text: str) -> None:
+        """Type a text."""
+        names = {" ": "space", "/": "slash", ":": "colon", "-": "minus", ".": "full_stop"}
+        await self.press(*(names.get(c, c) for c in text))
+
+    async def look(self, view_id: str) -> None:
+        """Go to a view."""
+        self.app.action_view(view_id)
+        await self.settled()
+
+    async def until(self, condition: Callable[[], object], what: str) -> None:
+        """Wait until something holds."""
+        await until(condition, lambda: f"{what}\n{self.screen()}")
+
+    async def settled(self) -> None:
+        """Wait until no job goes on, nothing was put off, and every message was handled."""
+        while True:
+            await until(self._is_idle, lambda: f"at rest: {self._at_work()}\n{self.screen()}")
+            await drain(self.pilot, most_rounds=30)
+            if self._is_idle():
+                return
+
+    def _is_idle(self) -> bool:
+        return not self.app.jobs.busy and not rings_soon(self.app)
+
+    def _at_work(self) -> str:
+        return ", ".join(job.title for job in self.app.jobs.busy) or "something put off"
+
+    def screen(self) -> str:
+        """The screen as text."""
+        strips = self.app.screen._compositor.render_strips()
+        return "\n".join(strip.text.rstrip() for strip in strips)
+
+    @property
+    def told(self) -> list[str]:
+        """The messages that are shown."""
+        return [notification.message for notification in self.app._notifications]
+
+
+def session_on(source: Path | str | Callable[[], Source] = SAMPLE, **options: Any) -> Session:
+    """A session on a directory, or on what a function opens."""
+
+    def open_it(progress: Callable[[int, int], None]) -> Source:
+        if callable(source):
+            return source()
+        return metashell.open(source, progress=progress)
+
+    session = Session(open=open_it, name="test", title=lambda _: "test")
+    return replace(session, **options)
+
+
+def drive(
+    test: Callable[[Driver], Awaitable[None]],
+    session: Session | None = None,
+    size: tuple[int, int] = SMALL,
+) -> None:
+    """Run the explorer for a test, which begins when the source is open."""
+
+    async def run() -> None:
+        app = Explorer(session or session_on())
+        app.animation_level = "none"
+        async with app.run_test(size=size, notifications=True) as pilot:
+            driver = Driver(app, pilot)
+            with resting(pilot):
+                await driver.until(
+                    lambda: app.scene is not None or app.failure or app.defect, "not opened"
+                )
+                await driver.settled()
+                await test(driver)
+
+    asyncio.run(run())

@@ -1,0 +1,79 @@
+"""Whether a Textual program is at rest: what tests wait for in place of an idle processor.
+
+Textual's own pilot waits until the processor has nothing to do for some milliseconds, which takes
+long, and is not enough on a machine under load.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Final
+from unittest.mock import patch
+
+from textual.app import App
+from textual.message_pump import MessagePump
+from textual.pilot import Pilot
+from textual.timer import Timer
+
+_SHORT_S: Final = 0.5
+"""Timers that ring once and within this are part of what a key does; messages go away later."""
+
+
+async def drain(pilot: Pilot[Any], most_rounds: int = 8) -> None:
+    """Have every message handled, and what follows from it, and everything drawn.
+
+    What goes on by itself, such as a playing timeline, is not waited for.
+    """
+    app: Any = pilot.app
+    n_quiet = 0
+    for _ in range(most_rounds):
+        has_ended: bool = not app._running or app._exit
+        if n_quiet > 1 or has_ended:
+            return
+        await pilot._wait_for_screen()
+        await app._animator.wait_until_complete()
+        screen = app.screen
+        is_drawn = not (
+            screen._layout_required
+            or screen._repaint_required
+            or screen._dirty_widgets
+            or screen._callbacks
+        )
+        if not is_drawn:
+            screen._on_timer_update()
+        n_quiet = n_quiet + 1 if is_drawn and not _has_messages(app) else 0
+
+
+def _has_messages(app: App[Any]) -> bool:
+    return any(pump._message_queue.qsize() or pump._next_callbacks for pump in _pumps(app))
+
+
+def rings_soon(app: App[Any]) -> bool:
+    """Whether something was put off for a moment, until the user rests."""
+    return any(_rings_soon(timer) for pump in _pumps(app) for timer in pump._timers)
+
+
+def _rings_soon(timer: Timer) -> bool:
+    is_running = timer._task is not None and not timer._task.done()
+    return is_running and timer._repeat == 0 and timer._interval <= _SHORT_S
+
+
+def _pumps(app: App[Any]) -> Iterator[MessagePump]:
+    yield app
+    for screen in app.screen_stack:
+        yield from screen.walk_children(with_self=True)
+
+
+@contextmanager
+def resting(pilot: Pilot[Any]) -> Iterator[None]:
+    """Have the pilot wait for this, too."""
+
+    async def wait_for_idle(_min_s: float = 0, _max_s: float = 0) -> None:
+        await drain(pilot)
+
+    with (
+        patch("textual.app.wait_for_idle", wait_for_idle),
+        patch("textual.pilot.wait_for_idle", wait_for_idle),
+    ):
+        yield

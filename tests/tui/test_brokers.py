@@ -1,0 +1,293 @@
+"""The view of brokers: load as bars, registrations, and what a loss would mean."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import metashell
+from kraftgen.batch import encode_batch
+from metashell.source import Source
+from metashell.tui.session import Session
+from metashell.tui.views.brokers import BrokersView, WhatIf
+from support.fixtures import fixture
+from support.fleets import backups
+from support.logs import make_directory, record
+from support.pilot import WIDE, Driver, drive, session_on
+from support.small_cluster import TIME, broker
+
+HOSTILE = "[bold]r[/]\x1b[31m\n\u202e"
+
+
+def view_of(driver: Driver) -> BrokersView:
+    """The view, which is seen."""
+    view = driver.view
+    assert isinstance(view, BrokersView)
+    return view
+
+
+def column(driver: Driver, name: str) -> list[object]:
+    """A column of the table that is seen, in the order shown."""
+    shown = view_of(driver).table.shown
+    assert shown is not None
+    found: list[object] = shown[name].to_pylist()
+    return found
+
+
+def partition(i: int, topic: bytes, *replicas: int) -> bytes:
+    """A partition, led by its first replica."""
+    return record(
+        "PartitionRecord",
+        partition_id=i,
+        topic_id=topic,
+        replicas=list(replicas),
+        isr=list(replicas),
+        leader=replicas[0],
+    )
+
+
+def racked() -> list[bytes]:
+    """Three brokers in two racks, one name of which means harm, and five partitions."""
+    topic = bytes([7]) * 16
+    return [
+        broker(1, rack="east"),
+        broker(2, rack="east"),
+        broker(3, rack=HOSTILE),
+        record("TopicRecord", name="or ders", topic_id=topic),
+        partition(0, topic, 1, 2),
+        partition(1, topic, 1, 3),
+        partition(2, topic, 1),
+        partition(3, topic, 2, 3),
+        partition(4, topic, 1, 9),
+    ]
+
+
+def small(values: Callable[[], Sequence[bytes]] = racked) -> Session:
+    """A session on a small log, a record an offset."""
+
+    def open_it() -> Source:
+        batches = [
+            encode_batch([value], base_offset=i, timestamp=TIME) for i, value in enumerate(values())
+        ]
+        parent = Path(tempfile.mkdtemp())
+        return metashell.open(make_directory(parent, (0, b"".join(batches))))
+
+    return session_on(open_it)
+
+
+def test_bars() -> None:
+    """Every broker has a row with bars by one scale, and the cursor's is explained."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        assert column(driver, "broker") == [1, 2, 3, 9]
+        assert column(driver, "state") == ["active", "active", "active", "not-registered"]
+        assert column(driver, "leaders") == [4, 1, 0, 0]
+        first, second, third, _ = (str(bar) for bar in column(driver, "leaders_bar"))
+        assert first.count("█") > second.count("█") > third.count("█") == 0
+        assert first.index("│") == second.index("│")
+        screen = driver.screen()
+        assert "4 brokers · 3 active, 1 not-registered" in screen
+        assert "leads 4 (+140 % of an even share)" in screen
+        assert driver.app.focused is view_of(driver).table
+
+    drive(test, small())
+
+
+def test_counts_by_rack_and_back() -> None:
+    """`r` shows racks; Enter there shows the rack's brokers; names stay names."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        await driver.press("r")
+        assert column(driver, "rack") == [None, HOSTILE, "east"]
+        view = view_of(driver)
+        assert view.asked == (9,)
+        await driver.press("down")
+        assert view.asked == (3,)
+        assert "rack [bold]r[/]\\x1b[31m\\n\\u202e: broker 3" in driver.screen()
+        await driver.press("down", "enter")
+        assert not view.by_rack
+        assert column(driver, "broker") == [1, 2]
+
+    drive(test, small())
+
+
+def test_what_if() -> None:
+    """The loss of the cursor's broker is worked out, and `w` lists its partitions."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        view = view_of(driver)
+        await driver.until(lambda: view.loss is not None, "not worked out")
+        assert view.loss is not None
+        assert (view.loss.brokers, view.loss.offline) == ((1,), 2)
+        assert "without broker 1: 2 partitions offline" in driver.screen()
+        await driver.press("w")
+        assert column(driver, "partition") == [2, 4]
+        assert driver.app.focused is view.table
+        await driver.press("enter")
+        assert driver.app.path == "/image/topics/byName/or ders/2"
+        await driver.look("brokers")
+        await driver.press("backspace")
+        assert view.listed is None
+        assert column(driver, "broker") == [1, 2, 3, 9]
+
+    drive(test, small())
+
+
+def test_loss_of_several() -> None:
+    """Brokers that are picked are lost together, until none is."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        view = view_of(driver)
+        await driver.press("a", "a")
+        assert view.picked == {1, 2}
+        assert column(driver, "picked") == ["✓", "✓", "", ""]
+        await driver.until(lambda: view.loss is not None and view.loss.brokers == (1, 2), "no loss")
+        assert view.loss is not None
+        assert view.loss.offline == 3
+        driver.one(WhatIf).focus()
+        await driver.press("enter")
+        assert column(driver, "partition") == [0, 2, 4]
+        await driver.press("w", "n")
+        assert not view.picked
+        assert "picked" not in view.table.columns_shown
+
+    drive(test, small())
+
+
+def test_enter_opens_the_broker() -> None:
+    """One that is not registered has no node."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        await driver.press("end", "enter")
+        assert driver.told[-1] == "broker 9 is not registered"
+        assert driver.view.id == "brokers"
+        await driver.press("up")
+        assert driver.app.path == "/image/cluster/brokers/3"
+        await driver.press("enter")
+        assert driver.view.id == "explorer"
+        assert driver.app.path == "/image/cluster/brokers/3"
+
+    drive(test, small())
+
+
+def test_sorts_by_the_number_of_a_bar() -> None:
+    """A bar stands for its number, which is what is exported too."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        await driver.press("down", "right", "right", "right", "s")
+        assert view_of(driver).table.sorted_by == ("leaders", True)
+        assert column(driver, "broker") == [1, 2, 3, 9]
+        await driver.press("s")
+        assert column(driver, "leaders") == [0, 0, 1, 4]
+        row = view_of(driver).table.row
+        assert row is not None
+        assert row["broker"] == 2
+        (name, taken), *_ = view_of(driver).tables()
+        assert name == "brokers"
+        assert not [n for n in taken.column_names if n.endswith("_bar")]
+        assert taken["leaders"].to_pylist() == [0, 0, 1, 4]
+
+    drive(test, small())
+
+
+def test_registration_is_shown() -> None:
+    """Endpoints, epoch and features of the broker under the cursor, as wide as there is room."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        screen = driver.screen()
+        assert "endpoints PLAINTEXT://127.0.0.1:41101, SASLB://127.0.0.1:41201" in screen
+        assert "broker 101 · fenced at offset 4107" in screen
+        found = view_of(driver).copyable()
+        assert found is not None
+        assert "metadata.version=7-33" in found[1]
+
+    drive(test, size=WIDE)
+
+
+def test_travels_and_marks_changes() -> None:
+    """Another offset has other rows; what changed on the way there is marked."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        await driver.press("down")
+        driver.app.travel(5)
+        await driver.settled()
+        assert column(driver, "replicas") == [2, 1, 1]
+        row = view_of(driver).table.row
+        assert row is not None
+        assert row["broker"] == 2
+        load = view_of(driver).load
+        assert load is not None
+        assert load.changed_brokers is not None
+        assert load.changed_brokers.to_pylist() == [True, True, True]
+        await driver.press("E")
+        assert column(driver, "broker") == [1, 2, 3, 9]
+
+    drive(test, small())
+
+
+def test_filters() -> None:
+    """Only what contains the text is shown, by rack as by broker."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        view = view_of(driver)
+        view.filter_by("not-reg")
+        await driver.settled()
+        assert column(driver, "broker") == [9]
+        assert view.filter_text == "not-reg"
+
+    drive(test, small())
+
+
+def test_no_brokers_at_all() -> None:
+    """A log without brokers has an empty table, and nothing to ask."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        assert column(driver, "broker") == []
+        await driver.press("a", "w", "r", "r", "enter")
+        assert view_of(driver).asked == ()
+
+    topic = record("TopicRecord", name="t", topic_id=bytes([1]) * 16)
+    drive(test, small(lambda: [topic]))
+
+
+def test_brokers_of_a_fleets_cluster(tmp_path: Path) -> None:
+    """Outside of all clusters there is nothing to count; inside there are its brokers alone."""
+    paths = [str(path) for path in sorted(backups(tmp_path / "fleet").iterdir())]
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        assert "go into one of /clusters" in driver.screen()
+        driver.app.moved_to("/clusters/controller-2")
+        await driver.settled()
+        assert column(driver, "broker") == [101, 102]
+        await driver.press("enter")
+        assert driver.app.path == "/clusters/controller-2/image/cluster/brokers/101"
+
+    from metashell.fleet.source import open_fleet
+
+    drive(test, session_on(lambda: open_fleet(paths)))  # type: ignore[arg-type,return-value]
+
+
+def test_of_a_real_cluster_with_a_broker_down() -> None:
+    """What the loss of another broker would take is counted as the command counts it."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        view = view_of(driver)
+        await driver.until(lambda: view.loss is not None, "not worked out")
+        assert view.loss is not None
+        await driver.press("w")
+        assert len(column(driver, "topic")) == view.loss.offline + view.loss.under > 0
+
+    drive(test, session_on(fixture("real-44-broker-down").directory))

@@ -1,0 +1,241 @@
+"""The line for commands: completion, output, and what commands do to the program."""
+
+from __future__ import annotations
+
+import pytest
+
+from metashell.commands.aliases import Habits
+from metashell.tui.completing import CompletingInput, Proposals
+from metashell.tui.filter_bar import FilterBar
+from metashell.tui.output_pane import OutputPane
+from metashell.tui.screens.command import CommandScreen
+from metashell.tui.screens.prompt import PromptScreen
+from metashell.tui.table import RowTable
+from support.pilot import Driver, drive, session_on
+
+
+async def opened(driver: Driver) -> CommandScreen:
+    """The line, once it has the focus."""
+    await driver.press("colon")
+    screen = driver.app.screen
+    assert isinstance(screen, CommandScreen)
+    await driver.until(lambda: screen.line.has_focus, "no focus")
+    return screen
+
+
+async def run(driver: Driver, text: str) -> OutputPane:
+    """Run a line, as if it had been typed."""
+    screen = driver.app.screen
+    assert isinstance(screen, CommandScreen)
+    pane = screen.pane
+    screen.run(text)
+    await driver.settled()
+    return pane
+
+
+async def proposed(driver: Driver, text: str) -> Proposals:
+    """Type a text and wait for what is proposed."""
+    line = driver.one(CompletingInput)
+    line.value = text
+    line.cursor_position = len(text)
+    await driver.until(lambda: line.proposals.are_shown, "nothing proposed")
+    await driver.settled()
+    return line.proposals
+
+
+def test_completes() -> None:
+    """Tab takes what is common, arrows choose, enter takes the choice and then runs."""
+
+    async def test(driver: Driver) -> None:
+        screen = await opened(driver)
+        found = await proposed(driver, "partit")
+        assert [item.display for item in found.items] == ["partitions"]
+        await driver.press("tab")
+        assert screen.line.value == "partitions "
+        await proposed(driver, "ls /image/topics/by")
+        await driver.press("down", "down", "enter")
+        assert screen.line.value == "ls /image/topics/byName/"
+        await driver.until(lambda: screen.line.proposals.are_shown, "no names")
+        await driver.press("escape")
+        assert not screen.line.proposals.are_shown
+        await driver.press("enter")
+        await driver.until(lambda: screen.pane.text.lines, "no output")
+        assert "topic-000" in screen.pane.text.text
+        assert screen.pane.text.text.split()[0] in driver.screen()
+
+    drive(test)
+
+
+def test_right_takes_what_is_grey() -> None:
+    """The first proposal is shown behind the cursor, and the arrow takes it."""
+
+    async def test(driver: Driver) -> None:
+        screen = await opened(driver)
+        await proposed(driver, "part")
+        await driver.until(lambda: "partitions" in driver.screen(), "no suggestion")
+        await driver.press("right")
+        assert screen.line.value == "partitions"
+
+    drive(test)
+
+
+def test_table_leads_to_nodes() -> None:
+    """Rows are a table that is gone through and filtered; one that is taken leads to its node."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        pane = await run(driver, "partitions --topic topic-000")
+        (table,) = pane.row_tables
+        n_rows = table.row_count
+        assert n_rows > 2
+        await driver.press("shift+tab")
+        assert table.has_focus
+        await driver.press("slash")
+        driver.one(FilterBar).value = "topic-000"
+        await driver.settled()
+        assert table.row_count == n_rows
+        await driver.press("enter")
+        assert table.has_focus
+        await driver.press("down", "enter")
+        assert driver.app.path == "/image/topics/byName/topic-000/1"
+        assert not isinstance(driver.app.screen, CommandScreen)
+
+    drive(test)
+
+
+def test_moves_in_the_tree_and_in_time() -> None:
+    """`cd` moves the explorer and closes the line; `at` travels."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        pane = await run(driver, "at 3499")
+        assert driver.scene.source.moment_offset == 3499
+        assert "offset 3499" in pane.text.text
+        await run(driver, "cd image/topics")
+        assert driver.app.path == "/image/topics"
+        screen = await opened(driver)
+        await run(driver, "pwd")
+        assert screen.pane.text.text == "/image/topics"
+        await run(driver, "at end")
+        assert driver.scene.is_newest
+
+    drive(test)
+
+
+def test_exits() -> None:
+    """`exit` leaves with its status."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        await run(driver, "exit 3")
+        await driver.until(lambda: not driver.app.is_running, "it goes on")
+        assert driver.app.return_code == 3
+
+    drive(test)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("art", "art: unknown command\n  hint: did you mean at?\nexit status 2"),
+        ("cat /nothing", "cat: /nothing: No such file or directory\nexit status 1"),
+        ("ls 'x", "the quote ' is not closed: 'x\nexit status 2"),
+        ("ls | wc", "|: pipes to programs of the system are the shell's\n  hint: leave with q, "),
+        ("!ls", "!: programs of the system are run in the shell\n  hint: leave with q, and "),
+        ("sql", "sql: which statement?"),
+    ],
+)
+def test_tells_what_is_wrong(text: str, said: str) -> None:
+    """Errors are in the words of the shell, and what is not for here is refused with a hint."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        pane = await run(driver, text)
+        assert pane.notes.text.startswith(said)
+        assert not pane.row_tables
+        assert said.split("\n", maxsplit=1)[0] in driver.screen()
+
+    drive(test)
+
+
+def test_habits_and_history() -> None:
+    """Aliases count; `up` brings lines back, when the line is opened anew too."""
+
+    async def test(driver: Driver) -> None:
+        screen = await opened(driver)
+        await run(driver, "where")
+        assert screen.pane.text.text == "/"
+        await run(driver, "history")
+        assert "where" in screen.pane.text.text
+        await driver.press("escape")
+        screen = await opened(driver)
+        await driver.press("up")
+        assert screen.line.value == "history"
+        await driver.press("up")
+        assert screen.line.value == "where"
+        await driver.press("down", "down")
+        assert screen.line.value == ""
+
+    drive(test, session_on(habits=Habits(aliases={"where": "pwd"})))
+
+
+def test_streams_until_escape() -> None:
+    """What goes on writes as it goes, and escape ends it before it closes the line."""
+
+    async def test(driver: Driver) -> None:
+        screen = await opened(driver)
+        screen.run("log -f --offset 4105.. --all -o jsonl")
+        await driver.until(lambda: screen.pane.text.lines, "nothing came")
+        assert driver.app.jobs.busy
+        await driver.press("escape")
+        assert not driver.app.jobs.busy
+        assert driver.app.screen is screen
+        assert "cancelled" in screen.pane.notes.text
+        await driver.press("escape")
+        assert driver.app.screen is not screen
+
+    drive(test)
+
+
+def test_output_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A command that writes too much is ended, which is told."""
+    monkeypatch.setattr("metashell.tui.lines.MOST_LINES", 50)
+
+    async def test(driver: Driver) -> None:
+        screen = await opened(driver)
+        await run(driver, "find /")
+        await driver.until(lambda: screen.pane.notes.lines, "no end")
+        assert len(screen.pane.text.lines) == 50
+        assert "ended after" in screen.pane.notes.text
+
+    drive(test)
+
+
+def test_asks_for_a_point() -> None:
+    """The prompt's answer is where to travel; escape goes back without one."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("at")
+        assert isinstance(driver.app.screen, PromptScreen)
+        assert "offset" in driver.screen()
+        await driver.press("escape")
+        assert driver.scene.is_newest
+        await driver.press("at", "3", "4", "9", "9", "enter")
+        assert driver.scene.source.moment_offset == 3499
+
+    drive(test)
+
+
+def test_table_of_sql() -> None:
+    """A statement of SQL is answered by a table."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        pane = await run(driver, "sql \"select 1 as one, '[bold]x[/]' as name\"")
+        (table,) = pane.row_tables
+        assert table.row == {"one": 1, "name": "[bold]x[/]"}
+        assert "[bold]x[/]" in driver.screen()
+        assert driver.one(RowTable) is table
+        driver.app.kept.clear()  # the database with it
+
+    drive(test)

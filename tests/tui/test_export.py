@@ -1,0 +1,220 @@
+"""Files that the explorer writes: tables and pictures, never over others nor among Kafka's."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+import pytest
+from textual.widgets import Input, Select
+
+from metashell.commands.base import Context
+from metashell.commands.export_place import Place
+from metashell.errors import MetashellError
+from metashell.fleet.source import open_fleet
+from metashell.tui.screens.export import FORMATS, ExportScreen, _place, screenshot, write_table
+from metashell.tui.view import View
+from support.fleets import backups
+from support.pilot import SAMPLE, Driver, drive, session_on
+
+ROWS = pa.table({"topic": ["a", "[b]x[/]\n\x1b[2J", ""], "partitions": [1, None, 3]})
+
+
+async def opened(driver: Driver, monkeypatch: pytest.MonkeyPatch, where: Path) -> ExportScreen:
+    """The screen, in a directory, for a view with a table."""
+    monkeypatch.chdir(where)
+    tables = lambda _: [("topics", ROWS), ("other [b]", ROWS.slice(0, 1))]  # noqa: E731
+    monkeypatch.setattr(type(driver.view), "tables", tables)
+    await driver.press("x")
+    screen = driver.app.screen
+    assert isinstance(screen, ExportScreen)
+    return screen
+
+
+def test_writes_a_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The table at hand is written under the name that is made up, which is told."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver, monkeypatch, tmp_path)
+        assert driver.one(Input).value == "topics.csv"
+        await driver.press("enter")
+        with (tmp_path / "topics.csv").open(newline="") as file:
+            rows = list(csv.reader(file))
+        assert rows[0] == ["topic", "partitions"]
+        assert rows[2] == ["[b]x[/]\n\x1b[2J", ""]
+        assert any("3 rows written" in text for text in driver.told)
+        assert not isinstance(driver.app.screen, ExportScreen)
+
+    drive(test)
+
+
+def test_writes_over_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """A file that is there stays, until the other is chosen."""
+    file = tmp_path / "topics.csv"
+    file.write_text("mine")
+
+    async def test(driver: Driver) -> None:
+        screen = await opened(driver, monkeypatch, tmp_path)
+        await driver.press("enter")
+        assert file.read_text() == "mine"
+        assert "is there already" in driver.screen()
+        assert driver.app.screen is screen
+        screen.query_one("#export-force", Select).value = True
+        await driver.press("enter")
+        assert file.read_text().startswith("topic,")
+
+    drive(test)
+
+
+def test_name_follows_table_and_format(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The name that was made up follows what is chosen; a typed one stays."""
+
+    async def test(driver: Driver) -> None:
+        screen = await opened(driver, monkeypatch, tmp_path)
+        screen.query_one("#export-format", Select).value = "jsonl"
+        screen.query_one("#export-table", Select).value = 1
+        await driver.settled()
+        assert driver.one(Input).value == "other-b.jsonl"
+        driver.one(Input).value = "mine"
+        screen.query_one("#export-format", Select).value = "yaml"
+        await driver.settled()
+        assert driver.one(Input).value == "mine"
+
+    drive(test)
+
+
+def test_refuses_kafkas_directories(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing is written where Kafka writes."""
+    kafkas = tmp_path / "__cluster_metadata-0"
+    kafkas.mkdir()
+
+    async def test(driver: Driver) -> None:
+        await opened(driver, monkeypatch, kafkas)
+        await driver.press("enter")
+        assert "a directory of Kafka's" in " ".join(driver.screen().split())
+        assert not list(kafkas.iterdir())
+
+    drive(test)
+
+
+def test_tells_where_nothing_is_to_be_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A view without a table says so."""
+    monkeypatch.setattr(View, "tables", lambda _: ())
+
+    async def test(driver: Driver) -> None:
+        await driver.look("health")
+        monkeypatch.setattr(type(driver.view), "tables", lambda _: ())
+        await driver.press("x")
+        assert "no table to export" in driver.screen()
+        await driver.press("enter", "escape")
+        assert not isinstance(driver.app.screen, ExportScreen)
+
+    drive(test)
+
+
+def test_writes_a_picture(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The screen is written as SVG under a telling name, and again under another."""
+    monkeypatch.chdir(tmp_path)
+
+    async def test(driver: Driver) -> None:
+        for _ in range(2):
+            screenshot(driver.app)
+            await driver.settled()
+        stem = f"metashell-test-explorer-{driver.scene.source.status().offset}"
+        assert {path.name for path in tmp_path.iterdir()} == {f"{stem}.svg", f"{stem}-2.svg"}
+        text = (tmp_path / f"{stem}.svg").read_text()
+        assert text.startswith("<svg")
+        assert "Explorer" in text
+
+    drive(test)
+
+
+def _read(path: Path, form: str) -> Any:
+    if form == "parquet":
+        return pa.parquet.read_table(path).to_pylist()
+    if form == "arrow":
+        return pa.ipc.open_file(path).read_all().to_pylist()
+    return path.read_text()
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_formats(form: str, tmp_path: Path) -> None:
+    """Each format holds every row; JSON is text in those of columns."""
+    found: list[Place] = []
+
+    async def test(driver: Driver) -> None:
+        found.append(_place(driver.scene, lambda: False))
+
+    drive(test)
+    table = pa.table({"n": [1, 2], "value": pa.array(['{"a": 1}', None], pa.json_(pa.utf8()))})
+    path = tmp_path / f"rows.{form}"
+    write_table(found[0], table, form, str(path))
+    rows = _read(path, form)
+    if form in ("parquet", "arrow"):
+        assert rows == [{"n": 1, "value": '{"a": 1}'}, {"n": 2, "value": None}]
+    elif form == "jsonl":
+        assert json.loads(rows.splitlines()[0]) == {"n": 1, "value": {"a": 1}}
+    else:
+        assert "1" in rows
+        assert "a" in rows
+
+
+def test_nothing_is_left_of_what_is_cancelled(tmp_path: Path) -> None:
+    """An export that is not wanted any more leaves no file."""
+    found: list[Context] = []
+
+    async def test(driver: Driver) -> None:
+        found.append(_place(driver.scene, lambda: True).context)
+
+    drive(test)
+    assert found[0].source is not None
+    place = Place(found[0], found[0].source, False)
+    for form in FORMATS:
+        with pytest.raises(KeyboardInterrupt):
+            write_table(place, ROWS, form, str(tmp_path / "x"))
+    assert not list(tmp_path.iterdir())
+    with pytest.raises(MetashellError, match="odt"):
+        write_table(place, ROWS, "odt", str(tmp_path / "x"))
+    assert SAMPLE.is_dir()
+
+
+def test_odd_names_of_files(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`-` is a file, and what can't be one is refused in a sentence."""
+    monkeypatch.chdir(tmp_path)
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/topics/byName")
+        await driver.settled()
+        for name in ("a\x00b", "\ud800"):
+            await driver.press("x")
+            driver.one(Input).value = name
+            await driver.press("enter")
+            assert "can't be the name of a file" in driver.screen()
+            await driver.press("escape")
+        await driver.press("x")
+        driver.one(Input).value = "-"
+        await driver.press("enter")
+        assert (tmp_path / "-").stat().st_size > 100
+
+    drive(test)
+
+
+def test_picture_of_a_fleet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Where no cluster is at hand, and none can be read, the rules are those of all."""
+    paths = [str(path) for path in sorted(backups(tmp_path / "fleet").iterdir())]
+    there = tmp_path / "there"
+    there.mkdir()
+    monkeypatch.chdir(there)
+
+    async def test(driver: Driver) -> None:
+        await driver.press("f2")
+        assert [path.suffix for path in there.iterdir()] == [".svg"]
+        monkeypatch.chdir(paths[0])
+        await driver.press("f2")
+        assert any("a directory of Kafka's" in told for told in driver.told)
+
+    drive(test, session_on(lambda: open_fleet(paths)))  # type: ignore[arg-type,return-value]

@@ -1,0 +1,141 @@
+"""Finding nodes: results as they come, what is wrong in place, and going there."""
+
+from __future__ import annotations
+
+import pytest
+
+from metashell.tui.completing import CompletingInput
+from metashell.tui.path_list import PathList
+from metashell.tui.screens.find import FindScreen
+from support.fixtures import fixture
+from support.pilot import Driver, drive, session_on
+
+
+async def find(driver: Driver, text: str) -> FindScreen:
+    """Type a search and wait for its end."""
+    if not isinstance(driver.app.screen, FindScreen):
+        await driver.press("f")
+    screen = driver.app.screen
+    assert isinstance(screen, FindScreen)
+    driver.one(CompletingInput).value = text
+    await driver.settled()
+    await driver.until(lambda: not screen.is_searching, "it goes on")
+    await driver.settled()
+    return screen
+
+
+def test_finds_parts_of_names() -> None:
+    """A bare word finds all nodes with it in their names; enter goes to the first."""
+
+    async def test(driver: Driver) -> None:
+        screen = await find(driver, "topic-000")
+        expected = ["/image/configs/TOPIC:topic-000", "/image/topics/byName/topic-000"]
+        assert screen.results.paths == expected
+        assert "2 found" in driver.screen()
+        await driver.press("down", "down", "enter")
+        assert driver.app.path == expected[1]
+        assert driver.app.screen is not screen
+
+    drive(test)
+
+
+def test_finds_by_tests() -> None:
+    """The tests of find count, and another query is another search."""
+
+    async def test(driver: Driver) -> None:
+        screen = await find(driver, "-fenced")
+        assert screen.results.paths
+        assert all(path.startswith("/image/cluster/brokers/") for path in screen.results.paths)
+        await find(driver, "no-such-name")
+        assert screen.results.paths == []
+        assert "nothing found" in driver.screen()
+
+    drive(test, session_on(fixture("real-44-broker-down").input))
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("-nmae x", "find: "),
+        ("-name", "find: "),
+        ("'x", "the quote ' is not closed"),
+        ("-name x -exec cat {} ;", "-exec: here are tests alone"),
+    ],
+)
+def test_tells_what_is_wrong(text: str, said: str) -> None:
+    """What find says of an expression stands above the line, which stays."""
+
+    async def test(driver: Driver) -> None:
+        screen = await find(driver, text)
+        assert screen.problem is not None
+        assert screen.problem.startswith(said)
+        assert said in driver.screen()
+        await find(driver, "topic-001")
+        assert screen.problem is None
+
+    drive(test)
+
+
+def test_begins_where_one_is() -> None:
+    """The search is below the directory looked at, or everywhere."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/configs")
+        await driver.settled()
+        screen = await find(driver, "topic-000")
+        assert screen.results.paths == ["/image/configs/TOPIC:topic-000"]
+        await driver.press("escape", "f")
+        screen = await find(driver, "topic-000")
+        await driver.press("tab")
+        await driver.until(lambda: len(screen.results.paths) == 2, "not everywhere")
+
+    drive(test)
+
+
+def test_completes_tests() -> None:
+    """Tab completes a test, and does not propose what is no test."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("f")
+        line = driver.one(CompletingInput)
+        line.value = "-under-m"
+        line.cursor_position = len(line.value)
+        await driver.until(lambda: line.proposals.are_shown, "nothing proposed")
+        await driver.press("tab")
+        assert line.value == "-under-min-isr "
+        line.value = "-e"
+        line.cursor_position = 2
+        await driver.until(lambda: line.proposals.are_shown, "nothing proposed")
+        assert [item.text for item in line.proposals.items] == ["-elr"]
+
+    drive(test)
+
+
+def test_list_goes_far() -> None:
+    """A list of any length is gone through with the keys."""
+
+    async def test(driver: Driver) -> None:
+        screen = await find(driver, "-type f")
+        paths = screen.query_one(PathList)
+        n = len(paths.paths)
+        assert n > 200
+        paths.focus()
+        await driver.press("end")
+        assert paths.chosen == paths.paths[-1]
+        assert paths.paths[-1] in driver.screen()
+        await driver.press("pageup", "home", "up")
+        assert paths.cursor == 0
+
+    drive(test)
+
+
+def test_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No more is kept than can be gone through, which is told."""
+    monkeypatch.setattr("metashell.tui.lines.MOST_LINES", 20)
+
+    async def test(driver: Driver) -> None:
+        screen = await find(driver, "*")
+        await driver.until(lambda: len(screen.results.paths) == 20, "not all came")
+        assert "narrow the search" in driver.screen()
+
+    drive(test)

@@ -1,0 +1,144 @@
+"""The view of a fleet: rows as they are read, what differs, and whether copies agree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from metashell.fleet.source import open_fleet
+from metashell.tui.session import Session
+from metashell.tui.views.fleet import FleetView
+from support.fleets import OTHER_ID, SAMPLE_ID, backups
+from support.pilot import Driver, drive, session_on
+
+BROKEN = "_b_broken"
+"""What a directory of the name `[b]broken` is called."""
+
+
+def view_of(driver: Driver) -> FleetView:
+    """The view, which is seen."""
+    view = driver.view
+    assert isinstance(view, FleetView)
+    return view
+
+
+def column(driver: Driver, name: str) -> list[object]:
+    """A column as it is shown."""
+    ((_, shown), *_) = view_of(driver).tables()
+    found: list[object] = shown[name].to_pylist()
+    return found
+
+
+@pytest.fixture
+def session(tmp_path: Path) -> Session:
+    """Two copies of one cluster, another cluster, and a directory that can't be read."""
+    parent = backups(tmp_path / "fleet")
+    (parent / "[b]broken").mkdir()
+    paths = [str(path) for path in sorted(parent.iterdir())]
+    return session_on(lambda: open_fleet(paths))  # type: ignore[arg-type,return-value]
+
+
+def test_rows(session: Session) -> None:
+    """Each directory has its row; what can't be read and what differs is marked with words."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("fleet")
+        assert column(driver, "cluster") == [BROKEN, "controller-1", "controller-2", OTHER_ID]
+        assert column(driver, "state") == ["unreadable", "sound", "sound", "sound"]
+        assert column(driver, "cluster_id") == [None, SAMPLE_ID, SAMPLE_ID, OTHER_ID]
+        assert column(driver, "differs_in") == ["", "", "", "cluster_id,metadata_version"]
+        assert "4 directories · 3 sound · 1 unreadable · 2 clusters" in driver.screen()
+        assert "can't be read: " in driver.screen()
+        assert view_of(driver).unread == set()
+        assert driver.app.focused is not None
+
+    drive(test, session)
+
+
+def test_enter_goes_into_the_cluster(session: Session) -> None:
+    """One that can't be read says why instead."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("fleet")
+        await driver.press("enter")
+        assert driver.told[-1].startswith(f"{BROKEN}: ")
+        assert driver.view.id == "fleet"
+        await driver.press("down", "enter")
+        assert driver.app.path == "/clusters/controller-1"
+        assert driver.view.id == "explorer"
+
+    drive(test, session)
+
+
+def test_verifies_on_demand(session: Session) -> None:
+    """`v` compares copies of a cluster, and says so in each row."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("fleet")
+        assert view_of(driver).verified is None
+        await driver.press("v")
+        assert column(driver, "verdict") == ["unknown", "equal", "equal", "alone"]
+        await driver.press("down")
+        assert "compared at offset 3685: equal" in driver.screen()
+        assert [name for name, _ in view_of(driver).tables()] == ["fleet", "fleet-verify"]
+        await driver.press("u")
+        assert view_of(driver).verified is None
+
+    drive(test, session)
+
+
+def test_looking_into_a_cluster_reads_nothing_again(
+    session: Session, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Rows are those of the fleet, whichever cluster is at hand; time travel makes new ones."""
+    read = []
+
+    def note(view: FleetView) -> None:
+        read.append(view)
+
+    monkeypatch.setattr(FleetView, "_read", note)
+
+    async def test(driver: Driver) -> None:
+        await driver.look("fleet")
+        driver.app.moved_to("/clusters/controller-2")
+        await driver.settled()
+        assert driver.scene.cluster is not None
+        assert len(read) == 1
+        driver.app.travel(4000)
+        await driver.settled()
+        assert len(read) == 2
+
+    drive(test, session)
+
+
+def test_shows_another_moment_of_a_cluster(session: Session) -> None:
+    """A cluster that is shown at an offset has the row of that offset."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("fleet")
+        driver.app.moved_to("/clusters/controller-2")
+        await driver.settled()
+        driver.app.travel(4000)
+        await driver.settled()
+        offsets = dict(zip(column(driver, "cluster"), column(driver, "offset"), strict=True))
+        assert driver.scene.cluster is not None
+        assert offsets["controller-2"] == driver.scene.cluster.status().offset != 4111
+
+    drive(test, session)
+
+
+def test_filters_and_copies(session: Session) -> None:
+    """Only rows with the text are shown, and a row can be taken away."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("fleet")
+        view = view_of(driver)
+        view.filter_by("controller")
+        await driver.settled()
+        assert column(driver, "cluster") == ["controller-1", "controller-2"]
+        found = view.copyable()
+        assert found is not None
+        assert f"cluster_id: {SAMPLE_ID}\n" in found[1]
+
+    drive(test, session)

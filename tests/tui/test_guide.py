@@ -1,0 +1,73 @@
+"""What the explorer's guide says of keys and pictures is so."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from metashell.tui.themes import HIGH_CONTRAST
+from metashell.tui.view import VIEWS
+from support.bindings import all_bindings, shown
+from support.screens import SCREENS
+
+ROOT = Path(__file__).parents[2]
+GUIDE = ROOT / "docs" / "guides" / "explorer.md"
+_OF_TEXTUAL = {"tab", "shift+tab", "ctrl+p", "left", "right", "up", "down", "6"}
+"""Keys that Textual's own screen and table bind; 6 is a view's."""
+
+
+def rows_of_keys() -> list[tuple[list[str], str]]:
+    """(keys, what they do) of each row of the guide's tables of keys."""
+    rows: list[tuple[list[str], str]] = []
+    is_inside = False
+    for line in GUIDE.read_text("utf-8").splitlines():
+        if not line.startswith("|"):
+            is_inside = False
+        elif re.match(r"\| key( [a-z ]+)? \|", line):
+            is_inside = True
+        elif is_inside and not line.startswith("| ---"):
+            _, keys, what, _ = re.split(r"(?<!\\)\|", line)
+            rows.append((re.findall("`([^`]+)`", keys), what.strip()))
+    return rows
+
+
+def known_keys() -> set[str]:
+    """Every key that some part of the explorer binds, as documents show it."""
+    return {shown(binding.key) for binding in all_bindings()} | _OF_TEXTUAL
+
+
+def test_keys_of_the_guide_exist() -> None:
+    """Each key in a table is bound."""
+    rows = rows_of_keys()
+    assert rows
+    assert [] == [key for keys, _ in rows for key in keys if key not in known_keys()]
+
+
+def test_every_key_is_in_the_guide() -> None:
+    """Each thing that a key does, at least by one of its keys."""
+    prose = re.sub(r"^```.*?^```$", "", GUIDE.read_text("utf-8"), flags=re.MULTILINE | re.DOTALL)
+    told = set(re.findall("`([^`\n]+)`", prose))
+    told |= {spec.key for spec in VIEWS}  # `1` to `6`
+    told |= {"shift+left", "shift+right"}  # with `shift` or `ctrl` ten
+    keys: dict[str, set[str]] = {}
+    for binding in all_bindings():
+        if binding.id is not None:
+            keys.setdefault(binding.id, set()).add(shown(binding.key))
+    assert [] == [name for name, those in keys.items() if not those & told]
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/guides/explorer.md"])
+def test_pictures_are_those_of_the_screens(page: str) -> None:
+    """Each picture is of a screen that scripts/take_screenshots.py knows."""
+    named = re.findall(r"!\[[^]]+\]\(\S*images/explorer-(\S+)\.svg\)", (ROOT / page).read_text())
+    assert named
+    assert set(named) <= {screen.name for screen in SCREENS}
+
+
+def test_views_of_the_guide_are_all() -> None:
+    """Each view has its section, and so has what works in all of them."""
+    headings = re.findall(r"^## (.+)$", GUIDE.read_text("utf-8"), re.MULTILINE)
+    assert {spec.title for spec in VIEWS} <= set(headings)
+    assert f'theme = "{HIGH_CONTRAST.name}"' in GUIDE.read_text("utf-8")

@@ -1,0 +1,286 @@
+"""The view of everything that is wrong: kinds, rows, and the ways from them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from textual.widgets import Static
+
+import metashell
+from kraftgen.batch import encode_batch
+from metashell.fleet import open_fleet
+from metashell.source import Source
+from metashell.tui.table import RowTable
+from metashell.tui.views.health import HealthView, KindList
+from support.fixtures import fixture
+from support.fleets import backups
+from support.live import Cluster
+from support.logs import record
+from support.pilot import SMALL, WIDE, Driver, drive, session_on
+from support.shell import run_on
+from support.small_cluster import broker, cluster
+
+TOPIC_ID = bytes([7]) * 16
+HOSTILE = "[bold]x[/]\x1b[31m\n\u202eend"
+
+
+def down() -> Source:
+    """A cluster one of whose brokers is down."""
+    return metashell.open(fixture("real-44-broker-down").directory)
+
+
+def said(source: Source, line: str = "health") -> list[dict[str, Any]]:
+    """What the command says."""
+    found: list[dict[str, Any]] = json.loads(run_on(source, f"{line} -o json").out)
+    return found
+
+
+async def opened(driver: Driver) -> HealthView:
+    """The view, with its answer."""
+    await driver.look("health")
+    view = driver.view
+    assert isinstance(view, HealthView)
+    await driver.until(lambda: view.found is not None, "nothing found")
+    await driver.settled()
+    return view
+
+
+def subjects(driver: Driver) -> list[str]:
+    """The subjects of the rows that are shown."""
+    shown = driver.one(RowTable).shown
+    assert shown is not None
+    return [str(subject) for subject in shown.column("subject").to_pylist()]
+
+
+def words(driver: Driver, selector: str) -> str:
+    """What a line says."""
+    return str(driver.app.query_one(selector, Static).render())
+
+
+async def to_kind(driver: Driver, code: str) -> None:
+    """Choose a kind."""
+    kinds = driver.one(KindList)
+    kinds.focus()
+    kinds.highlighted = kinds.codes.index(code)
+    await driver.settled()
+
+
+@pytest.mark.parametrize("size", [SMALL, WIDE], ids=["small", "wide"])
+def test_shows_what_the_command_says(size: tuple[int, int]) -> None:
+    """All rows at first, then those of each kind; symbols tell levels apart."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        expected = said(driver.scene.source)
+        assert [row["subject"] for row in expected] == subjects(driver)
+        kinds = driver.one(KindList)
+        assert kinds.codes == ["", *dict.fromkeys(row["problem"] for row in expected)]
+        for code in kinds.codes[1:]:
+            await to_kind(driver, code)
+            assert [r["subject"] for r in expected if r["problem"] == code] == subjects(driver)
+        await to_kind(driver, "")
+        assert "● offline-partitions  3" in driver.screen()
+        assert "▲ " in driver.screen()
+        assert "critical: " in words(driver, "#health-words")
+
+    drive(test, session_on(down), size)
+
+
+def test_explains_the_row_and_goes_to_it() -> None:
+    """What it means, what to do; enter goes to the node, m also to its beginning."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        await to_kind(driver, "offline-partitions")
+        (row,) = said(driver.scene.source, "health offline-partitions")
+        for text in (row["explanation"], row["action"], f"$ {row['command']}"):
+            assert text in words(driver, "#health-detail")
+        await driver.press("enter")
+        table = driver.one(RowTable)
+        assert table.has_focus
+        await driver.press("i")
+        assert driver.app.clipboard == row["command"]
+        await driver.press("enter")
+        assert (driver.app.path, driver.view.id) == (row["path"], "explorer")
+        assert driver.scene.is_newest
+        await driver.look("health")
+        await driver.press("m")
+        assert driver.app.path == row["path"]
+        now = driver.scene.source
+        assert now.moment_offset is not None
+        assert now.moment_offset >= row["since_offset"]
+        (then,) = said(now, "health offline-partitions")
+        assert then["since_offset"] == row["since_offset"]
+        before = now.newest.at(row["since_offset"] - 1)
+        assert [] == said(before, "health offline-partitions")
+
+    drive(test, session_on(down))
+
+
+def test_beginnings_that_nobody_knows() -> None:
+    """Of what a checkpoint says it is told that nothing is known."""
+
+    async def test(driver: Driver) -> None:
+        view = await opened(driver)
+        assert view.found is not None
+        hidden = view.found.rows.column("since_offset").is_null().to_pylist().index(True)
+        table = driver.one(RowTable)
+        table.focus()
+        table.move_cursor(row=hidden)
+        await driver.settled()
+        await driver.press("m")
+        assert "nothing says when that began: a checkpoint may hide it" in driver.told
+        assert driver.view.id == "health"
+
+    drive(test)
+
+
+def test_filters_exports_and_copies() -> None:
+    """The filter holds for the rows; tables and values are those shown."""
+
+    async def test(driver: Driver) -> None:
+        view = await opened(driver)
+        every = len(subjects(driver))
+        assert view.filter_text == ""
+        view.filter_by("broker 103")
+        await driver.settled()
+        assert set(subjects(driver)) == {"broker 103"}
+        (name, rows), *_ = view.tables()
+        assert (name, len(rows)) == ("health", len(subjects(driver)))
+        view.filter_by("")
+        await driver.settled()
+        assert len(subjects(driver)) == every
+        await to_kind(driver, "fenced-broker")
+        assert [name for name, _ in view.tables()] == ["fenced-broker", "health"]
+        assert view.copyable() == ("command", "changes /image/cluster/brokers/103")
+
+    drive(test, session_on(down))
+
+
+def partition(number: int, **fields: object) -> bytes:
+    """A partition of topic NUMBER, without a leader."""
+    known: dict[str, object] = {"partition_id": 0, "replicas": [1], "isr": [1], "leader": -1}
+    return record("PartitionRecord", topic_id=bytes([number]) * 16, **{**known, **fields})
+
+
+def test_news_leave_the_cursor_where_it_is() -> None:
+    """Rows that come before do not move the cursor off its problem, nor another kind in view."""
+    topics = [record("TopicRecord", name=f"t{n}", topic_id=bytes([n]) * 16) for n in range(1, 6)]
+    quorum = Cluster(encode_batch([broker(1), *topics, partition(4), partition(5)]))
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        await to_kind(driver, "offline-partitions")
+        table = driver.one(RowTable)
+        table.focus()
+        table.move_cursor(row=1)
+        await driver.settled()
+        assert table.row is not None
+        assert table.row["subject"] == "topic t5"
+        quorum.commit(encode_batch([partition(1), partition(2)], base_offset=8))
+        driver.app.news(quorum.source())
+        await driver.until(lambda: len(subjects(driver)) == 4, "no news")
+        await driver.settled()
+        assert ["topic t1", "topic t2", "topic t4", "topic t5"] == subjects(driver)
+        assert table.row["subject"] == "topic t5"
+        assert driver.one(KindList).code == "offline-partitions"
+
+    drive(test, session_on(quorum.source))
+
+
+@pytest.fixture
+def sound() -> Iterator[Path]:
+    """A cluster in which nothing is wrong."""
+    topic = record("TopicRecord", name="t", topic_id=TOPIC_ID)
+    part = {"topic_id": TOPIC_ID, "partition_id": 0, "replicas": [1, 2], "isr": [1, 2]}
+    with cluster(
+        broker(1), broker(2), topic, record("PartitionRecord", **part, leader=1)
+    ) as source:
+        yield Path(source.path)
+
+
+def test_nothing_is_wrong(sound: Path) -> None:
+    """It is said in words, in place of empty tables."""
+
+    async def test(driver: Driver) -> None:
+        view = await opened(driver)
+        assert words(driver, "#health-words") == "nothing is wrong: 1 partition, 2 brokers"
+        assert not driver.app.query_one("#health-body").is_on_screen
+        assert (view.tables(), view.copyable()) == ((), None)
+        await driver.press("m", "i", "r", "d")
+        assert "nothing is wrong" in driver.screen()
+
+    drive(test, session_on(sound))
+
+
+def test_names_are_data() -> None:
+    """A name with markup and control characters is shown, not obeyed."""
+    topic = record("TopicRecord", name=HOSTILE, topic_id=TOPIC_ID)
+    part = record(
+        "PartitionRecord",
+        topic_id=TOPIC_ID,
+        partition_id=0,
+        replicas=[1, 2],
+        isr=[1],
+        leader=-1,
+    )
+    with cluster(broker(1), topic, part) as source:
+        directory = Path(source.path)
+
+        async def test(driver: Driver) -> None:
+            await opened(driver)
+            assert "[bold]x[/]" in driver.screen()
+            assert "\x1b" not in driver.screen()
+            await to_kind(driver, "offline-partitions")
+            await driver.press("enter", "enter")
+            assert driver.app.path == said(driver.scene.source)[0]["path"]
+
+        drive(test, session_on(directory))
+
+
+def test_fleets(tmp_path: Path) -> None:
+    """Outside of clusters rows of all of them; a row's node is in its own cluster."""
+    places = sorted(map(str, backups(tmp_path / "all").iterdir()))
+
+    async def test(driver: Driver) -> None:
+        view = await opened(driver)
+        assert driver.scene.cluster is None
+        assert view.found is not None
+        clusters = view.found.rows.column("cluster").unique().to_pylist()
+        assert len(clusters) > 1
+        table = driver.one(RowTable)
+        table.focus()
+        row = table.row
+        assert row is not None
+        assert view.path_of(row) == f"/clusters/{row['cluster']}{row['path']}"
+        await driver.press("enter")
+        assert driver.app.path == f"/clusters/{row['cluster']}{row['path']}"
+        inside = await opened(driver)
+        assert driver.scene.prefix == f"/clusters/{row['cluster']}"
+        assert inside.found is not None
+        assert "cluster" not in inside.found.rows.column_names
+
+    drive(test, session_on(lambda: open_fleet(places)))  # type: ignore[arg-type, return-value]
+
+
+def test_a_deep_check() -> None:
+    """`d` adds what `check` finds, and leaves it out again."""
+    topic = record("TopicRecord", name="t", topic_id=TOPIC_ID)
+    part = {"topic_id": TOPIC_ID, "partition_id": 0, "replicas": [1, 2], "isr": [2], "leader": 1}
+    with cluster(broker(1), broker(2), topic, record("PartitionRecord", **part)) as source:
+        directory = Path(source.path)
+
+        async def test(driver: Driver) -> None:
+            await opened(driver)
+            kinds = driver.one(KindList)
+            assert "leader-not-in-isr" not in kinds.codes
+            await driver.press("d")
+            assert "leader-not-in-isr" in kinds.codes
+            await driver.press("d")
+            assert "leader-not-in-isr" not in kinds.codes
+
+        drive(test, session_on(directory))

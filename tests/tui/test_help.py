@@ -1,0 +1,172 @@
+"""Help for the focused part, and themes in which everything can be read."""
+
+from __future__ import annotations
+
+import pytest
+from textual.color import Color
+from textual.containers import VerticalScroll
+
+from metashell.tui.help import Help, HelpKeys, help_text, keys_table
+from metashell.tui.screens.prompt import PromptScreen
+from metashell.tui.table import RowTable
+from metashell.tui.themes import HIGH_CONTRAST
+from support.pilot import Driver, drive, session_on
+
+_LEAST = 7.0
+_TEXTS = (
+    "foreground",
+    "foreground-muted",
+    "foreground-disabled",
+    "primary",
+    "secondary",
+    "accent",
+    "warning",
+    "error",
+    "success",
+    "text-primary",
+    "text-accent",
+    "text-warning",
+    "text-error",
+    "text-success",
+    "footer-key-foreground",
+    "markdown-h1-color",
+    "markdown-h6-color",
+)
+_PAIRS = (
+    ("block-cursor-foreground", "block-cursor-background"),
+    ("block-cursor-blurred-foreground", "block-cursor-blurred-background"),
+    ("input-cursor-foreground", "input-cursor-background"),
+    ("input-selection-foreground", "input-selection-background"),
+    ("screen-selection-foreground", "screen-selection-background"),
+    ("foreground", "block-hover-background"),
+    ("link-color-hover", "link-background-hover"),
+)
+
+
+def _luminance(color: Color) -> float:
+    def linear(value: int) -> float:
+        part = value / 255
+        return part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4
+
+    return 0.2126 * linear(color.r) + 0.7152 * linear(color.g) + 0.0722 * linear(color.b)
+
+
+def _contrast(one: Color, other: Color) -> float:
+    """The contrast ratio as WCAG 2 defines it."""
+    light, dark = sorted((_luminance(one), _luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def test_high_contrast() -> None:
+    """Every text is told from what it stands on by 7:1 at least."""
+    colours = HIGH_CONTRAST.to_color_system().generate()
+    for background in ("background", "surface", "panel"):
+        behind = Color.parse(colours[background])
+        for text in _TEXTS:
+            ratio = _contrast(behind + Color.parse(colours[text]), behind)
+            assert ratio >= _LEAST, (text, background, ratio)
+        for text in ("text", "text-muted", "text-disabled"):
+            share = int(colours[text].removeprefix("auto ").removesuffix("%")) / 100
+            white = behind.blend(Color(255, 255, 255), share)
+            assert _contrast(white, behind) >= _LEAST, (text, background)
+    for text, background in _PAIRS:
+        ratio = _contrast(Color.parse(colours[text]), Color.parse(colours[background]))
+        assert ratio >= _LEAST, (text, background, ratio)
+
+
+def test_all_themes_can_be_used() -> None:
+    """The styles of the program hold in each theme."""
+
+    async def test(driver: Driver) -> None:
+        for name in sorted(driver.app.available_themes):
+            driver.app.theme = name
+            await driver.settled()
+            assert "Explorer" in driver.screen(), name
+            await driver.press("colon")
+            assert "Complete" in driver.screen(), name
+            await driver.press("escape")
+
+    drive(test)
+
+
+def test_unknown_theme_is_passed_over() -> None:
+    """A theme of the session is used, and one that does not exist is not."""
+
+    async def test(driver: Driver) -> None:
+        assert driver.app.theme == "high-contrast"
+
+    drive(test, session_on(theme="high-contrast"))
+
+    async def other(driver: Driver) -> None:
+        assert driver.app.theme in driver.app.available_themes
+
+    drive(other, session_on(theme="none-such"))
+
+
+def test_state_is_seen_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With NO_COLOR the current tab and the cursor are marked all the same."""
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def test(driver: Driver) -> None:
+        assert driver.app.no_color
+        tab = driver.app.query_one("#tab-explorer")
+        assert tab.rich_style.reverse
+
+    drive(test)
+
+
+def test_help_of_what_has_the_focus() -> None:
+    """The panel tells what the focused part is, then the view, and follows the focus."""
+
+    async def test(driver: Driver) -> None:
+        app = driver.app
+        await app.screen.mount(Help())
+        await driver.settled()
+        text = help_text(app.focused, app.screen)
+        assert driver.view.HELP.strip() in text
+        assert "ctrl+p" in text
+        table = RowTable()
+        await driver.view.mount(table)
+        table.focus()
+        await driver.settled()
+        assert help_text(app.focused, app.screen).startswith(RowTable.HELP.strip())
+        assert driver.one(HelpKeys).region.width > 20
+        await driver.until(lambda: "A table." in driver.screen(), "no help")
+        # What is focused to be scrolled is the help itself, which stays what it was.
+        app.screen.query_one(Help).query_one(VerticalScroll).focus()
+        await driver.press("end")
+        assert "A table." not in driver.screen()
+        assert "Editor" in driver.screen()
+
+    drive(test)
+
+
+def test_help_lists_only_keys_that_matter() -> None:
+    """Keys have names in the configuration; those of Textual's widgets are not in the way."""
+
+    async def test(driver: Driver) -> None:
+        table = keys_table(driver.app.screen)
+        keys = [str(cell) for cell in table.columns[0].cells]
+        described = [str(cell) for cell in table.columns[1].cells]
+        assert "Quit" in described
+        assert "Find" in described
+        assert "q" in keys
+        assert not any("Focus" in text or "Copy selected" in text for text in described)
+
+    drive(test)
+
+
+def test_help_of_a_line() -> None:
+    """F1 helps above a line that is typed, too."""
+
+    async def test(driver: Driver) -> None:
+        app = driver.app
+        app.push_screen(PromptScreen("at", "an offset"))
+        await driver.settled()
+        assert "escape" in help_text(app.focused, app.screen)
+        await driver.press("f1")
+        assert app.screen.query("HelpPanel")
+        await driver.press("f1")
+        assert not app.screen.query("HelpPanel")
+
+    drive(test)

@@ -1,0 +1,227 @@
+"""Names and values that are markup, steer terminals or look like paths: shown, never done."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from textual import events
+from textual.widgets import Input
+
+import metashell
+from metashell.fs.path import encode_name
+from metashell.tui.node_look import Mode
+from metashell.tui.screens.command import CommandScreen
+from metashell.tui.views.explorer import ExplorerView
+from support.hostile import NAMES, hostile_cluster
+from support.logs import record
+from support.monkey import Monkey, unsafe_on
+from support.pilot import WIDE, Driver, drive, session_on
+from support.small_cluster import broker, cluster, config
+
+WORST = (1, 9)
+"""Of the names those that are looked at in every way."""
+VIEWS = ("records", "health", "quorum", "brokers", "explorer")
+
+
+def written(name: str) -> str:
+    """A name as a part of a path."""
+    return encode_name(name.encode("utf-8", "surrogatepass").decode("utf-8", "replace"))
+
+
+async def look_at(driver: Driver, monkey: Monkey, path: str) -> str:
+    """Look at a node in every way; the screens."""
+    driver.app.go(path)
+    await driver.settled()
+    monkey.check()
+    view, screens = driver.view, [driver.screen()]
+    assert isinstance(view, ExplorerView)
+    look = view.pane._look
+    assert look is not None
+    assert look.kind != "gone", path
+    for mode in look.modes:
+        view.pane.action_look(mode)
+        await driver.settled()
+        monkey.check()
+        screens.append(driver.screen())
+    return "\n".join(screens)
+
+
+def test_every_view() -> None:
+    """All names at once, and some of them in every way."""
+
+    async def test(driver: Driver) -> None:
+        monkey = Monkey(driver, 0)
+        for view in VIEWS:
+            await driver.look(view)
+            monkey.check()
+        for i in WORST:
+            name = written(NAMES[i])
+            await look_at(driver, monkey, f"/image/topics/byName/{name}")
+            await look_at(driver, monkey, f"/image/configs/TOPIC:t/{name}")
+            await driver.press("y", "Y")
+            monkey.check()
+        screen = await look_at(driver, monkey, f"/image/configs/TOPIC:t/{written(NAMES[0])}")
+        assert NAMES[0] in screen
+        screen = await look_at(driver, monkey, f"/image/configs/TOPIC:t/{written(NAMES[6])}")
+        assert "\\x1b]0;title\\x07" in screen
+
+    with hostile_cluster() as source:
+        drive(test, session_on(lambda: source), size=WIDE)
+
+
+def test_every_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Find, go to, commands, the palette, bookmarks and exports of such names."""
+    monkeypatch.chdir(tmp_path)
+
+    async def test(driver: Driver) -> None:
+        monkey = Monkey(driver, 0)
+
+        async def press(*keys: str) -> None:
+            for key in keys:
+                await driver.press(key)
+                monkey.check()
+
+        for i in (1, 9):
+            driver.app.go(f"/image/topics/byName/{written(NAMES[i])}")
+            await press("b", "f", "x", "e", "enter", "escape", "escape", "g", "tab", "escape")
+            await press("colon")
+            screen = driver.app.screen
+            assert isinstance(screen, CommandScreen)
+            for line in (
+                "topics",
+                "cat /image/configs/TOPIC:t/*",
+                "changes -n 9",
+                "no\x1b[2Jsuch",
+            ):
+                screen.run(line)
+                await driver.settled()
+                monkey.check()
+            await press("escape", "escape", "x", "enter")
+        await press("B", "escape", "ctrl+p", "t", "escape", "f2", "f1")
+
+    with hostile_cluster() as source:
+        drive(test, session_on(lambda: source), size=WIDE)
+
+
+@settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
+@given(st.lists(st.text(min_size=1, max_size=30), min_size=5, max_size=12, unique=True))
+def test_any_names(names: list[str]) -> None:
+    """Nothing of a random name steers the terminal either."""
+
+    async def test(driver: Driver) -> None:
+        monkey = Monkey(driver, 0)
+        for view in ("records", "brokers"):
+            await driver.look(view)
+            monkey.check()
+        await look_at(driver, monkey, "/image/configs/TOPIC:t")
+        await look_at(driver, monkey, f"/image/topics/byName/{written(names[0])}")
+
+    with hostile_cluster(names) as source:
+        drive(test, session_on(lambda: source), size=WIDE)
+
+
+@pytest.mark.parametrize("key", ["colon", "g", "at", "f", "slash", "x", "ctrl+p"])
+def test_paste(key: str) -> None:
+    """What was pasted into a line is drawn as escapes."""
+
+    async def test(driver: Driver) -> None:
+        await driver.until(lambda: driver.view.tables(), "there is something to be exported")
+        await driver.press(key)
+        driver.app.post_message(events.Paste("ab\x1b]0;evil\x07\u202ex\x9b31m\x00\r\nnext"))
+        await driver.settled()
+        assert unsafe_on(driver) is None
+        typed = driver.app.focused
+        assert isinstance(typed, Input)
+        assert typed.value.endswith("ab\\x1b]0;evil\\x07\\u202ex\\x9b31m\\x00")
+
+    drive(test)
+
+
+SECRET = "hunter2hunter2"
+KEY = b"hunter2-key-bytes"
+FORMS = (SECRET, KEY.decode(), KEY.hex(), base64.b64encode(KEY).decode(), KEY.hex(" ")[:20])
+"""A secret as it may be written."""
+SECRET_NODES = (
+    "/image/scram/SCRAM-SHA-256/alice",
+    "/image/delegationToken/token-1",
+    "/image/configs/BROKER:1/ssl.key.password",
+    "/image/configs/BROKER:1/plugin.of.someone",
+)
+
+
+@contextmanager
+def with_secrets() -> Iterator[str]:
+    """The directory of a cluster with secrets of each kind."""
+    values = (
+        broker(1),
+        record(
+            "UserScramCredentialRecord", name="alice", mechanism=1, salt=KEY, stored_key=KEY,
+            server_key=KEY, iterations=4096,
+        ),
+        record(
+            "DelegationTokenRecord", owner=f"User:{SECRET}", requester=f"User:{SECRET}",
+            renewers=[f"User:{SECRET}"], token_id="token-1",
+        ),
+        config(4, "1", "ssl.key.password", SECRET),
+        config(4, "1", "plugin.of.someone", SECRET),
+    )  # fmt: skip
+    with cluster(*values) as source:
+        yield str(source.path)
+
+
+@pytest.mark.parametrize("show_secrets", [False, True])
+def test_secrets(show_secrets: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are drawn, copied, exported and pictured only where that was asked for."""
+    monkeypatch.chdir(tmp_path)
+
+    async def said(driver: Driver, path: str) -> str:
+        driver.app.go(path)
+        await driver.settled()
+        view, texts = driver.view, []
+        assert isinstance(view, ExplorerView)
+        for mode in (Mode.VALUE, Mode.TEXT, Mode.RECORD, Mode.HISTORY):
+            view.pane.look(mode)
+            await driver.settled()
+            texts += [driver.screen(), str(view.copyable())]
+            texts += [str(table.to_pylist()) for _, table in view.tables()]
+        await driver.press("Y")
+        return "\n".join([*texts, driver.app.clipboard, driver.app.export_screenshot()])
+
+    async def elsewhere(driver: Driver) -> str:
+        texts = []
+        for view in VIEWS:
+            await driver.look(view)
+            texts += [driver.screen(), str(driver.view.copyable())]
+            texts += [str(table.to_pylist()) for _, table in driver.view.tables()]
+        await driver.look("records")
+        await driver.press("end", "Y")
+        for _ in range(5):
+            texts += [driver.screen(), str(driver.view.copyable())]
+            await driver.press("up")
+        await driver.press("colon")
+        screen = driver.app.screen
+        assert isinstance(screen, CommandScreen)
+        for line in ("cat -a /image/scram/*/*", "log", "log --json", "changes", "config"):
+            screen.run(line)
+            await driver.settled()
+            texts.append(driver.screen())
+        return "\n".join(texts)
+
+    async def test(driver: Driver) -> None:
+        for path in SECRET_NODES:
+            text = await said(driver, path)
+            assert any(form in text for form in FORMS) == show_secrets, path
+            assert ("[redacted]" in text) != show_secrets, path
+        assert ("secrets shown" in driver.screen()) == show_secrets
+        text = await elsewhere(driver)
+        assert any(form in text for form in FORMS) == show_secrets
+
+    with with_secrets() as directory:
+        opened = metashell.open(directory, show_secrets=show_secrets)
+        drive(test, session_on(lambda: opened, show_secrets=show_secrets), size=WIDE)

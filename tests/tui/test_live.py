@@ -1,0 +1,248 @@
+"""A source that changes: its news are shown, wait while it is paused, and move nothing else."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import metashell
+from metashell.commands.standing import leader_text
+from metashell.source import Source
+from metashell.tui import following as following_module
+from metashell.tui.session import Session
+from metashell.tui.status import StatusLine
+from support.fake_server import FakeQuorumServer
+from support.logs import make_directory, topic_batch
+from support.pilot import Driver, drive, session_on
+
+
+@contextlib.contextmanager
+def session_with(server: FakeQuorumServer) -> Iterator[Session]:
+    """A session on a quorum, which is left at the end."""
+    opened: list[Source] = []
+
+    def open_it() -> Source:
+        opened.append(metashell.open_quorum(server.address(), follow=True))
+        return opened[-1]
+
+    try:
+        yield session_on(open_it)
+    finally:
+        for source in opened:
+            assert source.live is not None
+            source.live.close()
+
+
+def offset_of(driver: Driver) -> int | None:
+    """The last offset that is shown."""
+    return driver.scene.source.status().offset
+
+
+def status_text(driver: Driver) -> str:
+    """The status line."""
+    return driver.one(StatusLine).render().plain
+
+
+async def reach(driver: Driver, offset: int) -> None:
+    """Wait until the state up to an offset is shown."""
+    await driver.until(lambda: offset_of(driver) == offset, f"offset {offset} is shown")
+    await driver.settled()
+
+
+def test_commits_are_shown() -> None:
+    """The state is another one; where the user is, and the view, stay."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.moved_to("/image/topics/byName")
+        await driver.look("records")
+        serial, end = driver.scene.serial, server.append(8)
+        await reach(driver, end - 1)
+        assert driver.scene.serial > serial
+        assert driver.app.path == "/image/topics/byName"
+        assert driver.view.id == "records"
+        assert (
+            driver.app.screen.focused is None or driver.view in driver.app.screen.focused.ancestors
+        )
+        assert "topic-4" in driver.scene.source.ls("/image/topics/byName")
+        assert f"live  offset {end - 1}  leader 1  lag 0" in status_text(driver)
+
+    with FakeQuorumServer(3) as server:
+        server.append(4)
+        with session_with(server) as session:
+            drive(test, session)
+
+
+def test_pause() -> None:
+    """News wait and are counted; then the newest state is shown."""
+
+    async def test(driver: Driver) -> None:
+        following, before = driver.app.following, offset_of(driver)
+        await driver.press("p")
+        assert following.is_paused
+        end = server.append(4)
+        await driver.until(lambda: following.n_newer_records == 4, "four records wait")
+        assert offset_of(driver) == before
+        assert following.has_news
+        assert "paused: 1 newer state, 4 records" in status_text(driver)
+        await driver.press("p")
+        await reach(driver, end - 1)
+        assert not following.has_news
+        assert "paused" not in status_text(driver)
+
+    with FakeQuorumServer(1) as server:
+        server.append(4)
+        with session_with(server) as session:
+            drive(test, session)
+
+
+def test_pause_and_the_end() -> None:
+    """Who went to the end while it was paused is not led back to an older state."""
+
+    async def test(driver: Driver) -> None:
+        following = driver.app.following
+        await driver.press("p")
+        middle = server.append(4)
+        await driver.until(lambda: following.has_news, "a state waits")
+        older = following._waiting
+        end = server.append(4)
+        await driver.until(lambda: following.n_newer_records == 8, "eight records wait")
+        await driver.press("E")
+        assert offset_of(driver) == end - 1
+        following._waiting = older
+        await driver.press("p")
+        assert offset_of(driver) == end - 1 > middle
+
+    with FakeQuorumServer(1) as server:
+        server.append(4)
+        with session_with(server) as session:
+            drive(test, session)
+
+
+def test_earlier_states_stay() -> None:
+    """News lead nobody away from an earlier state; the end is that of then."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.travel(first)
+        await driver.settled()
+        assert offset_of(driver) == first
+        end = server.append(4)
+        live = driver.scene.source.live
+        assert live is not None
+        await driver.until(lambda: live.status().end_offset == end, "it is fetched")
+        assert offset_of(driver) == first
+        assert f"earlier state  offset {first}  leader 1" in status_text(driver)
+        await driver.press("E")
+        assert offset_of(driver) == end - 1
+
+    with FakeQuorumServer(1) as server:
+        first = server.append(4) - 1
+        server.append(4)
+        with session_with(server) as session:
+            drive(test, session)
+
+
+def test_connection_is_told() -> None:
+    """A leader that is lost, one that comes back, another one that is elected."""
+
+    async def test(driver: Driver) -> None:
+        line = driver.one(StatusLine)
+        assert "leader 1" in status_text(driver)
+        server.kill(1)
+        await driver.until(lambda: line.standing.status.problem, "a problem is told")  # type: ignore[union-attr]
+        assert str(line.standing.status.problem)[-20:] in status_text(driver)  # type: ignore[union-attr]
+        server.elect(3)
+        await driver.until(lambda: "leader 3" in status_text(driver), "the next leader is shown")
+        server.restart(1)
+        server.append(4)
+        await driver.until(
+            lambda: line.standing.status.problem is None,  # type: ignore[union-attr]
+            "the problem is over",
+        )
+        status = line.standing.status
+        assert status is not None
+        assert leader_text(status) == "leader 3"
+
+    with FakeQuorumServer(3) as server:
+        server.append(4)
+        with session_with(server) as session:
+            drive(test, session)
+
+
+def test_line_moves_by_itself() -> None:
+    """How long the quorum has been silent is shown without a key."""
+
+    async def test(driver: Driver) -> None:
+        line = driver.one(StatusLine)
+        drawn: list[str] = []
+
+        def note() -> None:
+            drawn.append(status_text(driver))
+
+        line.set_interval(0.01, note)
+        await driver.until(lambda: len(set(drawn)) > 2, "the age is another one")
+        assert all(" s ago" in text for text in drawn)
+
+    with FakeQuorumServer(1) as server:
+        server.append(4)
+        with session_with(server) as session:
+            drive(test, session)
+
+
+@pytest.fixture
+def growing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A directory that is looked at often."""
+    monkeypatch.setattr(following_module, "_DIRECTORY_S", 0.02)
+    return make_directory(tmp_path, (0, topic_batch(0, 4)))
+
+
+def append(directory: Path, *batches: bytes) -> None:
+    """Let its segment grow."""
+    with (directory / f"{0:020}.log").open("ab") as file:
+        file.write(b"".join(batches))
+
+
+def test_directory_that_grows(growing: Path) -> None:
+    """What is written is shown."""
+
+    async def test(driver: Driver) -> None:
+        assert offset_of(driver) == 3
+        assert "end of the log  offset 3" in status_text(driver)
+        append(growing, topic_batch(4, 2))
+        await reach(driver, 5)
+        assert "t5" in driver.scene.source.ls("/image/topics/byName")
+
+    drive(test, session_on(growing))
+
+
+def test_directory_that_goes_away(growing: Path) -> None:
+    """What was read stays, with the reason why there is nothing newer; until there is."""
+
+    async def test(driver: Driver) -> None:
+        following, kept = driver.app.following, growing.with_name("kept")
+        shutil.move(growing, kept)
+        await driver.until(lambda: following.problem, "the problem is told")
+        assert offset_of(driver) == 3
+        assert "No such file" in status_text(driver)
+        append(kept, topic_batch(4, 2))
+        shutil.move(kept, growing)
+        await reach(driver, 5)
+        await driver.until(lambda: following.problem is None, "the problem is over")
+
+    drive(test, session_on(growing))
+
+
+def test_files_do_not_change(tmp_path: Path) -> None:
+    """There is nothing to pause, and it is said."""
+    directory = make_directory(tmp_path, (0, topic_batch(0, 4)))
+    file = directory / f"{0:020}.log"
+
+    async def test(driver: Driver) -> None:
+        await driver.press("p")
+        assert not driver.app.following.is_paused
+        assert driver.told == ["this source does not change"]
+
+    drive(test, session_on(lambda: metashell.open_file(file)))

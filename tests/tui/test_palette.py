@@ -1,0 +1,107 @@
+"""The palette: what can be done, with its keys, and paths by their beginning."""
+
+from __future__ import annotations
+
+from textual.command import CommandInput, CommandList, CommandPalette
+
+from metashell.tui.palette import paths_from
+from metashell.tui.screens.command import CommandScreen
+from support.pilot import Driver, drive
+
+
+async def found(driver: Driver, query: str, expected: str) -> list[str]:
+    """What the palette shows for a query, once something is there."""
+    if not isinstance(driver.app.screen, CommandPalette):
+        driver.app.action_command_palette()
+        await driver.until(lambda: driver.app.screen.query(CommandInput), "no palette")
+    driver.one(CommandInput).value = query
+
+    def shown() -> list[str]:
+        return [str(option.prompt) for option in driver.one(CommandList).options]
+
+    await driver.until(lambda: any(text.startswith(expected) for text in shown()), expected)
+    return shown()
+
+
+def test_offers_views_and_actions_with_their_keys() -> None:
+    """Without a query there is what can be done; a view without a fleet is not offered."""
+
+    async def test(driver: Driver) -> None:
+        shown = await found(driver, "", "View: Health")
+        assert "View: Health  3" in shown
+        assert "Find  f" in shown
+        assert "Export  x" in shown
+        assert not any(text.startswith("View: Fleet") for text in shown)
+        assert any(text.startswith(": partitions  ") for text in shown)
+
+    drive(test)
+
+
+def test_chooses_a_view() -> None:
+    """What is chosen is done."""
+
+    async def test(driver: Driver) -> None:
+        await found(driver, "view quorum", "View: Quorum")
+        await driver.press("enter")
+        await driver.until(lambda: driver.view.id == "quorum", "another view")
+
+    drive(test)
+
+
+def test_types_a_command() -> None:
+    """A command of the shell opens the line, with its name in it."""
+
+    async def test(driver: Driver) -> None:
+        await found(driver, ": who-can", ": who-can")
+        await driver.press("enter")
+        await driver.until(lambda: isinstance(driver.app.screen, CommandScreen), "no line")
+        screen = driver.app.screen
+        assert isinstance(screen, CommandScreen)
+        assert screen.line.value == "who-can "
+
+    drive(test)
+
+
+def test_goes_to_paths() -> None:
+    """A path goes on, a topic is found by how it begins, and both can be gone to."""
+
+    async def test(driver: Driver) -> None:
+        scene = driver.scene
+        assert paths_from(scene, "/image/cluster/b") == ["/image/cluster/brokers"]
+        assert "/image/topics/byName/topic-001" in paths_from(scene, "topic-00")
+        assert paths_from(scene, "/nothing/x") == []
+        shown = await found(driver, "/image/cluster", "/image/cluster")
+        assert shown[0] == "/image/cluster"
+        await driver.press("enter")
+        await driver.until(lambda: driver.app.path == "/image/cluster", "not gone there")
+
+    drive(test)
+
+
+def test_sets_themes() -> None:
+    """Each theme can be chosen by its name."""
+
+    async def test(driver: Driver) -> None:
+        await found(driver, "high-contrast", "Theme: high-contrast")
+        await driver.press("enter")
+        await driver.until(lambda: driver.app.theme == "high-contrast", "another theme")
+
+    drive(test)
+
+
+def test_offers_bookmarks() -> None:
+    """A bookmark is gone to, in time as well."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.travel(3499)
+        await driver.settled()
+        driver.app.action_bookmark()
+        await driver.press("E")
+        shown = await found(driver, "bookmark", "Bookmark: /")
+        assert "Bookmark: / at offset 3499" in shown
+        driver.one(CommandInput).value = "/ at offset 3499"
+        await driver.until(lambda: driver.one(CommandList).option_count == 1, "more than one")
+        await driver.press("enter")
+        await driver.until(lambda: driver.scene.source.moment_offset == 3499, "not there")
+
+    drive(test)

@@ -1,0 +1,270 @@
+"""The view of the quorum: of files, of earlier offsets, and of a live quorum while it changes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+import metashell
+from metashell.tui.drawn_table import DrawnTable
+from metashell.tui.lag_history import LagHistory
+from metashell.tui.session import Session
+from metashell.tui.views.quorum import EpochsTable, MembersTable, QuorumView
+from support.fake_server import FakeQuorumServer
+from support.fixtures import copy_of, fixture
+from support.fleets import backups
+from support.pilot import SAMPLE, Driver, drive, session_on
+
+
+def view_of(driver: Driver) -> QuorumView:
+    """The view, which is seen."""
+    view = driver.view
+    assert isinstance(view, QuorumView)
+    return view
+
+
+def shown(driver: Driver, kind: type[DrawnTable], column: str) -> list[object]:
+    """A column of a table."""
+    table = driver.one(kind).table
+    assert table is not None
+    found: list[object] = table[column].to_pylist()
+    return found
+
+
+def test_of_a_directory() -> None:
+    """The log says who leads and who votes; lag only a live quorum knows."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("quorum")
+        assert shown(driver, MembersTable, "status") == ["Leader", "Follower", "Follower"]
+        assert shown(driver, EpochsTable, "epoch") == [2, 1]
+        screen = driver.screen()
+        assert "leader 1 · epoch 2" in screen
+        assert "3 voters, 2 are a majority: 1 may be lost" in screen
+        assert "lag: live only" in screen
+        assert driver.app.focused is driver.one(MembersTable)
+
+    drive(test)
+
+
+def test_of_a_single_file() -> None:
+    """A file has no node's files beside it."""
+    checkpoint = next((SAMPLE / "__cluster_metadata-0").glob("*.checkpoint"))
+
+    async def test(driver: Driver) -> None:
+        await driver.look("quorum")
+        assert len(shown(driver, MembersTable, "id")) == 3
+
+    drive(test, session_on(lambda: metashell.open_file(checkpoint)))
+
+
+def test_enter_opens_the_node() -> None:
+    """The row's node lies below /quorum."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("quorum")
+        await driver.press("down", "enter")
+        assert driver.app.path == "/quorum/voters/2"
+        assert driver.view.id == "explorer"
+
+    drive(test)
+
+
+def test_enter_goes_to_where_an_epoch_began() -> None:
+    """The whole program shows that offset; of an epoch without one that is said."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("quorum")
+        driver.one(EpochsTable).focus()
+        await driver.press("enter")
+        assert driver.told[-1] == "nothing tells where epoch 2 began"
+        await driver.press("down", "enter")
+        assert driver.scene.source.moment_offset == 3264  # the end of its first batch
+        assert shown(driver, EpochsTable, "epoch") == [1]
+        await driver.press("E")
+        assert shown(driver, EpochsTable, "epoch") == [2, 1]
+
+    drive(test)
+
+
+def test_reigns_have_lengths() -> None:
+    """Between elections time passes, which bars show."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("quorum")
+        lasted = shown(driver, EpochsTable, "lasted_ms")
+        assert all(isinstance(ms, int) and ms >= 0 for ms in lasted)
+        assert any("█" in str(bar) for bar in shown(driver, EpochsTable, "lasted_bar"))
+
+    drive(test, session_on(fixture("real-44-admin").directory))
+
+
+def test_says_what_disagrees(tmp_path: Path) -> None:
+    """Where a node's files and its log differ, a sentence tells it."""
+    directory = copy_of("real-44-live", tmp_path)
+    state = next(directory.rglob("quorum-state"))
+    state.write_text('{"leaderId":1,"leaderEpoch":0,"data_version":1,"votedId":-1}')
+
+    async def test(driver: Driver) -> None:
+        await driver.look("quorum")
+        assert view_of(driver).look is not None
+        assert "! " in driver.screen()
+        assert "quorum-state" in driver.screen()
+
+    drive(test, session_on(directory))
+
+
+def test_filters_and_exports_the_table_at_hand() -> None:
+    """What the focus is on is filtered, and comes first among what is taken away."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("quorum")
+        view = view_of(driver)
+        view.filter_by("Leader")
+        await driver.settled()
+        assert view.filter_text == "Leader"
+        (first, rows), (second, _), _ = view.tables()
+        assert (first, second) == ("quorum", "quorum-epochs")
+        assert rows["id"].to_pylist() == [1]
+        assert view.copyable() is not None
+        driver.one(EpochsTable).focus()
+        await driver.settled()
+        assert view.filter_text == ""
+        (first, rows), *_ = view.tables()
+        assert first == "quorum-epochs"
+        assert "lasted_bar" not in rows.column_names
+
+    drive(test)
+
+
+def test_outside_of_a_fleets_clusters(tmp_path: Path) -> None:
+    """A fleet has no quorum; one of its clusters has."""
+    paths = [str(path) for path in sorted(backups(tmp_path / "fleet").iterdir())]
+
+    async def test(driver: Driver) -> None:
+        await driver.look("quorum")
+        assert "go into one of /clusters" in driver.screen()
+        assert view_of(driver).tables() == ()
+        driver.app.moved_to("/clusters/controller-1")
+        await driver.settled()
+        assert len(shown(driver, MembersTable, "id")) == 3
+
+    from metashell.fleet.source import open_fleet
+
+    drive(test, session_on(lambda: open_fleet(paths)))  # type: ignore[arg-type,return-value]
+
+
+@contextmanager
+def following(server: FakeQuorumServer) -> Iterator[Session]:
+    """A session that follows a server; what it opens is closed in the end."""
+    opened = []
+
+    def open_it() -> metashell.Source:
+        source = metashell.open_quorum(server.address(), follow=True)
+        opened.append(source)
+        return source
+
+    try:
+        yield session_on(open_it)
+    finally:
+        for source in opened:
+            if source.live is not None:
+                source.live.close()
+
+
+@pytest.fixture
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the quorum asked more often than every two seconds."""
+    monkeypatch.setattr(QuorumView, "SAMPLE_S", 0.02)
+    monkeypatch.setattr("metashell.quorum.inquiry.DESCRIBE_EVERY_S", 0.02)
+
+
+def lags(driver: Driver) -> Sequence[object]:
+    """The lag of each voter, by id."""
+    by_id = zip(shown(driver, MembersTable, "id"), shown(driver, MembersTable, "lag"), strict=True)
+    return [lag for _, lag in sorted(by_id, key=str)]
+
+
+@pytest.mark.usefixtures("often")
+def test_follows_a_live_quorum() -> None:
+    """A voter falls behind, another leads, nobody does: all that is seen without a key."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("quorum")
+        view = view_of(driver)
+        await driver.until(lambda: view.look is not None and lags(driver) == [0, 0, 0], "no lags")
+        assert "connected to 127.0.0.1:" in driver.screen()
+
+        server.kill(3)
+        server.append(10)
+        await driver.until(lambda: lags(driver) == [0, 0, 10], "no lag of a dead voter")
+        await driver.until(
+            lambda: "█" in str(shown(driver, MembersTable, "lag_over_time")[2]), "no line"
+        )
+
+        server.elect(2)
+        await driver.until(lambda: "leader 2" in driver.screen(), "no new leader")
+        await driver.until(lambda: shown(driver, EpochsTable, "leader")[0] == 2, "no new epoch")
+
+        server.lose_leader()
+        await driver.until(lambda: "not connected to a leader" in driver.screen(), "not lost")
+        assert "no leader known, 2 was the last" in driver.screen()
+
+    with FakeQuorumServer(3) as server, following(server) as session:
+        server.append(8)
+        drive(test, session, size=(100, 30))
+
+
+@pytest.mark.usefixtures("often")
+def test_notes_lags_while_another_view_is_seen() -> None:
+    """The history grows once the view was opened; the table is not asked for then."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("quorum")
+        view = view_of(driver)
+        await driver.until(lambda: len(view.history.of("1")) > 1, "no samples")
+        await driver.look("explorer")
+        assert driver.view is not view
+        view.history = LagHistory()
+        await driver.until(lambda: len(view.history.of("1")) > 1, "no further samples")
+
+    with FakeQuorumServer(3) as server, following(server) as session:
+        server.append(8)
+        drive(test, session)
+
+
+@pytest.mark.usefixtures("often")
+def test_an_earlier_offset_of_a_live_quorum() -> None:
+    """Lag is of now: an earlier state has none, and says why."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("quorum")
+        driver.app.travel(3)
+        await driver.settled()
+        view = view_of(driver)
+        await driver.until(
+            lambda: view.look is not None and view.look.text("origin") == "log", "not the log"
+        )
+        assert "lag_over_time" not in driver.one(MembersTable).columns_shown
+        assert "lag and observers are known only of now" in driver.screen()
+
+    with FakeQuorumServer(3) as server, following(server) as session:
+        server.append(8)
+        drive(test, session)
+
+
+def test_an_epoch_begins_with_its_whole_batch() -> None:
+    """What its first record says is there: the leader that it names among it."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("quorum")
+        driver.one(EpochsTable).focus()
+        await driver.press("end", "enter")
+        assert shown(driver, EpochsTable, "start_offset") == [0]
+        assert shown(driver, EpochsTable, "leader") == [1]
+        assert driver.scene.source.moment_offset == 2
+
+    drive(test, session_on(fixture("real-44-broker-down").directory))

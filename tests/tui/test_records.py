@@ -1,0 +1,402 @@
+"""The records view: the log as a list, filters, details, going from a record to its node."""
+
+from __future__ import annotations
+
+import json
+
+from metashell.source import Source
+from metashell.tui.chips import ChipBar, ChipPrompt
+from metashell.tui.record_filter import Chip
+from metashell.tui.record_list import RecordList
+from metashell.tui.record_model import Gap
+from metashell.tui.record_pane import RecordPane
+from metashell.tui.views.records import RecordsView
+from support.fixtures import fixture
+from support.live import Cluster
+from support.logs import record, topic_batch
+from support.pilot import WIDE, Driver, drive, session_on
+
+_FIRST, _LAST = 2881, 4107
+
+
+def _view(driver: Driver) -> RecordsView:
+    assert isinstance(driver.view, RecordsView)
+    return driver.view
+
+
+async def _open(driver: Driver) -> RecordsView:
+    await driver.look("records")
+    view = _view(driver)
+    await driver.until(lambda: view.reader is not None and view.model.is_complete, "not read")
+    await driver.settled()
+    view.focus_content()
+    return view
+
+
+async def _chip(driver: Driver, typed: str) -> None:
+    await driver.press("a")
+    assert isinstance(driver.app.screen, ChipPrompt)
+    await driver.type(typed)
+    await driver.press("enter")
+
+
+def test_newest_first() -> None:
+    """The list begins at the end of the log, NoOps hidden and counted."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        assert (view.records.here, view.records.follows) == (_LAST, True)
+        assert (view.model.n_records, view.model.n_hidden) == (994, 237)
+        assert "994 records · 237 NoOps hidden" in driver.screen()
+        await driver.press("home")
+        assert view.records.here == _FIRST
+        line = view.records.line_at(0)
+        assert line is not None
+        assert line.type == "PARTITION_CHANGE_RECORD"
+        assert line.summary.startswith("topic=topic-027 partitionId=2")
+        assert "▸  2881" in driver.screen()
+        await driver.press("h")
+        assert view.model.n_records == 1231
+
+    drive(test)
+
+
+def test_details() -> None:
+    """Fields, batch and bytes of the record of the cursor; JSON to be copied."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        await driver.press("home")
+        detail = view.detail
+        assert detail is not None
+        assert ("isr", "[101]") in detail.fields
+        assert detail.span[0] == _FIRST <= detail.span[1]
+        assert dict(detail.batch)["CRC"].endswith(" ok")
+        assert detail.value.data is not None
+        assert detail.value.data.startswith(b"\x01\x05")
+        copied = view.copyable()
+        assert copied is not None
+        assert json.loads(copied[1])["offset"] == _FIRST
+        assert "── value" in driver.screen()
+        await driver.press("d")
+        assert not view.pane.display
+        await driver.press("d")
+        assert view.pane.display
+
+    drive(test, size=WIDE)
+
+
+def test_enter_goes_to_the_node() -> None:
+    """The node that the record is about, as of the record."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        view.records.go_to(3500)
+        await driver.settled()
+        detail = view.detail
+        assert detail is not None
+        assert detail.target is not None
+        assert detail.target.path.startswith("/image/configs/TOPIC:")
+        assert detail.target.offset == detail.span[1]
+        await driver.press("enter")
+        assert driver.app.path == detail.target.path
+        assert driver.scene.source.moment_offset == detail.span[1]
+        assert driver.view.id == "explorer"
+
+    drive(test)
+
+
+def test_removed_nodes_are_seen_before() -> None:
+    """A record that removes a node leads to it as it was before."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        await _chip(driver, "type RemoveTopic")
+        await driver.press("home")
+        detail = view.detail
+        assert detail is not None
+        assert detail.target is not None
+        assert detail.target.path == f"/image/topics/byName/{detail.topic}"
+        assert detail.target.offset == detail.span[0] - 1
+
+    drive(test)
+
+
+def test_as_of() -> None:
+    """The whole cluster as of a record: the list ends there, and goes on later."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        await driver.press("pageup", "pageup")
+        here = view.records.here
+        assert isinstance(here, int)
+        await driver.press("m")
+        detail = view.detail
+        assert detail is not None
+        assert driver.scene.source.moment_offset == detail.span[1]
+        last = view.model.at(len(view.model) - 1)
+        assert isinstance(last, int)
+        assert here <= last <= detail.span[1]
+        await driver.press("E")
+        assert (view.records.here, view.records.follows) == (here, False)
+        assert view.model.n_records == 994
+
+    drive(test)
+
+
+def test_chips() -> None:
+    """Filters are added, changed and removed, one holding beside the other."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        await _chip(driver, "topic topic-027")
+        assert view.chips == [Chip("--topic", "topic-027")]
+        n_of_topic = view.model.n_records
+        assert 0 < n_of_topic < 994
+        await _chip(driver, "type PartitionChange")
+        assert len(view.chips) == 2
+        screen = driver.screen()
+        assert "topic topic-027 ×" in screen
+        assert "type PartitionChange ×" in screen
+        bar = driver.one(ChipBar)
+        bar.focus()
+        await driver.press("right", "delete")
+        assert view.chips == [Chip("--topic", "topic-027")]
+        x = driver.screen().splitlines()[bar.region.y].index("×")
+        await driver.pilot.click(ChipBar, offset=(x, 0))
+        await driver.settled()
+        assert view.chips == []
+        assert view.model.n_records == 994
+
+    drive(test)
+
+
+def test_wrong_chips_are_told() -> None:
+    """With the words of `log`, where they are typed."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        await _chip(driver, "type Partitoin")
+        assert isinstance(driver.app.screen, ChipPrompt)
+        assert "no such type of record" in driver.screen()
+        assert "did you mean" in driver.screen()
+        await driver.press("escape")
+        assert view.chips == []
+        view.filter_by("(")
+        await driver.until(lambda: "not a regular" in driver.one(ChipBar).problem, "not told")
+        assert view.model.n_records == 994
+
+    drive(test)
+
+
+def test_proposals() -> None:
+    """What `log` proposes is taken with tab."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        await driver.press("a")
+        await driver.type("top")
+        await driver.press("tab")
+        await driver.type("topic-02")
+        assert "topic-021" in driver.screen()
+        await driver.press("down", "tab", "enter")
+        assert view.chips == [Chip("--topic", "topic-021")]
+
+    drive(test)
+
+
+def test_search() -> None:
+    """The view's filter is a regular expression over the lines."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        view.filter_by("leader=-1")
+        await driver.until(lambda: view.chips, "no chip")
+        await driver.settled()
+        assert view.filter_text == "leader=-1"
+        assert 0 < view.model.n_records < 994
+        assert all(
+            "leader=-1" in line.summary
+            for row in range(3)
+            if (line := view.records.line_at(row)) is not None
+        )
+        view.filter_by("no record says this")
+        await driver.until(lambda: not len(view.model), "rows are left")
+        await driver.settled()
+        assert "no record matches" in driver.screen()
+        await driver.press("c")
+        assert (view.chips, view.filter_text) == ([], "")
+
+    drive(test)
+
+
+def test_next_like_it() -> None:
+    """The next record of the same topic, or of the same type where it is about none."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        await driver.press("home", "down", "down", "down", "down", "down", "down")
+        assert view.records.here == 2887
+        await driver.press("n")
+        detail = view.detail
+        assert detail is not None
+        assert (detail.topic, detail.offset > 2887) == ("topic-027", True)
+        await driver.press("N")
+        assert view.records.here == 2887
+        await driver.press("end", "n")
+        assert any("no later record" in told for told in driver.told)
+
+    drive(test)
+
+
+def test_secrets() -> None:
+    """Records that may hold secrets show no bytes, and say so."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        detail = view.detail
+        assert detail is not None
+        assert detail.is_hidden
+        assert detail.value.data is None
+        assert "may hold secrets" in driver.screen()
+        assert "hunter2" not in detail.json
+        assert "hunter2" not in driver.screen()
+        assert detail.target is not None
+        assert detail.target.path == "/image/configs/BROKER:1/ssl.key.password"
+
+    secret = record(
+        "ConfigRecord",
+        resource_type=4,
+        resource_name="1",
+        name="ssl.key.password",
+        value="hunter2",
+    )
+    drive(test, session_on(_cluster(secret).source), size=WIDE)
+
+
+def test_hostile_names() -> None:
+    """Markup and control characters of a name are shown, not done."""
+    name = "[bold]x[/]\x1b[31m\n\u202e" + "w" * 300
+
+    async def test(driver: Driver) -> None:
+        await _open(driver)
+        screen = driver.screen()
+        assert "[bold]x[/]" in screen
+        assert "\x1b" not in screen
+        assert "\u202e" not in screen
+
+    topic = record("TopicRecord", name=name, topic_id=b"\x07" * 16)
+    drive(test, session_on(_cluster(topic).source))
+
+
+def test_live_tail() -> None:
+    """New records are followed on the last line, and counted above it."""
+    cluster = Cluster(*(topic_batch(i) for i in range(30)))
+
+    async def test(driver: Driver) -> None:
+        async def commit(first: int) -> None:
+            cluster.commit(topic_batch(first, 2))
+            driver.app.news(cluster.source())
+            await driver.settled()
+
+        view = await _open(driver)
+        assert view.records.here == 29
+        await commit(30)
+        assert (view.records.here, view.n_new) == (31, 0)
+        await driver.press("up", "up")
+        await commit(32)
+        await commit(34)
+        assert (view.records.here, view.n_new) == (29, 4)
+        assert "▼ 4 new" in driver.screen()
+        await driver.press("end")
+        assert (view.records.here, view.n_new) == (35, 0)
+        assert "new" not in driver.screen().splitlines()[2]
+
+    drive(test, session_on(cluster.source))
+
+
+def test_looking_through_can_be_cancelled() -> None:
+    """What was not looked through is a line, and is looked through when asked for."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        pieces = view.model.pieces
+        view.model.plan(pieces, view.wanted, anew=True)
+        view.records.reshape()
+        gap = view.records.here
+        assert gap == Gap(_FIRST, 4111)
+        await driver.pilot.pause()
+        assert "not looked through yet" in driver.screen()
+        await driver.press("enter")
+        assert view.model.at(len(view.model) - 1) == _LAST
+
+    drive(test)
+
+
+def test_export() -> None:
+    """What matches is read as rows of `log` first."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        await _chip(driver, "type RemoveTopic")
+        assert view.tables() == ()
+        await driver.press("x")
+        ((name, table),) = view.tables()
+        assert (name, len(table)) == ("log", view.model.n_records)
+        assert table.column("type").unique().to_pylist() == ["REMOVE_TOPIC_RECORD"]
+        assert table.column("topic").null_count == 0
+
+    drive(test)
+
+
+def test_older_segments() -> None:
+    """Segments from before the newest checkpoint are there too."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        await driver.press("home")
+        assert view.model.n_faults == 0
+        assert isinstance(view.records.here, int)
+        assert view.detail is not None
+
+    drive(test, session_on(fixture("real-44-broker-down").input))
+
+
+def test_sides() -> None:
+    """The details are below the list, or beside it where there is room."""
+
+    async def narrow(driver: Driver) -> None:
+        await _open(driver)
+        assert driver.one(RecordPane).region.y > driver.one(RecordList).region.y
+
+    async def wide(driver: Driver) -> None:
+        await _open(driver)
+        assert driver.one(RecordPane).region.x > driver.one(RecordList).region.x
+
+    drive(narrow)
+    drive(wide, size=WIDE)
+
+
+def _cluster(*values: bytes) -> Cluster:
+    from kraftgen.batch import encode_batch
+
+    return Cluster(encode_batch(list(values), base_offset=0, leader_epoch=1))
+
+
+def test_a_file_by_itself() -> None:
+    """The records of a checkpoint, as `log` shows them."""
+    path = next(p for p in fixture("real-44-broker-down").input.rglob("*.checkpoint"))
+
+    def open_it() -> Source:
+        import metashell
+
+        return metashell.open_file(path)
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        await driver.press("home")
+        detail = view.detail
+        assert detail is not None
+        assert (detail.offset, detail.type) == (0, "SnapshotHeader")
+
+    drive(test, session_on(open_it))

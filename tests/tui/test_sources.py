@@ -1,0 +1,210 @@
+"""Every kind of source is shown by every view, and moves in time where it can."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from textual.widgets import Static
+
+import metashell
+from metashell.condensed_source import CondensedSource
+from metashell.kept import open_kept
+from metashell.source import Settings, Source
+from metashell.tui.status import StatusLine
+from metashell.tui.timeline import Timeline
+from metashell.tui.view import VIEWS
+from metashell.tui.views.health import HealthView
+from metashell.tui.views.quorum import QuorumView
+from metashell.tui.views.records import RecordsView
+from support.cached import keep
+from support.fleets import torn
+from support.live import Cluster
+from support.logs import topic_batch
+from support.pilot import SAMPLE, Driver, drive, session_on
+from support.s3 import S3Server
+
+LOG = SAMPLE / "__cluster_metadata-0"
+END, EARLIER = 4111, 3398
+"""The sample's last offset, and one at which a batch ends."""
+
+
+async def look_at_all(driver: Driver) -> None:
+    """Look at each view; nothing may go wrong, and each says something of the source."""
+    for spec in VIEWS[:5]:
+        await driver.look(spec.id)
+        assert driver.view.id == spec.id
+    assert not any("error" in text for text in driver.told), driver.told
+
+
+def n_records(driver: Driver) -> int:
+    """How many records the view of records has."""
+    view = driver.app.query_one(RecordsView)
+    assert view.model.is_complete
+    return view.model.n_records
+
+
+async def travel(driver: Driver, point: int | None) -> int | None:
+    """Go to an offset, and tell which one is shown then."""
+    driver.app.travel(point)
+    await driver.settled()
+    cluster = driver.scene.cluster
+    assert cluster is not None
+    offset = cluster.status().offset
+    assert driver.one(Timeline).shown == offset
+    assert f"offset {offset}" in driver.one(StatusLine).render().plain
+    return offset
+
+
+def test_condensed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What looks behind the image is asked of the log itself; the rest of what was kept."""
+    monkeypatch.setenv("METASHELL_CACHE_DIR", str(tmp_path / "cache"))
+    shutil.copytree(SAMPLE, tmp_path / "node")
+    directory = tmp_path / "node" / LOG.name
+    assert keep(directory)
+
+    def open_it() -> Source:
+        source = open_kept(str(directory), Settings())
+        assert isinstance(source, CondensedSource)
+        return source
+
+    async def test(driver: Driver) -> None:
+        assert isinstance(driver.scene.source, CondensedSource)
+        await look_at_all(driver)
+        whole = n_records(driver)
+        health = driver.app.query_one(HealthView).found
+        quorum = driver.app.query_one(QuorumView).look
+        assert await travel(driver, EARLIER) == EARLIER
+        await look_at_all(driver)
+        assert n_records(driver) < whole
+        assert await travel(driver, None) == END
+        await look_at_all(driver)
+        assert n_records(driver) == whole
+        again, asked = driver.app.query_one(HealthView).found, driver.app.query_one(QuorumView).look
+        assert health is not None
+        assert again is not None
+        assert quorum is not None
+        assert asked is not None
+        # Where time was travelled in the log itself was opened: the answers stay the same.
+        assert again.rows.drop_columns(["since_offset", "since_time"]).equals(
+            health.rows.drop_columns(["since_offset", "since_time"])
+        )
+        assert asked.members.equals(quorum.members)
+
+    drive(test, session_on(open_it))
+
+
+@pytest.mark.parametrize(
+    "open_it",
+    [
+        lambda: metashell.open_file(next(LOG.glob("*.checkpoint"))),
+        lambda: metashell.open_file(sorted(LOG.glob("*.log"))[-1]),
+        lambda: metashell.open(SAMPLE, committed_only=True),
+    ],
+    ids=["checkpoint", "segment", "committed only"],
+)
+def test_a_part_of_a_log(open_it: Callable[[], Source]) -> None:
+    """Each view shows what is known; who travels to what is not covered stays, and is told."""
+
+    async def test(driver: Driver) -> None:
+        await look_at_all(driver)
+        before = driver.scene.source.status().offset
+        driver.app.travel(END + 1)
+        await driver.settled()
+        assert len(driver.told) == 1
+        assert driver.scene.source.status().offset == before
+        driver.app.travel(None)
+        await driver.press("less_than_sign", "left_square_bracket", "E")
+        assert driver.scene.source.status().offset == before
+
+    drive(test, session_on(open_it))
+
+
+def test_strict(tmp_path: Path) -> None:
+    """The image ends before the first fault, in time too; a torn end is told."""
+    directory = torn("real-44-live", tmp_path, 7)
+    opened = metashell.open(directory, strict=True)
+    last = opened.status().offset
+    assert last is not None
+
+    async def test(driver: Driver) -> None:
+        await look_at_all(driver)
+        assert "torn tail" in driver.screen()
+        await driver.press("left_square_bracket")
+        cluster = driver.scene.cluster
+        assert cluster is not None
+        offset = cluster.status().offset
+        assert offset is not None
+        assert offset < last
+        assert await travel(driver, None) == last
+
+    drive(test, session_on(lambda: metashell.open(directory, strict=True)))
+
+
+def test_s3(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory in a store is read once, and shown as one here."""
+    s3.give_credentials(monkeypatch)
+    s3.upload(SAMPLE, "explorer/node-2")
+
+    async def test(driver: Driver) -> None:
+        await look_at_all(driver)
+        assert await travel(driver, EARLIER) == EARLIER
+        assert await travel(driver, None) == END
+        assert driver.app.following.is_following
+
+    drive(test, session_on(lambda: metashell.open(s3.uri("explorer/node-2"))))
+
+
+def test_a_quorum_while_every_view_is_looked_at() -> None:
+    """News come, the leader is lost and found, time is travelled: nothing moves by itself."""
+    cluster = Cluster(topic_batch(0, 11), topic_batch(11, 19))
+    cluster.wait = lambda generation, timeout_s: cluster.generation > generation  # type: ignore[method-assign]
+
+    async def commit(driver: Driver, n: int) -> None:
+        last = driver.scene.source.status().offset
+        assert last is not None
+        cluster.commit(topic_batch(last + 1, n))
+        await driver.until(
+            lambda: driver.scene.source.status().offset == last + n, "news are not shown"
+        )
+        await driver.settled()
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/topics/byName/t7")
+        await driver.settled()
+        for spec in VIEWS[:5]:
+            await driver.look(spec.id)
+            await driver.press("down")
+            focused, path = driver.app.focused, driver.app.path
+            await commit(driver, 3)
+            assert driver.view.id == spec.id
+            assert driver.app.focused is focused
+            assert driver.app.path == path
+        await driver.look("records")
+        assert n_records(driver) == driver.scene.source.status().offset + 1  # type: ignore[operator]
+        cluster.leader, cluster.problem = None, "not connected to a leader"
+        await driver.look("quorum")
+        driver.one(StatusLine).look()
+        assert "not connected to a leader" in driver.one(StatusLine).render().plain
+        assert "not connected to a leader" in str(
+            driver.view.query_one("#quorum-notes", Static).render()
+        )
+        cluster.leader, cluster.problem = 2, None
+        assert await travel(driver, 10) == 10
+        cluster.commit(topic_batch(driver.one(Timeline).track.high + 1, 2))  # type: ignore[union-attr]
+        end = cluster.source().status().offset
+        for spec in VIEWS[:5]:
+            await driver.look(spec.id)
+            assert driver.scene.source.status().offset == 10
+        assert await travel(driver, None) == end
+        await driver.press("p")
+        cluster.commit(topic_batch(end + 1, 2))  # type: ignore[operator]
+        await driver.until(lambda: driver.app.following.has_news, "no news wait")
+        await look_at_all(driver)
+        assert driver.scene.source.status().offset == end
+        await driver.press("p")
+        assert driver.scene.source.status().offset == end + 2  # type: ignore[operator]
+
+    drive(test, session_on(cluster.source))

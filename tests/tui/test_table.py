@@ -1,0 +1,255 @@
+"""The table that all views show their rows in."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+import pyarrow as pa
+from textual.app import ComposeResult
+from textual.screen import Screen
+
+from metashell.tui.part import Part
+from metashell.tui.table import RowTable
+from support.pilot import SMALL, Driver, drive
+
+ROWS = pa.table(
+    {
+        "name": [f"topic-{i:02}" for i in range(30)],
+        "partitions": pa.array([i * 7 % 30 for i in range(30)], pa.int32()),
+        "leader": pa.array([None, *range(29)], pa.int32()),
+    }
+)
+
+
+def other_rows(number: int) -> pa.Table:
+    """The same rows under other names."""
+    names = [f"other-{number}-{i}" for i in range(30)]
+    return ROWS.set_column(0, "name", pa.array(names))
+
+
+class OneTable(Part, Screen[None]):
+    """A screen with nothing but a table, which keeps what the table told."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.moved: list[str] = []
+        self.chosen: list[str] = []
+
+    def compose(self) -> ComposeResult:
+        """The table."""
+        yield RowTable()
+
+    def on_row_table_moved(self, event: RowTable.Moved) -> None:
+        """Keep where the cursor went."""
+        self.moved.append(event.row["name"])
+
+    def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
+        """Keep what was taken."""
+        self.chosen.append(event.row["name"])
+
+
+def with_table(
+    test: Callable[[Driver, RowTable, OneTable], Awaitable[None]],
+    table: pa.Table = ROWS,
+    size: tuple[int, int] = SMALL,
+) -> None:
+    """Run a test on a table that shows some rows and has the focus."""
+
+    async def run(driver: Driver) -> None:
+        screen = OneTable()
+        await driver.app.push_screen(screen)
+        shown = driver.one(RowTable)
+        shown.focus()
+        shown.show(table)
+        await driver.settled()
+        await test(driver, shown, screen)
+
+    drive(run, size=size)
+
+
+def names(table: RowTable) -> list[str]:
+    """The names shown, in order."""
+    assert table.shown is not None
+    found: list[str] = table.shown.column("name").to_pylist()
+    return found
+
+
+def test_keys() -> None:
+    """Rows and columns are gone through with the arrows, and taken with Enter."""
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        await driver.press("down", "down", "right", "right", "right", "left", "enter")
+        assert "topic-02" == table.row["name"]  # type: ignore[index]
+        assert ["topic-00", "topic-01", "topic-02"] == screen.moved
+        assert ["topic-02"] == screen.chosen
+        await driver.press("s")
+        assert ("partitions", False) == table.sorted_by
+        await driver.press("s")
+        assert ("partitions", True) == table.sorted_by
+        assert [29, 28, 27] == table.shown.column("partitions").to_pylist()[:3]  # type: ignore[union-attr]
+        assert "partitions ▼" in driver.screen()
+        await driver.press("end")
+        assert table.row_count - 1 == table.cursor_row
+
+    with_table(test)
+
+
+def test_cursor_stays_on_its_row() -> None:
+    """The cursor and what is on the screen stay where they are when rows come and go above."""
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        many = pa.concat_tables([ROWS, *[other_rows(i) for i in range(4)]])
+        table.show(many)
+        table.move_cursor(row=60)
+        await driver.settled()
+        table.move_cursor(row=55)
+        await driver.settled()
+        above = table.cursor_row - table.scroll_offset.y
+        assert 0 < above < 22
+        table.show(many.slice(20))
+        await driver.settled()
+        assert 35 == table.cursor_row
+        assert above == table.cursor_row - table.scroll_offset.y
+        table.show(pa.concat_tables([ROWS.slice(0, 0), many]))
+        await driver.settled()
+        assert above == table.cursor_row - table.scroll_offset.y
+        table.show(ROWS)
+        table.move_cursor(row=25)
+        await driver.settled()
+        assert "topic-25" == table.row["name"]  # type: ignore[index]
+        table.sort_by("partitions")
+        await driver.settled()
+        assert "topic-25" == table.row["name"]  # type: ignore[index]
+        assert "topic-25" == screen.moved[-1]
+        table.show(ROWS.slice(0, 20))
+        await driver.settled()
+        assert ("partitions", False) == table.sorted_by
+        assert table.row is not None
+
+    with_table(test)
+
+
+def test_filter() -> None:
+    """Rows without the text go, order and cursor stay; without any that is said."""
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        table.sort_by("name", descending=True)
+        table.filter_by("TOPIC-0")
+        await driver.settled()
+        assert [f"topic-{i:02}" for i in range(9, -1, -1)] == names(table)
+        assert "topic-00" == table.row["name"]  # type: ignore[index]
+        table.filter_by("absent")
+        await driver.settled()
+        assert [] == names(table)
+        assert table.row is None
+        assert "no row contains that" in driver.screen()
+        await driver.press("down", "enter", "s", "right", "ctrl+c")
+        table.filter_by("")
+        await driver.settled()
+        assert 30 == table.row_count
+
+    with_table(test)
+
+
+def test_afresh() -> None:
+    """Rows about something else begin with neither order nor filter, at the row given."""
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        table.sort_by("leader")
+        table.filter_by("topic")
+        await driver.settled()
+        table.show(ROWS, afresh=True, at={"name": "topic-21"})
+        await driver.settled()
+        assert table.sorted_by is None
+        assert "" == table.filter_text
+        assert "topic-21" == table.row["name"]  # type: ignore[index]
+        assert "topic-21" in driver.screen()
+
+    with_table(test)
+
+
+def test_columns() -> None:
+    """Columns can be left out, which is kept for rows of the same columns."""
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        table.show(ROWS, first=("name", "leader"))
+        await driver.settled()
+        assert ("name", "leader") == table.columns_shown
+        await driver.press("c", "space", "down", "down", "space", "enter")
+        assert ("leader", "partitions") == table.columns_shown
+        table.show(ROWS, first=("name",))
+        assert ("leader", "partitions") == table.columns_shown
+        assert table.shown is not None
+        assert ["leader", "partitions"] == table.shown.column_names
+        assert {"name", "leader", "partitions"} == set(table.row or ())
+        await driver.press("c", "space", "escape")
+        assert ("leader", "partitions") == table.columns_shown
+
+    with_table(test)
+
+
+def test_copies_the_row() -> None:
+    """The row is copied as it is shown."""
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        await driver.press("ctrl+c")
+        assert "topic-00\t0\t-" == driver.app.clipboard
+
+    with_table(test)
+
+
+def test_hostile_names() -> None:
+    """Names are shown as they are, and steer nothing."""
+    hostile = ["[bold]x[/]", "\x1b[2J", "a\nb", "\u202eabc", "", "漢字" * 60, "x" * 200]
+    rows = pa.table({"name": hostile, "n\x1b": list(range(7))})
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        text = driver.screen()
+        for shown in ("[bold]x[/]", r"\x1b[2J", r"a\nb", r"\u202eabc", "漢字", "xxx", r"n\x1b"):
+            assert shown in text
+        assert "\x1b" not in text
+        for key in ("right", "s", "end", "home", "left"):
+            await driver.press(key)
+        assert {*hostile} == {*names(table)}
+
+    with_table(test, rows)
+
+
+def test_wide_first_column_scrolls() -> None:
+    """A first column that takes most of the room does not stand still."""
+    rows = pa.table({"name": ["x" * 200], "a": ["y" * 200], "b": [1]})
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        await driver.press("right", "right")
+        assert "b" in driver.screen().splitlines()[0]
+        assert "1" in driver.screen().splitlines()[1]
+
+    with_table(test, rows, size=(40, 10))
+
+
+def test_mouse() -> None:
+    """A click on a header sorts, a double click on a row takes it."""
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        await driver.pilot.click(table, offset=(3, 0))
+        await driver.settled()
+        assert ("name", False) == table.sorted_by
+        await driver.pilot.click(table, offset=(3, 3), times=2)
+        await driver.settled()
+        assert ["topic-02"] == screen.chosen
+
+    with_table(test)
+
+
+def test_no_rows() -> None:
+    """A table without rows, and one without columns, can be looked at."""
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        assert "nothing here" in driver.screen()
+        table.show(pa.table({}))
+        await driver.settled()
+        for key in ("down", "right", "s", "enter", "c", "escape"):
+            await driver.press(key)
+        assert [] == screen.chosen
+
+    with_table(test, ROWS.slice(0, 0))

@@ -1,0 +1,267 @@
+"""The real program: on a pseudo-terminal, and in tmux where that is there."""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import signal
+import subprocess
+import sys
+import uuid
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from metashell.errors import ExitCode
+from support.fake_server import FakeQuorumServer
+from support.pty import CTRL_C, Terminal
+from support.waiting import wait_until
+
+pytestmark = pytest.mark.pty
+
+ON_ALTERNATE, OFF_ALTERNATE = b"\x1b[?1049h", b"\x1b[?1049l"
+ON_MOUSE, OFF_MOUSE = b"\x1b[?1000h", b"\x1b[?1000l"
+SHOW_CURSOR = b"\x1b[?25h"
+END = "end of the log"
+
+
+@contextlib.contextmanager
+def explorer(
+    tmp_path: Path, *words: str, env: Mapping[str, str] | None = None, rows: int = 24
+) -> Iterator[Terminal]:
+    """The program on a terminal."""
+    command = [sys.executable, "-m", "metashell", *words]
+    variables = {"HOME": str(tmp_path), **(env or {})}
+    with Terminal(command, env=variables, rows=rows, cwd=tmp_path) as terminal:
+        yield terminal
+
+
+def check_restored(terminal: Terminal) -> None:
+    """The terminal is as it was: own screen, cursor, no reports of the mouse."""
+    for on, off in ((ON_ALTERNATE, OFF_ALTERNATE), (ON_MOUSE, OFF_MOUSE)):
+        assert terminal.raw.rfind(off) >= terminal.raw.rfind(on)
+    assert terminal.raw.rfind(SHOW_CURSOR) >= terminal.raw.rfind(b"\x1b[?25l")
+    assert "Traceback" not in terminal.text
+
+
+def test_opens_moves_travels_and_quits(tmp_path: Path) -> None:
+    """A visit."""
+    with explorer(tmp_path, "demo", "tui") as terminal:
+        terminal.read_until(END)
+        assert "demo" in terminal.lines[0]
+        assert "1 Explorer" in terminal.lines[0]
+        assert "q Quit" in terminal.lines[-1]
+        terminal.send("@")
+        terminal.read_until("an offset, a time")
+        terminal.send("3398\r")
+        terminal.read_until("earlier state  offset 3398")
+        terminal.send("E")
+        terminal.read_until(END)
+        terminal.send("2")
+        terminal.send("q")
+        assert terminal.read_to_end() == 0
+        check_restored(terminal)
+
+
+def test_resize(tmp_path: Path) -> None:
+    """What was cut is shown where there is more room."""
+    with explorer(tmp_path, "demo", "--show-secrets", "--at", "3398", "tui") as terminal:
+        terminal.read_until("4.4…")
+        terminal.resize(30, 120)
+        terminal.read_until("epoch 1  4.4-IV2")
+        assert "q Quit" in terminal.lines[29]
+        terminal.resize(10, 40)
+        terminal.read_until("offset 3398")
+        terminal.send("q")
+        assert terminal.read_to_end() == 0
+
+
+def test_interrupt_leaves(tmp_path: Path) -> None:
+    """^C is no traceback."""
+    with explorer(tmp_path, "demo", "--tui") as terminal:
+        terminal.read_until(END)
+        terminal.send(CTRL_C)
+        assert terminal.read_to_end() == 0
+        check_restored(terminal)
+
+
+@pytest.mark.parametrize("key", [CTRL_C, "q"])
+def test_leaving_while_it_opens(tmp_path: Path, key: str) -> None:
+    """A quorum that does not answer is not waited for."""
+    with FakeQuorumServer(1) as server:
+        server.lose_leader()
+        address = server.address()
+        with explorer(tmp_path, "-q", address, "tui") as terminal:
+            terminal.read_until("q leaves")
+            terminal.send(key)
+            assert terminal.read_to_end() == 0
+            check_restored(terminal)
+
+
+def test_hangup_restores_the_terminal(tmp_path: Path) -> None:
+    """SIGTERM too leaves it as it was."""
+    with explorer(tmp_path, "demo", "tui") as terminal:
+        terminal.read_until(END)
+        terminal.signal(signal.SIGTERM)
+        assert terminal.read_to_end() == 128 + signal.SIGTERM
+        check_restored(terminal)
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "message"),
+    [
+        (["-d", "nowhere", "tui"], 3, "metashell: nowhere: No such file or directory"),
+        (["demo", "tui", "/nothing"], 1, "metashell: /nothing: No such file or directory"),
+        (["demo", "tui", "/a", "/b"], 2, "metashell: `tui` takes one path"),
+        (["demo", "-c", "ls", "tui"], 2, "`tui` and `--command` each say what to run"),
+        (["demo", "--at", "99999999", "tui"], 1, "metashell: "),
+    ],
+)
+def test_failures(tmp_path: Path, words: list[str], code: int, message: str) -> None:
+    """The same sentence and exit status as of a command."""
+    with explorer(tmp_path, *words) as terminal:
+        assert terminal.read_to_end() == code
+        assert message in terminal.text
+        check_restored(terminal)
+
+
+def test_warnings_are_printed_at_the_end(tmp_path: Path) -> None:
+    """What is wrong with the source is shown, and stays on the terminal afterwards."""
+    directory = tmp_path / "copy"
+    shutil.copytree(Path(__file__).parents[2] / "src/metashell/sample", directory)
+    segment = sorted(directory.rglob("*.log"))[-1]
+    segment.write_bytes(segment.read_bytes()[:-7])
+    with explorer(tmp_path, "-d", str(directory), "tui") as terminal:
+        terminal.read_until("torn tail")
+        terminal.read_until("warning: ")
+        terminal.send("q")
+        assert terminal.read_to_end() == 0
+        check_restored(terminal)
+        assert terminal.text.count("metashell: warning: ") == 1
+
+
+@pytest.mark.parametrize("stream", ["0<", "1>", "2>"])
+def test_needs_a_terminal(tmp_path: Path, stream: str) -> None:
+    """Each of the three streams: it draws on standard error."""
+    line = f"{sys.executable} -m metashell demo tui {stream}/dev/null; echo status $?"
+    with Terminal(["sh", "-c", line], env={"HOME": str(tmp_path)}) as terminal:
+        terminal.read_to_end()
+        if stream == "1>":
+            assert "`tui` needs a terminal" in terminal.text
+        assert "status 2" in terminal.text
+        assert ON_ALTERNATE not in terminal.raw
+    assert ExitCode.USAGE == 2
+
+
+@pytest.mark.parametrize(
+    ("env", "message"),
+    [
+        ({"TERM": "dumb"}, "needs a terminal whose cursor can be moved: TERM is dumb"),
+        (
+            {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
+            "draws in UTF-8: the locale's encoding is",
+        ),
+    ],
+)
+def test_terminals_that_will_not_do(tmp_path: Path, env: dict[str, str], message: str) -> None:
+    """What would come out as garbage is refused in a sentence."""
+    with explorer(tmp_path, "demo", "tui", env=env) as terminal:
+        assert terminal.read_to_end() == int(ExitCode.USAGE)
+        assert message in terminal.text
+        assert ON_ALTERNATE not in terminal.raw
+
+
+def test_suspended_and_back(tmp_path: Path) -> None:
+    """^Z leaves the terminal to the shell, `fg` takes it back."""
+    line = f"{sys.executable} -m metashell demo tui"
+    with Terminal(["sh", "-i"], env={"HOME": str(tmp_path), "PS1": "PROMPT "}) as terminal:
+        terminal.read_until("PROMPT")
+        terminal.enter(line)
+        terminal.read_until(END)
+        terminal.send("\x1a")
+        terminal.read_while(
+            lambda: terminal.raw.rfind(OFF_ALTERNATE) < terminal.raw.rfind(ON_ALTERNATE),
+            "the shell's screen is back",
+        )
+        terminal.read_prompt("PROMPT")
+        n_before = terminal.raw.count(ON_ALTERNATE)
+        terminal.enter("fg")
+        terminal.read_while(
+            lambda: terminal.raw.count(ON_ALTERNATE) == n_before, "the explorer is back"
+        )
+        terminal.read_until(END)
+        terminal.send("q")
+        terminal.read_while(
+            lambda: (
+                terminal.raw.rfind(OFF_MOUSE) < terminal.raw.rfind(ON_MOUSE)
+                or not terminal.raw.endswith(b"PROMPT ")
+            ),
+            "the shell goes on",
+        )
+        check_restored(terminal)
+
+
+def test_no_colour(tmp_path: Path) -> None:
+    """The wish counts here too; the words say the same."""
+    with explorer(tmp_path, "demo", "tui", env={"NO_COLOR": "1"}) as terminal:
+        terminal.read_until(END)
+        terminal.send("q")
+        assert terminal.read_to_end() == 0
+
+
+@contextlib.contextmanager
+def tmux(tmp_path: Path, *words: str) -> Iterator[tuple[str, ...]]:
+    """The program in a server of tmux of its own; gives what begins tmux's own commands."""
+    if shutil.which("tmux") is None:
+        pytest.skip("tmux is not installed; the tests on a pseudo-terminal above need none")
+    name = f"metashell-{uuid.uuid4().hex}"
+    base = ("tmux", "-L", name, "-f", "/dev/null")
+    # A shell that waits afterwards: of a pane that is dead tmux does not always know the status.
+    script = '"$@"; echo "it ended with $?"; read -r _'
+    command = ("sh", "-c", script, "sh", sys.executable, "-m", "metashell", *words)
+    path = ":".join(entry for entry in sys.path if entry)
+    subprocess.run(
+        [*base, "new-session", "-d", "-x", "80", "-y", "24", "-s", "main",
+         "-e", f"PYTHONPATH={path}", "-e", f"HOME={tmp_path}", *command],
+        check=True, cwd=tmp_path,
+    )  # fmt: skip
+    try:
+        yield base
+    finally:
+        subprocess.run([*base, "kill-server"], check=False, capture_output=True)
+
+
+def told(base: tuple[str, ...], *words: str) -> str:
+    """What tmux answers."""
+    done = subprocess.run([*base, *words], check=True, capture_output=True, text=True)
+    return done.stdout
+
+
+def test_in_tmux(tmp_path: Path) -> None:
+    """A terminal that is not ours: the same visit."""
+
+    def shows(text: str) -> None:
+        screen = ""
+
+        def look() -> bool:
+            nonlocal screen
+            screen = told(base, "capture-pane", "-p", "-t", "main")
+            return text in screen
+
+        wait_until(look, lambda: f"{text!r} is not shown:\n{screen}")
+
+    with tmux(tmp_path, "demo", "tui") as base:
+        shows(END)
+        told(base, "send-keys", "-t", "main", "@")
+        shows("an offset, a time")
+        told(base, "send-keys", "-t", "main", "3398", "Enter")
+        shows("earlier state  offset 3398")
+        told(base, "resize-window", "-t", "main", "-x", "100", "-y", "30")
+        told(base, "send-keys", "-t", "main", "E")
+        shows(END)
+        assert told(base, "display-message", "-p", "-t", "main", "#{alternate_on}") == "1\n"
+        told(base, "send-keys", "-t", "main", "q")
+        shows("it ended with 0")
+        asked = "#{alternate_on} #{mouse_any_flag}"
+        assert told(base, "display-message", "-p", "-t", "main", asked) == "0 0\n"

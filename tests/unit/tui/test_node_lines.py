@@ -1,0 +1,48 @@
+"""Wrapping lines, and finding texts in them."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metashell.commands.columns import display_width
+from metashell.tui.node_lines import folded, matches
+from metashell.tui.node_value import Line
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (Line(""), [""]),
+        (Line("short"), ["short"]),
+        (Line("0123456789ab"), ["0123456789", "ab"]),
+        (Line("one two three"), ["one two ", "three"]),
+        (Line("key  0123456789", 5, 5), ["key  01234", "56789"]),
+        (Line("漢漢漢漢漢漢"), ["漢漢漢漢漢", "漢"]),
+    ],
+)
+def test_folded(line: Line, expected: list[str]) -> None:
+    """Lines go on below between words, and within those that are too long."""
+    assert expected == [line.text[a:b] for a, b in folded(line, 10)]
+
+
+@given(
+    st.text(max_size=80),
+    st.integers(0, 20),
+    st.integers(2, 30),
+)
+def test_nothing_is_lost(text: str, indent: int, width: int) -> None:
+    """The pieces are the whole line, and each fits."""
+    pieces = folded(Line(text, 0, indent), width)
+    assert text == "".join(text[a:b] for a, b in pieces)
+    for n, (a, b) in enumerate(pieces):
+        room = width - (min(indent, width // 2) if n else 0)
+        assert display_width(text[a:b].rstrip(" ")) <= max(room, 2)
+
+
+def test_matches() -> None:
+    """A text is found whatever the case, more than once; an empty one nowhere."""
+    assert [(0, 2), (3, 5)] == matches("AB ab", "aB")
+    assert [] == matches("ab", "")
+    assert [] == matches("ß", "s")

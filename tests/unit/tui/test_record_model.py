@@ -1,0 +1,111 @@
+"""Which record is in which row, while a log is being looked through."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from metashell.image.log_filter import Selection
+from metashell.image.record_window import Filter, Found, Piece
+from metashell.tui.record_jobs import around, take_nearest
+from metashell.tui.record_model import Gap, Matches
+
+
+def _piece(n: int) -> Piece:
+    """Ten offsets of one file."""
+    return Piece("a.log", n * 100, 100, n * 10, n * 10 + 9, n * 10 - 1)
+
+
+def _found(n: int, *offsets: int) -> Found:
+    return Found(_piece(n), None, np.array(offsets, dtype=np.int64), 1, 0)
+
+
+def _model(n: int) -> Matches:
+    model = Matches()
+    assert len(model.plan([_piece(i) for i in range(n)], Filter(), anew=False)) == n
+    return model
+
+
+def test_gaps() -> None:
+    """Pieces that nobody has looked through are one row together."""
+    model = _model(5)
+    assert [model.at(row) for row in range(len(model))] == [Gap(0, 49)]
+    model.take([_found(4, 41, 45), _found(2, 20)])
+    shown = [model.at(row) for row in range(len(model))]
+    assert shown == [Gap(0, 19), 20, Gap(30, 39), 41, 45]
+    assert (model.n_records, model.n_hidden, model.is_complete) == (3, 2, False)
+    assert [model.row_of(offset) for offset in (5, 15, 20, 21, 35, 42, 99)] == [0, 0, 1, 2, 2, 4, 4]
+    model.take([_found(0, 1), _found(1), _found(3)])
+    assert [model.at(row) for row in range(len(model))] == [1, 20, 41, 45]
+    assert model.is_complete
+    assert model.first_behind(20) == 2
+
+
+def test_limit() -> None:
+    """Nothing behind an offset is shown, and all of it again without the limit."""
+    model = _model(3)
+    model.take([_found(0, 1, 8), _found(1, 12, 15), _found(2, 21)])
+    model.limit = 12
+    assert [model.at(row) for row in range(len(model))] == [1, 8, 12]
+    model.limit = 0
+    assert len(model) == 0
+    assert model.row_of(5) == 0
+    model.limit = None
+    assert model.n_records == 5
+
+
+def test_rows() -> None:
+    """Some rows in the middle are asked of their pieces."""
+    model = _model(4)
+    model.take([_found(0, 1, 2, 3), _found(1), _found(3, 30, 31)])
+    rows = [(piece, offsets.tolist()) for piece, offsets in model.rows(2, 5)]
+    assert rows == [(_piece(0), [3]), (_piece(3), [30])]
+
+
+def test_growth() -> None:
+    """What was found is kept where the log only grew, and dropped where something else is asked."""
+    model = _model(2)
+    model.take([_found(0, 1), _found(1, 11)])
+    pieces = [_piece(i) for i in range(3)]
+    assert model.plan(pieces, Filter(), anew=False) == [_piece(2)]
+    assert [model.at(row) for row in range(len(model))] == [1, 11, Gap(20, 29)]
+    other = replace(_piece(1), mark=7)
+    assert model.plan([_piece(0), other], Filter(), anew=False) == [other]
+    wanted = Filter(Selection(first_offset=15))
+    assert model.plan(pieces, wanted, anew=True) == pieces[1:]
+
+
+@pytest.mark.parametrize("cut", [1, 2])
+def test_open_pieces(cut: int) -> None:
+    """A segment that nobody has read is cut as it is looked through, and stays so."""
+    whole = Piece("a.log", 0, 0, 0, 29, -1)
+    last = Piece("b.log", 0, 50, 30, 39, 29)
+    model = Matches()
+    model.plan([whole, last], Filter(), anew=False)
+    rest = whole
+    for n in range(cut):
+        rest = replace(whole, begin=n * 100 + 100, first_offset=n * 10 + 10, after=n * 10 + 9)
+        model.take([replace(_found(n, n * 10 + 1), rest=rest)])
+    shown = [n * 10 + 1 for n in range(cut)]
+    assert [model.at(row) for row in range(len(model))] == [*shown, Gap(cut * 10, 39)]
+    assert len(model.plan([whole, last], Filter(), anew=False)) == 2
+    assert model.n_records == cut
+    model.take([Found(rest, None, np.empty(0, dtype=np.int64), 0, 0)])
+    assert model.waiting == [last]
+
+
+def test_take_nearest() -> None:
+    """What is looked at is looked through first, then what is beside it."""
+    pieces = [_piece(n) for n in (0, 1, 2, 5, 6)]
+    order = [take_nearest(pieces, 35).begin // 100 for _ in range(5)]
+    assert order == [2, 5, 1, 6, 0]
+    assert pieces == []
+
+
+def test_around() -> None:
+    """So many rows at most, those of the cursor among them."""
+    assert around(50, 10, 100) == (0, 50)
+    assert around(1000, 500, 100) == (450, 550)
+    assert around(1000, 990, 100) == (900, 1000)

@@ -1,0 +1,90 @@
+"""The lines of a table as they are drawn."""
+
+from __future__ import annotations
+
+import pytest
+from rich.style import Style
+from rich.text import Text
+from textual_fastdatatable.column import Column
+
+from metashell.tui.table_lines import Styles, draw_row
+from metashell.tui.text import cell
+
+PLAIN = Style.parse("white on black")
+STYLES = Styles(
+    base=PLAIN,
+    fixed=PLAIN + Style(bold=True),
+    rows=(PLAIN, Style.parse("white on blue")),
+    behind=(PLAIN, PLAIN),
+    cursor=Style(reverse=True),
+    fixed_cursor=Style(reverse=True),
+    hover=Style(underline=True),
+)
+
+
+def columns(*widths: int) -> list[Column]:
+    """Columns of some widths, without the blanks at their sides."""
+    return [Column(label=Text(""), content_width=width, auto_width=True) for width in widths]
+
+
+def drawn(cells: list[Text], widths: tuple[int, ...], **options: int) -> str:
+    """A row as text."""
+    strip = draw_row(
+        cells,
+        columns(*widths),
+        STYLES,
+        row=1,
+        n_fixed=options.get("n_fixed", 0),
+        left=options.get("left", 0),
+        width=options.get("width", 12),
+        is_cursor=False,
+        is_hover=False,
+    )
+    assert strip.cell_length == options.get("width", 12)
+    return strip.text
+
+
+@pytest.mark.parametrize(
+    ("text", "to_the_right", "expected"),
+    [
+        ("ab", False, " ab         "),
+        ("7", True, "    7       "),
+        ("abcdefg", False, " abc…       "),
+        ("漢字漢字", False, " 漢 …       "),
+        ("", False, "            "),
+        ("a\nb", False, " a\\nb       "),
+    ],
+)
+def test_cells(text: str, to_the_right: bool, expected: str) -> None:
+    """Cells are cut and put to their side; wide characters count as two."""
+    assert expected == drawn([cell(text, to_the_right=to_the_right)], (4,))
+
+
+@pytest.mark.parametrize(
+    ("left", "expected"), [(0, " a  b  c "), (2, " a   c  d"), (3, " a  c  d "), (6, " a  d    ")]
+)
+def test_scrolled(left: int, expected: str) -> None:
+    """The first column stays, the others go below it, cut where they begin."""
+    cells = [cell(text) for text in "abcd"]
+    assert expected == drawn(cells, (1, 1, 1, 1), n_fixed=1, left=left, width=9)
+
+
+def test_cursor_and_mark() -> None:
+    """The cursor is over the row's colours, each cell knows where it is, a mark is bold."""
+    marked = Text.assemble(("• ", "bold"), cell("ab"), no_wrap=True)
+    strip = draw_row(
+        [marked, cell("c")],
+        columns(4, 1),
+        STYLES,
+        row=3,
+        n_fixed=0,
+        left=0,
+        width=12,
+        is_cursor=True,
+        is_hover=False,
+    )
+    styles = [(s.text, s.style) for s in strip if s.style is not None and s.style.meta]
+    assert [" ", "• ", "ab ", " c "] == [text for text, _ in styles]
+    assert all(style.reverse for _, style in styles)
+    assert [None, True, None, None] == [style.bold for _, style in styles]
+    assert {"row": 3, "column": 1} == styles[-1][1].meta
