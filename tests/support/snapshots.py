@@ -1,8 +1,9 @@
 """Pictures of screens, compared with those that are kept in ``tests/data/snapshots``.
 
-A picture is SVG as Textual exports it, of a fixed size and theme, with neither a blinking cursor nor
-a clock in it. ``METASHELL_UPDATE_SNAPSHOTS=1`` writes anew what differs. Which versions of Textual
-and Rich drew them is kept beside them: others draw otherwise, and the comparison is skipped.
+A picture is SVG as Textual exports it, of a fixed size and theme, with neither a blinking cursor
+nor a clock in it. ``METASHELL_UPDATE_SNAPSHOTS=1`` writes anew what differs. Which versions of
+Textual and Rich drew them is kept beside them: others draw otherwise, and the comparison is
+skipped.
 """
 
 from __future__ import annotations

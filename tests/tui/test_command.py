@@ -5,12 +5,12 @@ from __future__ import annotations
 import pytest
 
 from metashell.commands.aliases import Habits
-from metashell.tui.completing import CompletingInput, Proposals
-from metashell.tui.filter_bar import FilterBar
-from metashell.tui.output_pane import OutputPane
+from metashell.tui.asking.completing import CompletingInput, Proposals
+from metashell.tui.asking.output_pane import OutputPane
+from metashell.tui.frame.filter_bar import FilterBar
+from metashell.tui.rows.table import RowTable
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.screens.prompt import PromptScreen
-from metashell.tui.table import RowTable
 from support.pilot import Driver, drive, session_on
 
 
@@ -199,7 +199,7 @@ def test_streams_until_escape() -> None:
 
 def test_output_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that writes too much is ended, which is told."""
-    monkeypatch.setattr("metashell.tui.lines.MOST_LINES", 50)
+    monkeypatch.setattr("metashell.tui.asking.lines.MOST_LINES", 50)
 
     async def test(driver: Driver) -> None:
         screen = await opened(driver)

@@ -13,14 +13,14 @@ import metashell
 from metashell.fleet import open_fleet
 from metashell.fs.node import Directory, FixedDirectory, Node, TextLeaf
 from metashell.source import Source
-from metashell.tui.breadcrumbs import Breadcrumbs
-from metashell.tui.listing import walk
-from metashell.tui.outline import LOADING, Key
 from metashell.tui.places import Place
 from metashell.tui.screens.bookmarks import BookmarksScreen
 from metashell.tui.screens.go_to import GoToScreen
 from metashell.tui.session import Session
-from metashell.tui.tree import NodeTree
+from metashell.tui.tree.breadcrumbs import Breadcrumbs
+from metashell.tui.tree.listing import walk
+from metashell.tui.tree.outline import LOADING, Key
+from metashell.tui.tree.tree import NodeTree
 from support.fleets import backups
 from support.pilot import SAMPLE, SMALL, WIDE, Driver, drive, session_on
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from metashell.tui.completing import CompletingInput
-from metashell.tui.path_list import PathList
+from metashell.tui.asking.completing import CompletingInput
+from metashell.tui.asking.path_list import PathList
 from metashell.tui.screens.find import FindScreen
 from support.fixtures import fixture
 from support.pilot import Driver, drive, session_on
@@ -131,7 +131,7 @@ def test_list_goes_far() -> None:
 
 def test_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """No more is kept than can be gone through, which is told."""
-    monkeypatch.setattr("metashell.tui.lines.MOST_LINES", 20)
+    monkeypatch.setattr("metashell.tui.asking.lines.MOST_LINES", 20)
 
     async def test(driver: Driver) -> None:
         screen = await find(driver, "*")

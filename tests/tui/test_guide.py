@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from metashell.tui.themes import HIGH_CONTRAST
+from metashell.tui.frame.themes import HIGH_CONTRAST
 from metashell.tui.view import VIEWS
 from support.bindings import all_bindings, shown
 from support.screens import SCREENS

@@ -14,7 +14,7 @@ import metashell
 from kraftgen.batch import encode_batch
 from metashell.fleet import open_fleet
 from metashell.source import Source
-from metashell.tui.table import RowTable
+from metashell.tui.rows.table import RowTable
 from metashell.tui.views.health import HealthView, KindList
 from support.fixtures import fixture
 from support.fleets import backups

@@ -6,10 +6,10 @@ import pytest
 from textual.color import Color
 from textual.containers import VerticalScroll
 
-from metashell.tui.help import Help, HelpKeys, help_text, keys_table
+from metashell.tui.frame.help import Help, HelpKeys, help_text, keys_table
+from metashell.tui.frame.themes import HIGH_CONTRAST
+from metashell.tui.rows.table import RowTable
 from metashell.tui.screens.prompt import PromptScreen
-from metashell.tui.table import RowTable
-from metashell.tui.themes import HIGH_CONTRAST
 from support.pilot import Driver, drive, session_on
 
 _LEAST = 7.0

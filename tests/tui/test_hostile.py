@@ -15,7 +15,7 @@ from textual.widgets import Input
 
 import metashell
 from metashell.fs.path import encode_name
-from metashell.tui.node_look import Mode
+from metashell.tui.node.look import Mode
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.views.explorer import ExplorerView
 from support.hostile import NAMES, hostile_cluster
@@ -131,7 +131,8 @@ def test_paste(key: str) -> None:
     """What was pasted into a line is drawn as escapes."""
 
     async def test(driver: Driver) -> None:
-        await driver.until(lambda: driver.view.tables(), "there is something to be exported")
+        driver.app.go("/image/topics/byName")  # a table, which can be exported
+        await driver.settled()
         await driver.press(key)
         driver.app.post_message(events.Paste("ab\x1b]0;evil\x07\u202ex\x9b31m\x00\r\nnext"))
         await driver.settled()

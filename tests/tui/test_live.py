@@ -13,8 +13,8 @@ import metashell
 from metashell.commands.standing import leader_text
 from metashell.source import Source
 from metashell.tui import following as following_module
+from metashell.tui.frame.status import StatusLine
 from metashell.tui.session import Session
-from metashell.tui.status import StatusLine
 from support.fake_server import FakeQuorumServer
 from support.logs import make_directory, topic_batch
 from support.pilot import Driver, drive, session_on

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from textual.color import Color
 
-from metashell.tui.key_bar import KeyBar
-from metashell.tui.node_lines import LineView
-from metashell.tui.node_look import Mode
-from metashell.tui.node_pane import NodePane
-from metashell.tui.record_list import RecordList
-from metashell.tui.table import RowTable
-from metashell.tui.tree import NodeTree
+from metashell.tui.frame.key_bar import KeyBar
+from metashell.tui.node.lines import LineView
+from metashell.tui.node.look import Mode
+from metashell.tui.node.pane import NodePane
+from metashell.tui.records.stream import RecordList
+from metashell.tui.rows.table import RowTable
+from metashell.tui.tree.tree import NodeTree
 from metashell.tui.view import VIEWS
 from support.pilot import SMALL, WIDE, Driver, drive, session_on
 

@@ -14,13 +14,13 @@ from metashell.fleet import open_fleet
 from metashell.tui import app as app_module
 from metashell.tui import scene as scene_module
 from metashell.tui.app import Explorer
+from metashell.tui.frame.status import StatusLine
 from metashell.tui.places import Place
 from metashell.tui.scene import Scene
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.session import Session
-from metashell.tui.status import StatusLine
-from metashell.tui.timeline import Timeline
-from metashell.tui.tree import NodeTree
+from metashell.tui.timeline.timeline import Timeline
+from metashell.tui.tree.tree import NodeTree
 from metashell.tui.view import VIEWS
 from support.fleets import OTHER_ID, backups
 from support.pilot import SAMPLE, Driver, drive, session_on

@@ -13,14 +13,14 @@ from textual.screen import Screen
 from kraftgen.batch import encode_batch
 from metashell.fleet.source import open_fleet
 from metashell.fs.path import resolve
-from metashell.tui import node_look
-from metashell.tui.node_lines import LineView
-from metashell.tui.node_look import Mode
-from metashell.tui.node_pane import NodePane
+from metashell.tui.node import look as node_look
+from metashell.tui.node.lines import LineView
+from metashell.tui.node.look import Mode
+from metashell.tui.node.pane import NodePane
 from metashell.tui.part import Part
+from metashell.tui.rows.table import RowTable
 from metashell.tui.scene import ask
 from metashell.tui.session import Session
-from metashell.tui.table import RowTable
 from support.fleets import OTHER_ID, backups
 from support.logs import make_directory, record
 from support.pilot import SMALL, WIDE, Driver, drive, session_on
@@ -360,7 +360,7 @@ def test_hostile_names(tmp_path: Path) -> None:
 
 def test_big_value_is_cut(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is too long to be shown is cut, which is said; copied it is whole."""
-    monkeypatch.setattr("metashell.tui.node_value.MOST_CHARACTERS", 50)
+    monkeypatch.setattr("metashell.tui.node.value.MOST_CHARACTERS", 50)
 
     async def test(look: Looking) -> None:
         await look.at(f"{ORDERS}/0")

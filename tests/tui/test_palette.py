@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from textual.command import CommandInput, CommandList, CommandPalette
 
-from metashell.tui.palette import paths_from
+from metashell.tui.frame.palette import paths_from
 from metashell.tui.screens.command import CommandScreen
 from support.pilot import Driver, drive
 

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 import metashell
-from metashell.tui.drawn_table import DrawnTable
-from metashell.tui.lag_history import LagHistory
+from metashell.tui.rows.drawn import DrawnTable
 from metashell.tui.session import Session
+from metashell.tui.views.lag_history import LagHistory
 from metashell.tui.views.quorum import EpochsTable, MembersTable, QuorumView
 from support.fake_server import FakeQuorumServer
 from support.fixtures import copy_of, fixture

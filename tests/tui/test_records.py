@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from metashell.source import Source
-from metashell.tui.chips import ChipBar, ChipPrompt
-from metashell.tui.record_filter import Chip
-from metashell.tui.record_list import RecordList
-from metashell.tui.record_model import Gap
-from metashell.tui.record_pane import RecordPane
+from metashell.tui.records.chips import ChipBar, ChipPrompt
+from metashell.tui.records.filters import Chip
+from metashell.tui.records.model import Gap
+from metashell.tui.records.pane import RecordPane
+from metashell.tui.records.stream import RecordList
 from metashell.tui.views.records import RecordsView
 from support.fixtures import fixture
 from support.live import Cluster

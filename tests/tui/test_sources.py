@@ -13,8 +13,8 @@ import metashell
 from metashell.condensed_source import CondensedSource
 from metashell.kept import open_kept
 from metashell.source import Settings, Source
-from metashell.tui.status import StatusLine
-from metashell.tui.timeline import Timeline
+from metashell.tui.frame.status import StatusLine
+from metashell.tui.timeline.timeline import Timeline
 from metashell.tui.view import VIEWS
 from metashell.tui.views.health import HealthView
 from metashell.tui.views.quorum import QuorumView

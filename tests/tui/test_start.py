@@ -17,9 +17,9 @@ import metashell
 from metashell.errors import SourceError
 from metashell.source import Source
 from metashell.tui.app import Explorer
+from metashell.tui.frame.status import StatusLine
+from metashell.tui.frame.themes import HIGH_CONTRAST
 from metashell.tui.names import EXPLORER_THEMES, KEY_IDS
-from metashell.tui.status import StatusLine
-from metashell.tui.themes import HIGH_CONTRAST
 from support.bindings import all_bindings, ids, table
 from support.pilot import SAMPLE, SMALL, Driver, drive, session_on
 

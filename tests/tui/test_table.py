@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 
 from metashell.tui.part import Part
-from metashell.tui.table import RowTable
+from metashell.tui.rows.table import RowTable
 from support.pilot import SMALL, Driver, drive
 
 ROWS = pa.table(

@@ -16,11 +16,11 @@ from metashell.fleet import open_fleet
 from metashell.fs.path import encode_path
 from metashell.image.density import Axis
 from metashell.source import Source
-from metashell.tui import timeline_known
 from metashell.tui.session import Session
-from metashell.tui.timeline import Timeline
-from metashell.tui.timeline_play import Player
-from metashell.tui.timeline_track import Track
+from metashell.tui.timeline import known as timeline_known
+from metashell.tui.timeline.play import Player
+from metashell.tui.timeline.timeline import Timeline
+from metashell.tui.timeline.track import Track
 from support.fixtures import fixture
 from support.live import Cluster
 from support.logs import make_directory, record, topic_batch, topic_log, topic_record
@@ -499,7 +499,7 @@ def test_keys_wait_for_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
             pass
         return find_out(job, *args)
 
-    monkeypatch.setattr("metashell.tui.timeline.find_out", slow)
+    monkeypatch.setattr("metashell.tui.timeline.timeline.find_out", slow)
 
     async def test(driver: Driver) -> None:
         timeline = timeline_of(driver)

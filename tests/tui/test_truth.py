@@ -11,8 +11,8 @@ import pytest
 import metashell
 from metashell.commands.rows_output import WRITERS as ROW_WRITERS
 from metashell.source import Source
-from metashell.tui.node_look import Mode
-from metashell.tui.node_pane import NodePane
+from metashell.tui.node.look import Mode
+from metashell.tui.node.pane import NodePane
 from metashell.tui.views.explorer import ExplorerView
 from metashell.tui.views.records import RecordsView
 from support.fixtures import fixture

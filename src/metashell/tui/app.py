@@ -15,12 +15,16 @@ from textual.widgets import ContentSwitcher
 
 from metashell.errors import ExitCode, MetashellError, SourceError
 from metashell.fs.escape import escape
-from metashell.tui.actions import Actions
 from metashell.tui.collecting import Collecting
 from metashell.tui.following import Following
+from metashell.tui.frame.actions import Actions
+from metashell.tui.frame.key_bar import KeyBar
+from metashell.tui.frame.keys import KEYS
+from metashell.tui.frame.status import StatusLine
+from metashell.tui.frame.tabs import TabStrip
+from metashell.tui.frame.taking_focus import take_focus
+from metashell.tui.frame.themes import DEFAULT_THEME, register_themes
 from metashell.tui.jobs import Job, Jobs, Told
-from metashell.tui.key_bar import KeyBar
-from metashell.tui.keys import KEYS
 from metashell.tui.places import Place, Places
 from metashell.tui.scene import (
     Answer,
@@ -33,10 +37,6 @@ from metashell.tui.scene import (
     settle,
 )
 from metashell.tui.session import Session
-from metashell.tui.status import StatusLine
-from metashell.tui.tabs import TabStrip
-from metashell.tui.taking_focus import take_focus
-from metashell.tui.themes import DEFAULT_THEME, register_themes
 from metashell.tui.view import VIEWS, View, ViewSpec
 from metashell.tui.warming import import_first, import_later
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from textual.notifications import SeverityLevel
 
     from metashell.source import Source
-    from metashell.tui.timeline import Timeline
+    from metashell.tui.timeline.timeline import Timeline
 
 _FIRST_VIEW: Final = VIEWS[0]
 _SCENE: Final = "scene"
@@ -56,7 +56,7 @@ _TOLD_S: Final = 6.0
 
 
 def _providers() -> type[Provider]:
-    from metashell.tui.palette import Palette
+    from metashell.tui.frame.palette import Palette
 
     return Palette
 
@@ -134,7 +134,7 @@ class Explorer(Actions, App[int]):
     @property
     def timeline(self) -> Timeline | None:
         """The bar over the log; None until the source is open."""
-        from metashell.tui.timeline import Timeline
+        from metashell.tui.timeline.timeline import Timeline
 
         return next(iter(self.query(Timeline)), None)
 
@@ -167,7 +167,7 @@ class Explorer(Actions, App[int]):
         self.exit(return_code=int(error.exit_code))
 
     def _opened(self, scene: Scene) -> None:
-        from metashell.tui.timeline import Timeline
+        from metashell.tui.timeline.timeline import Timeline
 
         self.query_one(TabStrip).show(self.session.title(scene.source), has_fleet=bool(scene.fleet))
         self.mount(Timeline(), before=self.query_one(StatusLine))

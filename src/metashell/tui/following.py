@@ -112,7 +112,7 @@ class Following:
             self._app.news(source)
 
     def _refresh(self) -> None:
-        from metashell.tui.status import StatusLine
+        from metashell.tui.frame.status import StatusLine
 
         for status in self._app.query(StatusLine):
             status.refresh()

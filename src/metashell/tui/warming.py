@@ -11,16 +11,16 @@ from metashell.tui.collecting import keep_all
 from metashell.tui.view import VIEWS
 
 _THREAD: Final = "metashell-import"
-_FIRST: Final = ("metashell.tui.timeline", VIEWS[0].module)
+_FIRST: Final = ("metashell.tui.timeline.timeline", VIEWS[0].module)
 """What is drawn as soon as the source is open."""
 _LATER: Final = (
     *(spec.module for spec in VIEWS[1:]),
-    "metashell.tui.filter_bar",
+    "metashell.tui.frame.filter_bar",
     "metashell.tui.screens.command",
     "metashell.tui.screens.find",
     "metashell.tui.screens.go_to",
-    "metashell.tui.help",
-    "metashell.tui.palette",
+    "metashell.tui.frame.help",
+    "metashell.tui.frame.palette",
     "metashell.tui.screens.bookmarks",
     "metashell.tui.screens.export",
 )

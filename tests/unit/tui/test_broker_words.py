@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metashell.tui.broker_words import Loss, even_shares, named
+from metashell.tui.views.broker_words import Loss, even_shares, named
 
 
 def test_even_shares() -> None:

@@ -9,9 +9,9 @@ from rich.text import Text
 
 from metashell.commands.base import Completion
 from metashell.errors import UsageError
-from metashell.tui import lines
-from metashell.tui.completing import LineHistory, common_beginning, completed
-from metashell.tui.lines import Stream, cleaned, wrapped
+from metashell.tui.asking import lines
+from metashell.tui.asking.completing import LineHistory, common_beginning, completed
+from metashell.tui.asking.lines import Stream, cleaned, wrapped
 from metashell.tui.screens.export import screenshot_name
 from metashell.tui.screens.find import find_words
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from metashell.commands.fleet import rows_table
 from metashell.fleet.rows import Row
 from metashell.fleet.source import open_fleet
-from metashell.tui.fleet_words import differences, fleet_table, heading, watched
+from metashell.tui.views.fleet_words import differences, fleet_table, heading, watched
 from support.fleets import backups
 
 

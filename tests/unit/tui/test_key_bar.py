@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from textual.binding import Binding
 
-from metashell.tui.key_bar import Shown, chosen
+from metashell.tui.frame.key_bar import Shown, chosen
 
 
 def key(name: str, description: str, key_id: str) -> Shown:

@@ -7,7 +7,7 @@ import pytest
 import metashell
 from metashell.fs.path import Place, resolve
 from metashell.source import Source
-from metashell.tui.node_described import description_of, path_below
+from metashell.tui.node.described import description_of, path_below
 from metashell.tui.scene import ask, scene_of
 from support.pilot import SAMPLE
 

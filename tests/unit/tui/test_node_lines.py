@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metashell.commands.columns import display_width
-from metashell.tui.node_lines import folded, matches
-from metashell.tui.node_value import Line
+from metashell.tui.node.lines import folded, matches
+from metashell.tui.node.value import Line
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from metashell.fs.node import JsonValue
-from metashell.tui.node_value import (
+from metashell.tui.node.value import (
     MOST_CHARACTERS,
     MOST_LINES,
     Line,

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metashell.fs.node import Directory, Node, TextLeaf
-from metashell.tui.listing import list_directory, look, with_text
-from metashell.tui.outline import EMPTY, LOADING, ROOT, Key, Listing, Outline
+from metashell.tui.tree.listing import list_directory, look, with_text
+from metashell.tui.tree.outline import EMPTY, LOADING, ROOT, Key, Listing, Outline
 
 NAMES = ("", "a", "aa", "b", "ü", "[b]", "0", "10", "9")
 Tree = dict[str, Any]

@@ -7,10 +7,10 @@ import pytest
 import metashell
 from metashell.errors import PathError
 from metashell.fs.node import FixedDirectory, TextLeaf
-from metashell.tui.listing import Changes
+from metashell.tui.asking.typed_path import Target, directory_at, follow, propose
 from metashell.tui.places import Place, Places
 from metashell.tui.scene import Scene, scene_at, scene_of
-from metashell.tui.typed_path import Target, directory_at, follow, propose
+from metashell.tui.tree.listing import Changes
 from support.pilot import SAMPLE
 
 
@@ -93,7 +93,7 @@ def test_changes_since_the_previous_stop() -> None:
     newest = scene_of(metashell.open(SAMPLE), "/")
     names = newest.root.names()
     assert Changes(newest).of((), names) == [False] * len(names)
-    earlier = scene_at(newest, 3398, "/")
+    earlier = scene_at(newest, 3398)
     back = Changes(earlier)
     assert back.of((), ["image", "local"]) == [True, False]
     later = scene_at(earlier, None, "/")

@@ -6,7 +6,7 @@ import pytest
 
 import metashell
 from metashell.errors import UsageError
-from metashell.tui.record_filter import (
+from metashell.tui.records.filters import (
     Chip,
     chip_of,
     complete_chip,

@@ -9,8 +9,8 @@ import pytest
 
 from metashell.image.log_filter import Selection
 from metashell.image.record_window import Filter, Found, Piece
-from metashell.tui.record_jobs import around, take_nearest
-from metashell.tui.record_model import Gap, Matches
+from metashell.tui.records.model import Gap, Matches
+from metashell.tui.records.reading import around, take_nearest
 
 
 def _piece(n: int) -> Piece:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from metashell.commands.columns import display_width
 from metashell.commands.standing import Status
-from metashell.tui.standing_words import Piece, Standing, cut, fit, pieces, work_text
+from metashell.tui.frame.standing_words import Piece, Standing, cut, fit, pieces, work_text
 
 STATUS = Status(
     offset=4111, epoch=7, timestamp_ms=0, metadata_version="4.4-IV2", notes=("torn tail",)

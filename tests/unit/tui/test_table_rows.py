@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from metashell.tui.table_rows import Rows, content_width, order_of, place_of
+from metashell.tui.rows.cells import Rows, content_width, order_of, place_of
 
 TABLE = pa.table(
     {

@@ -13,8 +13,8 @@ from metashell.commands.timeline import density_of_source, reach
 from metashell.image.density import Density
 from metashell.log.fault import Fault, FaultKind
 from metashell.source import Source
-from metashell.tui import timeline_jumps
-from metashell.tui.timeline_jumps import (
+from metashell.tui.timeline import jumps as timeline_jumps
+from metashell.tui.timeline.jumps import (
     fault_stops,
     is_of_topic,
     leader_stops,
@@ -22,7 +22,7 @@ from metashell.tui.timeline_jumps import (
     stops_of,
     stops_of_faults,
 )
-from metashell.tui.timeline_play import playing_rate
+from metashell.tui.timeline.play import playing_rate
 from support.fixtures import fixture
 from support.logs import make_directory, record, topic_log
 from support.shell import run_on

@@ -12,7 +12,7 @@ from kraftgen.batch import encode_batch
 from metashell.commands.timeline import density_of_source, reach
 from metashell.image.density import Axis
 from metashell.source import Source
-from metashell.tui.timeline_track import Track
+from metashell.tui.timeline.track import Track
 from support.fixtures import fixture
 from support.live import Cluster
 from support.logs import record, topic_record

@@ -17,14 +17,14 @@ from metashell.fs.escape import escape
 from metashell.fs.node import Directory
 from metashell.fs.path import resolve
 from metashell.log.uri import holds_credentials
-from metashell.tui.completing import CompletingInput, LineHistory, LineScreen, Proposals
-from metashell.tui.filter_bar import FilterBar
+from metashell.tui.asking.completing import CompletingInput, LineHistory, LineScreen, Proposals
+from metashell.tui.asking.lines import Stream
+from metashell.tui.asking.output_pane import OutputPane, path_of
+from metashell.tui.frame.filter_bar import FilterBar
+from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
-from metashell.tui.key_bar import KeyBar
-from metashell.tui.lines import Stream
-from metashell.tui.output_pane import OutputPane, path_of
+from metashell.tui.rows.table import RowTable
 from metashell.tui.scene import Answer, Scene, ask
-from metashell.tui.table import RowTable
 from metashell.tui.text import line
 
 if TYPE_CHECKING:

@@ -23,8 +23,8 @@ from metashell.commands.rows_text import is_json, plain_texts
 from metashell.commands.targets import stop_if_cancelled
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
+from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
-from metashell.tui.key_bar import KeyBar
 from metashell.tui.part import Part
 from metashell.tui.text import line
 

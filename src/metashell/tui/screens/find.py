@@ -16,11 +16,11 @@ from metashell.commands.words import Word, complete_at, quote, split
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import escape
 from metashell.fs.path import resolve
-from metashell.tui.completing import CompletingInput, LineScreen, Proposals
+from metashell.tui.asking.completing import CompletingInput, LineScreen, Proposals
+from metashell.tui.asking.lines import MOST_LINES, Stream
+from metashell.tui.asking.path_list import PathList
+from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
-from metashell.tui.key_bar import KeyBar
-from metashell.tui.lines import MOST_LINES, Stream
-from metashell.tui.path_list import PathList
 from metashell.tui.scene import Answer, Scene, ask
 from metashell.tui.screens.command import complete_on, directory_of
 from metashell.tui.text import line

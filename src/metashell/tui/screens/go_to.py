@@ -12,10 +12,10 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 
 from metashell.errors import MetashellError
+from metashell.tui.asking.typed_path import Proposal, Target, directory_at, follow, propose
 from metashell.tui.jobs import Job
 from metashell.tui.part import Part
 from metashell.tui.text import line
-from metashell.tui.typed_path import Proposal, Target, directory_at, follow, propose
 
 _HINT = "tab completes · enter goes · PATH@OFFSET travels · escape leaves"
 

@@ -9,7 +9,7 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Label, Static
 
-from metashell.tui.completing import LineScreen
+from metashell.tui.asking.completing import LineScreen
 from metashell.tui.text import line
 
 

@@ -13,7 +13,13 @@ from textual.timer import Timer
 from textual.widgets import Static
 
 from metashell.fs.path import encode_name
-from metashell.tui.broker_words import (
+from metashell.tui.frame.taking_focus import take_focus
+from metashell.tui.part import Part
+from metashell.tui.rows.drawn import DrawnTable
+from metashell.tui.rows.table import RowTable
+from metashell.tui.text import line, lines
+from metashell.tui.view import View
+from metashell.tui.views.broker_words import (
     DRAWN,
     RACK_DRAWN,
     Load,
@@ -28,12 +34,6 @@ from metashell.tui.broker_words import (
     rack_rows,
     without,
 )
-from metashell.tui.drawn_table import DrawnTable
-from metashell.tui.part import Part
-from metashell.tui.table import RowTable
-from metashell.tui.taking_focus import take_focus
-from metashell.tui.text import line, lines
-from metashell.tui.view import View
 
 if TYPE_CHECKING:
     import pyarrow as pa

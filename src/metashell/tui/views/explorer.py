@@ -10,10 +10,10 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
 
-from metashell.tui.breadcrumbs import Breadcrumbs
-from metashell.tui.node_pane import MODE_KEYS, NodePane
+from metashell.tui.node.pane import MODE_KEYS, NodePane
 from metashell.tui.scene import Scene
-from metashell.tui.tree import NodeTree
+from metashell.tui.tree.breadcrumbs import Breadcrumbs
+from metashell.tui.tree.tree import NodeTree
 from metashell.tui.view import View
 
 if TYPE_CHECKING:

@@ -14,13 +14,13 @@ from textual.widgets import Static
 from metashell.commands.fleet import rows_table
 from metashell.errors import MetashellError
 from metashell.fs.path import encode_name
-from metashell.tui.drawn_table import DrawnTable
-from metashell.tui.fleet_words import fleet_table, heading, watched
+from metashell.tui.frame.taking_focus import take_focus
+from metashell.tui.rows.drawn import DrawnTable
+from metashell.tui.rows.table import RowTable
 from metashell.tui.scene import ask
-from metashell.tui.table import RowTable
-from metashell.tui.taking_focus import take_focus
 from metashell.tui.text import line, lines
 from metashell.tui.view import View
+from metashell.tui.views.fleet_words import fleet_table, heading, watched
 
 if TYPE_CHECKING:
     from metashell.fleet import FleetSource

@@ -18,11 +18,11 @@ from textual.widgets.option_list import Option
 
 from metashell.commands.health_rows import LEVELS, summary_of
 from metashell.fleet import CLUSTERS
-from metashell.tui.cluster_rows import applied_at
 from metashell.tui.jobs import Job
 from metashell.tui.part import Part
+from metashell.tui.rows.cluster_rows import applied_at
+from metashell.tui.rows.table import RowTable
 from metashell.tui.scene import Answer, Scene, ask
-from metashell.tui.table import RowTable
 from metashell.tui.text import line
 from metashell.tui.view import View
 

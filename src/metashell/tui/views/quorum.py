@@ -16,10 +16,14 @@ from textual.content import Content
 from textual.widgets import Static
 
 from metashell.fs.escape import escape
-from metashell.tui.cluster_rows import applied_at
-from metashell.tui.drawn_table import DrawnTable
-from metashell.tui.lag_history import LagHistory
-from metashell.tui.quorum_look import (
+from metashell.tui.frame.taking_focus import take_focus
+from metashell.tui.rows.cluster_rows import applied_at
+from metashell.tui.rows.drawn import DrawnTable
+from metashell.tui.rows.table import RowTable
+from metashell.tui.text import lines
+from metashell.tui.view import View
+from metashell.tui.views.lag_history import LagHistory
+from metashell.tui.views.quorum_look import (
     LAG_LINE,
     OBSERVER,
     REIGN,
@@ -34,15 +38,11 @@ from metashell.tui.quorum_look import (
     newest_first,
     summary_lines,
 )
-from metashell.tui.table import RowTable
-from metashell.tui.taking_focus import take_focus
-from metashell.tui.text import lines
-from metashell.tui.view import View
 
 if TYPE_CHECKING:
     from metashell.quorum.description import LiveStatus
-    from metashell.tui.cluster_rows import Rows
     from metashell.tui.jobs import Job
+    from metashell.tui.rows.cluster_rows import Rows
     from metashell.tui.scene import Scene
 
 _WIDE: Final = 120

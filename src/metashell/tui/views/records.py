@@ -15,10 +15,10 @@ from textual.widgets import Static
 from metashell.commands.base import Completion
 from metashell.errors import MetashellError
 from metashell.image.record_window import Filter, Found, LogReader, RecordLine
-from metashell.tui.chips import ChipBar, ChipPrompt
 from metashell.tui.jobs import Job
-from metashell.tui.record_detail import RecordDetail, record_detail
-from metashell.tui.record_filter import (
+from metashell.tui.records.chips import ChipBar, ChipPrompt
+from metashell.tui.records.detail import RecordDetail, record_detail
+from metashell.tui.records.filters import (
     ALL,
     GREP,
     Chip,
@@ -29,7 +29,9 @@ from metashell.tui.record_filter import (
     with_chip,
     without,
 )
-from metashell.tui.record_jobs import (
+from metashell.tui.records.model import Gap, Matches
+from metashell.tui.records.pane import RecordPane
+from metashell.tui.records.reading import (
     Opened,
     around,
     find_next,
@@ -38,9 +40,7 @@ from metashell.tui.record_jobs import (
     open_log,
     rows_table,
 )
-from metashell.tui.record_list import RecordList
-from metashell.tui.record_model import Gap, Matches
-from metashell.tui.record_pane import RecordPane
+from metashell.tui.records.stream import RecordList
 from metashell.tui.text import line
 from metashell.tui.view import View
 

@@ -1,0 +1,185 @@
+"""What a command said: its text as it comes, its tables to be gone through, and its warnings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from textual.app import ComposeResult
+from textual.containers import Vertical
+
+from metashell.errors import PathError
+from metashell.fs.path import encode_path, resolve
+from metashell.tui.asking.lines import MOST_LINES, TextLines
+from metashell.tui.part import Part
+from metashell.tui.rows.table import RowTable
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.fs.node import Directory
+    from metashell.tui.scene import Answer
+
+_MOST_TABLES: Final = 4
+"""Tables that are shown; no command has more."""
+_MOST_ROWS: Final = 200
+"""More than any terminal is high."""
+_MOST_WARNINGS: Final = 1_000
+
+
+class OutputPane(Part, Vertical):
+    """What a command said."""
+
+    DEFAULT_CSS = """
+    OutputPane { height: auto; max-height: 70%; background: $background; display: none; }
+    OutputPane.-shown { display: block; border-top: solid $primary; }
+    OutputPane > TextLines { height: auto; display: none; }
+    OutputPane > .-said { display: block; }
+    OutputPane > #output-text { max-height: 100%; }
+    OutputPane.-has-table { height: 70%; }
+    OutputPane.-has-table > #output-text { max-height: 30%; }
+    OutputPane > #output-notes { max-height: 6; color: $text-warning; }
+    OutputPane > RowTable { height: 1fr; }
+    OutputPane.-one-table { height: auto; }
+    OutputPane.-one-table > RowTable { height: auto; max-height: 100%; }
+    """
+
+    def compose(self) -> ComposeResult:
+        """The text, then the warnings; tables come between."""
+        yield TextLines(id="output-text")
+        yield TextLines(id="output-notes")
+
+    @property
+    def text(self) -> TextLines:
+        """What was written as text."""
+        return self.query_one("#output-text", TextLines)
+
+    @property
+    def notes(self) -> TextLines:
+        """Warnings and errors."""
+        return self.query_one("#output-notes", TextLines)
+
+    @property
+    def row_tables(self) -> list[RowTable]:
+        """The tables that are shown."""
+        return list(self.query(RowTable))
+
+    def begin(self, *, follows: bool = False) -> None:
+        """Forget what was said before.
+
+        Args:
+            follows: Whether the newest line stays in sight.
+        """
+        self.query(RowTable).remove()
+        self.remove_class("-shown", "-has-table", "-one-table")
+        for lines in (self.text, self.notes):
+            lines.clear()
+            lines.remove_class("-said")
+        self.text.follows = follows
+
+    def write(self, lines: Sequence[str]) -> None:
+        """Show more of the text."""
+        self._say(self.text, lines)
+
+    def note(self, lines: Sequence[str]) -> None:
+        """Show warnings, errors and remarks."""
+        self._say(self.notes, lines)
+
+    def _say(self, where: TextLines, lines: Sequence[str]) -> None:
+        if lines:
+            where.add_class("-said")
+            self.add_class("-shown")
+            where.write(lines)
+
+    def end(self, answer: Answer, *, is_full: bool = False) -> None:
+        """Show the rest of what was said.
+
+        Args:
+            answer: All but the text.
+            is_full: Whether the command was ended because it wrote too much.
+        """
+        for rows in answer.tables[:_MOST_TABLES]:
+            self._add(rows)
+        tables = self.row_tables
+        if len(tables) == 1 and not self.text.lines:
+            # As high as its rows need it, with the names of columns and a scroll bar.
+            self.add_class("-one-table")
+            tables[0].styles.height = min(answer.tables[0].num_rows, _MOST_ROWS) + 2
+        notes = answer.warnings[:_MOST_WARNINGS]
+        if len(answer.warnings) > _MOST_WARNINGS:
+            notes.append(f"... {len(answer.warnings) - _MOST_WARNINGS:,} more warnings")
+        if is_full:
+            notes.append(f"ended after {MOST_LINES:,} lines; a shell pipe takes all of them")
+        elif answer.status:
+            notes.append(f"exit status {answer.status}")
+        self.note(notes)
+
+    def _add(self, rows: pa.Table) -> None:
+        table = RowTable()
+        self.add_class("-shown", "-has-table")
+        self.mount(table, before=self.notes)
+        table.show(rows)
+
+    # As a view that can be filtered.
+
+    @property
+    def _table(self) -> RowTable | None:
+        tables = self.row_tables
+        return next((table for table in tables if table.has_focus), tables[0] if tables else None)
+
+    @property
+    def filter_text(self) -> str | None:
+        """The filter of the table; None where there is none to filter."""
+        return None if self._table is None else self._table.filter_text
+
+    def filter_by(self, text: str) -> None:
+        """Filter the table."""
+        if self._table is not None:
+            self._table.filter_by(text)
+
+    def focus_content(self) -> None:
+        """Go on in the table, or else in the text."""
+        (self._table or self.text).focus()
+
+
+def path_of(row: Mapping[str, Any], root: Directory, prefix: str) -> str | None:
+    """The node that a row of a command's table is about.
+
+    Args:
+        row: Values by the names of their columns.
+        root: The root of the whole tree.
+        prefix: What stands before the paths of the cluster at hand.
+
+    Returns:
+        An absolute path of the whole tree; None where there is no such node.
+    """
+    cluster = row.get("cluster")
+    if isinstance(cluster, str):
+        prefix = encode_path(["clusters", cluster])
+    for names in _candidates(row):
+        path = names if isinstance(names, str) else encode_path(names)
+        for whole in dict.fromkeys((f"{prefix}{path}", path)):
+            try:
+                return resolve(root, whole).encoded()
+            except PathError:
+                continue
+    return None
+
+
+def _candidates(row: Mapping[str, Any]) -> list[str | list[str]]:
+    """Paths in a cluster that may be meant, the likeliest first."""
+    found: list[str | list[str]] = []
+    path, topic, partition = row.get("path"), row.get("topic"), row.get("partition")
+    if isinstance(path, str) and path.startswith("/"):
+        found.append(path)
+    if isinstance(topic, str):
+        of_topic = ["image", "topics", "byName", topic]
+        if isinstance(partition, int):
+            found.append([*of_topic, str(partition)])
+        found.append(of_topic)
+    for column in ("broker", "node", "id"):
+        node = row.get(column)
+        if isinstance(node, int):
+            found.append(["image", "cluster", "brokers", str(node)])
+            found.append(["image", "cluster", "controllers", str(node)])
+    return found

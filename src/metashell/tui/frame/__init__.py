@@ -1,0 +1,3 @@
+"""What surrounds the views: tabs, status, keys, help, themes, the palette."""
+
+from __future__ import annotations

@@ -1,0 +1,124 @@
+"""What keys do that opens something above the view, or takes something away from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from metashell.tui.part import Part
+
+
+class Actions(Part):
+    """Mixed into the program."""
+
+    def action_copy_path(self) -> None:
+        """Copy the path of the node looked at."""
+        self.explorer.copy(self.explorer.path, "path")
+
+    def action_copy_value(self) -> None:
+        """Copy the value looked at."""
+        found = None if self.explorer.view is None else self.explorer.view.copyable()
+        if found is None:
+            self.explorer.tell("nothing to copy here")
+        else:
+            self.explorer.copy(found[1], found[0])
+
+    def action_open_in(self, program: str) -> None:
+        """Show the value looked at in the user's pager or editor."""
+        from metashell.tui.asking.outside import show_in
+
+        found = None if self.explorer.view is None else self.explorer.view.copyable()
+        if found is None:
+            self.explorer.tell("nothing to open here")
+        else:
+            show_in(self.explorer, program, *found)
+
+    def action_bookmark(self) -> None:
+        """Keep the place, or forget it."""
+        is_kept = self.explorer.places.toggle_bookmark(self.explorer.here)
+        self.explorer.tell("bookmark kept" if is_kept else "bookmark removed")
+
+    def action_bookmarks(self) -> None:
+        """Choose one of the bookmarks, and go there."""
+        from metashell.tui.screens.bookmarks import BookmarksScreen
+
+        self._push_on_scene(BookmarksScreen)
+
+    def action_travel_to(self) -> None:
+        """Ask for an offset or a time, and go there."""
+        from metashell.tui.screens.prompt import PromptScreen
+
+        self.explorer.push_screen(
+            PromptScreen("at", "an offset, a time (2026-11-21T08:28Z) or an age (-2h)"),
+            lambda point: self.explorer.travel(point) if point else None,
+        )
+
+    def action_maximise(self) -> None:
+        """Give the focused part the whole screen, or take that back."""
+        if self.explorer.screen.maximized is None and self.explorer.focused is not None:
+            self.explorer.screen.maximize(self.explorer.focused)
+        else:
+            self.explorer.screen.minimize()
+
+    def action_help(self) -> None:
+        """Show or hide help for the focused part."""
+        from metashell.tui.frame.help import Help
+
+        if self.explorer.screen.query("HelpPanel"):
+            self.explorer.action_hide_help_panel()
+        else:
+            self.explorer.screen.mount(Help())
+
+    def action_filter(self) -> None:
+        """Filter what is looked at."""
+        from metashell.tui.frame.filter_bar import FilterBar
+        from metashell.tui.frame.status import StatusLine
+
+        view = self.explorer.view
+        if view is None or view.filter_text is None:
+            self.explorer.tell("nothing to filter here")
+        elif not self.explorer.query(FilterBar):
+            self.explorer.mount(FilterBar(view), before=self.explorer.query_one(StatusLine))
+
+    def action_command_line(self) -> None:
+        """Type a command of the shell."""
+        from metashell.tui.screens.command import CommandScreen
+
+        self._push_on_scene(CommandScreen)
+
+    def action_find(self) -> None:
+        """Find nodes."""
+        from metashell.tui.screens.find import FindScreen
+
+        self._push_on_scene(FindScreen)
+
+    def action_go_to(self) -> None:
+        """Type a path to go to."""
+        from metashell.tui.screens.go_to import GoToScreen
+
+        self._push_on_scene(GoToScreen)
+
+    def action_export(self) -> None:
+        """Write a table of the view to a file."""
+        if self.explorer.view is None:
+            self.explorer.tell("the source is not open yet")
+        else:
+            self.explorer.view.export()
+
+    def ask_where_to_export(self) -> None:
+        """Ask which table of the view is to be written, how and where to."""
+        from metashell.tui.screens.export import ExportScreen
+
+        self._push_on_scene(ExportScreen)
+
+    def action_screenshot_file(self) -> None:
+        """Write the screen as SVG to a file of the current directory."""
+        from metashell.tui.screens.export import screenshot
+
+        screenshot(self.explorer)
+
+    def _push_on_scene(self, screen: Callable[[], Any]) -> None:
+        if self.explorer.scene is None:
+            self.explorer.tell("the source is not open yet")
+        else:
+            self.explorer.push_screen(screen())

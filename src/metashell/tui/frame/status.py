@@ -1,0 +1,174 @@
+"""The line above the footer: where the scene stands, how the connection is, what goes on."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual.content import Content
+from textual.timer import Timer
+from textual.widget import Widget
+
+from metashell.commands.columns import display_width
+from metashell.commands.standing import Status, stored_status, with_connection
+from metashell.tui.frame.standing_words import GAP, Kind, Piece, Standing, fit, pieces, work_text
+from metashell.tui.jobs import OPENING
+from metashell.tui.part import Part
+from metashell.tui.text import line
+
+if TYPE_CHECKING:
+    from metashell.tui.jobs import Job
+    from metashell.tui.scene import Scene
+
+_REFRESH_S: Final = 1.0
+_SPIN_S: Final = 0.1
+_SLOWLY: Final = 10
+"""Steps of it at once where it is below another screen."""
+_PATIENCE_S: Final = 0.2
+"""What takes less is not worth a word."""
+_MOST_TOLD: Final = 3
+"""Lines told at once; all of them are printed when the program has ended."""
+_STYLES: Final[dict[Kind, str]] = {
+    "place": "bold",
+    "fact": "",
+    "note": "$text-warning",
+    "problem": "bold $text-error",
+    "work": "$text-accent",
+}
+
+
+class StatusLine(Part, Widget):
+    """Where everything stands."""
+
+    HELP: ClassVar = "Where the log stands that is shown, and what goes on."
+    DEFAULT_CSS = "StatusLine { height: 1; }"
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scene: Scene | None = None
+        """The scene that it tells of."""
+        self.status: Status | None = None
+        """Where that stands; None while it is computed."""
+        self._jobs: Sequence[Job] = ()
+        self._drawn = ""
+        self._frame = 0
+        self._spinner: Timer | None = None
+
+    def on_mount(self) -> None:
+        """Look now and then what there is to be said."""
+        self.set_interval(_REFRESH_S, self.look)
+        self._spinner = self.set_interval(_SPIN_S, self._spin, pause=not self._jobs)
+
+    def show_scene(self, scene: Scene) -> None:
+        """Tell where a scene stands."""
+        self.scene = scene
+        cluster = scene.cluster
+        look = self.explorer.session.look
+
+        def work(_job: Job) -> Status | None:
+            status = None if cluster is None else stored_status(cluster)
+            look()
+            return status
+
+        self.explorer.jobs.start("reading the log", work, self._know, owner=self, key="status")
+        self.refresh()
+
+    def _know(self, status: Status | None) -> None:
+        self.status = status
+        self.explorer.following.shown_offset = None if status is None else status.offset
+        self.look()
+
+    def show_jobs(self, jobs: Sequence[Job]) -> None:
+        """Tell what goes on."""
+        self._jobs = jobs
+        if self._spinner is not None:
+            if jobs:
+                self._spinner.resume()
+            else:
+                self._spinner.pause()
+        if not jobs:
+            self.refresh()
+
+    def look(self) -> None:
+        """Show how the connection is now, and tell what was said of the source."""
+        self._tell(self.explorer.session.messages())
+        # A line that stays the same is not sent again.
+        before = self._drawn
+        if self.render().plain != before:
+            self.refresh()
+
+    def _tell(self, messages: Sequence[str]) -> None:
+        """Show what was said of the source for a while."""
+        if not messages:
+            return
+        told = list(messages[:_MOST_TOLD])
+        n_more = len(messages) - len(told)
+        if n_more:
+            told.append(f"{n_more} more, which are printed at the end")
+        is_warning = any(text.startswith("warning") for text in told)
+        self.explorer.tell("\n".join(told), "warning" if is_warning else "information")
+
+    def _spin(self) -> None:
+        self._frame += 1
+        # Below another screen each change has all of that drawn again.
+        if self.screen.is_current or not self._frame % _SLOWLY:
+            self.refresh()
+
+    @property
+    def standing(self) -> Standing:
+        """All that it tells of. Cost: none."""
+        scene, following = self.scene, self.explorer.following
+        if scene is None:
+            return Standing(status=Status(), show_secrets=self.explorer.session.show_secrets)
+        status, cluster = self.status, scene.cluster
+        live = None if cluster is None else cluster.live
+        if live is not None:
+            status = with_connection(status or Status(), live)
+        fleet = scene.fleet
+        return Standing(
+            status=status,
+            is_newest=scene.is_newest,
+            n_clusters=len(fleet.members) if fleet is not None and cluster is None else None,
+            is_paused=following.is_paused,
+            n_newer_states=following.n_newer_states,
+            n_newer_records=following.n_newer_records,
+            problem=None if live is not None else following.problem,
+            show_secrets=self.explorer.session.show_secrets,
+        )
+
+    def _work(self, width: int) -> str:
+        """What goes on, once it takes long enough to be noticed."""
+        now = time.monotonic()
+        noticed = [job for job in self._jobs if now - job.began >= _PATIENCE_S]
+        if not noticed:
+            return ""
+        job = noticed[-1]
+        keys = self.explorer.session.keys
+        cancel = keys.get("cancel", "esc").partition(",")[0]
+        leave = keys.get("quit", "q").partition(",")[0]
+        return work_text(
+            job.title,
+            job.progress,
+            n_more=len(noticed) - 1,
+            frame=self._frame,
+            stop=f"{leave} leaves" if job.key == OPENING else f"{cancel} cancels",
+            width=width,
+        )
+
+    def render(self) -> Content:
+        """The line."""
+        width = self.size.width - 2
+        is_open = self.scene is not None
+        work = self._work(width // 2 if is_open else width)
+        left = width - (display_width(work) + len(GAP) if work else 0)
+        said = [piece for piece in pieces(self.standing) if is_open or piece.kind == "note"]
+        text = Content(GAP).join(map(_content, fit(said, left)))
+        room = " " * max(width - text.cell_length - display_width(work), 0)
+        content = Content.assemble(" ", text, room, _content(Piece(work, "work")))
+        self._drawn = content.plain
+        return content
+
+
+def _content(piece: Piece) -> Content:
+    return line(piece.text, _STYLES[piece.kind])

@@ -1,0 +1,3 @@
+"""The right side of the explorer: one node in several ways."""
+
+from __future__ import annotations

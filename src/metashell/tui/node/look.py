@@ -1,0 +1,458 @@
+"""What the right side of the explorer shows of a node: computed in a job, with no widget.
+
+Everything is asked of the one cluster that the node lies in, with paths below its own root, so that
+a cluster of a fleet needs nothing of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from functools import partial
+from itertools import islice
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.commands.base import Context
+from metashell.commands.times import Timeline
+from metashell.errors import MetashellError, PathError, SourceError
+from metashell.fs.escape import escape
+from metashell.fs.node import Directory, Leaf, Node
+from metashell.fs.path import Place, resolve, split
+from metashell.tui.node.described import Description, description_of, path_below
+from metashell.tui.node.overview import overview
+from metashell.tui.node.record import record_lines
+from metashell.tui.node.value import Line, clipped, text_lines, value_lines
+from metashell.tui.rows.cells import row_at, values_of
+from metashell.tui.scene import Answer, Scene, ask, is_below, scene_of
+
+MOST_CHANGES: Final = 20_000
+"""Changes that a history shows: the newest."""
+MOST_RECORDS: Final = 20_000
+"""Records that it is made from: also the newest. Each takes some 50 µs."""
+_VALUES: Final = 300
+"""Directories of no more children tell their leaves' values too."""
+_LONGEST_VALUE: Final = 200
+_MARKED: Final = 200_000
+"""Rows of which it is told whether they changed since the previous stop."""
+_MS: Final = pa.timestamp("ms", tz="UTC")
+
+
+class Mode(StrEnum):
+    """A way to look at a node."""
+
+    OVERVIEW = "overview"
+    """Of a cluster's root: how it is, in a few lines."""
+    VALUE = "value"
+    TEXT = "text"
+    RECORD = "record"
+    HISTORY = "history"
+    TABLE = "table"
+    """Of a directory: the answer of the command that describes it."""
+    CHILDREN = "children"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What is to be shown of a node."""
+
+    path: str
+    serial: int
+    """Of the scene that it was seen in."""
+    mode: Mode
+    modes: Sequence[Mode]
+    """In which ways it can be looked at."""
+    kind: str
+    """``leaf`` or ``directory``; ``gone`` where nothing is there."""
+    head: str
+    title: str = ""
+    """What the described table is called, where there is one."""
+    lines: Sequence[Line] | None = None
+    table: pa.Table | None = None
+    first: Sequence[str] = ()
+    marked: pa.Array | None = None
+    note: str = ""
+    """What is to be known besides."""
+    copy: Callable[[], str] | None = None
+    """Makes all of the text, where lines are shown."""
+    offset: int | None = None
+    """Of the record that last changed it."""
+    path_of: Callable[[Mapping[str, Any]], str | None] = field(default=lambda _: None)
+    """The path of the node that a row is about."""
+
+
+class Seen:
+    """A node in a scene, looked at in a job.
+
+    Args:
+        scene: What is shown.
+        path: An absolute path of the whole tree.
+        cancelled: Asked by long loops.
+
+    Raises:
+        SourceError: The cluster that the path lies in can't be read.
+    """
+
+    def __init__(self, scene: Scene, path: str, cancelled: Callable[[], bool]) -> None:
+        self._serial, self._span_of = scene.serial, scene
+        if scene.fleet is not None and not (scene.prefix and is_below(path, scene.prefix)):
+            scene = scene_of(scene.source, path)
+        if scene.problem is not None:
+            raise SourceError(scene.problem)
+        self._path, self._prefix, self._cancelled = path, scene.prefix, cancelled
+        self._inner = path[len(scene.prefix) :] or "/"
+        self._is_in_fleet = scene.cluster is None
+        if scene.cluster is not None:
+            # The cluster alone, as if nothing else were open.
+            scene = Scene(source=scene.cluster, cluster=scene.cluster)
+        self._scene = scene
+        self._context = Context(
+            root=scene.root,
+            out=_Nowhere(),
+            warn=lambda _: None,
+            source=scene.source,
+            cancelled=cancelled,
+        )
+
+    def look(
+        self,
+        of_leaf: Sequence[Mode],
+        of_directory: Sequence[Mode],
+        tell: Callable[[Look], object] = lambda _: None,
+    ) -> Look:
+        """Look at it in the first of the ways wanted that there are for it.
+
+        Args:
+            of_leaf: Ways to look at a leaf.
+            of_directory: Ways to look at a directory.
+            tell: Takes what is known already of what takes longer.
+        """
+        try:
+            place = resolve(self._scene.root, self._inner)
+        except PathError:
+            return self._gone()
+        node = place.node
+        wanted = of_directory if node.is_dir else of_leaf
+        described = None
+        if isinstance(node, Directory):
+            described = description_of(place.names(), place, in_fleet=self._is_in_fleet)
+            modes = [Mode.CHILDREN] if described is None else [Mode.TABLE, Mode.CHILDREN]
+            if self._inner == "/" and self._scene.cluster is not None:
+                modes.insert(0, Mode.OVERVIEW)
+        else:
+            modes = [Mode.VALUE, Mode.TEXT]
+        head, offset = self._head(node)
+        if offset is not None:
+            modes.append(Mode.RECORD)
+        if self._has_history:
+            modes.append(Mode.HISTORY)
+        mode = next((mode for mode in wanted if mode in modes), modes[0])
+        base: dict[str, Any] = {
+            "path": self._path,
+            "serial": self._serial,
+            "mode": mode,
+            "modes": modes,
+            "kind": "directory" if node.is_dir else "leaf",
+            "head": head,
+            "title": "" if described is None else described.title,
+            "offset": offset,
+        }
+        if mode is Mode.OVERVIEW:
+            content = _of_lines((), str)
+            for lines in overview(self._scene, self._ask):
+                content = _of_lines(lines, partial(_text_of, lines))
+                tell(Look(**base, **content))
+            return Look(**base, **content)
+        return Look(**base, **self._content(mode, place, described, offset))
+
+    def _content(
+        self, mode: Mode, place: Place, described: Description | None, offset: int | None
+    ) -> dict[str, Any]:
+        node = place.node
+        if mode is Mode.RECORD:
+            assert offset is not None
+            return _of_lines(*self._record(offset))
+        if mode is Mode.HISTORY:
+            return self._history()
+        if mode is Mode.TABLE and described is not None:
+            return self._described(described)
+        if isinstance(node, Directory):
+            return self._children(place, node)
+        if mode is Mode.TEXT:
+            text = node.text()
+            return _of_lines(list(_clipped_text(text)), lambda: text)
+        value = node.value()
+        return _of_lines(value_lines(value), lambda: _as_text(value))
+
+    def _gone(self) -> Look:
+        """What is to be said of a path where nothing is."""
+        is_earlier = self._scene.cluster is not None and not self._scene.is_newest
+        content = self._history() if self._has_history else {}
+        where = "at this offset" if is_earlier else "any more"
+        return Look(
+            path=self._path,
+            serial=self._serial,
+            mode=Mode.HISTORY,
+            modes=[Mode.HISTORY] if self._has_history else [],
+            kind="gone",
+            head=f"gone  not there {where}",
+            **content,
+        )
+
+    @property
+    def _has_history(self) -> bool:
+        """Whether records speak of it."""
+        names = split(self._inner)
+        return not self._is_in_fleet and names[:1] == ["image"]
+
+    def _head(self, node: Node) -> tuple[str, int | None]:
+        """The line on top, and the offset of the last change where it is known."""
+        kind = "directory" if node.is_dir else "leaf"
+        if self._is_in_fleet:
+            return kind, None
+        answer = self._ask("stat", "-o", "table", "--columns", "all", "--", self._inner)
+        if answer.table is None or not len(answer.table):
+            return kind, None
+        row = row_at(answer.table, 0)
+        offset = row["changed_offset"]
+        span = self._span_of.span
+        mark = "• " if span and offset is not None and span[0] < offset <= span[1] else ""
+        changed, created = moment(row, "changed"), moment(row, "created")
+        parts = [kind]
+        parts += [f"{mark}changed {changed}"] if changed else []
+        parts += [f"created {created}"] if created else []
+        return "  ".join(parts), offset
+
+    def _record(self, offset: int) -> tuple[list[Line], Callable[[], str]]:
+        answer = self._ask(
+            "log", "--offset", str(offset), "-o", "table", "--columns", "all"
+        )  # fmt: skip
+        table, cluster = answer.table, self._scene.cluster
+        if table is None or not len(table) or cluster is None:
+            said = answer.warnings or [f"no record at offset {offset}"]
+            lines = [Line(text) for text in said]
+        else:
+            lines = list(record_lines(cluster, table.slice(0, 1)))
+        return lines, lambda: "\n".join(line.text for line in lines)
+
+    def _history(self) -> dict[str, Any]:
+        """The newest changes, newest first: also of what is gone, and of what is yet to come."""
+        newest = self._scene.source.newest
+        scene = Scene(source=newest, cluster=newest)
+        words = ["changes", "-o", "table", "--columns", "all", "-n", str(MOST_CHANGES)]
+        words += ["--newest", str(MOST_RECORDS), "--", self._inner]
+        answer = ask(scene, words, cancelled=self._cancelled)
+        table = answer.table
+        if table is None:
+            return _of_lines([Line(text) for text in answer.warnings or ["nothing is known"]], str)
+        if len(table):
+            table = table.take(pa.array(range(len(table) - 1, -1, -1), pa.int64()))
+        table = table.append_column("node", self._relative(table.column("path")))
+        first = list(_OF_HISTORY)
+        if pc.count_distinct(table.column("path")).as_py() < 2:
+            first.remove("node")
+        inside = self._inner
+
+        def path_of(row: Mapping[str, Any]) -> str | None:
+            return self._outer(inside)
+
+        note = "" if len(table) < MOST_CHANGES else f"the newest {MOST_CHANGES:,} changes"
+        if any("older ones were not" in said for said in answer.warnings):
+            note = f"from the newest {MOST_RECORDS:,} records; ? was before them: see `changes`"
+        marked = self._marks(table.column("offset").to_pylist())
+        return {
+            "table": table, "first": first, "note": note, "marked": marked, "path_of": path_of,
+        }  # fmt: skip
+
+    def _relative(self, paths: pa.ChunkedArray) -> pa.ChunkedArray:
+        """Paths as they are called below the node."""
+        start = self._inner.rstrip("/") + "/"
+        below = pc.utf8_slice_codeunits(paths, len(start))
+        return pc.if_else(pc.starts_with(paths, start), below, paths)
+
+    def _described(self, described: Description) -> dict[str, Any]:
+        answer = self._ask(*described.words)
+        table = answer.table
+        if table is None:
+            return _of_lines([Line(text) for text in answer.warnings or ["no answer"]], str)
+        base = self._find(described.base)
+
+        def path_of(row: Mapping[str, Any]) -> str | None:
+            names = described.names(row)
+            found = None if base is None or names is None else path_below(base, names)
+            return None if found is None else self._outer(found)
+
+        marked = None
+        if base is not None and self._span_of.span is not None and len(table) <= _MARKED:
+            marked = self._marks_of_rows(described, base, table)
+        first = [name for name in described.first if name in table.column_names]
+        note = "; ".join(answer.warnings)
+        return {
+            "table": table, "first": first, "marked": marked, "note": note, "path_of": path_of,
+        }  # fmt: skip
+
+    def _marks_of_rows(self, described: Description, base: Place, table: pa.Table) -> pa.Array:
+        """Which rows are about a node that changed since the previous stop."""
+        whole = {name: values_of(table.column(name)) for name in table.column_names}
+        rows = (
+            dict(zip(whole, values, strict=True)) for values in zip(*whole.values(), strict=True)
+        )
+        below = [described.names(row) for row in rows]
+        # Of nodes further down, each is asked for itself: there are not many.
+        timeline = Timeline(self._context)
+        touched: dict[tuple[str, ...], int | None] = {}
+        flat = sorted({names[0] for names in below if names is not None and len(names) == 1})
+        for name, touch in zip(flat, timeline.of(base).children(flat), strict=True):
+            touched[(name,)] = None if touch.changed is None else touch.changed.offset
+        for names in {names for names in below if names is not None and len(names) > 1}:
+            place = _down(base, names)
+            if place is not None:
+                changed = timeline.of(place).touch().changed
+                touched[names] = None if changed is None else changed.offset
+        return self._marks([None if names is None else touched.get(names) for names in below])
+
+    def _children(self, place: Place, node: Directory) -> dict[str, Any]:
+        """The children as rows: kind, value, when made and changed."""
+        names = node.names()
+        touches = Timeline(self._context).of(place).children(names)
+        nodes = [self._child(node, name, i) for i, name in enumerate(names)]
+        columns: dict[str, pa.Array] = {
+            "name": pa.array([_storable(name) for name in names], pa.string()),
+            "kind": pa.array(["directory" if n is None or n.is_dir else "leaf" for n in nodes]),
+        }
+        if 0 < len(names) <= _VALUES and any(isinstance(n, Leaf) for n in nodes):
+            columns["value"] = pa.array([_short(n) for n in nodes], pa.string())
+        for which in ("changed", "created"):
+            moments = [getattr(touch, which) for touch in touches]
+            times = [None if m is None else m.timestamp_ms for m in moments]
+            offsets = [None if m is None else m.offset for m in moments]
+            columns[f"{which}_offset"] = pa.array(offsets, pa.int64())
+            columns[f"{which}_time"] = pa.array(times, _MS)
+        types = [None if t.changed is None else t.changed.type for t in touches]
+        columns["changed_type"] = pa.array(types, pa.string())
+        by_shown = {_storable(name): name for name in names}
+
+        def path_of(row: Mapping[str, Any]) -> str | None:
+            name = by_shown.get(row["name"])
+            found = None if name is None else path_below(place, (name,))
+            return None if found is None else self._outer(found)
+
+        marked = self._marks(columns["changed_offset"].to_pylist())
+        return {"table": pa.table(columns), "marked": marked, "path_of": path_of}
+
+    def _child(self, node: Directory, name: str, i: int) -> Node | None:
+        if not i % 1024 and self._cancelled():
+            raise KeyboardInterrupt
+        return node.child(name)
+
+    def _marks(self, offsets: Sequence[int | None]) -> pa.Array | None:
+        """Which of these offsets lie between the previous stop and this one."""
+        span = self._span_of.span
+        if span is None:
+            return None
+        low, high = span
+        return pa.array([o is not None and low < o <= high for o in offsets], pa.bool_())
+
+    def _ask(self, *words: str) -> Answer:
+        return ask(self._scene, words, cancelled=self._cancelled)
+
+    def _find(self, names: Sequence[str]) -> Place | None:
+        return _down(Place(self._scene.root), names)
+
+    def _outer(self, path: str) -> str:
+        """A path below the cluster's root as one of the whole tree."""
+        return self._prefix + path if path != "/" else self._prefix or "/"
+
+
+class _Nowhere:
+    """The output of what writes nothing."""
+
+    is_terminal = True
+    width = 80
+
+    def write(self, text: str) -> None:
+        """Drop it."""
+
+    def flush(self) -> None:
+        """Nothing is held."""
+
+
+_OF_HISTORY: Final = ("offset", "node", "change", "fields", "time", "type")
+"""Columns of a history that are shown at first."""
+
+
+def moment(row: Mapping[str, Any], which: str) -> str:
+    """A moment of what ``stat`` says: offset and time; empty where nothing is known."""
+    before = row[f"{which}_at_or_before"]
+    if before is not None:
+        return f"<={before}"
+    offset, time = row[f"{which}_offset"], row[f"{which}_time"]
+    if offset is None:
+        return ""
+    when = "" if time is None else f" {_seconds(time)}"
+    return f"{offset}{when}"
+
+
+def _seconds(time: datetime | str) -> str:
+    """A time without its fraction; one of no year as it is."""
+    return time if isinstance(time, str) else f"{time:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _down(place: Place, names: Sequence[str]) -> Place | None:
+    for name in names:
+        child = place.node.child(name) if isinstance(place.node, Directory) else None
+        if child is None:
+            return None
+        place = Place(child, name, place)
+    return place
+
+
+def _text_of(lines: Sequence[Line]) -> str:
+    return "\n".join(line.text for line in lines)
+
+
+def _of_lines(lines: Any, copy: Callable[[], str]) -> dict[str, Any]:
+    shown = clipped(lines)
+    note = "" if shown.is_whole else "cut: `o` shows all of it in the pager, `Y` copies it"
+    return {"lines": shown.lines, "note": note, "copy": copy}
+
+
+def _clipped_text(text: str) -> Any:
+    """The lines of a text, of which no more is split than can be shown."""
+    from metashell.tui.node.value import MOST_CHARACTERS, MOST_LINES
+
+    return islice(text_lines(text[: MOST_CHARACTERS + 1]), MOST_LINES + 1)
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    try:
+        return json.dumps(value, indent=2, ensure_ascii=False)
+    except (RecursionError, ValueError, TypeError):
+        return "\n".join(line.text for line in value_lines(value))
+
+
+def _short(node: Node | None) -> str | None:
+    """The beginning of a leaf's text on one line."""
+    if not isinstance(node, Leaf):
+        return None
+    try:
+        text = node.text()
+    except MetashellError as error:
+        return escape(error.message)
+    return _storable(text[:_LONGEST_VALUE])
+
+
+def _storable(text: str) -> str:
+    """A text that Arrow takes: lone surrogates are written as escapes."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return escape(text)
+    return text

@@ -1,0 +1,133 @@
+"""What the root of a cluster says of itself: a line each, of what commands answer. No widget.
+
+What takes longer comes later: lines are given out as they become known.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.commands.health_rows import LEVELS
+from metashell.fs.escape import escape
+from metashell.tui.node.value import Line
+from metashell.tui.scene import Answer, Scene
+
+Ask = Callable[..., Answer]
+_FACTS: Final = ("cluster", "metadata", "quorum", "brokers", "topics", "partitions", "health")
+_KEY: Final = 12
+_WAITING: Final = "…"
+_SYMBOLS: Final = dict(zip(LEVELS, ("●", "▲", "·"), strict=True))
+_TABLE: Final = ("-o", "table", "--columns", "all")
+_KEYS_TO_KNOW: Final = (
+    ("2 3 4 5", "records, health, quorum, brokers"),
+    ("[ ] E", "back and forth in time, and to the end"),
+    (":", "a command, such as partitions --offline"),
+    ("?", "help; ctrl+p finds all that can be done"),
+)
+
+
+def overview(scene: Scene, ask: Ask) -> Iterator[Sequence[Line]]:
+    """All lines, again and again, each time with more that is known.
+
+    Args:
+        scene: The cluster alone.
+        ask: Runs a command on it.
+    """
+    facts = dict.fromkeys(_FACTS, _WAITING)
+    facts["metadata"] = _metadata(scene)
+    yield _lines(facts, ())
+    facts["cluster"], facts["quorum"] = _quorum(ask("quorum", *_TABLE), ask("quorum"))
+    yield _lines(facts, ())
+    facts["brokers"] = _brokers(ask("brokers", *_TABLE).table)
+    yield _lines(facts, ())
+    facts["topics"], facts["partitions"] = _topics(ask("topics", *_TABLE).table)
+    yield _lines(facts, ())
+    health = ask("health", "--summary", "-o", "table")
+    facts["health"], kinds = _health(health)
+    yield _lines(facts, kinds)
+
+
+def _lines(facts: dict[str, str], kinds: Sequence[str]) -> Sequence[Line]:
+    lines = [_line(key, value) for key, value in facts.items()]
+    lines += [Line(text, indent=4) for text in kinds]
+    return [*lines, Line(""), *(_line(key, what) for key, what in _KEYS_TO_KNOW)]
+
+
+def _line(key: str, value: str) -> Line:
+    text = escape(value)
+    return Line(f"{key:<{_KEY}}{text}", key=len(key), indent=_KEY)
+
+
+def _metadata(scene: Scene) -> str:
+    assert scene.cluster is not None
+    status = scene.cluster.status()
+    parts = [status.metadata_version or "no metadata.version"]
+    if status.offset is not None:
+        parts.append(f"offset {status.offset}, epoch {status.epoch}")
+    return ", ".join(parts)
+
+
+def _quorum(answer: Answer, in_words: Answer) -> tuple[str, str]:
+    """(id of the cluster, how its quorum is)."""
+    cluster = "unknown"
+    for said in in_words.text.splitlines():
+        name, _, value = said.partition(":")
+        if name == "ClusterId":
+            cluster = value.strip()
+    if answer.table is None:
+        return cluster, "unknown"
+    names = answer.table.column("status").to_pylist()
+    ids = answer.table.column("id").to_pylist()
+    leaders = [str(i) for i, status in zip(ids, names, strict=True) if status == "Leader"]
+    n_voters = sum(status != "Observer" for status in names)
+    return cluster, f"{_count(n_voters, 'voter')}, {_leader(leaders)}"
+
+
+def _leader(leaders: Sequence[str]) -> str:
+    return f"leader {', '.join(leaders)}" if leaders else "no leader known"
+
+
+def _topics(table: pa.Table | None) -> tuple[str, str]:
+    """(topics, partitions)."""
+    if table is None:
+        return "unknown", "unknown"
+    parts = [f"{_sum(table, 'partitions'):,}"]
+    offline, under = _sum(table, "offline"), _sum(table, "under_replicated")
+    parts += [f"{offline:,} offline"] if offline else []
+    parts += [f"{under:,} under-replicated"] if under else []
+    return f"{len(table):,}", ", ".join(parts)
+
+
+def _brokers(table: pa.Table | None) -> str:
+    if table is None:
+        return "unknown"
+    states = table.column("state").to_pylist()
+    parts = [f"{len(states):,}"]
+    for state in sorted({state for state in states if state is not None}):
+        if state != "active":
+            parts.append(f"{states.count(state):,} {state}")
+    return ", ".join(parts)
+
+
+def _health(answer: Answer) -> tuple[str, Sequence[str]]:
+    table = answer.table
+    if table is None or not len(table):
+        return next(iter(answer.text.splitlines()), "") or "nothing could be looked at", ()
+    rows = table.to_pylist()
+    told = []
+    for level in LEVELS:
+        found = [f"{escape(r['problem'])} {r['count']:,}" for r in rows if r["severity"] == level]
+        told += [f"  {_SYMBOLS[level]} {', '.join(found)}"] if found else []
+    return f"{rows[0]['severity']}: 3 shows what to do", told
+
+
+def _sum(table: pa.Table, name: str) -> int:
+    return pc.sum(table.column(name)).as_py() or 0
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'s' * (n != 1)}"

@@ -1,0 +1,345 @@
+"""The right side of the explorer: the node looked at, in several ways."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Horizontal, Vertical
+from textual.widgets import Static
+
+from metashell.errors import MetashellError
+from metashell.tui.jobs import Job
+from metashell.tui.node.lines import LineView
+from metashell.tui.node.look import Look, Mode, Seen
+from metashell.tui.node.value import Line
+from metashell.tui.part import Part
+from metashell.tui.rows.cluster_rows import applied_at
+from metashell.tui.rows.table import RowTable
+from metashell.tui.scene import Scene
+from metashell.tui.text import line
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_TABS: Final = (
+    (Mode.OVERVIEW, "d", "Overview"),
+    (Mode.TABLE, "d", "Table"),
+    (Mode.CHILDREN, "d", "Children"),
+    (Mode.VALUE, "v", "Value"),
+    (Mode.TEXT, "a", "Kafka's text"),
+    (Mode.RECORD, "r", "Record"),
+    (Mode.HISTORY, "h", "History"),
+)
+"""(mode, key, title) in the order of the tabs."""
+_SHORT: Final = {"Kafka's text": "Text"}
+"""Titles where there is little room."""
+_ROOM: Final = 60
+_REMEMBERED: Final = 4
+_AS_A_WHOLE: Final = (Mode.OVERVIEW, Mode.TABLE)
+MODE_KEYS: Final = (
+    *(
+        Binding(key, f"look('{mode.value}')", title, show=False, id=f"node.{mode.value}")
+        for mode, key, title in _TABS
+        if key != "d"
+    ),
+    Binding("d", "other_table", "Children", id="node.children"),
+)
+"""The keys of the tabs: they are seen from the tree too, so they work there as well."""
+
+
+class ModeTab(Part, Static):
+    """A way to look at the node; a click takes it."""
+
+    def __init__(self, mode: Mode, key: str, title: str) -> None:
+        super().__init__(markup=False)
+        self.mode, self._key, self._title = mode, key, title
+
+    def name_it(self, title: str, *, is_narrow: bool) -> None:
+        """Say what it shows."""
+        title = title or self._title
+        self.update(line(f" {self._key} {_SHORT.get(title, title) if is_narrow else title} "))
+
+    def on_click(self, event: events.Click) -> None:
+        """Look at the node so."""
+        event.stop()
+        self.query_ancestor(NodePane).look(self.mode)
+
+
+class NodePane(Part, Vertical):
+    """A node: its value, Kafka's text, its record, its history; a directory as a table."""
+
+    HELP = (
+        "The node looked at. A leaf: `v` its value, `a` Kafka's text, `r` the record that last "
+        "changed it, `h` its history, of which `enter` takes you to the offset of a change.\n\n"
+        "A directory: what describes it; `d` shows its plain children, and back. The keys of the "
+        "tabs work from the tree too."
+    )
+    DEFAULT_CSS = """
+    NodePane { height: 1fr; }
+    NodePane > #node-head {
+        height: 1; padding: 0 1; color: $text-muted; text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    NodePane > #node-tabs { height: 1; background: $panel; }
+    NodePane > #node-tabs > Static { width: auto; height: 1; }
+    NodePane > #node-tabs > #node-count {
+        width: 1fr; text-align: right; padding: 0 1; color: $text-muted; text-wrap: nowrap;
+    }
+    NodePane > #node-tabs > ModeTab.-current { text-style: bold reverse; }
+    NodePane > #node-tabs > ModeTab:hover { text-style: underline; }
+    NodePane > #node-note {
+        height: 1; padding: 0 1; color: $text-warning; text-wrap: nowrap; text-overflow: ellipsis;
+    }
+    """
+    BINDINGS: ClassVar = list(MODE_KEYS)
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        super().__init__(id=id, classes=classes)
+        self._scene: Scene | None = None
+        self._path: str | None = None
+        self._of_leaf: tuple[Mode, ...] = ()
+        self._of_directory: tuple[Mode, ...] = ()
+        """Ways to look that the user took, the last one first."""
+        self._look: Look | None = None
+
+    def compose(self) -> ComposeResult:
+        """The line on top, the tabs, and what they show."""
+        yield Static(id="node-head", markup=False)
+        with Horizontal(id="node-tabs"):
+            for mode, key, title in _TABS:
+                tab = ModeTab(mode, key, title)
+                tab.display = False
+                yield tab
+            yield Static(id="node-count", markup=False)
+        yield LineView(id="node-lines")
+        table = RowTable(id="node-table")
+        table.display = False
+        yield table
+        note = Static(id="node-note", markup=False)
+        note.display = False
+        yield note
+
+    # What is shown.
+
+    def show_node(self, scene: Scene, path: str) -> None:
+        """Show a node of a scene, an absolute path of the whole tree."""
+        if self._scene is not None and (self._scene.serial, self._path) == (scene.serial, path):
+            return
+        self._scene, self._path = scene, path
+        self._start()
+
+    def look(self, mode: Mode) -> None:
+        """Look at the node in another way."""
+        if self._look is None or self._look.kind == "directory":
+            self._of_directory = (mode, *self._of_directory)[:_REMEMBERED]
+        if self._look is None or self._look.kind != "directory":
+            self._of_leaf = (mode, *self._of_leaf)[:_REMEMBERED]
+        self._start()
+
+    @property
+    def mode(self) -> Mode | None:
+        """The way in which the node is looked at; None as long as nothing is shown."""
+        return None if self._look is None else self._look.mode
+
+    @property
+    def shown_path(self) -> str | None:
+        """The node that is shown, which may not yet be the one that was asked for."""
+        return None if self._look is None else self._look.path
+
+    def _start(self) -> None:
+        scene, path = self._scene, self._path
+        of_leaf, of_directory = self._of_leaf, self._of_directory
+        if scene is None or path is None:
+            return
+
+        def work(job: Job) -> Look:
+            seen = Seen(scene, path, job.cancelled)
+            return seen.look(of_leaf, of_directory, lambda look: job.tell(self._show, look))
+
+        self.explorer.jobs.start(
+            f"reading {path}", work, self._show, owner=self, key="node", failed=self._failed
+        )
+
+    def _failed(self, error: MetashellError) -> None:
+        """Say what is wrong in place of the node."""
+        assert self._scene is not None
+        assert self._path is not None
+        lines = [Line(text) for said in error.lines("") for text in said.split("\n")]
+        self._show(
+            Look(
+                path=self._path,
+                serial=self._scene.serial,
+                mode=Mode.VALUE,
+                modes=(),
+                kind="error",
+                head="can't be read",
+                lines=lines,
+                copy=lambda: "\n".join(error.lines("")),
+            )
+        )
+
+    def _show(self, look: Look) -> None:
+        before, self._look = self._look, look
+        is_afresh = before is None or (before.path, before.mode) != (look.path, look.mode)
+        self.query_one("#node-head", Static).update(line(look.head))
+        self._show_tabs()
+        lines, table = self._lines, self._table
+        had_focus = lines.has_focus or table.has_focus
+        if look.table is not None:
+            came_from = None if before is None else _name_below(before.path, look.path)
+            at = {look.table.column_names[0]: came_from} if is_afresh and came_from else None
+            table.show(look.table, look.marked, first=look.first, afresh=is_afresh, at=at)
+        else:
+            lines.show(look.lines or (), afresh=is_afresh)
+        lines.display, table.display = look.table is None, look.table is not None
+        if had_focus:
+            (lines if look.table is None else table).focus(scroll_visible=False)
+        note = self.query_one("#node-note", Static)
+        note.update(line(look.note))
+        note.display = bool(look.note)
+        self._show_count()
+        self.refresh_bindings()
+
+    def _show_tabs(self) -> None:
+        look = self._look
+        if look is None:
+            return
+        for tab in self.query(ModeTab):
+            tab.display = tab.mode in look.modes
+            tab.set_class(tab.mode is look.mode, "-current")
+            title = look.title if tab.mode is Mode.TABLE else ""
+            tab.name_it(title, is_narrow=self.size.width < _ROOM)
+
+    def _show_count(self) -> None:
+        text, table = "", self._table.table
+        if self._look is not None and self._look.table is not None and table is not None:
+            n_shown, n_all = self._table.row_count, len(table)
+            text = f"{n_shown:,}" if n_shown == n_all else f"{n_shown:,} of {n_all:,}"
+        self.query_one("#node-count", Static).update(line(text))
+
+    def on_resize(self) -> None:
+        """Name the tabs as there is room."""
+        self._show_tabs()
+
+    @property
+    def _lines(self) -> LineView:
+        return self.query_one(LineView)
+
+    @property
+    def _table(self) -> RowTable:
+        return self.query_one(RowTable)
+
+    # What the user does.
+
+    def action_look(self, mode: str) -> None:
+        """Look at the node in another way."""
+        self.look(Mode(mode))
+
+    def action_other_table(self) -> None:
+        """From what describes a directory to its plain children, and back."""
+        look = self._look
+        if look is None:
+            return
+        whole = next((mode for mode in _AS_A_WHOLE if mode in look.modes), Mode.CHILDREN)
+        self.look(Mode.CHILDREN if look.mode is whole else whole)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer only what there is for the node."""
+        look = self._look
+        if action == "look":
+            return look is not None and parameters[0] in look.modes
+        if action == "other_table":
+            return look is not None and Mode.CHILDREN in look.modes and len(look.modes) > 1
+        return True
+
+    def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
+        """Go to what the row is about; in a history, to the offset of the change."""
+        event.stop()
+        look = self._look
+        if look is None:
+            return
+        path = look.path_of(event.row)
+        if look.mode is not Mode.HISTORY:
+            if path is None:
+                self.explorer.tell("there is no node for this row")
+            else:
+                self.explorer.go(path)
+        elif event.row["offset"] is None:
+            self.explorer.tell("only a checkpoint tells of this: no offset to go to")
+        else:
+            self._go_to_change(path or look.path, event.row["offset"])
+
+    def _go_to_change(self, path: str, offset: int) -> None:
+        """Go to a node as it was once a record was applied."""
+        scene = self._scene
+        assert scene is not None
+
+        def work(_job: Job) -> int:
+            return applied_at(scene, path, offset, of_history=True)
+
+        def done(end: int) -> None:
+            self.explorer.go(path, offset=end)
+
+        self.explorer.jobs.start("finding the moment", work, done, owner=self, key="moment")
+
+    def on_row_table_moved(self, event: RowTable.Moved) -> None:
+        """Nothing depends on it here."""
+        event.stop()
+
+    def on_row_table_drawn(self, event: RowTable.Drawn) -> None:
+        """Count the rows."""
+        event.stop()
+        self._show_count()
+
+    # What the view hands on.
+
+    def focus_content(self) -> None:
+        """Put the focus on what is shown."""
+        is_table = self._look is not None and self._look.table is not None
+        (self._table if is_table else self._lines).focus()
+
+    def filter_by(self, text: str) -> None:
+        """Filter the table or the lines that are shown."""
+        if self._look is None:
+            return
+        if self._look.table is not None:
+            self._table.filter_by(text)
+        else:
+            self._lines.filter_by(text)
+
+    @property
+    def filter_text(self) -> str | None:
+        """The filter that holds; None where nothing is shown."""
+        if self._look is None:
+            return None
+        return (self._lines if self._look.table is None else self._table).filter_text
+
+    def tables(self) -> Sequence[tuple[str, pa.Table]]:
+        """As `View.tables`."""
+        look = self._look
+        shown = None if look is None or look.table is None else self._table.shown
+        if look is None or shown is None:
+            return ()
+        title = look.title if look.mode is Mode.TABLE else look.mode.value
+        return ((title.lower().replace(" ", "-"), shown),)
+
+    def copyable(self) -> tuple[str, str] | None:
+        """As `View.copyable`."""
+        look = self._look
+        if look is None:
+            return None
+        if look.table is not None:
+            text = self._table.row_text
+            return None if text is None else ("row", text)
+        return None if look.copy is None else (look.mode.value, look.copy())
+
+
+def _name_below(path: str, directory: str) -> str | None:
+    """The name as written of what a path has below a directory; None where it lies elsewhere."""
+    start = directory if directory.endswith("/") else f"{directory}/"
+    if not path.startswith(start):
+        return None
+    return path[len(start) :].partition("/")[0] or None

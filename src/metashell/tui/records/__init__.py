@@ -1,0 +1,3 @@
+"""The stream of the log's records: filters, lines, details."""
+
+from __future__ import annotations

@@ -1,0 +1,266 @@
+"""The line of filters, and the prompt in which one is typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import ClassVar
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.message import Message
+from textual.screen import ModalScreen
+from textual.widget import Widget
+from textual.widgets import Input, Label, OptionList
+from textual.widgets.option_list import Option
+
+from metashell.commands.base import Completion
+from metashell.errors import MetashellError
+from metashell.fs.escape import escape
+from metashell.tui.part import Part
+from metashell.tui.records.filters import Chip, chip_of
+from metashell.tui.text import line
+
+_REMOVE = "×"
+_MOST_SHOWN = 40
+_PROPOSED = 50
+
+
+class ChipBar(Part, Widget, can_focus=True):
+    """Filters, one beside the other."""
+
+    HELP = (
+        "The filters that hold, all at once. `left` and `right` go between them, `delete` removes "
+        "one, `enter` changes it, `a` adds another one, `c` drops all. What a filter takes is "
+        "what the options of `log` take."
+    )
+    BINDINGS: ClassVar = [
+        Binding("left", "move(-1)", "Previous", show=False, id="chips.left"),
+        Binding("right", "move(1)", "Next", show=False, id="chips.right"),
+        Binding("delete,backspace", "remove", "Remove", id="chips.remove"),
+        Binding("enter", "edit", "Change", id="chips.edit"),
+    ]
+    DEFAULT_CSS = """
+    ChipBar { height: 1; background: $panel; }
+    """
+
+    class Removed(Message):
+        """A chip is to be removed."""
+
+        def __init__(self, index: int) -> None:
+            super().__init__()
+            self.index = index
+
+    class Edited(Removed):
+        """A chip is to be changed; an index behind the last one: a new one is to be made."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.chips: list[Chip] = []
+        self.problem = ""
+        """What is wrong with the filters."""
+        self.current = 0
+        self._spans: list[tuple[int, int]] = []
+
+    def show(self, chips: Sequence[Chip], problem: str = "") -> None:
+        """Show these chips."""
+        self.chips, self.problem = list(chips), problem
+        self.current = min(self.current, max(len(chips) - 1, 0))
+        self.refresh()
+
+    def render(self) -> Content:
+        """Draw the line; where it is too long, from a chip on that lets the current one be seen."""
+        pieces: list[Content | tuple[str, str]] = [(" Filter ", "$text-muted")]
+        self._spans, at = [], len(" Filter ")
+        skipped = self._n_skipped()
+        if skipped:
+            pieces.append(("… ", "$text-muted"))
+            at += 2
+        for i, chip in enumerate(self.chips):
+            if i < skipped:
+                self._spans.append((-1, -1))
+                continue
+            is_current = self.has_focus and i == self.current
+            text = Content(f"{'▸' if is_current else ' '}{_shown(chip)} {_REMOVE} ")
+            style = "reverse bold" if is_current else "$text-primary on $primary-muted"
+            pieces += [text.stylize(style), Content(" ")]
+            self._spans.append((at, at + text.cell_length))
+            at += text.cell_length + 1
+        if self.problem:
+            pieces.append((f"✗ {escape(self.problem)}", "bold $text-error"))
+        elif not self.chips:
+            pieces.append(("none: a adds one, / searches", "$text-muted"))
+        return Content.assemble(*pieces)
+
+    def _n_skipped(self) -> int:
+        room = self.size.width - 12
+        used, i = 0, self.current
+        for i in range(self.current, -1, -1):
+            if i < len(self.chips):
+                used += Content(_shown(self.chips[i])).cell_length + 5
+            if used > room:
+                return min(i + 1, self.current)
+        return 0
+
+    def action_move(self, by: int) -> None:
+        """Go to the chip beside."""
+        self.current = min(max(self.current + by, 0), max(len(self.chips) - 1, 0))
+        self.refresh()
+
+    def action_remove(self) -> None:
+        """Remove the chip of the cursor."""
+        if self.chips:
+            self.post_message(self.Removed(self.current))
+
+    def action_edit(self) -> None:
+        """Change the chip of the cursor."""
+        self.post_message(self.Edited(self.current if self.chips else 0))
+
+    def on_click(self, event: events.Click) -> None:
+        """Remove the chip whose cross was hit, or change it."""
+        event.stop()
+        for i, (first, behind) in enumerate(self._spans):
+            if first <= event.x < behind:
+                self.current = i
+                is_cross = event.x >= behind - 3
+                self.post_message(self.Removed(i) if is_cross else self.Edited(i))
+                return
+        self.refresh()
+
+
+def _shown(chip: Chip) -> str:
+    text = escape(chip.text)
+    return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 1] + "…"
+
+
+class ChipPrompt(Part, ModalScreen[Chip | None]):
+    """A line in which a filter is typed, with what ``log`` proposes.
+
+    Args:
+        typed: What stands there at first.
+        check: Tells what is wrong with a chip, in a job.
+        complete: Proposes words for what is typed, in a job.
+    """
+
+    HELP = (
+        "A filter, as the options of `log`: `topic orders*`, `type PartitionChange`, `broker 3`, "
+        "`offset 100..200`, `since -2h`, `grep leader=-1`, `control`, `all`. `tab` takes what is "
+        "proposed, `enter` adds the filter."
+    )
+    BINDINGS: ClassVar = [
+        Binding("escape", "leave", "Cancel", id="filter-prompt.leave"),
+        Binding("tab", "take", "Complete", priority=True, id="filter-prompt.complete"),
+        Binding(
+            "up", "choose(-1)", "Previous", show=False, priority=True, id="filter-prompt.previous"
+        ),
+        Binding("down", "choose(1)", "Next", show=False, priority=True, id="filter-prompt.next"),
+    ]
+    DEFAULT_CSS = """
+    ChipPrompt { align: center top; }
+    ChipPrompt > Vertical { width: 76; max-width: 100%; height: auto; margin-top: 2; padding: 0 1;
+        border: round $primary; background: $surface; }
+    ChipPrompt Label { width: 1fr; color: $text-muted; }
+    ChipPrompt #chip-problem { color: $text-error; text-style: bold; display: none; }
+    ChipPrompt #chip-problem.-wrong { display: block; }
+    ChipPrompt OptionList { height: auto; max-height: 12; border: none; padding: 0;
+        background: $surface; }
+    """
+
+    def __init__(
+        self,
+        typed: str,
+        check: Callable[[Chip], None],
+        complete: Callable[[str], list[Completion]],
+    ) -> None:
+        super().__init__()
+        self._typed, self._check, self._complete = typed, check, complete
+        self._proposed: list[Completion] = []
+
+    def compose(self) -> ComposeResult:
+        """The line, what is wrong, and the proposals."""
+        with Vertical():
+            yield Label("filter records: an option of `log` and its value", markup=False)
+            yield Input(self._typed, placeholder="topic orders*", compact=True)
+            yield Label("", id="chip-problem", markup=False)
+            proposals = OptionList(markup=False, compact=True)
+            proposals.can_focus = False
+            yield proposals
+
+    def on_mount(self) -> None:
+        """Begin to propose."""
+        self.query_one(Input).focus()
+        self._propose(self._typed)
+
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Propose for what is typed now."""
+        event.stop()
+        self._tell("")
+        self._propose(event.value)
+
+    def _propose(self, typed: str) -> None:
+        def done(found: list[Completion]) -> None:
+            self._proposed = found[:_PROPOSED]
+            proposals = self.query_one(OptionList)
+            proposals.clear_options()
+            proposals.add_options(
+                Option(
+                    Content.assemble(f"{escape(one.display):<14}", (f" {one.meta}", "$text-muted"))
+                )
+                for one in self._proposed
+            )
+            if self._proposed:
+                proposals.highlighted = 0
+
+        self.explorer.jobs.start(
+            "completing", lambda _: self._complete(typed), done, owner=self, key="complete"
+        )
+
+    def action_choose(self, by: int) -> None:
+        """Go through the proposals."""
+        proposals = self.query_one(OptionList)
+        if self._proposed:
+            proposals.highlighted = ((proposals.highlighted or 0) + by) % len(self._proposed)
+
+    def action_take(self) -> None:
+        """Complete the word."""
+        at = self.query_one(OptionList).highlighted
+        if at is not None and at < len(self._proposed):
+            self._take(self._proposed[at])
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Complete the word with what was clicked on."""
+        event.stop()
+        self._take(self._proposed[event.option_index])
+
+    def _take(self, found: Completion) -> None:
+        typed = self.query_one(Input)
+        typed.value = typed.value[: len(typed.value) + found.start] + found.text + " "
+        typed.cursor_position = len(typed.value)
+
+    def on_input_submitted(self, event: Input.Submitted) -> None:
+        """Check what was typed, and leave with it."""
+        event.stop()
+        try:
+            chip = chip_of(event.value)
+        except MetashellError as error:
+            self._tell("\n".join(error.lines("")))
+            return
+        if chip is None:
+            self.dismiss(None)
+            return
+        check = self._check
+        self.explorer.jobs.start(
+            "checking the filter", lambda _: check(chip), lambda _: self.dismiss(chip),
+            owner=self, key="check", failed=lambda error: self._tell("\n".join(error.lines(""))),
+        )  # fmt: skip
+
+    def action_leave(self) -> None:
+        """Leave without a filter."""
+        self.dismiss(None)
+
+    def _tell(self, problem: str) -> None:
+        label = self.query_one("#chip-problem", Label)
+        label.update(Content("\n").join([line(one.strip()) for one in problem.split("\n")]))
+        label.set_class(bool(problem), "-wrong")

@@ -1,0 +1,204 @@
+"""What the records view has done in jobs: looking through a log, finding, exporting. No widget."""
+
+from __future__ import annotations
+
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+
+from metashell.commands.log_output import TABLES
+from metashell.commands.rows_of import Field
+from metashell.commands.rows_stream import cells
+from metashell.errors import SourceError
+from metashell.image.log_filter import Selection
+from metashell.image.record_window import Filter, Found, LogReader, Piece, RecordLine
+from metashell.schema.arena import I64
+from metashell.tui.records.detail import RecordDetail
+from metashell.tui.records.filters import Chip, context_of, filter_of
+
+if TYPE_CHECKING:
+    from metashell.source import Source
+    from metashell.tui.jobs import Job
+
+_TELL_S: Final = 0.1
+"""How often what was found is handed on."""
+_BREATH_S: Final = 0.001
+"""Given to the thread that draws after each piece."""
+_MOST_EXPORTED: Final = 100_000
+_MOST_AT_ONCE: Final = 4
+"""Pieces of news that are looked through before they are shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Opened:
+    """A log that can be looked at."""
+
+    reader: LogReader
+    wanted: Filter
+    found: tuple[Found, ...]
+    """What is wanted of what is new in it."""
+
+
+def open_log(job: Job, source: Source, earlier: LogReader | None, chips: Sequence[Chip]) -> Opened:
+    """Look at a log's files; where it only grew, at what is new in it at once.
+
+    Args:
+        job: It is done in.
+        source: The end of the log.
+        earlier: The reader of the same log before.
+        chips: What is wanted of it.
+    """
+    context = context_of(source)
+    exact = context.needs_source()
+    reader = LogReader(exact.log, exact.registry, exact.redaction, earlier)
+    wanted = filter_of(context, chips)
+    if earlier is None:
+        return Opened(reader, wanted, ())
+    known = frozenset(earlier.pieces)
+    new = [piece for piece in reader.pieces if piece not in known and not piece.is_open]
+    if len(new) > _MOST_AT_ONCE:
+        return Opened(reader, wanted, ())
+    names = reader.topic_names(wanted.selection, job.cancelled)
+    found = [one for piece in new for one in reader.search(piece, wanted, names, job.cancelled)]
+    return Opened(reader, wanted, tuple(found))
+
+
+def look_through(
+    job: Job,
+    reader: LogReader,
+    wanted: Filter,
+    pieces: Sequence[Piece],
+    near: Callable[[], int],
+    tell: Callable[[list[Found]], object],
+) -> None:
+    """Look through pieces, those first that are nearest to what is looked at.
+
+    Args:
+        job: It is done in.
+        reader: Of the log.
+        wanted: What is looked for.
+        pieces: Where.
+        near: The offset that is looked at.
+        tell: Called in the thread that draws with what was found.
+    """
+    names = reader.topic_names(wanted.selection, job.cancelled)
+    todo, found, told = list(pieces), list[Found](), 0.0
+    n_bytes, done = sum(piece.size for piece in todo), 0
+    while todo and not job.cancelled():
+        piece = take_nearest(todo, near())
+        for one in reader.search(piece, wanted, names, job.cancelled):
+            found.append(one)
+            if time.monotonic() - told >= _TELL_S:
+                job.tell(tell, found)
+                found, told = [], time.monotonic()
+        time.sleep(_BREATH_S)
+        done += piece.size
+        job.progress = (done, n_bytes)
+    if found:
+        job.tell(tell, found)
+
+
+def take_nearest(pieces: list[Piece], offset: int) -> Piece:
+    """Take out the piece that an offset is in, or the one nearest to it.
+
+    Args:
+        pieces: One at least, in offset order.
+        offset: What is looked at.
+    """
+    behind = bisect_right(pieces, offset, key=lambda piece: piece.first_offset)
+    before = max(behind - 1, 0)
+    to_the_left = offset - pieces[before].last_offset
+    if behind < len(pieces) and pieces[behind].first_offset - offset < to_the_left:
+        return pieces.pop(behind)
+    return pieces.pop(before)
+
+
+def lines_of(job: Job, reader: LogReader, rows: Sequence[tuple[Piece, I64]]) -> list[RecordLine]:
+    """A line for each record; those that can't be read any more say so."""
+    found: list[RecordLine] = []
+    for piece, offsets in rows:
+        if job.cancelled():
+            break
+        try:
+            lines, why = reader.lines(piece, offsets), "it is not there any more"
+        except SourceError as error:
+            lines, why = [], error.message
+        gone = set(offsets.tolist()).difference(line.offset for line in lines)
+        found += lines
+        found += [RecordLine(offset, "", "", "GONE", why, True) for offset in sorted(gone)]
+    return found
+
+
+def find_next(
+    job: Job,
+    reader: LogReader,
+    wanted: Filter,
+    pieces: Sequence[Piece],
+    like: RecordDetail,
+    by: int,
+    limit: int | None,
+) -> int | None:
+    """Offset of the next record (by 1) or the previous one (by -1) like another.
+
+    Like it is one of the same topic, or where it is about none one of the same type.
+    """
+    selection = _like(wanted.selection, like)
+    if by > 0:
+        first = max(selection.first_offset, like.offset + 1)
+        last = selection.last_offset if limit is None else min(selection.last_offset, limit)
+        selection = replace(selection, first_offset=first, last_offset=last)
+    else:
+        last = min(selection.last_offset, like.offset - 1)
+        selection = replace(selection, last_offset=last)
+    narrowed = replace(wanted, selection=selection)
+    names = reader.topic_names(selection, job.cancelled)
+    for piece in pieces[::by]:
+        if job.cancelled():
+            return None
+        if not narrowed.may_match(piece):
+            continue
+        last_found = None
+        for found in reader.search(piece, narrowed, names, job.cancelled):
+            if len(found.offsets):
+                if by > 0:
+                    return int(found.offsets[0])
+                last_found = int(found.offsets[-1])
+        if last_found is not None:
+            return last_found
+    return None
+
+
+def _like(selection: Selection, like: RecordDetail) -> Selection:
+    if like.topic is not None:
+        return replace(selection, topic=like.topic.__eq__)
+    return replace(selection, keys=frozenset({like.api_key}))
+
+
+def around(n_rows: int, cursor: int, most: int = _MOST_EXPORTED) -> tuple[int, int]:
+    """(first row, row behind the last) of at most so many rows around one."""
+    first = min(max(cursor - most // 2, 0), max(n_rows - most, 0))
+    return first, min(first + most, n_rows)
+
+
+def rows_table(job: Job, reader: LogReader, rows: Sequence[tuple[Piece, I64]]) -> pa.Table:
+    """Records as the rows that ``log -o`` writes."""
+    fields: Sequence[Field] = TABLES[0].fields
+    columns: list[list[Any]] = [[] for _ in fields]
+    names = [field.name for field in fields]
+    for piece, offsets in rows:
+        if job.cancelled():
+            break
+        for column, values in zip(
+            columns, zip(*reader.values(piece, offsets, names), strict=True), strict=False
+        ):
+            column.extend(values)
+    return pa.table(
+        {
+            field.name: cells(field.kind, column)
+            for field, column in zip(fields, columns, strict=True)
+        }
+    )

@@ -1,0 +1,280 @@
+"""The list of records: a line each, of which only those on the screen are ever made."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import ClassVar, Final
+
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual import events
+from textual.binding import Binding
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from metashell.fs.escape import escape
+from metashell.image.record_window import RecordLine
+from metashell.tui.part import Part
+from metashell.tui.records.model import Gap, Matches
+from metashell.tui.rows.component_style import over_widget
+
+_WIDE: Final = 110
+"""From this width on, times and types are written out."""
+_KEPT: Final = 20_000
+_MARK, _BAD = "▸", "!"
+LOADING: Final = "loading…"
+
+
+class RecordList(Part, ScrollView, can_focus=True):
+    """The records, by offset."""
+
+    HELP = (
+        "Records in the order of their offsets. The arrows move; `enter` goes to the node that the "
+        "record is about, as it was then; `m` shows the whole cluster as of the record; `n` and "
+        "`N` go to the next and previous record of the same topic, or of the same type where it "
+        "is about none. `end` goes to the newest record and stays with it.\n\n"
+        "`a` adds a filter, `/` filters by a regular expression, `c` drops all filters, `h` shows "
+        "or hides NoOp records, `d` the details."
+    )
+    BINDINGS: ClassVar = [
+        Binding("enter", "choose", "Go to node", id="records.choose"),
+        Binding("up,k", "move(-1)", "Up", show=False, id="records.up"),
+        Binding("down,j", "move(1)", "Down", show=False, id="records.down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="records.page-up"),
+        Binding("pagedown", "page(1)", "Page down", show=False, id="records.page-down"),
+        Binding("home", "edge(False)", "First", show=False, id="records.first"),
+        Binding("end", "edge(True)", "Newest", show=False, id="records.last"),
+    ]
+    COMPONENT_CLASSES: ClassVar = {
+        "record-list--cursor",
+        "record-list--blurred",
+        "record-list--dim",
+        "record-list--type",
+        "record-list--bad",
+    }
+    DEFAULT_CSS = """
+    RecordList { height: 1fr; background: $surface; overflow-x: hidden; overflow-y: scroll;
+        scrollbar-size-vertical: 1; }
+    RecordList .record-list--cursor { background: $block-cursor-background;
+        color: $block-cursor-foreground; text-style: bold; }
+    RecordList .record-list--blurred { background: $block-cursor-blurred-background;
+        color: $block-cursor-blurred-foreground; text-style: bold; }
+    RecordList .record-list--dim { color: $text-muted; }
+    RecordList .record-list--type { color: $text-primary; }
+    RecordList .record-list--bad { color: $text-error; text-style: bold; }
+    """
+
+    class Moved(Message):
+        """The cursor went elsewhere."""
+
+    class Chosen(Message):
+        """The line of the cursor was taken."""
+
+    class Scrolled(Message):
+        """Other lines can be seen."""
+
+    def __init__(self, model: Matches, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.model = model
+        self.cursor = 0
+        """The row."""
+        self.kept: int | None = None
+        """The offset that the cursor stays with; None before there was any."""
+        self.follows = True
+        """Whether the cursor stays on the last row, whatever comes."""
+        self.empty = ""
+        """What is said where there is no row."""
+        self._lines: dict[int, RecordLine] = {}
+
+    # What is shown.
+
+    @property
+    def here(self) -> int | Gap | None:
+        """What the cursor is on: a record's offset, a gap, or nothing."""
+        return self.model.at(self.cursor) if len(self.model) else None
+
+    def line_at(self, row: int) -> RecordLine | None:
+        """The line of a row, where it was fetched."""
+        at = self.model.at(row)
+        return self._lines.get(at) if isinstance(at, int) else None
+
+    def forget(self) -> None:
+        """Drop all lines: they are of another log."""
+        self._lines.clear()
+        self.kept, self.follows = None, True
+
+    def take(self, lines: Iterable[RecordLine]) -> None:
+        """Note lines that were fetched."""
+        if len(self._lines) > _KEPT:
+            self._lines.clear()
+        self._lines.update((line.offset, line) for line in lines)
+        self.refresh()
+
+    def missing(self) -> tuple[int, int] | None:
+        """(first row, row behind the last) to be fetched: what is seen and a page around it."""
+        top, height = int(self.scroll_offset.y), max(self.size.height, 1)
+        seen = range(top, min(top + height, len(self.model)))
+        if all(self._has(row) for row in seen):
+            return None
+        return max(top - height, 0), min(top + 2 * height, len(self.model))
+
+    def _has(self, row: int) -> bool:
+        at = self.model.at(row)
+        return not isinstance(at, int) or at in self._lines
+
+    def reshape(self) -> None:
+        """Show the model's rows as they are now; the cursor stays with its record."""
+        before, n_rows = self.cursor, len(self.model)
+        if self.follows or self.kept is None:
+            self.cursor = max(n_rows - 1, 0)
+        else:
+            self.cursor = self.model.row_of(self.kept)
+        top = int(self.scroll_offset.y) + self.cursor - before
+        self.virtual_size = Size(self.size.width, n_rows)
+        self._scroll(top)
+        self._show_cursor()
+        self._settle(is_new=False)
+
+    def _settle(self, *, is_new: bool) -> None:
+        here = self.here
+        if is_new or self.follows or self.kept is None:
+            self.kept = here.first if isinstance(here, Gap) else here
+        self.refresh()
+        self.post_message(self.Moved())
+        self.post_message(self.Scrolled())
+
+    # Moving.
+
+    def go_to(self, offset: int) -> None:
+        """Put the cursor on the record at an offset, or where it will be."""
+        self.follows, self.kept = False, offset
+        self.reshape()
+
+    def move_to(self, row: int) -> None:
+        """Put the cursor on a row."""
+        if not len(self.model):
+            return
+        self.cursor = min(max(row, 0), len(self.model) - 1)
+        self.follows = self.cursor == len(self.model) - 1
+        self._show_cursor()
+        self._settle(is_new=True)
+
+    def action_move(self, by: int) -> None:
+        """Go up or down."""
+        self.move_to(self.cursor + by)
+
+    def action_page(self, by: int) -> None:
+        """Go a page up or down."""
+        self.move_to(self.cursor + by * max(self.size.height - 1, 1))
+
+    def action_edge(self, is_end: bool) -> None:
+        """Go to the first or last row."""
+        self.move_to(len(self.model) - 1 if is_end else 0)
+
+    def action_choose(self) -> None:
+        """Take the line of the cursor."""
+        if len(self.model):
+            self.post_message(self.Chosen())
+
+    def on_click(self, event: events.Click) -> None:
+        """Put the cursor on a line; a double click takes it."""
+        row = int(self.scroll_offset.y) + event.y
+        if row < len(self.model):
+            self.move_to(row)
+            if event.chain == 2:
+                self.action_choose()
+
+    def on_resize(self) -> None:
+        """Keep the cursor on the screen."""
+        self.virtual_size = Size(self.size.width, len(self.model))
+        self._show_cursor()
+        self.post_message(self.Scrolled())
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Tell that other lines can be seen."""
+        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            self.post_message(self.Scrolled())
+
+    def _show_cursor(self) -> None:
+        top, height = int(self.scroll_offset.y), max(self.size.height, 1)
+        if self.cursor < top:
+            self._scroll(self.cursor)
+        elif self.cursor >= top + height:
+            self._scroll(self.cursor - height + 1)
+
+    def _scroll(self, top: int) -> None:
+        self.scroll_to(y=max(top, 0), animate=False, force=True, immediate=True)
+
+    # Drawing.
+
+    def header(self) -> str:
+        """Names of the columns, as wide as they are drawn."""
+        offset, time, epoch, kind = self._widths()
+        parts = (f"{'offset':>{offset}}", f"{'time':<{time}}", f"{'ep':>{epoch}}")
+        return f" {' '.join(parts)} {'type':<{kind}} "
+
+    def _widths(self) -> tuple[int, int, int, int]:
+        n_rows = len(self.model)
+        last = self.model.at(n_rows - 1) if n_rows else 0
+        offset = max(len(str(last.last if isinstance(last, Gap) else last)), 6)
+        epochs = max((len(line.epoch) for line in list(self._lines.values())[-50:]), default=2)
+        is_wide = self.size.width >= _WIDE
+        return min(offset, 19), 24 if is_wide else 14, max(epochs, 2), 31 if is_wide else 17
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line."""
+        width, row = self.size.width, int(self.scroll_offset.y) + y
+        base = self.rich_style
+        if row >= len(self.model):
+            if y or not self.empty:
+                return Strip.blank(width, base)
+            dim = base + over_widget(self, "record-list--dim")
+            return Strip([Segment(f" {self.empty}", dim)]).adjust_cell_length(width, base)
+        is_cursor = row == self.cursor
+        if is_cursor:
+            name = "cursor" if self.has_focus else "blurred"
+            base = self.get_component_rich_style(f"record-list--{name}")
+        text = self._text(row, is_cursor, base)
+        text.truncate(width, overflow="ellipsis")
+        segments = [
+            Segment(segment.text, base + segment.style if segment.style else base)
+            for segment in text.render(self.app.console)
+            if segment.text
+        ]
+        return Strip(segments).adjust_cell_length(width, base)
+
+    def _text(self, row: int, is_cursor: bool, base: Style) -> Text:
+        at = self.model.at(row)
+        mark = _MARK if is_cursor else " "
+        dim = Style() if is_cursor else over_widget(self, "record-list--dim")
+        if isinstance(at, Gap):
+            what = f"{mark}… offsets {at.first} to {at.last}: not looked through yet"
+            return Text(what, dim, no_wrap=True, end="")
+        line = self._lines.get(at)
+        offset, time, epoch, kind = self._widths()
+        head = Text(f"{mark}{at:>{offset}} ", no_wrap=True, end="")
+        if line is None:
+            return head.append(LOADING, dim)
+        is_wide = self.size.width >= _WIDE
+        shown_time = line.time if is_wide else line.time[5:19].replace("T", " ")
+        shown_kind = line.type if is_wide else line.type.removesuffix("_RECORD")
+        if is_cursor:
+            named = bad = Style()
+        else:
+            named = over_widget(self, "record-list--type")
+            bad = over_widget(self, "record-list--bad")
+        head.append(f"{shown_time:<{time}} {line.epoch:>{epoch}} ", dim)
+        if line.is_bad:
+            head.append(f"{_BAD}{escape(shown_kind)} {escape(line.summary)}", bad)
+        else:
+            head.append(f"{_cut(escape(shown_kind), kind):<{kind}} ", named)
+            head.append(escape(line.summary[:4096]))
+        return head
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else text[: width - 1] + "…"

@@ -1,0 +1,3 @@
+"""Tables of rows as commands answer them."""
+
+from __future__ import annotations

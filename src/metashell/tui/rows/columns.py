@@ -1,0 +1,80 @@
+"""Choosing the columns of a table."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import ClassVar
+
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+
+from metashell.tui.frame.key_bar import KeyBar
+from metashell.tui.text import line
+
+
+class ColumnsScreen(ModalScreen[list[str]]):
+    """Which columns are shown; gives their names, in the order of all.
+
+    Args:
+        names: All columns.
+        shown: Those that are shown now.
+    """
+
+    HELP = "`space` takes a column or leaves it out, `enter` shows the table so."
+    DEFAULT_CSS = """
+    ColumnsScreen { align: center middle; }
+    ColumnsScreen > Vertical {
+        width: 44; max-width: 90%; height: auto; max-height: 80%;
+        border: round $primary; background: $surface;
+    }
+    ColumnsScreen OptionList, ColumnsScreen OptionList:focus {
+        height: auto; max-height: 100%; border: none; padding: 0 1; background: $surface;
+    }
+    ColumnsScreen Static { padding: 0 1; text-style: bold; }
+    """
+    BINDINGS: ClassVar = [
+        Binding("space", "toggle_column", "Take or leave", id="columns.toggle"),
+        Binding("enter", "take", "Show", priority=True, id="columns.show"),
+        Binding("escape", "leave", "Cancel", id="columns.cancel"),
+    ]
+
+    def __init__(self, names: Sequence[str], shown: Collection[str]) -> None:
+        super().__init__()
+        self._names = names
+        self._taken = {name for name in names if name in shown}
+
+    def compose(self) -> ComposeResult:
+        """The list."""
+        with Vertical():
+            yield Static(line("Columns"), markup=False)
+            yield OptionList(*map(self._prompt, self._names), markup=False, compact=True)
+        yield KeyBar()
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Take a column that was clicked on, or leave it out."""
+        event.stop()
+        self.action_toggle_column()
+
+    def action_toggle_column(self) -> None:
+        """Take the column, or leave it out."""
+        options = self.query_one(OptionList)
+        if options.highlighted is None:
+            return
+        name = self._names[options.highlighted]
+        self._taken ^= {name}
+        options.replace_option_prompt_at_index(options.highlighted, self._prompt(name))
+
+    def action_take(self) -> None:
+        """Show the chosen ones; without any, those of before."""
+        self.dismiss([name for name in self._names if name in self._taken])
+
+    def action_leave(self) -> None:
+        """Change nothing."""
+        self.dismiss(None)
+
+    def _prompt(self, name: str) -> Content:
+        return line(f"{'✓' if name in self._taken else ' '} {name}")

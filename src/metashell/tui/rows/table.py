@@ -1,0 +1,458 @@
+"""A table of rows as commands answer them: an Arrow table of any length, formatted as it is drawn.
+
+Sorting and filtering work on whole columns, in a job; nothing is made for a row that is not seen.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from rich.segment import Segment
+from rich.text import Text
+from textual import events
+from textual.binding import Binding
+from textual.coordinate import Coordinate
+from textual.geometry import Region, Size
+from textual.message import Message
+from textual.strip import Strip
+from textual_fastdatatable import DataTable
+from textual_fastdatatable.column import Column
+
+from metashell.commands.columns import display_width
+from metashell.fs.escape import escape
+from metashell.tui.jobs import Job
+from metashell.tui.part import Part
+from metashell.tui.rows.cells import Rows, order_of, place_of, row_at
+from metashell.tui.rows.columns import ColumnsScreen
+from metashell.tui.rows.lines import Styles, draw_row, styles_of
+from metashell.tui.text import cell
+
+__all__ = ["RowTable", "order_of"]
+
+_WIDEST: Final = 60
+_NARROWEST: Final = 24
+"""No column is cut below that."""
+_WIDE: Final = 100
+"""Columns of the terminal from which on a text column may be as wide as it likes."""
+_MOST_FIXED: Final = 0.6
+"""Part of the room that the first column may take and still stand where it is."""
+_UP, _DOWN = " ▲", " ▼"
+
+
+class RowTable(Part, DataTable):
+    """Rows that can be sorted, filtered and gone through.
+
+    `show` sets them; `Chosen` says which one was taken with Enter or a double click, `Moved` which
+    one the cursor is on.
+    """
+
+    HELP = (
+        "A table. `↑` `↓` go through the rows, `←` `→` through the columns; `enter` or a double "
+        "click opens what the row is about.\n\n"
+        "`s` sorts by the underlined column, again: the other way round; so does a click on a "
+        "header. `c` chooses the columns, `/` filters, `x` exports, `ctrl+c` copies the row.\n\n"
+        "`•` marks what changed since the previous stop."
+    )
+    DEFAULT_CSS = """
+    RowTable { height: 1fr; scrollbar-size-vertical: 1; }
+    RowTable > .datatable--fixed { background: $surface; text-style: bold; }
+    RowTable > .datatable--header { background: $panel; color: $foreground; text-style: bold; }
+    RowTable > .datatable--cursor { background: $primary 40%; text-style: none; }
+    RowTable > .datatable--fixed-cursor { background: $primary 40%; text-style: bold; }
+    RowTable:focus > .datatable--cursor {
+        background: $block-cursor-background; color: $block-cursor-foreground; text-style: bold;
+    }
+    RowTable:focus > .datatable--fixed-cursor {
+        background: $block-cursor-background; color: $block-cursor-foreground; text-style: bold;
+    }
+    RowTable > .datatable--even-row { background: $surface; }
+    RowTable:dark > .datatable--even-row { background: $surface; }
+    RowTable > .datatable--odd-row { background: $foreground 4%; }
+    """
+    BINDINGS: ClassVar = [
+        Binding("s", "sort", "Sort", id="table.sort"),
+        Binding("c", "columns", "Columns", id="table.columns"),
+        Binding("ctrl+c,super+c", "copy_selection", "Copy row", show=False, id="table.copy"),
+        # Textual's own way between widgets, which this table would take for its cells.
+        Binding("tab", "app.focus_next", show=False),
+        Binding("shift+tab", "app.focus_previous", show=False),
+    ]
+
+    class Chosen(Message):
+        """A row was taken."""
+
+        def __init__(self, table: RowTable, row: dict[str, Any]) -> None:
+            super().__init__()
+            self.table, self.row = table, row
+
+        @property
+        def control(self) -> RowTable:
+            """The table."""
+            return self.table
+
+    class Moved(Chosen):
+        """The cursor went to a row."""
+
+    class Drawn(Message):
+        """Other rows are shown, or the same in another order."""
+
+        def __init__(self, table: RowTable) -> None:
+            super().__init__()
+            self.table = table
+
+        @property
+        def control(self) -> RowTable:
+            """The table."""
+            return self.table
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        self._laid_out: list[Column] = []  # asked for while the library sets itself up
+        super().__init__(
+            cursor_type="row",
+            render_markup=False,
+            zebra_stripes=True,
+            max_column_content_width=_WIDEST,
+            id=id,
+            classes=classes,
+        )
+        self.table: pa.Table | None = None
+        """All rows, in the order in which they were given."""
+        self._given: tuple[pa.Table, pa.Array | None] | None = None
+        """Rows that are shown, or will be once they are arranged, and their marks."""
+        self._rows: Rows | None = None
+        self._marked: pa.Array | None = None
+        self._order: pa.Array | None = None
+        self._sort: tuple[str, bool] | None = None
+        self._filter = ""
+        self._first: tuple[str, ...] = ()
+        self._chosen: dict[frozenset[str], tuple[str, ...]] = {}
+        """Columns that the user chose, by the columns that there are."""
+        self._at: Mapping[str, Any] | None = None
+        """The row that the cursor is to go to, in place of the one that it is on."""
+        self._afresh = False
+        self._told: dict[str, Any] | None = None
+        self._styles: Styles | None = None
+        """Those of the lines that are being drawn."""
+
+    def show(
+        self,
+        table: pa.Table,
+        marked: pa.Array | None = None,
+        *,
+        first: Sequence[str] = (),
+        afresh: bool = False,
+        at: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Show rows in place of those before; order, filter and place of the cursor are kept.
+
+        The cursor stays on the row that is about the same: `place_of` says which.
+
+        Args:
+            table: The rows; types as `metashell.commands.rows_text` has them.
+            marked: bool[n]: rows that changed since the previous stop; None for none.
+            first: The columns shown unless the user chooses others; all if not given.
+            afresh: Forget order, filter and cursor: they are rows about something else.
+            at: Where the cursor goes then: values of some columns of that row.
+        """
+        self._given, self._first = (
+            (table, marked),
+            tuple(n for n in first if n in table.schema.names),
+        )
+        if afresh:
+            self._sort, self._filter = None, ""
+            self._afresh, self._at = True, at
+        if self._sort is not None and self._sort[0] not in table.column_names:
+            self._sort = None
+        if self._sort is None and not self._filter:
+            if self.is_attached:
+                self.explorer.jobs.cancel(self, "arrange")
+            self._draw(None)
+        else:
+            self._arrange()
+
+    @property
+    def row(self) -> dict[str, Any] | None:
+        """Values of the row that the cursor is on; None where there is none."""
+        if self.table is None or not 0 <= self.cursor_row < self.row_count:
+            return None
+        index = self.cursor_row
+        at = index if self._order is None else self._order[index].as_py()
+        return row_at(self.table, at)
+
+    @property
+    def shown(self) -> pa.Table | None:
+        """The rows as they are shown: filtered and sorted, with the columns chosen."""
+        if self.table is None:
+            return None
+        table = self.table.select(list(self.columns_shown))
+        return table if self._order is None else table.take(self._order)
+
+    @property
+    def columns_shown(self) -> tuple[str, ...]:
+        """Names of the columns shown, in order."""
+        table = self.table
+        if table is None:
+            return ()
+        names = table.column_names
+        chosen = self._chosen.get(frozenset(names))
+        return chosen or self._first or tuple(names)
+
+    @property
+    def filter_text(self) -> str:
+        """What rows must contain to be shown, whatever the case; empty for all."""
+        return self._filter
+
+    def filter_by(self, text: str) -> None:
+        """Show only rows with a text in one of their cells."""
+        if text != self._filter:
+            self._filter = text
+            self._arrange()
+
+    def sort_by(self, column: str, *, descending: bool = False) -> None:
+        """Show the rows in another order."""
+        self._sort = (column, descending)
+        self._arrange()
+
+    @property
+    def sorted_by(self) -> tuple[str, bool] | None:
+        """(column, whether descending) that decides about the order; None for that given."""
+        return self._sort
+
+    # What the user does.
+
+    def action_sort(self) -> None:
+        """Sort by the column of the cursor."""
+        if self.columns_shown:
+            self._sort_at(self.cursor_column)
+
+    def action_columns(self) -> None:
+        """Choose the columns."""
+        table = self.table
+        if table is None:
+            return
+        names = [*self._first, *(n for n in table.column_names if n not in self._first)]
+
+        def choose(chosen: list[str] | None) -> None:
+            if chosen:
+                self._chosen[frozenset(names)] = tuple(chosen)
+                self._draw(self._order)
+
+        self.explorer.push_screen(ColumnsScreen(names, self.columns_shown), choose)
+
+    def action_cursor_left(self, select: bool = False) -> None:
+        """Go to the column before."""
+        self._go_to_column(self.cursor_column - 1)
+
+    def action_cursor_right(self, select: bool = False) -> None:
+        """Go to the next column."""
+        self._go_to_column(self.cursor_column + 1)
+
+    def action_cursor_row_start(self, select: bool = False) -> None:
+        """Go to the first column."""
+        self._go_to_column(0)
+
+    def action_cursor_row_end(self, select: bool = False) -> None:
+        """Go to the last column."""
+        self._go_to_column(len(self._laid_out) - 1)
+
+    def action_copy_selection(self) -> None:
+        """Copy the row: its cells as they are shown, with tabs between."""
+        text = self.row_text
+        if text is not None:
+            self.explorer.copy(text, "row")
+
+    @property
+    def row_text(self) -> str | None:
+        """The cells of the cursor's row with tabs between; None where there is none."""
+        if self._rows is None or self.row is None:
+            return None
+        cells = Rows(self._rows.data, self.columns_shown, self._order, None)
+        return "\t".join(text.plain for text in cells.get_row_at(self.cursor_row))
+
+    def on_click(self, event: events.Click) -> None:
+        """Take the row that was clicked on twice."""
+        if event.chain == 2 and event.style.meta.get("row", -1) >= 0:
+            event.stop()
+            self.action_select_cursor()
+
+    def on_data_table_header_selected(self, event: DataTable.HeaderSelected) -> None:
+        """Sort by the column that was clicked on."""
+        event.stop()
+        self._go_to_column(event.column_index)
+        self._sort_at(event.column_index)
+
+    def on_data_table_row_selected(self, event: DataTable.RowSelected) -> None:
+        """Tell which row was taken."""
+        event.stop()
+        row = self.row
+        if row is not None:
+            self.post_message(self.Chosen(self, row))
+
+    def on_data_table_row_highlighted(self, event: DataTable.RowHighlighted) -> None:
+        """Tell which row the cursor is on."""
+        event.stop()
+        self._tell_row()
+
+    def _tell_row(self) -> None:
+        row = self.row
+        if row is not None and row != self._told:
+            self._told = row
+            self.post_message(self.Moved(self, row))
+
+    def _sort_at(self, column: int) -> None:
+        name = self.columns_shown[column]
+        self.sort_by(name, descending=self._sort == (name, False))
+
+    def _go_to_column(self, column: int) -> None:
+        if not self._laid_out:
+            return
+        column = max(0, min(column, len(self._laid_out) - 1))
+        if column != self.cursor_column:
+            self.set_reactive(DataTable.cursor_coordinate, Coordinate(self.cursor_row, column))
+            self._lay_out()
+        self._bring_column_into_view(column)
+
+    def _bring_column_into_view(self, column: int) -> None:
+        """Scroll so that a column can be seen, and begin with a whole one."""
+        widths = [c.render_width for c in self._laid_out]
+        fixed = sum(widths[: self.fixed_columns])
+        room = self.scrollable_content_region.width - fixed
+        starts = [sum(widths[:i]) - fixed for i in range(len(widths))]
+        x = int(self.scroll_x)
+        if column < self.fixed_columns or starts[column] < x:
+            x = max(0, starts[column])
+        elif starts[column] + widths[column] > x + room:
+            least = starts[column] + widths[column] - room
+            x = next((start for start in starts if start >= least), starts[column])
+            x = min(x, starts[column])
+        self.scroll_to(x=x, animate=False)
+
+    # Drawing.
+
+    @property
+    def ordered_columns(self) -> list[Column]:
+        """The columns as the library draws them."""
+        return self._laid_out
+
+    def on_resize(self) -> None:
+        """Give columns the room that there is."""
+        self._lay_out()
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line; below the header of a table without rows it says so."""
+        if y == 1 and self.table is not None and not self.row_count:
+            text = "no row contains that" if self._filter and len(self.table) else "nothing here"
+            style = self.rich_style
+            return Strip([Segment(f" {text}", style)]).adjust_cell_length(self.size.width, style)
+        row = y - self.header_height + int(self.scroll_y)
+        if y < self.header_height or self._rows is None or row >= self.row_count:
+            return super().render_line(y)
+        styles = self._styles or styles_of(self)
+        return draw_row(
+            self._rows.get_row_at(row),
+            self._laid_out,
+            styles,
+            row=row,
+            n_fixed=self.fixed_columns,
+            left=int(self.scroll_x),
+            width=self.size.width,
+            is_cursor=self.show_cursor and row == self.cursor_row,
+            is_hover=self._show_hover_cursor and row == self.hover_row,
+        )
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw some lines, in styles that are asked for once."""
+        self._styles = styles_of(self)
+        try:
+            return super().render_lines(crop)
+        finally:
+            self._styles = None
+
+    def _arrange(self) -> None:
+        if self._given is None:
+            return
+        table, sort, text = self._given[0], self._sort, self._filter
+        names = self._chosen.get(frozenset(table.column_names)) or self._first
+        searched = table.select(list(names)) if names else table
+        if sort is not None and sort[0] not in searched.column_names:
+            searched = searched.append_column(sort[0], table.column(sort[0]))
+
+        def work(job: Job) -> pa.Array | None:
+            return order_of(searched, sort, text, job.cancelled)
+
+        title = "filtering" if text else "sorting"
+        self.explorer.jobs.start(title, work, self._draw, owner=self, key="arrange")
+
+    def _draw(self, order: pa.Array | None) -> None:
+        """Show the rows given, in that order."""
+        assert self._given is not None
+        row = self._at if self._afresh else self.row
+        line = self.cursor_row - int(self.scroll_y)
+        name = self._cursor_name()
+        self.table, self._marked = self._given
+        self._order = order
+        self._rows = Rows(self.table, self.columns_shown, order, self._marked)
+        self.backend = self._rows
+        at = self._place(row)
+        if at is None:
+            at = 0 if self._afresh else min(self.cursor_row, max(self.row_count - 1, 0))
+        names = self.columns_shown
+        column = names.index(name) if name in names and not self._afresh else 0
+        # Not a move of the user's, who is not to be taken there.
+        self.set_reactive(DataTable.cursor_coordinate, Coordinate(at, column))
+        self._lay_out()
+        if self._afresh:
+            self.scroll_to(x=0, y=max(0, at - max(self.size.height - 2, 1) // 2), animate=False)
+        else:
+            self.scroll_to(y=max(0, at - line), animate=False)
+        self._afresh, self._at = False, None
+        if self.is_attached:
+            self._tell_row()
+            self.post_message(self.Drawn(self))
+
+    def _place(self, row: Mapping[str, Any] | None) -> int | None:
+        """Where a row is shown; None where it is not."""
+        assert self.table is not None
+        at = place_of(self.table, row)
+        if at is None or self._order is None:
+            return at
+        found = pc.index(self._order, pa.scalar(at, pa.int64())).as_py()
+        return None if found < 0 else found
+
+    def _cursor_name(self) -> str | None:
+        names = self.columns_shown
+        return names[self.cursor_column] if self.cursor_column < len(names) else None
+
+    def _lay_out(self) -> None:
+        """Decide about the columns' widths, and draw everything again."""
+        rows = self._rows
+        if rows is None:
+            return
+        room = self.size.width or _WIDE
+        widest = _WIDEST if room >= _WIDE else max(_NARROWEST, room // 3)
+        self._laid_out = [
+            Column(
+                label=self._label(i, name, to_the_right=rows.to_the_right[i]),
+                content_width=max(display_width(escape(name)) + len(_UP), width),
+                auto_width=True,
+                max_content_width=widest,
+            )
+            for i, (name, width) in enumerate(
+                zip(self.columns_shown, rows.column_content_widths, strict=True)
+            )
+        ]
+        widths = [column.render_width for column in self._laid_out]
+        # What does not leave room for the others scrolls with them.
+        self.fixed_columns = int(bool(widths) and widths[0] <= room * _MOST_FIXED)
+        self.virtual_size = Size(sum(widths), self.row_count + self.header_height)
+        self.notify_style_update()
+
+    def _label(self, i: int, name: str, *, to_the_right: bool) -> Text:
+        arrow = ""
+        if self._sort is not None and self._sort[0] == name:
+            arrow = _DOWN if self._sort[1] else _UP
+        style = "underline" if i == self.cursor_column else ""
+        return cell(name + arrow, style, to_the_right=to_the_right)

@@ -1,0 +1,3 @@
+"""The bar over the whole log, and moving along it."""
+
+from __future__ import annotations

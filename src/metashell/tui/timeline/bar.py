@@ -1,0 +1,94 @@
+"""The timeline's two lines: the bar, and what is at its ends and at the cursor."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from textual.content import Content
+from textual.style import Style
+
+from metashell.tui.text import line
+
+if TYPE_CHECKING:
+    from metashell.image.density import Axis
+    from metashell.tui.timeline.track import Track
+
+_WIDE: Final = 120
+"""Columns from which on times have their dates."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stand:
+    """How a timeline stands."""
+
+    track: Track
+    axis: Axis
+    width: int
+    at: int
+    """The offset of the cursor."""
+    before: int | None
+    """The offset of the previous stop, to be marked."""
+    pointed: int | None
+    """The column under the mouse, which is told of in place of the cursor's."""
+    is_by_column: bool
+    """Whether what the cursor's column holds is told, not what the batch does."""
+    note: tuple[int, str, bool] | None
+    """(the offset that it is for, what to say there, whether that is about the timeline)."""
+    state: str
+    """What goes on, such as ``▶ 4/s``."""
+
+
+def draw(stand: Stand, style_of: Callable[[str], Style]) -> Content:
+    """Both lines.
+
+    Args:
+        stand: What to draw.
+        style_of: The style of a part: a group's name, ``fault``, ``label`` and others.
+    """
+    return Content.assemble(_bar(stand, style_of), "\n", _labels(stand, style_of))
+
+
+def _bar(stand: Stand, style_of: Callable[[str], Style]) -> Content:
+    track, width = stand.track, stand.width
+    cursor = track.column_of(stand.at, width, stand.axis)
+    cells = track.bar(width, stand.axis, stand.before)
+    styles = {cell.style: style_of(cell.style) for cell in cells}
+    pieces = [(cell.glyph, styles[cell.style]) for cell in cells]
+    glyph, style = pieces[cursor]
+    pieces[cursor] = (glyph, style + Style(reverse=True, bold=True))
+    return Content.assemble(*pieces)
+
+
+def _labels(stand: Stand, style_of: Callable[[str], Style]) -> Content:
+    """Left end, cursor, right end."""
+    track, is_wide = stand.track, stand.width >= _WIDE
+    first = track.time_at(track.low)
+    first = int(track.density.time[0]) if first is None else first
+    times = [track.time_text(time, is_wide=is_wide) for time in (first, track.time_at(track.high))]
+    left = line(f"{track.low} {times[0]}  ")
+    right = line(f"  {times[1]} {track.high}")
+    room = max(stand.width - left.cell_length - right.cell_length, 0)
+    middle = _middle(stand, style_of, is_wide=is_wide).truncate(room, ellipsis=True, pad=True)
+    label = style_of("label")
+    return Content.assemble(left.stylize(label), middle, right.stylize(label))
+
+
+def _middle(stand: Stand, style_of: Callable[[str], Style], *, is_wide: bool) -> Content:
+    track, width, axis, offset = stand.track, stand.width, stand.axis, stand.at
+    column, is_by_column = track.column_of(offset, width, axis), stand.is_by_column
+    if stand.pointed is not None:
+        column, is_by_column = min(max(stand.pointed, 0), width - 1), True
+        offset = track.offset_at(column, width, axis)
+    if is_by_column:
+        text, group = track.column_text(column, width, axis)
+    else:
+        text, group = track.batch_text(offset)
+    if stand.pointed is None and stand.note is not None and stand.note[0] == offset:
+        _, text, is_remark = stand.note
+        group = "remark" if is_remark else group
+    time = track.time_text(track.time_at(offset), is_wide=is_wide)
+    where = "newest" if offset >= track.high else "offset"
+    start = " ".join(part for part in (stand.state, where, str(offset), time) if part)
+    return Content.assemble(line(f"{start}  "), line(text).stylize(style_of(group)))

@@ -1,0 +1,499 @@
+"""The bar over the whole log: where the scene stands in it, and moving along it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, Final
+
+from textual import events
+from textual.binding import Binding
+from textual.content import Content
+from textual.style import Style
+from textual.timer import Timer
+from textual.widget import Widget
+
+from metashell.image.density import Axis
+from metashell.tui.part import Part
+from metashell.tui.scene import is_below
+from metashell.tui.text import line
+from metashell.tui.timeline.bar import Stand, draw
+from metashell.tui.timeline.help import HELP
+from metashell.tui.timeline.known import Known, find_out
+from metashell.tui.timeline.play import Player
+
+if TYPE_CHECKING:
+    from metashell.source import Source
+    from metashell.tui.jobs import Job
+    from metashell.tui.scene import Scene
+    from metashell.tui.timeline.jumps import Stops
+    from metashell.tui.timeline.track import Track
+
+_DEBOUNCE_S: Final = 0.12
+"""So long the cursor has to rest before the program follows it."""
+_WATCH_S: Final = 0.1
+_NO_CLUSTER: Final = "one cluster's log is shown here: go to one below /clusters"
+_KEPT: Final = 4
+"""Clusters of a fleet whose density is kept."""
+_STOPS_KEPT: Final = 16
+
+_KINDS: Final = {
+    "node": "change of {path}",
+    "leader": "change of leader",
+    "fault": "fault",
+}
+
+
+class Timeline(Part, Widget, can_focus=True):
+    """The bar over the whole log."""
+
+    HELP: ClassVar[str] = HELP
+
+    COMPONENT_CLASSES: ClassVar = {
+        f"timeline--{name}"
+        for name in (
+            *("topics", "nodes", "configs", "security", "quorum", "other", "no_ops"),
+            *("fault", "election", "before", "label", "remark"),
+        )
+    }
+    DEFAULT_CSS = """
+    Timeline {
+        height: 2;
+        text-wrap: nowrap;
+        text-overflow: ellipsis;
+        .timeline--topics { color: $text-primary; }
+        .timeline--nodes { color: $text-success; }
+        .timeline--configs { color: $text-accent; }
+        .timeline--security { color: $text-warning; }
+        .timeline--quorum { color: $text-secondary; }
+        .timeline--other { color: $foreground; }
+        .timeline--no_ops { color: $foreground 60%; }
+        .timeline--label { color: $foreground 70%; }
+        .timeline--fault { color: $text-error; text-style: bold; }
+        .timeline--remark { color: $text-warning; text-style: bold; }
+        .timeline--election { color: $foreground; text-style: bold; }
+        .timeline--before { color: $foreground; text-style: bold; }
+    }
+    Timeline:focus { background: $surface; }
+    """
+    ALLOW_SELECT = False
+    BINDINGS: ClassVar = [
+        Binding("left", "move(-1)", "Earlier", id="timeline.earlier"),
+        Binding("right", "move(1)", "Later", id="timeline.later"),
+        Binding("shift+left,ctrl+left", "move(-10)", "Back", show=False, id="timeline.earlier-10"),
+        Binding("shift+right,ctrl+right", "move(10)", "On", show=False, id="timeline.later-10"),
+        Binding("home", "to_begin", "Oldest", show=False, id="timeline.begin"),
+        Binding("end", "to_end", "Newest", show=False, id="timeline.end"),
+        Binding("space", "app.play", "Play", id="timeline.play"),
+        Binding("plus,equals_sign", "faster(2)", "Faster", show=False, id="timeline.faster"),
+        Binding("minus", "faster(0.5)", "Slower", show=False, id="timeline.slower"),
+        Binding("a", "axis", "Time/offsets", id="timeline.axis"),
+    ]
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.track: Track | None = None
+        """The log; None while it is being looked at, and where there is none."""
+        self.axis = Axis.TIME
+        """What columns are equally wide in."""
+        self.player = Player(self)
+        """Plays the log."""
+        self._scene: Scene | None = None
+        self._known: dict[str, Known] = {}
+        self._stops: dict[tuple[str, str], Stops] = {}
+        self._waiting: Callable[[], object] | None = None
+        self._job: Job | None = None
+        self._job_of: tuple[str, Source] | None = None
+        self._tentative: int | None = None
+        self._debounce: Timer | None = None
+        self._watch: Timer | None = None
+        self._is_by_column = False
+        self._note: tuple[int, str, bool] | None = None
+        self._pointed: int | None = None
+        self._is_dragging = False
+
+    # The scene.
+
+    def show_scene(self, scene: Scene) -> None:
+        """Show where a scene stands."""
+        before = self._scene
+        self._scene = scene
+        if before is None or before.prefix != scene.prefix or scene.cluster is None:
+            self.player.stop()
+            self.track, self._tentative = None, None
+            self._stops.clear()
+        if self._debounce is None and not self.is_travelling:
+            self._tentative = None
+        self._look()
+        self.refresh()
+
+    @property
+    def is_travelling(self) -> bool:
+        """Whether another scene is on its way."""
+        return any(job.key == "scene" for job in self.explorer.jobs.running)
+
+    @property
+    def at(self) -> int:
+        """The offset where the cursor stands; 0 while the log is unknown."""
+        return self.shown if self._tentative is None else self._tentative
+
+    @property
+    def shown(self) -> int:
+        """The offset that the program shows; 0 while the log is unknown."""
+        cluster = None if self._scene is None else self._scene.cluster
+        return self._offset_of(cluster)
+
+    def _offset_of(self, cluster: Source | None) -> int:
+        offset = None if cluster is None else cluster.moment_offset
+        if offset is not None:
+            return offset
+        return 0 if self.track is None else self.track.high
+
+    @property
+    def before(self) -> int | None:
+        """The offset of the previous stop, where that is another one."""
+        previous = None if self._scene is None else self._scene.previous
+        if previous is None:
+            return None
+        offset = self._offset_of(previous)
+        return None if offset == self.shown else offset
+
+    # Looking at the log.
+
+    def _look(self) -> None:
+        """Find out what is written where, unless that is known."""
+        scene = self._scene
+        if scene is None or scene.cluster is None:
+            return
+        newest, prefix = scene.cluster.newest, scene.prefix
+        known = self._known.get(prefix)
+        if known is not None and self.track is None:
+            self._draw(known)
+        if known is not None and known.newest is newest:
+            return
+        if self._job is not None and self._job_of == (prefix, newest):
+            return
+        is_busy = self._job is not None and self._job in self.explorer.jobs.running
+        if is_busy and self._job_of is not None and self._job_of[0] == prefix:
+            return  # news come faster than they are looked at: when this is done, the newest
+
+        def work(job: Job) -> Known:
+            return find_out(job, newest, known)
+
+        title = "looking at the log" if known is None else ""
+        self._job_of = (prefix, newest)
+        self._job = self.explorer.jobs.start(
+            title, work, lambda found: self._found(prefix, found), owner=self, key="density"
+        )
+
+    def _found(self, prefix: str, known: Known) -> None:
+        self._job = None
+        self._known.pop(prefix, None)
+        self._known[prefix] = known
+        while len(self._known) > _KEPT:
+            self._known.pop(next(iter(self._known)))
+        if self._scene is None or self._scene.prefix != prefix:
+            return
+        self._draw(known)
+        self._look()
+        waiting, self._waiting = self._waiting, None
+        if waiting is not None:
+            waiting()
+
+    def _draw(self, known: Known) -> None:
+        from metashell.tui.timeline.track import Track
+
+        self._stops.clear()
+        self.track = Track(known.density, known.reach, known.newest.registry, known.faults.offsets)
+        self.refresh()
+
+    def _with_track(self, action: Callable[[], object]) -> Track | None:
+        """The log to move along; where it is not known yet, the action is done once it is."""
+        scene = self._scene
+        if scene is None:
+            return None
+        if scene.cluster is None:
+            self.explorer.tell(scene.why_no_cluster, "warning")
+            return None
+        if self.track is None:
+            self._waiting = action
+            if self._job is None or self._job.cancelled():
+                self._job = None
+                self._look()
+            return None
+        if self.track.has_one_state:
+            self.explorer.tell(self._one_state())
+            return None
+        return self.track
+
+    # Moving.
+
+    def aim(
+        self, offset: int, *, at_once: bool = False, by_column: bool = False, note: str = ""
+    ) -> None:
+        """Put the cursor on an offset; the program follows once it rests.
+
+        Args:
+            offset: Where to go.
+            at_once: Do not wait.
+            by_column: Tell what the column holds, not what the batch does.
+            note: What is there.
+        """
+        self._tentative, self._is_by_column = offset, by_column
+        self._note = (offset, note, False) if note else None
+        if self._debounce is not None:
+            self._debounce.stop()
+            self._debounce = None
+        if at_once:
+            self._depart()
+        else:
+            self._debounce = self.set_timer(_DEBOUNCE_S, self._depart)
+        self.refresh()
+
+    def give_up(self) -> None:
+        """Go nowhere that was only aimed at: something else is gone to."""
+        self.explorer.jobs.cancel(self, "jump")
+        if self._debounce is not None:
+            self._debounce.stop()
+            self._debounce = self._tentative = None
+            self.refresh()
+
+    def _depart(self) -> None:
+        self._debounce = None
+        track, scene, offset = self.track, self._scene, self._tentative
+        if track is None or scene is None or offset is None:
+            return
+        is_newest = offset >= track.high
+        if not self.is_travelling and (scene.is_newest if is_newest else offset == self.shown):
+            self._tentative = None
+            self.refresh()
+            return
+        self.explorer.travel(None if is_newest else offset)
+        if self._watch is None:
+            self._watch = self.set_interval(_WATCH_S, self._check_arrival)
+        self._watch.resume()
+
+    def _check_arrival(self) -> None:
+        """Go back to what is shown where the way was cancelled, or led nowhere."""
+        if self._debounce is not None or self.is_travelling:
+            return
+        self._tentative = None
+        if self._watch is not None:
+            self._watch.pause()
+        self.refresh()
+
+    def action_move(self, columns: int) -> None:
+        """Move by columns."""
+        track = self._with_track(lambda: self.action_move(columns))
+        if track is None:
+            return
+        offset = track.beside(self.at, columns, self._width, self.axis)
+        self._aim_or_tell(offset, columns, by_column=True)
+
+    def action_to_begin(self) -> None:
+        """Go to the oldest state."""
+        track = self._with_track(self.action_to_begin)
+        if track is not None:
+            self.aim(track.low)
+
+    def action_to_end(self) -> None:
+        """Go to the newest state."""
+        track = self._with_track(self.action_to_end)
+        if track is not None:
+            self.aim(track.high)
+
+    def step(self, by: int) -> None:
+        """Move to the next (or previous) batch that changes anything."""
+        track = self._with_track(lambda: self.step(by))
+        if track is not None:
+            self._aim_or_tell(track.step(self.at, by), by)
+
+    def _aim_or_tell(self, offset: int | None, by: int, *, by_column: bool = False) -> None:
+        if offset is None:
+            self._remark("this is the end of the log" if by > 0 else "this is the oldest state")
+            return
+        self.aim(offset, by_column=by_column)
+
+    def action_axis(self) -> None:
+        """Make columns equally wide in the other thing."""
+        self.axis = Axis.OFFSET if self.axis is Axis.TIME else Axis.TIME
+        self._remark(f"columns by {self.axis.value}")
+
+    def _remark(self, text: str) -> None:
+        """Say something in the line until the cursor moves."""
+        self._note = (self.at, text, True)
+        self.refresh()
+
+    # Jumping.
+
+    def jump(self, what: str, by: int) -> None:
+        """Move to the next or previous ``node`` change, ``leader`` election or ``fault``."""
+        track = self._with_track(lambda: self.jump(what, by))
+        scene = self._scene
+        if track is None or scene is None or scene.cluster is None:
+            return
+        path = self._own_path(scene)
+        key = (what, "" if what == "fault" else path)
+        if key in self._stops:
+            self._jump_among(self._stops[key], what, by, path)
+            return
+        newest, density, reach = scene.cluster.newest, track.density, (track.low, track.high)
+
+        def work(job: Job) -> Stops:
+            from metashell.tui.timeline.jumps import fault_stops, leader_stops, node_stops
+
+            if what == "fault":
+                return fault_stops(newest, reach, density)
+            find = node_stops if what == "node" else leader_stops
+            return find(newest, path, density, job.cancelled)
+
+        def done(stops: Stops) -> None:
+            if self.track is not track:
+                return
+            stops = stops.within(*reach)
+            while len(self._stops) >= _STOPS_KEPT:
+                self._stops.pop(next(iter(self._stops)))
+            self._stops[key] = stops
+            if what == "fault":
+                track.faults = stops.offsets
+            self._jump_among(stops, what, by, path)
+
+        title = f"looking for a {_KINDS[what].format(path=path)}"
+        self.explorer.jobs.start(title, work, done, owner=self, key="jump")
+
+    def _own_path(self, scene: Scene) -> str:
+        """The selected node's path in the cluster's own tree."""
+        path = self.explorer.path
+        return (path.removeprefix(scene.prefix) if is_below(path, scene.prefix) else path) or "/"
+
+    def _jump_among(self, stops: Stops, what: str, by: int, path: str) -> None:
+        offset = stops.beside(self.at, by)
+        kind = _KINDS[what].format(path=path)
+        if offset is None:
+            text = f"no {'later' if by > 0 else 'earlier'} {kind}"
+            here = stops.texts.get(self.at)
+            self._remark(text if here is None else f"{text}; here: {here}")
+            return
+        note = stops.texts.get(offset, "")
+        self.aim(offset, note=note)
+        if what == "fault":
+            self.explorer.tell(note, "warning")
+
+    # Playing.
+
+    def play(self) -> None:
+        """Play the log like a recording, or stop."""
+        if self.player.is_playing:
+            self.player.stop()
+            return
+        track = self._with_track(self.play)
+        if track is not None:
+            self.player.start(track)
+        self.refresh()
+
+    def action_faster(self, factor: float) -> None:
+        """Change how fast it plays."""
+        self.player.change_speed(factor)
+
+    def on_key(self, event: events.Key) -> None:
+        """Stop playing at any key but those that are about it."""
+        if not self.player.is_playing or event.key in self._playing_keys():
+            return
+        self.player.stop()
+        if event.key == "escape":
+            event.stop()
+            event.prevent_default()
+
+    def _playing_keys(self) -> set[str]:
+        """The keys that do not stop playing by themselves."""
+        wanted = ("app.play", "play", "faster(2)", "faster(0.5)")
+        found = {key for key, bound in self.screen.active_bindings.items()
+                 if bound.binding.action in wanted}  # fmt: skip
+        return found | {"tab", "shift+tab", "f1", "f2"}
+
+    # The mouse.
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Go where it was clicked."""
+        event.stop()
+        self.player.stop()
+        self._is_dragging = True
+        self.capture_mouse()
+        self._point_at(event.x)
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Follow the mouse while it is held, else tell what is under it."""
+        if self._is_dragging:
+            self._point_at(event.x)
+            return
+        self._pointed = event.x
+        self.refresh()
+
+    def on_mouse_up(self, event: events.MouseUp) -> None:
+        """Stay there."""
+        event.stop()
+        self._is_dragging = False
+        self.release_mouse()
+
+    def on_leave(self, _event: events.Leave) -> None:
+        """Tell again what the cursor is on."""
+        self._pointed = None
+        self.refresh()
+
+    def on_mouse_scroll_down(self, event: events.MouseScrollDown) -> None:
+        """Go on."""
+        event.stop()
+        self.step(1)
+
+    def on_mouse_scroll_up(self, event: events.MouseScrollUp) -> None:
+        """Go back."""
+        event.stop()
+        self.step(-1)
+
+    def _point_at(self, x: int) -> None:
+        track = self._with_track(lambda: self._point_at(x))
+        if track is None:
+            return
+        self._pointed = None
+        width = self._width
+        offset = track.offset_at(min(max(x, 0), width - 1), width, self.axis)
+        if offset != self.at:
+            self.aim(offset, by_column=True)
+
+    # Drawing.
+
+    @property
+    def _width(self) -> int:
+        return max(self.size.width, 1)
+
+    def render(self) -> Content:
+        """The bar, and the line below it."""
+        scene, track = self._scene, self.track
+        if scene is not None and scene.cluster is None:
+            return line(scene.problem or _NO_CLUSTER)
+        if track is None:
+            is_busy = self._job is not None and not self._job.cancelled()
+            return line("looking at the log …" if is_busy else "the log was not looked at")
+        if track.has_one_state:
+            return line(self._one_state())
+        state = self.player.state
+        if self._pointed is None and self._tentative is not None:
+            state = f"{state} →".lstrip()
+        stand = Stand(
+            track=track,
+            axis=self.axis,
+            width=self._width,
+            at=self.at,
+            before=self.before,
+            pointed=self._pointed,
+            is_by_column=self._is_by_column,
+            note=self._note,
+            state=state,
+        )
+        return draw(stand, self._style)
+
+    def _one_state(self) -> str:
+        at = "" if self.track is None else f", at offset {self.track.high}"
+        return f"this source holds one state{at}: there is no time to move in"
+
+    def _style(self, name: str) -> Style:
+        return self.get_visual_style(f"timeline--{name}", partial=True) if name else Style()

@@ -1,0 +1,174 @@
+"""What the tree asks of the file system, to be called in jobs: names, paths, what changed.
+
+No widget here. Everything may decode, and of a fleet open a cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from metashell.fs.node import Directory, Node
+from metashell.fs.path import decode_name, find_child, normalise, split
+from metashell.tui.tree.outline import ROOT, Key, Listing
+
+if TYPE_CHECKING:
+    from metashell.source import Source
+    from metashell.tui.scene import Scene
+
+_KNOWN_KINDS: Final = 64
+"""Children whose kind is found at once, so that drawing them costs nothing."""
+_SLICE: Final = 50_000
+"""Names that are filtered before somebody asks whether that is still wanted."""
+
+Cancelled = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What a path leads to, and what is to be open."""
+
+    key: Key
+    """The node, or the nearest directory above where it is not there."""
+    missing: Key
+    """What of the path is not there; empty where all is."""
+    listings: dict[Key, Listing]
+    """New ones."""
+
+
+def check(cancelled: Cancelled) -> None:
+    """End the work where nobody wants it.
+
+    Raises:
+        KeyboardInterrupt: So.
+    """
+    if cancelled():
+        raise KeyboardInterrupt
+
+
+def walk(root: Directory, key: Key) -> Node | None:
+    """The node of a key; None where it is not there."""
+    node: Node | None = root
+    for name in key:
+        node = node.child(name) if isinstance(node, Directory) else None
+    return node
+
+
+def list_directory(directory: Directory, text: str, cancelled: Cancelled) -> Listing:
+    """The children of a directory, filtered by a text."""
+    names = directory.names()
+    check(cancelled)
+    shown = with_text(names, text, cancelled) if text else None
+    listing = Listing(directory, names, text, shown)
+    for name in islice(listing.visible, _KNOWN_KINDS):
+        listing.is_dir(name)
+    return listing
+
+
+def with_text(names: Sequence[str], text: str, cancelled: Cancelled) -> Sequence[str]:
+    """Those names that contain a text, whatever the case."""
+    folded = text.casefold()
+    found: list[str] = []
+    for start in range(0, len(names), _SLICE):
+        check(cancelled)
+        found += [name for name in names[start : start + _SLICE] if folded in name.casefold()]
+    return found
+
+
+def look(
+    root: Directory,
+    path: str,
+    wanted: Collection[Key],
+    filters: Mapping[Key, str],
+    known: Mapping[Key, Listing],
+    cancelled: Cancelled,
+) -> Look:
+    """Follow a path, and list the directories on the way and all others to be open.
+
+    Args:
+        root: The root.
+        path: An absolute path; parts of it may not be there.
+        wanted: What else is to be open.
+        filters: Filters of directories.
+        known: Listings of the same tree that need not be made again.
+        cancelled: Asked in between.
+    """
+    listings: dict[Key, Listing] = {}
+
+    def enter(key: Key, directory: Directory) -> None:
+        check(cancelled)
+        if key not in known and key not in listings:
+            listings[key] = list_directory(directory, filters.get(key, ""), cancelled)
+
+    key, node = ROOT, root
+    parts = split(normalise(path))
+    enter(key, root)
+    for i, part in enumerate(parts):
+        enter(key, node)
+        found = find_child(node, part)
+        if found is not None:
+            key = (*key, found[0])
+        if found is None or (i + 1 < len(parts) and not isinstance(found[1], Directory)):
+            missing = parts[i + (found is not None) :]
+            break
+        if isinstance(found[1], Directory):
+            node = found[1]
+    else:
+        missing = []
+    for other in sorted(wanted, key=len):
+        directory = walk(root, other)
+        if isinstance(directory, Directory):
+            enter(other, directory)
+    return Look(key, tuple(map(decode_name, missing)), listings)
+
+
+class Changes:
+    """What of a scene's cluster changed since the previous stop.
+
+    Args:
+        scene: The scene.
+    """
+
+    def __init__(self, scene: Scene) -> None:
+        self._span = scene.span
+        self._prefix = tuple(scene.prefix[1:].split("/", 1)) if scene.prefix else ROOT
+        self._later: Source | None = None
+        if self._span is not None and scene.previous is not None:
+            was_later = scene.previous.status().offset == self._span[1]
+            self._later = scene.previous if was_later else scene.cluster
+
+    def of(self, key: Key, names: Sequence[str]) -> list[bool]:
+        """Which children of a directory changed, or anything in them.
+
+        The later one of both states knows: of what is there no more, it is all there is to know.
+        """
+        n = len(self._prefix)
+        if self._later is None or key[:n] != self._prefix:
+            return [False] * len(names)
+        return self._of(self._later, key[n:], names)
+
+    def _of(self, later: Source, key: Key, names: Sequence[str]) -> list[bool]:
+        from metashell.commands.times import moments_of
+
+        assert self._span is not None
+        behind, last = self._span
+        root, moments = later.root, moments_of(later.root)
+        if moments is not None and moments.base is not None and moments.base > behind:
+            # The tree begins with a checkpoint that is younger: what it contains has no offsets.
+            root = getattr(later, "history_root", root)
+            moments = moments_of(root)
+        if moments is None:
+            return [False] * len(names)
+        directory = walk(root, key)
+        if not isinstance(directory, Directory):
+            return [True] * len(names)
+        _, rows = directory.child_times(names)
+        marks = []
+        for name, moment in zip(names, moments.of(rows), strict=True):
+            if moment is None:
+                marks.append(directory.child(name) is None)
+            else:
+                marks.append(behind < moment.position <= last)
+        return marks

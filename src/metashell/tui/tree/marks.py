@@ -1,0 +1,79 @@
+"""Which lines of the tree changed since the previous stop in time: asked for what can be seen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from metashell.tui.jobs import Job
+from metashell.tui.tree.listing import Changes
+from metashell.tui.tree.outline import Key
+
+if TYPE_CHECKING:
+    from textual.timer import Timer
+
+    from metashell.tui.tree.tree import NodeTree
+
+_AFTER_S: Final = 0.05
+"""How long the lines must rest before anything is asked."""
+_KEPT: Final = 20_000
+
+
+class Marks:
+    """What is known of the lines of a tree.
+
+    Args:
+        tree: The tree.
+    """
+
+    def __init__(self, tree: NodeTree) -> None:
+        self._tree = tree
+        self._known: dict[Key, bool] = {}
+        self._changes: Changes | None = None
+        self._timer: Timer | None = None
+
+    def begin(self, changes: Changes | None) -> None:
+        """Forget everything: another scene is shown."""
+        self._changes = changes
+        self._known.clear()
+
+    def has(self, key: Key) -> bool:
+        """Whether a node is known to have changed."""
+        return self._known.get(key, False)
+
+    def ask(self) -> None:
+        """Ask about the lines that can be seen, once they rest."""
+        if self._changes is None or not self._tree.is_mounted:
+            return
+        if self._timer is not None:
+            self._timer.stop()
+        self._timer = self._tree.set_timer(_AFTER_S, self._fetch)
+
+    def _fetch(self) -> None:
+        changes = self._changes
+        asked: dict[Key, list[str]] = {}
+        for line in self._tree.visible_lines():
+            if line.depth and not line.note and line.key not in self._known:
+                asked.setdefault(line.place, []).append(line.name)
+        if changes is None or not asked:
+            return
+
+        def work(job: Job) -> dict[Key, bool]:
+            marks: dict[Key, bool] = {}
+            for key, names in asked.items():
+                if job.cancelled():
+                    break
+                found = zip(names, changes.of(key, names), strict=True)
+                marks.update(((*key, name), is_changed) for name, is_changed in found)
+            return marks
+
+        def done(marks: dict[Key, bool]) -> None:
+            if changes is self._changes:
+                self._take(marks)
+
+        self._tree.explorer.jobs.start("", work, done, owner=self._tree, key="marks")
+
+    def _take(self, marks: dict[Key, bool]) -> None:
+        if len(self._known) > _KEPT:
+            self._known.clear()
+        self._known.update(marks)
+        self._tree.refresh()

@@ -1,0 +1,504 @@
+"""The tree of nodes: an `Outline` on the screen, whose directories are listed in jobs.
+
+Textual's own tree makes an object for each node, which a directory of 100,000 topics can't afford:
+this one draws the lines that can be seen, and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, ClassVar
+
+from rich.segment import Segment
+from rich.style import Style
+from textual import events
+from textual.binding import Binding
+from textual.geometry import Size
+from textual.message import Message
+from textual.scroll_view import ScrollView
+from textual.strip import Strip
+
+from metashell.tui.jobs import Job
+from metashell.tui.part import Part
+from metashell.tui.rows.component_style import over_widget
+from metashell.tui.tree.fetching import Fetching
+from metashell.tui.tree.lines import MARK, arrow_columns, draw_line
+from metashell.tui.tree.listing import Changes, Look, look, with_text
+from metashell.tui.tree.marks import Marks
+from metashell.tui.tree.outline import LOADING, ROOT, Key, Line, Listing, Outline
+
+if TYPE_CHECKING:
+    from metashell.tui.scene import Scene
+
+
+class NodeTree(Part, ScrollView, can_focus=True):
+    """The file system as a tree.
+
+    `show` has it show a scene and a path. `Moved` tells where the user went, `Arrived` where a path
+    led to, `Chosen` which leaf was taken with Enter.
+    """
+
+    HELP = (
+        "The tree of all nodes. `up` `down` `page up` `page down` `home` `end` move.\n\n"
+        "- `right` or `enter` opens a directory, `left` closes it or goes to the one above;"
+        " `backspace` always goes to the one above\n"
+        "- `enter` on anything else goes to the right side, as `tab` does\n"
+        "- `i` and some letters jump to the name that begins so, in the directory that the cursor "
+        "is in or on\n"
+        "- `/` shows only names with a text in them, in the same directory\n"
+        "- `w` makes the tree wider, `z` gives it the whole screen\n\n"
+        f"`{MARK}` stands behind what changed since the previous stop in time."
+    )
+    BINDINGS: ClassVar = [
+        Binding("up,k", "move(-1)", "Up", show=False, id="tree.up"),
+        Binding("down,j", "move(1)", "Down", show=False, id="tree.down"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="tree.page-up"),
+        Binding("pagedown", "page(1)", "Page down", show=False, id="tree.page-down"),
+        Binding("home", "end(False)", "First", show=False, id="tree.first"),
+        Binding("end", "end(True)", "Last", show=False, id="tree.last"),
+        Binding("enter", "choose", "Open", id="tree.open"),
+        Binding("right,l", "into", "Open", show=False, id="tree.into"),
+        Binding("left", "out", "Close", show=False, id="tree.out"),
+        Binding("backspace", "parent", "Parent", show=False, id="tree.parent"),
+        Binding("i", "type_ahead", "Jump", id="tree.jump"),
+    ]
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        f"node-tree--{part}" for part in ("cursor", "directory", "guide", "mark", "note")
+    }
+    DEFAULT_CSS = """
+    NodeTree {
+        background: $surface;
+        color: $foreground;
+        overflow-x: hidden;
+        overflow-y: auto;
+        scrollbar-size-vertical: 1;
+        & > .node-tree--directory { text-style: bold; }
+        & > .node-tree--guide { color: $text-muted; }
+        & > .node-tree--note { color: $text-muted; text-style: italic; }
+        & > .node-tree--mark { color: $text-warning; text-style: bold; }
+        & > .node-tree--cursor {
+            color: $block-cursor-blurred-foreground;
+            background: $block-cursor-blurred-background;
+            text-style: underline;
+        }
+        &:focus > .node-tree--cursor {
+            color: $block-cursor-foreground;
+            background: $block-cursor-background;
+            text-style: $block-cursor-text-style;
+        }
+        &:focus:nocolor > .node-tree--cursor { text-style: bold reverse; }
+    }
+    """
+
+    class Moved(Message):
+        """The user went to a node."""
+
+        def __init__(self, path: str) -> None:
+            super().__init__()
+            self.path = path
+
+    class Arrived(Message):
+        """A path was followed, in the scene that is now shown."""
+
+        def __init__(self, path: str, missing: int) -> None:
+            super().__init__()
+            self.path = path
+            """The path asked for, as it is written if all of it is there."""
+            self.missing = missing
+            """How many of its last components are not there."""
+
+    class Chosen(Message):
+        """Something that can't be opened was taken."""
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.outline: Outline | None = None
+        """None until the first scene was listed."""
+        self.cursor_line = 0
+        self._scene: Scene | None = None
+        """The scene whose nodes are drawn."""
+        self._next: Scene | None = None
+        """The one asked for last."""
+        self._goal = "/"
+        """The path that the user wants to be at; it may not be there in this scene."""
+        self._fetching = Fetching(self)
+        self._looking: Job | None = None
+        self._marks = Marks(self)
+
+    # What is shown.
+
+    @property
+    def line(self) -> Line | None:
+        """The line that the cursor is on."""
+        return None if self.outline is None else self.outline.line(self.cursor_line)
+
+    @property
+    def path(self) -> str:
+        """The path that the user wants to be at."""
+        return self._goal
+
+    @property
+    def place(self) -> Key:
+        """The directory at hand: the open one that the cursor is on, else the one it is in."""
+        line = self.line
+        if line is None:
+            return ROOT
+        return line.key if line.is_open else line.place
+
+    def show(self, scene: Scene, path: str) -> None:
+        """Show a scene, with the cursor at a path; what is open stays open."""
+        self._goal, self._next = path, scene
+        outline = self.outline
+        wanted = {ROOT} if outline is None else set(outline.wanted)
+        if outline is None and scene.fleet is None:
+            wanted.add(("image",))
+        same = outline is not None and scene is self._scene
+        known = outline.listings() if same and outline else {}
+        filters = {} if outline is None else outline.filters()
+
+        def work(job: Job) -> tuple[Look, Changes | None]:
+            found = look(scene.root, path, wanted, filters, known, job.cancelled)
+            return found, None if same else Changes(scene)
+
+        def done(found: tuple[Look, Changes | None]) -> None:
+            self._looked(scene, path, *found)
+
+        self._looking = self.explorer.jobs.start(
+            f"listing {path}", work, done, owner=self, key="look"
+        )
+
+    def _looked(self, scene: Scene, path: str, found: Look, changes: Changes | None) -> None:
+        anchor = self._anchor()
+        way = {found.key[:n] for n in range(len(found.key))}
+        if self.outline is None:
+            self.outline = Outline(found.listings[ROOT])
+            self.outline.wanted |= {key for key in found.listings if len(key) == 1}
+        outline = self.outline
+        outline.wanted |= way
+        if scene is not self._scene:
+            self._scene = scene
+            self._marks.begin(changes)
+            self._fetching.clear()
+            texts = outline.filters()
+            outline.retarget(found.listings)
+            self._filter_again(texts)
+        for key in sorted(found.listings, key=len):
+            if key in outline.wanted:
+                outline.open(key, found.listings[key])
+        key = self._goal_key(path, found, anchor)
+        self._resize()
+        line = outline.nearest(key)
+        self._keep_on_screen(anchor, line)
+        self._put(line)
+        for key in outline.unlisted():
+            self._fetch(key)
+        self.post_message(self.Arrived(self._goal, len(found.missing)))
+
+    def _goal_key(self, path: str, found: Look, anchor: tuple[Key, int] | None) -> Key:
+        """Where the cursor goes when a path was followed."""
+        if self._goal != path and anchor is not None:  # the user went elsewhere meanwhile
+            return anchor[0]
+        if not found.missing:
+            assert self.outline is not None
+            self._goal = self.outline.path_of(found.key)
+        return found.key
+
+    def _anchor(self) -> tuple[Key, int] | None:
+        """The cursor's node, and how far below the top of the screen it stands."""
+        line = self.line
+        return None if line is None else (line.key, self.cursor_line - self.scroll_offset.y)
+
+    def _keep_on_screen(self, anchor: tuple[Key, int] | None, line: int) -> None:
+        """Scroll so that the cursor's line, which may have another number now, stands still."""
+        if anchor is None or not 0 <= anchor[1] < self.size.height:
+            return
+        assert self.outline is not None
+        if self.outline.line(line).key == anchor[0]:
+            self.scroll_to(y=max(line - anchor[1], 0), animate=False, force=True)
+
+    # Listing.
+
+    def open_at(self, key: Key) -> None:
+        """Open a directory: its names come as soon as they are known."""
+        if self.outline is not None and not self.outline.is_open(key) and self.outline.open(key):
+            self._fetch(key)
+            self._resize()
+
+    def close_at(self, key: Key) -> None:
+        """Close a directory."""
+        if self.outline is None or key == ROOT:
+            return
+        self._fetching.cancel(key)
+        at = self.line
+        self.outline.close(key)
+        self._resize()
+        if at is not None:
+            self._put(self.outline.nearest(at.key), tell=at.key != key)
+
+    def _fetch(self, key: Key) -> None:
+        assert self._scene is not None
+        assert self.outline is not None
+        self._fetching.start(self._scene.root, key, self.outline.path_of(key))
+
+    def fetched(self, key: Key, listing: Listing | None) -> None:
+        """Take the names of a directory that was opened; None where there are none to be had."""
+        if self.outline is None or not self.outline.is_open(key):
+            return
+        if listing is None:
+            self.close_at(key)
+            return
+        anchor = self._anchor()
+        self.outline.open(key, listing)
+        self._resize()
+        if anchor is not None:
+            line = self.outline.nearest(anchor[0])
+            self._keep_on_screen(anchor, line)
+            self._put(line, scroll=False)
+            if anchor[0] == key:
+                self._reveal(line, len(listing.names))
+
+    def _reveal(self, line: int, n_below: int) -> None:
+        """Have some of what was opened be seen: up to half of the screen of it."""
+        height = self.size.height
+        last = line + min(max(n_below, 1), height // 2)
+        if last >= self.scroll_offset.y + height:
+            self.scroll_to(y=last - height + 1, animate=False, force=True)
+
+    # The filter.
+
+    @property
+    def filter_text(self) -> str:
+        """The filter of the directory at hand; empty for none."""
+        listing = None if self.outline is None else self.outline.listing(self.place)
+        return "" if listing is None else listing.text
+
+    def filter_by(self, text: str) -> None:
+        """Show only those names of the directory at hand that contain a text."""
+        self._filter(self.place, text)
+
+    def _filter_again(self, texts: Mapping[Key, str]) -> None:
+        """Filter as it was meanwhile asked for."""
+        assert self.outline is not None
+        found = self.outline.filters()
+        for key in texts.keys() | found.keys():
+            if texts.get(key) != found.get(key):
+                self._filter(key, texts.get(key, ""))
+
+    def _filter(self, key: Key, text: str) -> None:
+        outline = self.outline
+        listing = None if outline is None else outline.listing(key)
+        if outline is None or listing is None:
+            return
+        if not text:
+            self.explorer.jobs.cancel(self, "filter")
+            self._narrow(key, "", None)
+            return
+        names = listing.names
+
+        def work(job: Job) -> list[str]:
+            return list(with_text(names, text, job.cancelled))
+
+        def done(shown: list[str]) -> None:
+            now = outline.listing(key)
+            if now is not None and now.names is names:
+                self._narrow(key, text, shown)
+
+        self.explorer.jobs.start(
+            f"filtering {outline.path_of(key)}", work, done, owner=self, key="filter"
+        )
+
+    def _narrow(self, key: Key, text: str, shown: list[str] | None) -> None:
+        outline, at = self.outline, self.line
+        assert outline is not None
+        assert at is not None
+        outline.narrow(key, text, shown)
+        self._resize()
+        line = outline.line_of(at.key) if not at.note else None
+        if line is None:
+            # Still within the directory: that is what the filter goes on with.
+            line = outline.nearest(key) + 1
+        self._put(line, tell=outline.line(line).key != at.key)
+
+    # Moving.
+
+    def action_move(self, by: int) -> None:
+        """Go some lines up or down."""
+        self._go(self.cursor_line + by)
+
+    def action_page(self, by: int) -> None:
+        """Go a page up or down."""
+        self._go(self.cursor_line + by * max(self.size.height - 1, 1))
+
+    def action_end(self, is_last: bool) -> None:
+        """Go to the first or the last line."""
+        self._go(self.outline.n_lines - 1 if is_last and self.outline else 0)
+
+    def action_choose(self) -> None:
+        """Open or close a directory; go to the right side with anything else."""
+        line = self._line_or_look()
+        if line is None or line.note:
+            return
+        if line.is_open and line.key:
+            self.close_at(line.key)
+        elif line.is_dir:
+            self.open_at(line.key)
+        else:
+            self.post_message(self.Chosen())
+
+    def action_into(self) -> None:
+        """Open a directory; in an open one go to the first node."""
+        line = self._line_or_look()
+        if line is None:
+            return
+        if line.is_open:
+            self._go(self.cursor_line + 1)
+        elif line.is_dir:
+            self.open_at(line.key)
+
+    def action_out(self) -> None:
+        """Close a directory; with anything else go to the directory above."""
+        line = self.line
+        if line is not None and line.is_open and line.key:
+            self.close_at(line.key)
+        else:
+            self.action_parent()
+
+    def action_parent(self) -> None:
+        """Go to the directory above."""
+        line = self.line
+        if line is not None and self.outline is not None and self.cursor_line:
+            self._go(self.outline.nearest(line.place))
+
+    def action_type_ahead(self) -> None:
+        """Type the beginning of a name."""
+        from metashell.tui.tree.jump_bar import JumpBar
+
+        if not self.explorer.query(JumpBar):
+            self.explorer.mount(JumpBar(self), before="StatusLine")
+
+    def jump(self, key: Key, text: str) -> bool:
+        """Go to the first name in an open directory that begins with a text.
+
+        Returns:
+            Whether there is one.
+        """
+        name = None if self.outline is None else self.outline.beginning_with(key, text)
+        line = None
+        if self.outline is not None and name is not None:
+            line = self.outline.line_of((*key, name))
+        if line is None:
+            return False
+        self._go(line)
+        return True
+
+    def _line_or_look(self) -> Line | None:
+        """The line of the cursor; where listing was cancelled, begin it again."""
+        is_old = self._next is not self._scene
+        if self._next is not None and (self.outline is None or is_old) and not self._is_looking:
+            self.show(self._next, self._goal)
+            return None
+        return self.line
+
+    @property
+    def _is_looking(self) -> bool:
+        return self._looking is not None and self._looking in self.explorer.jobs.running
+
+    def _go(self, line: int) -> None:
+        if self.outline is not None:
+            self._put(min(max(line, 0), self.outline.n_lines - 1), tell=True)
+
+    def _put(self, line: int, *, tell: bool = False, scroll: bool = True) -> None:
+        """Put the cursor on a line; `tell` where the user went there."""
+        assert self.outline is not None
+        before, self.cursor_line = self.cursor_line, line
+        self.refresh_lines(before)
+        self.refresh_lines(line)
+        if scroll:
+            self._scroll_to_cursor()
+        if tell:
+            path = self.outline.path_of(self.outline.line(line).key)
+            if path != self._goal:
+                self._goal = path
+                self.post_message(self.Moved(path))
+
+    def _scroll_to_cursor(self) -> None:
+        height, top = self.size.height, self.scroll_offset.y
+        if not height:
+            self.call_after_refresh(self._scroll_to_cursor)
+        elif self.cursor_line < top:
+            self.scroll_to(y=self.cursor_line, animate=False, force=True)
+        elif self.cursor_line >= top + height:
+            self.scroll_to(y=self.cursor_line - height + 1, animate=False, force=True)
+
+    def on_resize(self) -> None:
+        """Keep the cursor on the screen."""
+        self._resize()
+        if self.outline is not None:
+            self._scroll_to_cursor()
+
+    def _resize(self) -> None:
+        """Take over that there are more lines or fewer."""
+        if self.outline is not None:
+            self.cursor_line = min(self.cursor_line, self.outline.n_lines - 1)
+            self.virtual_size = Size(1, self.outline.n_lines)
+        self.refresh()
+        self._marks.ask()
+
+    # The mouse.
+
+    def on_click(self, event: events.Click) -> None:
+        """Go to a line; open and close with its arrow or with a double click."""
+        event.stop()
+        offset = event.get_content_offset(self)
+        at = 0 if offset is None else offset.y + self.scroll_offset.y
+        outline = self.outline
+        if offset is None or outline is None or at >= outline.n_lines:
+            return
+        line = outline.line(at)
+        on_arrow = offset.x in arrow_columns(line)
+        self._go(at)
+        if on_arrow or event.chain == 2:
+            self.action_choose()
+
+    # Marks.
+
+    def watch_scroll_y(self, old_value: float, new_value: float) -> None:
+        """Ask for the marks of what comes into sight."""
+        super().watch_scroll_y(old_value, new_value)
+        if round(old_value) != round(new_value):
+            self._marks.ask()
+
+    def is_marked(self, key: Key) -> bool:
+        """Whether a node is known to have changed since the previous stop."""
+        return self._marks.has(key)
+
+    def visible_lines(self) -> Iterator[Line]:
+        """The lines on the screen."""
+        if self.outline is not None:
+            top = self.scroll_offset.y
+            for at in range(top, min(top + self.size.height, self.outline.n_lines)):
+                yield self.outline.line(at)
+
+    # Drawing.
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line of the screen."""
+        width, base = self.size.width, self.rich_style
+        at = y + self.scroll_offset.y
+        outline = self.outline
+        if outline is None or at >= outline.n_lines:
+            text = "" if y or outline is not None else self._said_at_first()
+            note = over_widget(self, "node-tree--note")
+            return Strip([Segment(text, base + note)]).adjust_cell_length(width, base)
+        line = outline.line(at)
+        is_cursor = at == self.cursor_line
+        style = self.get_component_rich_style("node-tree--cursor") if is_cursor else base
+
+        def part(name: str) -> Style:
+            # The cursor has one colour that can be read on its background.
+            return Style.null() if is_cursor else over_widget(self, name)
+
+        return draw_line(line, self.is_marked(line.key) and not line.note, style, part, width)
+
+    def _said_at_first(self) -> str:
+        return LOADING if self._next is None or self._is_looking else "cancelled: enter lists again"
