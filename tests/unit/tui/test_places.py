@@ -96,7 +96,7 @@ def test_changes_since_the_previous_stop() -> None:
     earlier = scene_at(newest, 3398)
     back = Changes(earlier)
     assert back.of((), ["image", "local"]) == [True, False]
-    later = scene_at(earlier, None, "/")
+    later = scene_at(earlier, None)
     there = Changes(later)
     assert there.of((), ["image", "local"]) == [True, False]
     topics = ("image", "topics", "byName")
