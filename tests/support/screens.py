@@ -43,6 +43,7 @@ def _is_screen(name: str) -> Check:
 
 
 SCREENS: Final = (
+    Screen("overview", (), _is_view("explorer")),
     Screen("explorer", (), _is_view("explorer"), path="/image/topics/byName"),
     Screen("topic", (), _is_view("explorer"), path=TOPIC),
     Screen("earlier", (), lambda d: d.scene.source.moment_offset == EARLIER, TOPIC, EARLIER),

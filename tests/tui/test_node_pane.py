@@ -296,7 +296,11 @@ def test_fleet(tmp_path: Path) -> None:
         assert ["controller-1", "controller-2", OTHER_ID] == look.column("cluster")
         await look.driver.press("down", "enter")
         await look.at(root)
+        assert Mode.OVERVIEW is look.mode()
+        assert "topics      59" in look.lines
+        await look.driver.press("d")
         assert "image" in look.column("name")
+        await look.driver.press("d")
         await look.at(f"{root}{ORDERS}")
         await look.driver.press("enter")
         await look.at(f"{root}{ORDERS}/0")

@@ -420,7 +420,7 @@ def test_columns_by_offset() -> None:
 
     async def test(driver: Driver) -> None:
         before = lines(driver)[0]
-        await driver.press("t", "m")
+        await driver.press("t", "a")
         assert Axis.OFFSET is timeline_of(driver).axis
         assert before != lines(driver)[0]
         assert track_of(driver).high == shown(driver)
