@@ -37,7 +37,7 @@ def taken(shell: Session, line: str) -> list[str]:
 @pytest.mark.parametrize(
     ("line", "lines"),
     [
-        ("h", ["help", "history"]),
+        ("h", ["health", "help", "history"]),
         (
             "ls -",
             [
