@@ -239,3 +239,17 @@ def test_table_of_sql() -> None:
         driver.app.kept.clear()  # the database with it
 
     drive(test)
+
+
+def test_job_is_called_by_the_command_alone() -> None:
+    """A URI on the line may hold credentials, and the status line names the job."""
+
+    async def test(driver: Driver) -> None:
+        screen = await opened(driver)
+        screen.run("diff s3://key:hunter2@bucket/a .")
+        titles = [job.title for job in driver.app.jobs.busy]
+        assert any("diff" in title for title in titles)
+        assert not any("hunter2" in title for title in titles)
+        await driver.settled()
+
+    drive(test)
