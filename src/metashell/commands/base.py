@@ -65,6 +65,20 @@ class TableOutput(Output, Protocol):
         """Take the rows in the order asked for, with the columns asked for."""
 
 
+@dataclass(frozen=True, slots=True)
+class Nowhere:
+    """The output of what writes nothing, such as completion."""
+
+    is_terminal: bool = False
+    width: int = 80
+
+    def write(self, text: str) -> None:
+        """Drop it."""
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+
 class Mode(Protocol):
     """What reads the lines of a shell in place of commands, until it ends itself."""
 

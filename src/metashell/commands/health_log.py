@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from metashell.answers.problem_kinds import KINDS, Kind, Level
@@ -247,13 +246,13 @@ def find_deeply(asked: Asked) -> Iterator[Single]:
 
 
 def _report(asked: Asked, source: Source) -> Report:
-    from metashell.commands.base import Context
+    from metashell.commands.base import Context, Nowhere
     from metashell.commands.check import check_source
 
     report = Report(_MOST_FINDINGS)
     context = Context(
         root=source.root,
-        out=_Nowhere(),
+        out=Nowhere(),
         warn=asked.warn,
         cancelled=asked.cancelled,
         source=source,
@@ -281,17 +280,3 @@ def _of_check(
         since_offset=min(offsets, default=None),
         explanation=first.message + more,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Nowhere:
-    """An output that nothing is written to."""
-
-    is_terminal: bool = False
-    width: int = 80
-
-    def write(self, text: str) -> None:
-        """Forget it."""
-
-    def flush(self) -> None:
-        """Nothing is held back."""

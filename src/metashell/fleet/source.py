@@ -46,7 +46,7 @@ is called again and again, and raises to end everything."""
 _KEPT_BYTES: Final = 512 << 20
 """Bytes of files of opened directories that are kept at the same time; always one directory."""
 _NAMING_THREADS: Final = 16
-_SMALL_BYTES: Final = 16 << 20
+SMALL_BYTES: Final = 16 << 20
 """A local fleet of less is computed here before other processes have begun."""
 _FEW_BYTES: Final = 128 << 20
 """The same of answers that look at a part of each image; measured, as is the next."""
@@ -287,7 +287,7 @@ class FleetSource:
         left = [member for member in chosen if member.name not in found]
         weights = [member.weight() for member in left]
         if n_workers is None:
-            n_workers = core_count() if sum(weights) >= _SMALL_BYTES else 1
+            n_workers = core_count() if sum(weights) >= SMALL_BYTES else 1
         jobs = [(member.path, self.reading, *arguments(member)) for member in left]
         done, total = 0, max(sum(weights), 1)
         if self.runner is not None:

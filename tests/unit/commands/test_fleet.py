@@ -210,7 +210,7 @@ def test_verify_in_processes(parent: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """As in this one."""
     fleet = fleet_of(parent)
     here = run_on(fleet, "fleet --verify")
-    monkeypatch.setattr("metashell.fleet.source._SMALL_BYTES", 0)
+    monkeypatch.setattr("metashell.fleet.source.SMALL_BYTES", 0)
     monkeypatch.setattr("metashell.engine.core_count", lambda: 2)
     assert here == run_on(fleet, "fleet --verify")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.base import Context
+from metashell.commands.base import Context, Nowhere
 from metashell.commands.complete import complete_paths
 from metashell.commands.words import complete_at
 from metashell.errors import PathError
@@ -39,19 +39,6 @@ class Target:
     offset: int | None = None
 
 
-class _Nowhere:
-    """An output that nobody reads: completion writes nothing."""
-
-    is_terminal = False
-    width = 80
-
-    def write(self, text: str) -> None:
-        """Drop it."""
-
-    def flush(self) -> None:
-        """Nothing is held back."""
-
-
 def directory_at(scene: Scene, path: str) -> str:
     """The directory that relative paths begin in: the node's own, else the one it is in."""
     path = normalise(path)
@@ -76,7 +63,7 @@ def propose(
                       for part in head.split("/"))  # fmt: skip
     context = Context(
         root=scene.root,
-        out=_Nowhere(),
+        out=Nowhere(),
         warn=lambda _: None,
         cwd=cwd,
         cancelled=cancelled,

@@ -18,7 +18,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.base import Context
+from metashell.commands.base import Context, Nowhere
 from metashell.commands.times import Timeline
 from metashell.errors import MetashellError, PathError, SourceError
 from metashell.fs.escape import escape
@@ -113,7 +113,7 @@ class Seen:
         self._scene = scene
         self._context = Context(
             root=scene.root,
-            out=_Nowhere(),
+            out=Nowhere(is_terminal=True),
             warn=lambda _: None,
             source=scene.source,
             cancelled=cancelled,
@@ -367,19 +367,6 @@ class Seen:
     def _outer(self, path: str) -> str:
         """A path below the cluster's root as one of the whole tree."""
         return self._prefix + path if path != "/" else self._prefix or "/"
-
-
-class _Nowhere:
-    """The output of what writes nothing."""
-
-    is_terminal = True
-    width = 80
-
-    def write(self, text: str) -> None:
-        """Drop it."""
-
-    def flush(self) -> None:
-        """Nothing is held."""
 
 
 _OF_HISTORY: Final = ("offset", "node", "change", "fields", "time", "type")

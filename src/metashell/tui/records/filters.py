@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.base import Command, Completion, Context
+from metashell.commands.base import Command, Completion, Context, Nowhere
 from metashell.commands.log import COMMAND
 from metashell.commands.log_options import parse_request
 from metashell.commands.words import Word, complete_at, quote, split
@@ -120,23 +120,10 @@ def grep_of(chips: Sequence[Chip]) -> str:
     return next((chip.value or "" for chip in chips if chip.flag == GREP), "")
 
 
-class _Nowhere:
-    """Where nothing is written."""
-
-    is_terminal = False
-    width = 80
-
-    def write(self, text: str) -> None:
-        """Drop it."""
-
-    def flush(self) -> None:
-        """Nothing is held back."""
-
-
 def context_of(source: Source) -> Context:
     """For parsing and completing words of ``log`` on a source. Cost: may open its log."""
     exact = source.exact
-    return Context(exact.root, _Nowhere(), lambda _: None, source=exact)
+    return Context(exact.root, Nowhere(), lambda _: None, source=exact)
 
 
 def filter_of(context: Context, chips: Sequence[Chip]) -> Filter:

@@ -10,7 +10,7 @@ from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.widgets import Input, Label, OptionList
 
-from metashell.commands.base import Completion, Context
+from metashell.commands.base import Completion, Context, Nowhere
 from metashell.commands.cluster import member_at
 from metashell.errors import PathError
 from metashell.fs.escape import escape
@@ -173,7 +173,10 @@ class CommandScreen(LineScreen[None]):
     def _ended(self, scene: Scene, answer: Answer | None, cwd: str) -> None:
         pane = self.pane
         if answer is None:
-            pane.end(Answer(0, "", [], [], Context(scene.root, _Nowhere(), _ignore)), is_full=True)
+            pane.end(
+                Answer(0, "", [], [], Context(scene.root, Nowhere(is_terminal=True), _ignore)),
+                is_full=True,
+            )
             return
         pane.end(answer)
         context = answer.context
@@ -234,16 +237,6 @@ class CommandScreen(LineScreen[None]):
             return
         self.dismiss()
         self.explorer.go(path)
-
-
-class _Nowhere:
-    is_terminal, width = True, 80
-
-    def write(self, text: str) -> None:
-        pass
-
-    def flush(self) -> None:
-        pass
 
 
 def _ignore(_text: str) -> None:
@@ -308,7 +301,7 @@ def complete_on(
         return ()
     context = Context(
         root=scene.root,
-        out=_Nowhere(),
+        out=Nowhere(is_terminal=True),
         warn=_ignore,
         cwd=cwd,
         interactive=True,

@@ -14,7 +14,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label, Select, Static
 
-from metashell.commands.base import Context
+from metashell.commands.base import Context, Nowhere
 from metashell.commands.export_place import STDOUT, Place
 from metashell.commands.export_tables import BINARY
 from metashell.commands.export_tables import WRITERS as TABLE_WRITERS
@@ -232,16 +232,6 @@ def _stored(table: pa.Table) -> pa.Table:
 
 def _place(scene: Scene, cancelled: Callable[[], bool], *, force: bool = False) -> Place:
     """Where exports of a scene may go; to be called in a job."""
-
-    class Nowhere:
-        is_terminal, width = False, 80
-
-        def write(self, text: str) -> None:
-            pass
-
-        def flush(self) -> None:
-            pass
-
     source = scene.source  # of a fleet all directories are Kafka's
     context = Context(
         root=scene.root, out=Nowhere(), warn=lambda _: None, cancelled=cancelled, source=source

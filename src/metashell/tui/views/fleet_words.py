@@ -26,8 +26,6 @@ _FIRST: Final = (
     "cluster", "offline", "under_replicated", "fenced", "brokers", "topics", "partitions",
     "metadata_version", "offset", "time", "faults",
 )  # fmt: skip
-_MANY_BYTES: Final = 16 << 20
-"""From so many on other processes read."""
 _TELL_EVERY_S: Final = 0.25
 
 
@@ -80,12 +78,13 @@ def _results(
 ) -> Iterator[tuple[int, Row | None]]:
     from metashell.engine import core_count
     from metashell.fleet.pool import run_all
+    from metashell.fleet.source import SMALL_BYTES
 
     if fleet.runner is not None:
         return fleet.runner(function, jobs, stop)
     paths = {str(job[0]) for job in jobs}
     n_bytes = sum(m.weight() for m in fleet.members.values() if m.path in paths)
-    return run_all(function, jobs, core_count() if n_bytes >= _MANY_BYTES else 1, stop=stop)
+    return run_all(function, jobs, core_count() if n_bytes >= SMALL_BYTES else 1, stop=stop)
 
 
 def fleet_table(
