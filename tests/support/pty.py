@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import errno
 import fcntl
 import os
@@ -17,6 +18,7 @@ from pathlib import Path
 from types import TracebackType
 
 import pyte
+from pyte.screens import Char, Cursor, StaticDefaultDict
 
 from support.waiting import LIMIT_S, Deadline, wait_readable, wait_until
 
@@ -35,6 +37,9 @@ PASTE_BEGIN = "\x1b[200~"
 PASTE_END = "\x1b[201~"
 
 _KEPT_BYTES = 1 << 16
+_ALTERNATE_SCREEN = 1049
+"""The private mode in which full-screen programs draw; the shell's screen is kept meanwhile."""
+
 _TAKE_TERMINAL = "import os, sys; os.login_tty(0); os.execvp(sys.argv[1], sys.argv[1:])"
 
 
@@ -42,11 +47,29 @@ class _Screen(pyte.HistoryScreen):
     """An emulator that answers the program's questions, such as where the cursor is."""
 
     def __init__(self, columns: int, rows: int, answer: Callable[[str], None]) -> None:
+        self._shells: tuple[dict[int, StaticDefaultDict[int, Char]], Cursor] | None = None
         super().__init__(columns, rows, history=5000)
         self._answer = answer
 
     def write_process_input(self, data: str) -> None:
         self._answer(data)
+
+    def set_mode(self, *modes: int, **kwargs: bool) -> None:
+        """Also begin an alternate screen, which pyte does not know."""
+        super().set_mode(*modes, **kwargs)
+        if kwargs.get("private") and _ALTERNATE_SCREEN in modes and self._shells is None:
+            self._shells = (dict(self.buffer), copy.copy(self.cursor))
+            self.buffer.clear()
+
+    def reset_mode(self, *modes: int, **kwargs: bool) -> None:
+        """Also bring back the screen and the cursor from before the alternate one."""
+        super().reset_mode(*modes, **kwargs)
+        if kwargs.get("private") and _ALTERNATE_SCREEN in modes and self._shells is not None:
+            rows, self.cursor = self._shells
+            self._shells = None
+            self.buffer.clear()
+            self.buffer.update({y: row for y, row in rows.items() if y < self.lines})
+            self.cursor.y = min(self.cursor.y, self.lines - 1)
 
     def resize(self, lines: int | None = None, columns: int | None = None) -> None:
         """Keep the cursor on the screen and in its line, as terminals do; pyte leaves it below."""
