@@ -276,13 +276,20 @@ def test_tests_are_those_of_kafka_topics(name: str, listing: str, test: str) -> 
 
 def check_holders(texts: GridTexts, expected: list[str], rng: Random) -> None:
     """No leaf that holds a literal is left out, and only partitions that may are left in."""
-    for text in [*rng.sample(expected, min(len(expected), 20)), "leader=-1", "x leaderEpoch=7, "]:
+    for nowhere in ("nothing=here", "xyzzy isr=[", "isr((", "[[", "no-such_word", "isr \u00e9"):
+        held = texts.holders(nowhere)
+        assert held is not None
+        assert not any(expected[i].isascii() for i in held.tolist())
+    for text in [*rng.sample(expected, min(len(expected), 40)), "leader=-1", "x leaderEpoch=7, "]:
         start = rng.randrange(len(text))
+        words = re.findall(r"[\w-]{2,}", text) or [text]
         literal = rng.choice([text, text[start:], text[start : rng.randint(start, len(text))]])
+        literal = rng.choice([literal, rng.choice(words)[rng.randrange(2) :]])
         literal = rng.choice([literal, literal.lower()])
         held = texts.holders(literal)
         if held is None:
             assert not re.search(r"\b(leader|leaderepoch|partitionepoch)=", literal.lower())
+            assert re.fullmatch(r"([a-z]*|-?[0-9]*|[(=\[\], )]+)*", literal.lower())
             continue
         holding = [i for i, text in enumerate(expected) if literal.lower() in text.lower()]
         assert set(holding) <= set(held.tolist())

@@ -162,6 +162,17 @@ class Partitions:
         default: Bools = (lists.counts == 0) | (lists.counts != self.list_column("replicas").counts)
         return default
 
+    @cached_property
+    def directory_ids(self) -> AnyArray:
+        """V16[d]: the ids in the column ``directories``, each once."""
+        import pyarrow.compute as pc
+
+        from metashell.schema.arrow import fixed_binary_array
+
+        ids, _ = self.list_column("directories").gather()
+        known = pc.unique(fixed_binary_array(ids))
+        return np.frombuffer(known.buffers()[1], dtype=ids.dtype, count=len(known))
+
     def set_by(self, name: str) -> I64:
         """int64[k]: row of the record that last set a field: one of `LISTS`, ``leader`` or
         ``leader_recovery_state``.

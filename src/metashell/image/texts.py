@@ -5,7 +5,6 @@ Source: org.apache.kafka.metadata.PartitionRegistration.toString.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
@@ -14,7 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.image.partitions import Partitions
-from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import uuid_array
 from metashell.schema.columns import SpanColumn
 from metashell.schema.uuids import MIGRATING, uuid_text
@@ -27,12 +26,15 @@ _LIST_FIELDS: Final = (
     ("lastKnownElr", "last_known_elr"),
 )
 _NUMBER_FIELDS: Final = (("leaderEpoch", "leader_epoch"), ("partitionEpoch", "partition_epoch"))
-_PINNED: Final = tuple(
-    (re.compile(rf"(?<![a-z]){name}=(-?[0-9]*)(.?)", re.IGNORECASE), column)
-    for name, column in (("leader", "leader"), *_NUMBER_FIELDS)
+FIELD_NAMES: Final = (
+    *("replicas", "directories"),
+    *(name for name, _ in _LIST_FIELDS),
+    *("leader", "leaderRecoveryState"),
+    *(name for name, _ in _NUMBER_FIELDS),
 )
+"""The fields, in the order in which they are written."""
 _TABLE_MOST: Final = 1 << 16
-_RECOVERY_STATES: Final = ("RECOVERED", "RECOVERING")
+RECOVERY_STATES: Final = ("RECOVERED", "RECOVERING")
 _Piece: TypeAlias = "str | pa.LargeStringArray"
 
 
@@ -60,44 +62,21 @@ def partition_texts(partitions: Partitions, rows: I64, form: Form = KAFKA) -> pa
         form: How they are written.
     """
     replicas = partitions.list_column("replicas").take(rows)
-    states = pa.array([f"{form.quote}{s}{form.quote}" for s in _RECOVERY_STATES], pa.large_string())
+    states = pa.array([f"{form.quote}{s}{form.quote}" for s in RECOVERY_STATES], pa.large_string())
     recovery = partitions.leader_recovery_state[rows].astype(np.int8)
-    fields: list[tuple[str, tuple[_Piece, ...]]] = [
-        ("replicas", _numbers(replicas)),
-        ("directories", _directories(partitions, replicas, rows, form.quote)),
-        *(
-            (name, _numbers(partitions.list_column(column).take(rows)))
-            for name, column in _LIST_FIELDS
-        ),
-        ("leader", (_strings(partitions.leader[rows]),)),
-        ("leaderRecoveryState", (states.take(pa.array(recovery)),)),
-        *((name, (_strings(getattr(partitions, c)[rows]),)) for name, c in _NUMBER_FIELDS),
+    values: list[tuple[_Piece, ...]] = [
+        _numbers(replicas),
+        _directories(partitions, replicas, rows, form.quote),
+        *(_numbers(partitions.list_column(column).take(rows)) for _, column in _LIST_FIELDS),
+        (_strings(partitions.leader[rows]),),
+        (states.take(pa.array(recovery)),),
+        *((_strings(getattr(partitions, column)[rows]),) for _, column in _NUMBER_FIELDS),
     ]
     pieces: list[_Piece] = [form.begin]
-    for i, (name, value) in enumerate(fields):
+    for i, (name, value) in enumerate(zip(FIELD_NAMES, values, strict=True)):
         before = ", " if i else ""
         pieces += [f"{before}{form.before_name}{name}{form.after_name}", *value]
     return _side_by_side([*pieces, form.end])
-
-
-def rows_holding(partitions: Partitions, literal: str) -> Bools | None:
-    """bool[k]: partitions whose text may hold a literal, by the numbers that it names.
-
-    None where it names none. Case may be ignored.
-    """
-    found: Bools | None = None
-    for pattern, column in _PINNED:
-        match = pattern.search(literal)
-        if match is None:
-            continue
-        numbers = getattr(partitions, column)
-        known = np.unique(numbers)
-        texts = pa.array(known).cast(pa.string())
-        # With a character behind it a number is whole.
-        fits = pc.equal(texts, match[1]) if match[2] else pc.starts_with(texts, match[1])
-        held = np.isin(numbers, known[fits.to_numpy(zero_copy_only=False)])
-        found = held if found is None else found & held
-    return found
 
 
 def _side_by_side(pieces: list[_Piece]) -> pa.LargeStringArray:

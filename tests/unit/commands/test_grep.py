@@ -185,7 +185,7 @@ def test_it_ends_where_the_front_end_wants_it() -> None:
 
     shell = session(source.root, cancelled=cancelled)
     with pytest.raises(KeyboardInterrupt):
-        shell.run("grep nothing /image/topics/byName")
+        shell.run("grep '(nothing)' /image/topics/byName")
     assert 1 == calls
 
 

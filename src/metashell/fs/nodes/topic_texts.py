@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from metashell.fs.texts import Texts
-from metashell.schema.arena import I64
+from metashell.schema.arena import I64, Bools
 from metashell.schema.uuids import uuid_texts
 
 if TYPE_CHECKING:
@@ -87,21 +87,38 @@ class TopicTexts:
 
     def holders(self, literal: str) -> I64 | None:
         """Leaves whose text may hold a literal; None where that takes their texts."""
-        from metashell.image.texts import rows_holding
+        from metashell.image.texts_holding import rows_holding
 
         held = None if self._as_json else rows_holding(self._image.partitions, literal)
         if held is None:
             return None
-        rows = self._layout.rows
-        # A literal that names a field has an equals sign, which no id has, nor hardly a name.
-        may = np.append(held, [b"=" in self._image.topics.raw_names.gather()[0].tobytes(), False])
-        return np.flatnonzero(may[rows])
+        rows, topics = self._layout.rows, self._image.topics
+        may = np.append(held, [False, False])[rows]
+        for kind, texts in ((ID, topics.id_texts), (NAME, topics.names)):
+            leaves = np.flatnonzero(rows == kind)
+            may[leaves] = _holding(texts, literal)[self._layout.topic_of_leaves(leaves)]
+        return np.flatnonzero(may)
 
     def _lines(self, texts: list[str]) -> pa.LargeStringArray:
         import pyarrow as pa
 
         lines = map(_json_text, texts) if self._as_json else texts
         return pa.array([f"{line}\n" for line in lines], pa.large_string())
+
+
+def _holding(texts: list[str], literal: str) -> Bools:
+    """bool[n]: texts that may hold a literal, in whatever case."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    array = pa.array(texts, pa.large_string())
+    # The case of what is not ASCII is the pattern's to know.
+    may = pc.invert(pc.string_is_ascii(array))
+    if literal.isascii():
+        same = pc.match_substring(pc.ascii_lower(array), literal.lower())
+        may = pc.or_(may, same)
+    held: Bools = may.to_numpy(zero_copy_only=False)
+    return held
 
 
 def _texts(lines: pa.LargeStringArray) -> Texts:
