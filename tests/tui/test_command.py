@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from threading import Event
+
 import pytest
 
 from metashell.commands.aliases import Habits
+from metashell.commands.base import Completion
 from metashell.tui.asking.completing import CompletingInput, Proposals
 from metashell.tui.asking.output_pane import OutputPane
 from metashell.tui.frame.filter_bar import FilterBar
 from metashell.tui.rows.table import RowTable
+from metashell.tui.scene import Scene
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.screens.prompt import PromptScreen
 from support.pilot import Driver, drive, session_on
+from support.waiting import LIMIT_S
 
 
 async def opened(driver: Driver) -> CommandScreen:
@@ -38,7 +44,7 @@ async def proposed(driver: Driver, text: str) -> Proposals:
     line = driver.one(CompletingInput)
     line.value = text
     line.cursor_position = len(text)
-    await driver.until(lambda: line.proposals.are_shown, "nothing proposed")
+    await driver.until(lambda: line.is_up_to_date and line.proposals.are_shown, "nothing proposed")
     await driver.settled()
     return line.proposals
 
@@ -55,13 +61,64 @@ def test_completes() -> None:
         await proposed(driver, "ls /image/topics/by")
         await driver.press("down", "down", "enter")
         assert screen.line.value == "ls /image/topics/byName/"
-        await driver.until(lambda: screen.line.proposals.are_shown, "no names")
+        await driver.until(
+            lambda: screen.line.is_up_to_date and screen.line.proposals.are_shown, "no names"
+        )
         await driver.press("escape")
         assert not screen.line.proposals.are_shown
         await driver.press("enter")
         await driver.until(lambda: screen.pane.text.lines, "no output")
         assert "topic-000" in screen.pane.text.text
         assert screen.pane.text.text.split()[0] in driver.screen()
+
+    drive(test)
+
+
+def test_what_was_proposed_for_another_line() -> None:
+    """Until there is something for the line as it is now, nothing can be chosen."""
+    goes_on = Event()
+
+    def slow(_scene: Scene, _line: str, _cancelled: Callable[[], bool]) -> Sequence[Completion]:
+        goes_on.wait(LIMIT_S)
+        return ()
+
+    async def test(driver: Driver) -> None:
+        screen = await opened(driver)
+        await proposed(driver, "ls /image/topics/byName/o")
+        screen.line._completer = slow
+        screen.line.value = "ls /local"
+        screen.line.cursor_position = len(screen.line.value)
+        await driver.settled()
+        assert screen.line.proposals.are_shown
+        await driver.press("down")
+        assert screen.line.proposals.chosen is None
+        await driver.press("enter")
+        goes_on.set()
+        await driver.until(lambda: screen.pane.text.lines, "no output")
+        assert "version" in screen.pane.text.text
+
+    drive(test)
+
+
+def test_dismissed_while_asked() -> None:
+    """What comes after escape is not shown, until tab asks for it."""
+    goes_on = Event()
+
+    def slow(_scene: Scene, _line: str, _cancelled: Callable[[], bool]) -> Sequence[Completion]:
+        goes_on.wait(LIMIT_S)
+        return [Completion("pwd", -1, "pwd"), Completion("partitions", -1, "partitions")]
+
+    async def test(driver: Driver) -> None:
+        screen = await opened(driver)
+        line = screen.line
+        line._completer = slow
+        await driver.type("p")
+        line.dismiss_proposals()
+        goes_on.set()
+        await driver.until(lambda: not line._is_asking, "no answer")
+        assert not line.proposals.are_shown
+        await driver.press("tab")
+        await driver.until(lambda: line.proposals.are_shown, "nothing proposed")
 
     drive(test)
 

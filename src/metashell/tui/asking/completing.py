@@ -213,6 +213,11 @@ class CompletingInput(Part, Input):
             self.cursor_position = len(self.value)
             self._ask()
 
+    @property
+    def is_up_to_date(self) -> bool:
+        """Whether what is proposed is for what stands before the cursor now."""
+        return self._shown_for == self.value[: self.cursor_position]
+
     # What changes.
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -268,8 +273,8 @@ class CompletingInput(Part, Input):
         self._suggest()
 
     def dismiss_proposals(self) -> None:
-        """Put the proposals away."""
-        self._wanted = None
+        """Put the proposals away, and those on their way for the same line."""
+        self._wanted, self._quiet = None, self.value
         self.proposals.show(())
 
     def _suggest(self) -> None:
@@ -286,7 +291,8 @@ class CompletingInput(Part, Input):
     def action_take(self) -> None:
         """Take the proposal chosen, or what all have in common, or the first."""
         items = self.proposals.items
-        if not items or self._shown_for != self.value[: self.cursor_position]:
+        if not items or not self.is_up_to_date:
+            self._quiet = ""
             self._ask()
             return
         chosen = self.proposals.chosen
@@ -312,8 +318,10 @@ class CompletingInput(Part, Input):
         is_back = self._history is not None and self._history.is_back
         can_move = by > 0 or self.proposals.highlighted is not None
         if self.proposals.are_shown and not is_back and can_move:
-            self.proposals.move(by)
-            self._suggest()
+            # Those for what stood there before can still be seen, and are not to be taken.
+            if self.is_up_to_date:
+                self.proposals.move(by)
+                self._suggest()
             return
         if self._history is None:
             return
@@ -326,7 +334,7 @@ class CompletingInput(Part, Input):
     async def action_submit(self) -> None:
         """Take the proposal that was chosen, or hand the line over."""
         chosen = self.proposals.chosen
-        if chosen is not None:
+        if chosen is not None and self.is_up_to_date:
             self.take(chosen)
             return
         self.dismiss_proposals()
