@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 from textual.color import Color
 
+from metashell.tui.frame.filter_bar import FilterBar
+from metashell.tui.frame.help import Help
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.node.lines import LineView
 from metashell.tui.node.look import Mode
@@ -83,10 +85,46 @@ def test_keys_at_the_bottom(size: tuple[int, int]) -> None:
             )
             shown = driver.screen().splitlines()[-1]
             assert shown.index(": Command") < shown.index("/ Filter") < shown.index("? Help")
-            bar = driver.one(KeyBar)
-            assert not bar.max_scroll_x
 
     drive(test, size=size)
+
+
+def test_keys_can_be_clicked() -> None:
+    """A click presses the key that is drawn there, and the mouse is told more of it."""
+
+    async def test(driver: Driver) -> None:
+        def place(text: str) -> tuple[int, int]:
+            return driver.screen().splitlines()[-1].index(text), 0
+
+        await driver.pilot.hover(KeyBar, offset=place("Open"))
+        assert driver.one(KeyBar).tooltip is None
+        x, y = place("/ Filter")
+        await driver.pilot.click(KeyBar, offset=(x - 1, y))
+        await driver.settled()
+        assert not driver.app.screen.query(FilterBar)
+        await driver.pilot.click(KeyBar, offset=(x + 3, y))
+        await driver.settled()
+        assert driver.one(FilterBar).has_focus
+        assert "Drop the filter" in driver.screen().splitlines()[-1]
+        await driver.press("escape")
+        assert "Drop the filter" not in driver.screen()
+        await driver.pilot.click(KeyBar, offset=place("? Help"))
+        await driver.settled()
+        assert driver.app.screen.query(Help)
+
+    drive(test)
+
+
+def test_keys_of_what_is_closed() -> None:
+    """A bar that goes while it is to show other keys does so in silence."""
+
+    async def test(driver: Driver) -> None:
+        for key in ("f", "colon", "x"):
+            await driver.pilot.press(key, "tab", "escape", "escape")
+        await driver.settled()
+        assert len(driver.app.screen_stack) == 1
+
+    drive(test)
 
 
 def test_overview() -> None:

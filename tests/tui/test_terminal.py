@@ -70,7 +70,7 @@ def test_resize(tmp_path: Path) -> None:
         terminal.read_until("4.4…")
         terminal.resize(30, 120)
         terminal.read_until("epoch 1  4.4-IV2")
-        assert "q Quit" in terminal.lines[29]
+        terminal.read_while(lambda: "q Quit" not in terminal.lines[29], "more keys are shown")
         terminal.resize(10, 40)
         terminal.read_until("offset 3398")
         terminal.send("q")

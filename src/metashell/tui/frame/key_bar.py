@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import ClassVar, Final
 
+from rich.text import Text
 from textual import events
-from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.widgets import Footer
-from textual.widgets._footer import FooterKey
+from textual.screen import Screen
+from textual.widget import Widget
 
 from metashell.commands.columns import display_width
 
@@ -55,32 +55,106 @@ def chosen(keys: Sequence[Shown], width: int) -> list[Shown]:
     return first + [of_all[name] for name in _ORDER if name in of_all and of_all[name] in kept]
 
 
-class KeyBar(Footer):
-    """The keys that matter here."""
+class KeyBar(Widget, can_focus=False):
+    """The keys that matter here; a click on one presses it.
+
+    One widget, where Textual's Footer has one for each key: these would be made anew, and the
+    screen laid out again, with each move of the focus.
+    """
+
+    ALLOW_SELECT = False
+    COMPONENT_CLASSES: ClassVar[set[str]] = {"key-bar--key", "key-bar--description"}
+    DEFAULT_CSS = """
+    KeyBar {
+        dock: bottom;
+        height: 1;
+        color: $footer-foreground;
+        background: $footer-background;
+        text-wrap: nowrap;
+        .key-bar--key {
+            color: $footer-key-foreground;
+            background: $footer-key-background;
+            text-style: bold;
+        }
+        .key-bar--description {
+            color: $footer-description-foreground;
+            background: $footer-description-background;
+        }
+    }
+    """
 
     def __init__(self) -> None:
-        super().__init__(compact=True, show_command_palette=False)
+        super().__init__()
+        self._shown: list[Shown] = []
+        self._is_asked = False
 
-    def compose(self) -> ComposeResult:
-        """The keys for which there is room."""
-        if not self._bindings_ready:
+    def on_mount(self) -> None:
+        """Follow the keys that hold."""
+        self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Show more keys, or fewer."""
+        event.stop()
+        self._choose()
+
+    def _bindings_changed(self, screen: Screen[object]) -> None:
+        # One key press can tell of several changes; a screen below another keeps its keys.
+        if not self.is_attached or self._is_asked:
+            return
+        if screen.app.app_focus and screen is self.screen:
+            self._is_asked = True
+            self.call_after_refresh(self._choose)
+
+    def _choose(self) -> None:
+        """Show the keys that hold now, as far as there is room."""
+        self._is_asked = False
+        if not self.is_attached:  # closed since it was asked
             return
         keys: dict[str, Shown] = {}
         for _, binding, is_enabled, tooltip in self.screen.active_bindings.values():
             if binding.show and binding.action not in keys:
                 key = self.app.get_key_display(binding)
                 keys[binding.action] = Shown(binding, key, is_enabled, tooltip)
-        for shown in chosen(list(keys.values()), self.size.width or self.screen.size.width):
-            yield FooterKey(
-                shown.binding.key,
-                shown.key,
-                shown.binding.description,
-                shown.binding.action,
-                disabled=not shown.is_enabled,
-                tooltip=shown.tooltip,
-            ).data_bind(compact=Footer.compact)
+        found = chosen(list(keys.values()), self.size.width or self.screen.size.width)
+        if found != self._shown:
+            self._shown = found
+            self.refresh()
 
-    async def on_resize(self, event: events.Resize) -> None:
-        """Show more keys, or fewer."""
-        if self._bindings_ready:
-            await self.recompose()
+    def render(self) -> Text:
+        """The keys, a blank between them."""
+        key_style = self.get_component_rich_style("key-bar--key")
+        description_style = self.get_component_rich_style("key-bar--description")
+        text = Text(no_wrap=True)
+        for shown in self._shown:
+            label = Text.assemble(
+                (shown.key, key_style), (f" {shown.binding.description}", description_style)
+            )
+            if not shown.is_enabled:
+                label.stylize("dim")
+            text.append_text(label).append(" ")
+        return text
+
+    def on_mouse_move(self, event: events.MouseMove) -> None:
+        """Tell more of the key under the mouse."""
+        shown = self._at(event.x)
+        self.tooltip = shown.tooltip if shown and shown.tooltip else None
+
+    def on_mouse_down(self, event: events.MouseDown) -> None:
+        """Press the key under the mouse."""
+        shown = self._at(event.x)
+        if shown is None:
+            return
+        if shown.is_enabled:
+            self.app.simulate_key(shown.binding.key)
+        else:
+            self.app.bell()
+
+    def _at(self, x: int) -> Shown | None:
+        """The key that is drawn in a column."""
+        for shown in self._shown:
+            if x < shown.width - 1:
+                return shown
+            x -= shown.width
+            if x < 0:
+                return None
+        return None

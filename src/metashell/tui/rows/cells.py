@@ -128,12 +128,12 @@ def content_width(column: pa.ChunkedArray) -> int:
         return max(len(str(end)) for end in ends.values()) if ends["min"] is not None else 1
     step = max(n // _SAMPLES, _SAMPLE_ROWS)
     starts = [*range(0, n, step), max(n - _SAMPLE_ROWS, 0)]
-    texts = [
-        text
-        for start in starts
-        for text in shown_texts(column.slice(start, _SAMPLE_ROWS)).to_pylist()
-    ]
-    return max(display_width(text[:_LONGEST]) for text in texts)
+    pieces = [c for start in starts for c in column.slice(start, _SAMPLE_ROWS).chunks]
+    texts = shown_texts(pa.chunked_array(pieces, column.type))
+    longest: int = pc.max(pc.utf8_length(texts)).as_py()
+    if not pc.all(pc.string_is_ascii(texts)).as_py():
+        longest = max(display_width(text[:_LONGEST]) for text in texts.to_pylist())
+    return min(longest, _LONGEST)
 
 
 def values_of(column: pa.ChunkedArray) -> list[Any]:
