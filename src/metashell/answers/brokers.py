@@ -150,18 +150,17 @@ def without_table(health: Health, down: frozenset[int]) -> pa.Table:
     """
     image = health.image
     partitions = image.partitions
-    touched = np.isin(partitions.leader, list(down))
-    for broker in down:
-        touched |= health.having("isr", broker)
+    touched = np.isin(partitions.leader, list(down)) | health.having("isr", *down)
     rows = np.flatnonzero(touched)
     isr = lists_of(image, "isr", rows)
     left = ~np.isin(isr.brokers, list(down))
     n_after = np.bincount(isr.row[left], minlength=len(rows))
-    unclean = unclean_election(image, health.assumptions, rows).values != 0
-    outcome = elect(image, rows, unclean, down)
     leader = partitions.leader[rows]
-    stays = (leader != NOBODY) & ~np.isin(leader, list(down))
-    leader_after = np.where(stays, leader, outcome.leader)
+    goes = np.flatnonzero((leader == NOBODY) | np.isin(leader, list(down)))
+    unclean = unclean_election(image, health.assumptions, rows[goes]).values != 0
+    outcome = elect(image, rows[goes], unclean, down)
+    leader_after, how = leader.copy(), np.full(len(rows), -1, dtype=np.int8)
+    leader_after[goes], how[goes] = outcome.leader, outcome.how
     # A leader that was elected although none was in sync is the whole ISR.
     n_after = np.maximum(n_after, leader_after != NOBODY)
     # A broker may have a minimum of its own: that of the new leader counts.
@@ -177,7 +176,7 @@ def without_table(health: Health, down: frozenset[int]) -> pa.Table:
         rows[order],
         isr_after.take(pa.array(order)),
         leader_after[order],
-        np.where(stays, -1, outcome.how)[order],
+        how[order],
         min_isr[order],
     )
 

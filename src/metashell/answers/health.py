@@ -112,9 +112,9 @@ class Health:
         """int[k]: how long each partition's list is."""
         return np.maximum(self._partitions.list_column(name).counts, 0)
 
-    def having(self, name: str, broker: int) -> Bools:
-        """bool[k]: whether a broker is in that list of each partition."""
-        return holding(self._partitions.list_column(name), broker)
+    def having(self, name: str, *brokers: int) -> Bools:
+        """bool[k]: whether any of some brokers is in that list of each partition."""
+        return holding(self._partitions.list_column(name), *brokers)
 
     def in_directory(self, raw: bytes) -> Bools:
         """bool[k]: whether any replica is in the directory of that id."""
@@ -125,11 +125,14 @@ class Health:
         return found
 
 
-def holding(lists: SpanColumn, value: object) -> Bools:
-    """bool[n]: whether a value is in each list."""
+def holding(lists: SpanColumn, *wanted: object) -> Bools:
+    """bool[n]: whether any of some values is in each list."""
     values, list_offsets = lists.gather()
     out = np.zeros(len(list_offsets) - 1, dtype=np.bool_)
-    at = np.flatnonzero(values == value)
+    is_wanted = np.zeros(len(values), dtype=np.bool_)
+    for value in wanted:
+        is_wanted |= values == value
+    at = np.flatnonzero(is_wanted)
     out[np.searchsorted(list_offsets, at, side="right") - 1] = True
     return out
 
