@@ -19,7 +19,7 @@ from directories import HERE, Cluster, Directories, Sizes
 from folds import local_fold, spark_fold, spark_start, worker_memory
 from measure import Measurement, Output, run_often, run_once
 from questions import QUESTIONS, cold, warm
-from terminal import first_paint, key_press
+from terminal import DOWN_AND_UP, first_paint, key_press
 
 PARTS_OF_IMAGE: Final = 10
 
@@ -274,9 +274,23 @@ def tui_first_paint_large(directories: Directories, runs: int) -> Measurement:
 
 def tui_key(directories: Directories, runs: int) -> Measurement:
     """An arrow key among the topics of a large directory."""
+    return _tui_keys(directories, runs, DOWN_AND_UP)
+
+
+def tui_focus(directories: Directories, runs: int) -> Measurement:
+    """To another part of the view and back."""
+    return _tui_keys(directories, runs, (b"\t", b"\x1b[Z"))
+
+
+def tui_view(directories: Directories, runs: int) -> Measurement:
+    """To another view and back."""
+    return _tui_keys(directories, runs, (b"4", b"1"))
+
+
+def _tui_keys(directories: Directories, runs: int, keys: tuple[bytes, bytes]) -> Measurement:
     log_dir = str(directories.changed().log_dir)
     arguments = ["-d", log_dir, "--engine", "local", "tui", BY_NAME]
-    return key_press(arguments, b"end of the log", runs)
+    return key_press(arguments, b"end of the log", runs, keys)
 
 
 def _paths_of_topics(directories: Directories) -> int:
@@ -480,6 +494,12 @@ FIGURES: Final = (
     ),
     Figure(
         "tui-key", "an arrow key in `tui` among the topics", "≤ 50 ms", "ms", tui_key
+    ),
+    Figure(
+        "tui-focus", "`tab` there, to another part and back", "≤ 50 ms", "ms", tui_focus
+    ),
+    Figure(
+        "tui-view", "`4` and `1` there, to another view and back", "≤ 50 ms", "ms", tui_view
     ),
 )  # fmt: skip
 """Every figure, in the order of the table."""

@@ -23,8 +23,8 @@ _COLUMNS, _ROWS = 80, 24
 _LIMIT_S: Final = 60.0
 _QUIET_S: Final = 0.6
 """After so long without a byte the program has drawn all that it has to."""
-_KEYS: Final = (b"\x1b[B", b"\x1b[A")
-"""Down and up again, so that each press has something to move."""
+DOWN_AND_UP: Final = (b"\x1b[B", b"\x1b[A")
+"""And so on, so that each press has something to move."""
 
 
 def first_paint(arguments: Sequence[str], marker: bytes, runs: int) -> Measurement:
@@ -43,15 +43,24 @@ def first_paint(arguments: Sequence[str], marker: bytes, runs: int) -> Measureme
     return measurement
 
 
-def key_press(arguments: Sequence[str], marker: bytes, runs: int) -> Measurement:
-    """From a key press until something of its answer is on the terminal."""
+def key_press(
+    arguments: Sequence[str], marker: bytes, runs: int, keys: tuple[bytes, bytes] = DOWN_AND_UP
+) -> Measurement:
+    """From a key press until something of its answer is on the terminal.
+
+    Args:
+        arguments: Of the program.
+        marker: What is drawn when everything is there.
+        runs: Presses that are measured.
+        keys: Pressed in turn; the second undoes what the first did.
+    """
     measurement = Measurement()
     explorer = _Explorer(arguments)
     explorer.read_until(marker)
     explorer.read_until_quiet()
     for i in range(runs + 1):
         begin = time.perf_counter()
-        explorer.write(_KEYS[i % 2])
+        explorer.write(keys[i % 2])
         check(explorer.read(_LIMIT_S) != b"", "the explorer has ended")
         wall = time.perf_counter() - begin
         explorer.read_until_quiet()
