@@ -276,7 +276,15 @@ def test_tests_are_those_of_kafka_topics(name: str, listing: str, test: str) -> 
 
 def check_holders(texts: GridTexts, expected: list[str], rng: Random) -> None:
     """No leaf that holds a literal is left out, and only partitions that may are left in."""
-    for nowhere in ("nothing=here", "xyzzy isr=[", "isr((", "[[", "no-such_word", "isr \u00e9"):
+    for nowhere in (
+        "nothing=here",
+        "xyzzy isr=[",
+        "isr((",
+        "[[",
+        "no-such_word",
+        "A" * 23,
+        "isr \u00e9",
+    ):
         held = texts.holders(nowhere)
         assert held is not None
         assert not any(expected[i].isascii() for i in held.tolist())

@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from metashell.image.partitions import Partitions
 from metashell.image.texts import FIELD_NAMES, RECOVERY_STATES
 from metashell.schema.arena import Bools
-from metashell.schema.arrow import fixed_binary_array
-from metashell.schema.uuids import MIGRATING, uuid_text, uuid_texts
+from metashell.schema.arrow import fixed_binary_array, uuid_array
+from metashell.schema.uuids import MIGRATING, TEXT_LENGTH, uuid_text
 
 _PINNED: Final = tuple(
     (re.compile(rf"(?<![a-z]){name}=(-?[0-9]*)(.?)", re.IGNORECASE), column)
@@ -43,7 +43,9 @@ def rows_holding(partitions: Partitions, literal: str) -> Bools | None:
     if not all(any(gap in b for b in _BETWEEN) for gap in _WORD.split(literal)):
         return np.zeros(len(partitions), dtype=np.bool_)
     found = _by_numbers(partitions, literal)
-    for word in set(_WORD.findall(literal)):
+    for word in sorted(set(_WORD.findall(literal)), key=len, reverse=True):
+        if found is not None and not found.any():
+            break
         if word.lower() not in _WORDS and not _NUMBER.fullmatch(word):
             held = _by_directory(partitions, word.lower())
             found = held if found is None else found & held
@@ -69,13 +71,15 @@ def _by_numbers(partitions: Partitions, literal: str) -> Bools | None:
 
 def _by_directory(partitions: Partitions, word: str) -> Bools:
     """Those with a directory whose id holds a word, which is in lower case."""
+    if len(word) > TEXT_LENGTH:
+        return np.zeros(len(partitions), dtype=np.bool_)
     known = partitions.directory_ids
-    held = np.array([word in text.lower() for text in uuid_texts(known)], dtype=np.bool_)
+    held = pc.match_substring(pc.ascii_lower(uuid_array(known)), word)
     default = partitions.directories_default
     out = default if word in uuid_text(MIGRATING).lower() else np.zeros_like(default)
-    if not held.any():
+    if not pc.any(held).as_py():
         return out
     ids, bounds = partitions.list_column("directories").gather()
-    wanted = pc.is_in(fixed_binary_array(ids), value_set=fixed_binary_array(known[held]))
+    wanted = pc.is_in(fixed_binary_array(ids), value_set=fixed_binary_array(known).filter(held))
     n_before = np.append(0, np.cumsum(wanted.to_numpy(zero_copy_only=False)))
     return out | (np.diff(n_before[bounds]) > 0)
