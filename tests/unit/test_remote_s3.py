@@ -77,7 +77,7 @@ def test_directory_in_a_bucket_gives_what_the_local_one_gives(
     assert "s3://bucket/backups/node%201/__cluster_metadata-0" == there.path
     for table in ("topics", "partitions", "brokers", "configs"):
         assert local.table(table).equals(there.table(table))
-    for line in ("find /", "cat /image/provenance", "log --json", "stats", "history"):
+    for line in ("find /", "cat /image/provenance", "log --json", "stats --json", "history"):
         assert run_on(local, line).out == run_on(there, line).out
     assert local.at(1000).table("partitions").equals(there.at(1000).table("partitions"))
     assert [str(fault) for fault in local.faults] == [str(fault) for fault in there.faults]

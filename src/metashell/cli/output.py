@@ -14,6 +14,7 @@ import select
 import sys
 from collections.abc import Callable
 from contextlib import suppress
+from threading import Lock
 from typing import BinaryIO, Final, TextIO
 
 from metashell.errors import MetashellError
@@ -42,6 +43,8 @@ class StreamOutput:
         self._size = 0
         self._failure: OSError | OutputError | None = None
         self.is_terminal = stream is not None and _is_terminal(stream)
+        self.before_sending: Callable[[], None] | None = None
+        """Called before data reaches a terminal, where something may be drawn."""
 
     @property
     def width(self) -> int:
@@ -85,6 +88,8 @@ class StreamOutput:
         self._send(encode(text, terminal=False))
 
     def _send(self, data: bytes) -> None:
+        if self.is_terminal and self.before_sending is not None:
+            self.before_sending()
         try:
             _write_all(self._stream, data)
         except BrokenPipeError as error:
@@ -112,6 +117,10 @@ class Diagnostics:
         self.is_terminal = stream is not None and _is_terminal(stream)
         self.progress: Callable[[int, int], None] | None = None
         """Gets (done, in all) in place of a bar, where something else draws on the terminal."""
+        self._lock = Lock()
+        """Held while something is written: a bar is drawn by whoever knows how far things are."""
+        self._drawn = 0
+        out.before_sending = self.erase
 
     @property
     def width(self) -> int:
@@ -135,6 +144,32 @@ class Diagnostics:
         """Write bytes as they are."""
         with suppress(OSError, OutputError):  # Remembered there: the next write of data tells.
             self._out.flush()
+        self.erase()
+        with self._lock:
+            self._write(data)
+
+    @property
+    def has_drawn(self) -> bool:
+        """Whether a line that was drawn stands there."""
+        return bool(self._drawn)
+
+    def draw(self, line: str) -> None:
+        """Draw a line in place of the one drawn before; any thread may.
+
+        It is gone as soon as anything else is written.
+        """
+        with self._lock:
+            self._write(f"\r{line.ljust(self._drawn)}".encode())
+            self._drawn = len(line)
+
+    def erase(self) -> None:
+        """Take away what was drawn."""
+        with self._lock:
+            if self._drawn:
+                self._write(b"\r" + b" " * self._drawn + b"\r")
+                self._drawn = 0
+
+    def _write(self, data: bytes) -> None:
         if self._stream is None:
             return
         try:

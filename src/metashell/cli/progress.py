@@ -45,7 +45,6 @@ class ProgressBar:
         self._unit: Unit = unit
         self._clock = clock
         self._next_s = clock() + _PATIENCE_S
-        self._drawn = 0
 
     def __enter__(self) -> Self:
         return self
@@ -65,16 +64,15 @@ class ProgressBar:
             return
         if not self._diagnostics.is_terminal or self._clock() < self._next_s:
             return
+        if done >= total > 0 and not self._diagnostics.has_drawn:
+            return  # it has ended, and nobody waits any more
         self._next_s = self._clock() + _REDRAW_S
-        text = bar_text(self._label, done, total, self._diagnostics.width, unit=self._unit)
-        self._diagnostics.raw(f"\r{text.ljust(self._drawn)}".encode())
-        self._drawn = len(text)
+        width = self._diagnostics.width
+        self._diagnostics.draw(bar_text(self._label, done, total, width, unit=self._unit))
 
     def close(self) -> None:
         """Erase the bar."""
-        if self._drawn:
-            self._diagnostics.raw(b"\r" + b" " * self._drawn + b"\r")
-            self._drawn = 0
+        self._diagnostics.erase()
 
 
 def bar_text(label: str, done: int, total: int, width: int, *, unit: Unit = "bytes") -> str:

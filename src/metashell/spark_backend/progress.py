@@ -90,21 +90,24 @@ class _ClassicCount:
 
 @contextmanager
 def _polling(count: Callable[[], tuple[int, int]], progress: Progress) -> Iterator[None]:
-    """Report a count now and then, on a thread, until the block ends."""
-    end = threading.Event()
+    """Report a count now and then, on a thread, until the block ends; never after it."""
+    end, telling = threading.Event(), threading.Lock()
 
     def poll() -> None:
         # A session that is ended meanwhile has nothing more to say.
         with suppress(Exception):
             while not end.wait(_POLL_S):
                 done, known = count()
-                if known:
-                    progress(done, known)
+                # Asking can take longer than anybody waits for this thread.
+                with telling:
+                    if known and not end.is_set():
+                        progress(done, known)
 
     thread = threading.Thread(target=poll, daemon=True, name="metashell-spark-progress")
     thread.start()
     try:
         yield
     finally:
-        end.set()
+        with telling:
+            end.set()
         thread.join(_POLL_S * 10)

@@ -133,6 +133,43 @@ def test_bar_appears_late_and_vanishes() -> None:
     assert terminal.written().endswith(b"\r" + b" " * (len(drawn) - 1) + b"\r")
 
 
+def test_bar_makes_room() -> None:
+    """A message and data stand in a line of their own, and what is drawn sends no data."""
+    terminal, there = Terminal(), Terminal()
+    out = StreamOutput(there)
+    diagnostics = Diagnostics(terminal, out)
+    out.write("row")
+    diagnostics.draw("12%")
+    assert (b"\r12%", b"") == (terminal.written(), there.written())
+    diagnostics.line("a word")
+    assert b"\r12%\r   \ra word\n" == terminal.written()
+    assert b"row" == there.written()
+    diagnostics.draw("50%")
+    n_before = len(terminal.written())
+    out.write("more")
+    assert n_before == len(terminal.written())
+    out.flush()
+    assert b"\r   \r" == terminal.written()[n_before:]
+    assert not diagnostics.has_drawn
+
+
+def test_bar_of_what_has_ended() -> None:
+    """What was erased is not drawn again where all is done."""
+    now = [9.0]
+    terminal = Terminal()
+    diagnostics = Diagnostics(terminal, StreamOutput(None))
+    with ProgressBar(diagnostics, "Spark", unit="tasks", clock=lambda: now[0]) as bar:
+        for done, total, is_drawn in ((3, 4, True), (4, 4, False), (4, 6, True)):
+            now[0] += 1
+            bar(done, total)
+            assert is_drawn is diagnostics.has_drawn
+            now[0] += 1
+            if is_drawn:
+                bar(total, total)
+                assert b"100%" in terminal.written()
+            bar.close()
+
+
 def test_bar_needs_a_terminal() -> None:
     """A log file gets no bar."""
     now = [0.0]
