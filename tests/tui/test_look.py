@@ -96,8 +96,17 @@ def test_keys_can_be_clicked() -> None:
         def place(text: str) -> tuple[int, int]:
             return driver.screen().splitlines()[-1].index(text), 0
 
+        def backgrounds() -> set[object]:
+            last = driver.app.screen._compositor.render_strips()[-1]
+            return {segment.style.bgcolor for segment in last if segment.style}
+
+        assert len(backgrounds()) == 1
         await driver.pilot.hover(KeyBar, offset=place("Open"))
-        assert driver.one(KeyBar).tooltip is None
+        await driver.settled()
+        assert len(backgrounds()) == 2
+        await driver.pilot.hover(NodeTree)
+        await driver.settled()
+        assert len(backgrounds()) == 1
         x, y = place("/ Filter")
         await driver.pilot.click(KeyBar, offset=(x - 1, y))
         await driver.settled()

@@ -63,7 +63,11 @@ class KeyBar(Widget, can_focus=False):
     """
 
     ALLOW_SELECT = False
-    COMPONENT_CLASSES: ClassVar[set[str]] = {"key-bar--key", "key-bar--description"}
+    COMPONENT_CLASSES: ClassVar[set[str]] = {
+        "key-bar--key",
+        "key-bar--description",
+        "key-bar--hover",
+    }
     DEFAULT_CSS = """
     KeyBar {
         dock: bottom;
@@ -80,12 +84,18 @@ class KeyBar(Widget, can_focus=False):
             color: $footer-description-foreground;
             background: $footer-description-background;
         }
+        .key-bar--hover {
+            color: $footer-key-foreground;
+            background: $block-hover-background;
+        }
     }
     """
 
     def __init__(self) -> None:
         super().__init__()
         self._shown: list[Shown] = []
+        self._hovered: Shown | None = None
+        """The key under the mouse."""
         self._is_asked = False
 
     def on_mount(self) -> None:
@@ -124,20 +134,32 @@ class KeyBar(Widget, can_focus=False):
         """The keys, a blank between them."""
         key_style = self.get_component_rich_style("key-bar--key")
         description_style = self.get_component_rich_style("key-bar--description")
+        hover_style = self.get_component_rich_style("key-bar--hover")
         text = Text(no_wrap=True)
         for shown in self._shown:
             label = Text.assemble(
                 (shown.key, key_style), (f" {shown.binding.description}", description_style)
             )
+            if shown == self._hovered:
+                label.stylize(hover_style)
             if not shown.is_enabled:
                 label.stylize("dim")
             text.append_text(label).append(" ")
         return text
 
     def on_mouse_move(self, event: events.MouseMove) -> None:
-        """Tell more of the key under the mouse."""
-        shown = self._at(event.x)
-        self.tooltip = shown.tooltip if shown and shown.tooltip else None
+        """Mark the key under the mouse, and tell more of it."""
+        self._hover(self._at(event.x))
+
+    def on_leave(self) -> None:
+        """The mouse is elsewhere."""
+        self._hover(None)
+
+    def _hover(self, shown: Shown | None) -> None:
+        if shown != self._hovered:
+            self._hovered = shown
+            self.tooltip = shown.tooltip if shown and shown.tooltip else None
+            self.refresh()
 
     def on_mouse_down(self, event: events.MouseDown) -> None:
         """Press the key under the mouse."""
