@@ -6,7 +6,6 @@ Each stands for a column of numbers: it is sorted by that, and that is taken awa
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 import pyarrow as pa
 
@@ -35,17 +34,6 @@ class DrawnTable(RowTable):
         table = self.table.select(list(names))
         return table if self._order is None else table.take(self._order)
 
-    @property
-    def row(self) -> dict[str, Any] | None:
-        """As of any table; but a log may hold times of no calendar, which are given as texts."""
-        try:
-            return super().row
-        except (OverflowError, ValueError):
-            cells = self._cells
-            return (
-                None if cells is None else {n: _value(cells.column(n)) for n in cells.schema.names}
-            )
-
     def texts(self) -> dict[str, str]:
         """The row that the cursor is on, as texts to be shown; empty where there is none."""
         cells = self._cells
@@ -68,10 +56,8 @@ class DrawnTable(RowTable):
 
     @property
     def _cells(self) -> pa.Table | None:
-        if self.table is None or not 0 <= self.cursor_row < self.row_count:
-            return None
-        index = self.cursor_row
-        return self.table.slice(index if self._order is None else self._order[index].as_py(), 1)
+        at = self._index
+        return None if self.table is None or at is None else self.table.slice(at, 1)
 
     def _sort_at(self, column: int) -> None:
         number = self._drawn.get(self.columns_shown[column])
@@ -79,13 +65,6 @@ class DrawnTable(RowTable):
             super()._sort_at(column)
         else:
             self.sort_by(number, descending=self.sorted_by != (number, True))
-
-
-def _value(cell: pa.ChunkedArray) -> Any:
-    try:
-        return cell[0].as_py()
-    except (OverflowError, ValueError):
-        return shown_texts(cell)[0].as_py()
 
 
 def with_columns(table: pa.Table, *columns: tuple[str, str, Sequence[str]]) -> pa.Table:

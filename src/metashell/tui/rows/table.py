@@ -176,11 +176,16 @@ class RowTable(Part, DataTable):
     @property
     def row(self) -> dict[str, Any] | None:
         """Values of the row that the cursor is on; None where there is none."""
-        if self.table is None or not 0 <= self.cursor_row < self.row_count:
+        at = self._index
+        return None if self.table is None or at is None else row_at(self.table, at)
+
+    @property
+    def _index(self) -> int | None:
+        """Which of all rows the cursor is on; None where there is none."""
+        at = self.cursor_row
+        if self.table is None or not 0 <= at < self.row_count:
             return None
-        index = self.cursor_row
-        at = index if self._order is None else self._order[index].as_py()
-        return row_at(self.table, at)
+        return at if self._order is None else self._order[at].as_py()
 
     @property
     def shown(self) -> pa.Table | None:

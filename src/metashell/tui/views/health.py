@@ -18,6 +18,7 @@ from textual.widgets.option_list import Option
 
 from metashell.commands.health_rows import LEVELS, summary_of
 from metashell.fleet import CLUSTERS
+from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.jobs import Job
 from metashell.tui.part import Part
 from metashell.tui.rows.cluster_rows import applied_at
@@ -257,8 +258,7 @@ class HealthView(View):
         if found.by_kind:
             self.query_one(KindList).show(found.kinds)
             self._show_kind()
-        if self.explorer.view is self and self.screen.focused is None:
-            self.focus_content()  # there was nothing before that could have it
+        take_focus(self)  # there may have been nothing before that could have it
         if self._is_stale:
             self._ask()
 
