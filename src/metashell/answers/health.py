@@ -13,7 +13,7 @@ import numpy as np
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.topic_settings import Setting, effective_min_isr
 from metashell.image.image import Image
-from metashell.schema.arena import I32, I64, AnyArray, Bools
+from metashell.schema.arena import I32, I64, AnyArray, Bools, rows_with
 from metashell.schema.columns import SpanColumn
 
 NO_LEADER: Final = -1
@@ -128,13 +128,10 @@ class Health:
 def holding(lists: SpanColumn, *wanted: object) -> Bools:
     """bool[n]: whether any of some values is in each list."""
     values, list_offsets = lists.gather()
-    out = np.zeros(len(list_offsets) - 1, dtype=np.bool_)
     is_wanted = np.zeros(len(values), dtype=np.bool_)
     for value in wanted:
         is_wanted |= values == value
-    at = np.flatnonzero(is_wanted)
-    out[np.searchsorted(list_offsets, at, side="right") - 1] = True
-    return out
+    return rows_with(is_wanted, list_offsets)
 
 
 def first_of(lists: SpanColumn) -> I32:

@@ -17,7 +17,7 @@ from metashell.image.records import Records
 from metashell.log.chain import Chain
 from metashell.log.frames import CONTROL, CONTROL_KEY, HEADER
 from metashell.log.read import Loaded, LogFile
-from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.arena import I64, AnyArray, Bools, rows_with
 from metashell.schema.columnar import prefix_distance
 from metashell.schema.columns import Columns, FixedColumn, SpanColumn
 
@@ -262,8 +262,7 @@ def _broker_handlers(broker: int) -> dict[str, _Handler]:
             column = columns.fields.get(field_name)
             if isinstance(column, SpanColumn):
                 values, list_offsets = column.gather()
-                at = np.flatnonzero(values == broker)
-                named[np.searchsorted(list_offsets, at, side="right") - 1] = True
+                named |= rows_with(values == broker, list_offsets)
         return good[named]
 
     def configs(records: Records, name: str, rows: I64) -> I64:

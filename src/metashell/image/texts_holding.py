@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from metashell.image.partitions import Partitions
 from metashell.image.texts import FIELD_NAMES, RECOVERY_STATES
-from metashell.schema.arena import Bools
+from metashell.schema.arena import Bools, rows_with
 from metashell.schema.arrow import fixed_binary_array, uuid_array
 from metashell.schema.uuids import MIGRATING, TEXT_LENGTH, uuid_text
 
@@ -81,5 +81,4 @@ def _by_directory(partitions: Partitions, word: str) -> Bools:
         return out
     ids, bounds = partitions.list_column("directories").gather()
     wanted = pc.is_in(fixed_binary_array(ids), value_set=fixed_binary_array(known).filter(held))
-    n_before = np.append(0, np.cumsum(wanted.to_numpy(zero_copy_only=False)))
-    return out | (np.diff(n_before[bounds]) > 0)
+    return out | rows_with(wanted.to_numpy(zero_copy_only=False), bounds)

@@ -105,6 +105,18 @@ class Arena:
         return self.u1[start:stop].tobytes()
 
 
+def rows_with(marked: Bools, list_offsets: I64) -> Bools:
+    """bool[n]: rows with a marked element.
+
+    Args:
+        marked: bool[m]: of each element of all rows.
+        list_offsets: int64[n + 1]: where each row's elements begin.
+    """
+    out = np.zeros(len(list_offsets) - 1, dtype=np.bool_)
+    out[np.searchsorted(list_offsets, np.flatnonzero(marked), side="right") - 1] = True
+    return out
+
+
 def gather_ragged(arena: Arena, dtype: str, starts: I64, counts: AnyArray) -> tuple[AnyArray, I64]:
     """Read runs of elements that begin at `starts` into one array.
 
