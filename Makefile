@@ -26,9 +26,20 @@ help: ## Show this list
 demo: $(DEMO_STAMP) ## Open the shell on the bundled sample, a real controller's directory
 	@$(BIN)/metashell demo
 
+# Tests start the program often: where no bytecode is written, each start compiles all of it.
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup
+
 .PHONY: test
-test: $(TEST_STAMP) ## Install everything and run all tests
-	@$(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup $(PYTEST_ARGS)
+test: $(TEST_STAMP) ## Install everything and run all tests of the program
+	@$(PYTEST) -m 'not meta' $(PYTEST_ARGS)
+
+.PHONY: test-fast
+test-fast: $(TEST_STAMP) ## Run a case or two of each test that is not slow
+	@$(PYTEST) --fast $(PYTEST_ARGS)
+
+.PHONY: test-meta
+test-meta: $(TEST_STAMP) ## Run the tests of the tests and of the benchmarks
+	@$(PYTEST) -m meta $(PYTEST_ARGS)
 
 .PHONY: check
 check: $(TEST_STAMP) ## Lint, format, types and layers

@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import Final
 
 HERE: Final = Path(__file__).parent
+_GENERATOR: Final = HERE.parent / "tests" / "kraftgen"
+"""What makes the directories: the tests make theirs with it, too."""
 LOG_DIR: Final = "__cluster_metadata-0"
 
 
@@ -45,6 +47,9 @@ class Sizes:
     fleet_topics: int = 500
     """Of each, with `fleet_changes` after the checkpoint."""
     fleet_changes: int = 2_000
+    members: tuple[int, int, int] = (500, 2_000, 9_000)
+    """Of fleets of very small directories, which are links to one."""
+    member_topics: int = 20
 
     @property
     def n_partitions(self) -> int:
@@ -57,7 +62,7 @@ SMOKE: Final = Sizes(
     incident_topics=40, incident_partitions=4, incident_changes=3_000, split_bytes=64_000,
     # Compiling well what runs for a second costs more than it saves.
     java_options="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
-    fleet_directories=3, fleet_topics=10, fleet_changes=50,
+    fleet_directories=3, fleet_topics=10, fleet_changes=50, members=(2, 4, 8), member_topics=2,
 )  # fmt: skip
 """A few kilobytes, to see that everything works."""
 
@@ -136,6 +141,23 @@ class Directories:
             for seed in range(1, sizes.fleet_directories + 1)
         ]
 
+    def members(self, n: int) -> Path:
+        """A folder with so many directories, of which the files are links to those of one."""
+        sizes = self.sizes
+        one = self._made(sizes.member_topics, sizes.partitions, sizes.member_topics)
+        target = one.log_dir.with_name(f"{one.log_dir.name}-times-{n}")
+        if not target.exists():
+            part = _emptied(target)
+            files = [path for path in one.log_dir.rglob("*") if path.is_file()]
+            for i in range(n):
+                own = part / f"c{i:06}"
+                (own / LOG_DIR).mkdir(parents=True)
+                for path in files:
+                    if path.suffix not in (".index", ".timeindex"):
+                        os.link(path, own / path.relative_to(one.log_dir))
+            part.rename(target)
+        return target
+
     def cache(self) -> Path:
         """Where decoded images are kept; made by whoever keeps one."""
         return self._folder / "cache"
@@ -167,7 +189,9 @@ class Directories:
 
 def python_path() -> str:
     """The import path of children: ours before what is set."""
-    return os.pathsep.join(filter(None, [str(HERE), os.environ.get("PYTHONPATH")]))
+    return os.pathsep.join(
+        filter(None, [str(HERE), str(_GENERATOR.parent), os.environ.get("PYTHONPATH")])
+    )
 
 
 def _emptied(target: Path) -> Path:
@@ -181,6 +205,6 @@ def _emptied(target: Path) -> Path:
 def _generator_digest() -> str:
     """A digest of the generator's sources: another generator writes other directories."""
     digest = hashlib.sha256()
-    for path in sorted((HERE / "kraftgen").glob("*.py")):
+    for path in sorted(_GENERATOR.glob("*.py")):
         digest.update(path.read_bytes())
     return digest.hexdigest()[:8]

@@ -6,22 +6,23 @@ raises `WrongOutputError` where the program answers wrongly, and never judges a 
 
 from __future__ import annotations
 
-import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
 from children import BY_NAME, PROGRAM, ask, check, environment, middle_topic, oracle_text, work
 from directories import HERE, Cluster, Directories, Sizes
-from folds import local_fold, spark_fold, spark_start, worker_memory
+from folds import local_fold, spark_fleet, spark_fold, spark_start, worker_memory
+from live_quorum import printed, serving
 from measure import Measurement, Output, run_often, run_once
 from questions import QUESTIONS, cold, warm
 from terminal import DOWN_AND_UP, first_paint, key_press
 
 PARTS_OF_IMAGE: Final = 10
+_RECORDS_A_RUN: Final = 10
+"""Of `live-print`: one takes too little time to tell much."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +135,8 @@ def changes_cold(directories: Directories, runs: int) -> Measurement:
 
 def live_prompt(directories: Directories, runs: int) -> Measurement:
     """From the start to where a prompt can be drawn, on a live quorum."""
-    with _serving(directories) as port:
-        argv = [*PROGRAM, "-q", f"127.0.0.1:{port}", "pwd"]
+    with serving(directories.whole().checkpoint) as quorum:
+        argv = [*PROGRAM, "-q", f"127.0.0.1:{quorum.port}", "pwd"]
         output, measurement = run_often(argv, runs)
     check(output.head == b"/\n", f"{output.head!r} where / is right")
     return measurement
@@ -143,9 +144,9 @@ def live_prompt(directories: Directories, runs: int) -> Measurement:
 
 def live_copy(directories: Directories, runs: int) -> Measurement:
     """A program that only copies the snapshot from the same quorum."""
-    with _serving(directories) as port:
+    with serving(directories.whole().checkpoint) as quorum:
         output, measurement = run_often(
-            [sys.executable, str(HERE / "live_copy.py"), str(port)], runs
+            [sys.executable, str(HERE / "live_copy.py"), str(quorum.port)], runs
         )
     size = directories.whole().checkpoint.stat().st_size
     check(output.head == f"{size}\n".encode(), f"{output.head!r} bytes of {size}")
@@ -159,19 +160,10 @@ def live_directory(directories: Directories, runs: int) -> Measurement:
     return measurement
 
 
-@contextmanager
-def _serving(directories: Directories) -> Iterator[int]:
-    """Serve the checkpoint alone from another process; gives the port."""
-    argv = [sys.executable, str(HERE / "live_server.py"), str(directories.whole().checkpoint)]
-    with subprocess.Popen(
-        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment()
-    ) as server:
-        assert server.stdout is not None
-        assert server.stdin is not None
-        try:
-            yield int(server.stdout.readline())
-        finally:
-            server.stdin.close()
+def live_print(directories: Directories, runs: int) -> Measurement:
+    """From the commit of a record to its line by ``log --follow``."""
+    with serving(directories.whole().checkpoint) as quorum:
+        return printed(quorum, ["log", "--follow", "--all"], _RECORDS_A_RUN * runs)
 
 
 def log_json(directories: Directories, runs: int) -> Measurement:
@@ -227,12 +219,12 @@ def _keeping(directories: Directories) -> dict[str, str]:
     """Keep the image of `Directories.changed`; the variables by which the program finds it."""
     variable = {"METASHELL_CACHE_DIR": str(directories.cache())}
     n_bytes = ask(
-        "import sys; from metashell.cache import open_cached, store\n"
-        "from metashell.image.condensing import Condensing, condense_place\n"
+        "import sys; from metashell.sources.cache import open_cached, store\n"
+        "from metashell.condensed.log import Condensing, condense_place\n"
         "from metashell.log.directory import find_metadata_directory\n"
         "from metashell.log.splits import plan_splits\n"
         "place = find_metadata_directory(sys.argv[1])\n"
-        "how = Condensing.of_plan(plan_splits(place), show_secrets=False)\n"
+        "how = Condensing.of_plan(plan_splits(place))\n"
         "store(place, condense_place(place), how)\n"
         "print(open_cached(place).tail_bytes)",
         str(directories.changed().log_dir), **variable,
@@ -396,6 +388,10 @@ FIGURES: Final = (
         "live-directory", "the first prompt on a directory with the same bytes",
         "-", "s", live_directory,
     ),
+    Figure(
+        "live-print", "from the commit of a record to its line by `log --follow`",
+        "≤ 30 ms", "ms", live_print,
+    ),
     Figure("ls-topics", "`ls /image/topics/byName`, a checkpoint alone", "≤ 0.7 s", "s", ls_topics),
     Figure(
         "shell-ls", "`ls` of a topic", "≤ 100 ms", "ms",
@@ -474,6 +470,13 @@ FIGURES: Final = (
     Figure(
         "spark-worker-memory", "the largest Python worker of `spark-fold-2`",
         "≤ 16 × the split's bytes (64 MiB)", "MB", worker_memory,
+    ),
+    *(
+        Figure(
+            f"spark-fleet-{n}", f"`find` in a fleet of {n:,} very small directories on `local[2]`",
+            "-", "s", spark_fleet(i),
+        )
+        for i, n in enumerate(Sizes().members)
     ),
     Figure(
         "kept-ls", "`ls /image/topics/byName`, the image in the cache", "≤ 1 s", "s", kept_ls

@@ -1,6 +1,7 @@
 """The figures of whole directories decoded and folded, by Spark and by the local engine.
 
-What several figures take from one run of `spark_worker` is measured once and kept. None is pinned
+What several figures take from one run of `spark_worker` or `fleet_worker` is measured once and
+kept. None is pinned
 to one CPU.
 """
 
@@ -50,6 +51,25 @@ def worker_memory(directories: Directories, runs: int) -> Measurement:
     measurement = Measurement(**found["fold"])
     measurement.peak_rss_bytes = found["worker_peak_bytes"]
     return measurement
+
+
+def spark_fleet(i: int) -> Callable[[Directories, int], Measurement]:
+    """A search of the fleet of that number among those of `Sizes.members`."""
+
+    def run(directories: Directories, runs: int) -> Measurement:
+        found = _searched(directories, runs)
+        return Measurement(**found[str(directories.members(directories.sizes.members[i]))])
+
+    return run
+
+
+@cache
+def _searched(directories: Directories, runs: int) -> Any:
+    fleets = [str(directories.members(n)) for n in directories.sizes.members]
+    found = report("fleet_worker.py", [_START_MASTER, str(runs), *fleets])
+    if "skipped" in found:
+        raise SkippedError(found["skipped"])
+    return found
 
 
 def local_fold(directories: Directories, runs: int) -> Measurement:

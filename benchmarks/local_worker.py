@@ -84,7 +84,7 @@ def decoded(path: str) -> dict[str, int]:
     """Rows of every table of the image, each made as an Arrow table."""
     import metashell
 
-    source = metashell.open(path)
+    source = metashell.open(path, engine="local")
     return {name: len(source.table(name)) for name in source.tables}
 
 

@@ -13,6 +13,7 @@ import json
 import os
 import platform
 import resource
+import signal
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -40,6 +41,8 @@ END: Final = "\n<!-- end of results -->"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
+    # A run in the background of a script begins with ^C ignored, and so would all that it starts.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     arguments = _parser().parse_args(argv)
     if arguments.list:
         print("\n".join(f"{figure.name:<22}{figure.what}" for figure in FIGURES))
@@ -114,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--coefficients", action="store_true",
         help="measure what the choice of an engine goes by, and print it as it stands in "
-        "src/metashell/engine.py",
+        "src/metashell/sources/engine.py",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print every run as JSON, not a table")
     parser.add_argument(

@@ -25,10 +25,10 @@ Counts = dict[str, dict[str, int]]
 
 def main(argv: Sequence[str]) -> int:
     """Measure and print."""
-    from metashell.spark_backend.needs import lacking
+    from metashell.spark_backend.needs import missing_requirement
 
     master, runs, split_bytes, java_options, *paths = argv
-    reason = lacking(master)
+    reason = missing_requirement(master)
     if reason is not None:
         print(json.dumps({"skipped": reason.message}))
         return 0

@@ -78,8 +78,8 @@ def repeat(work: Callable[[], object], runs: int) -> Measurement:
 
 def decode_columns(path: Path, runs: int, _: Sequence[str]) -> Measurement:
     """From a file's bytes to columns in Arrow's layout: values and offsets of every field."""
-    from metashell.image.records import Records
     from metashell.log.read import load
+    from metashell.records.records import Records
     from metashell.schema.columns import SpanColumn, StructArrayColumn
     from metashell.schema.registry import load_registry
 
@@ -109,8 +109,8 @@ def _check_columns(path: Path) -> None:
     """Compare the first and last records' columns with what the scalar decoder reads."""
     import numpy as np
 
-    from metashell.image.records import Records
     from metashell.log.read import load
+    from metashell.records.records import Records
     from metashell.schema.registry import load_registry
     from metashell.schema.rows import to_rows
     from metashell.schema.scalar import decode_message
@@ -148,8 +148,8 @@ def decode_table(path: Path, runs: int, _: Sequence[str]) -> Measurement:
 
 def decode_scalar(path: Path, runs: int, rest: Sequence[str]) -> Measurement:
     """The scalar decoder, record by record, over some of the records; framing is not timed."""
-    from metashell.image.records import Records
     from metashell.log.read import load
+    from metashell.records.records import Records
     from metashell.schema.registry import load_registry
     from metashell.schema.scalar import decode_message
 
@@ -179,9 +179,9 @@ class _Session:
 
     def __init__(self, path: Path) -> None:
         import metashell
-        from metashell.commands.base import Context
+        from metashell.commands.framework.command import Context
 
-        self.source = metashell.open(path)
+        self.source = metashell.open(path, engine="local")
         self.out = Collected()
         self.warnings: list[str] = []
         self.context = Context(
@@ -195,7 +195,7 @@ class _Session:
 
     def run(self, line: str) -> str:
         """Run a line and return what it prints."""
-        from metashell.commands.run import run_line
+        from metashell.commands.framework.run import run_line
 
         self.out.text = ""
         self.warnings.clear()
@@ -208,7 +208,7 @@ class _Session:
         """Names of some topics, spread over all of them, without looking at their partitions."""
         import metashell
 
-        names = metashell.open(self.source.path).ls(BY_NAME)
+        names = metashell.open(self.source.path, engine="local").ls(BY_NAME)
         step = max(1, len(names) // count)
         return names[step // 2 :: step][:count]
 
@@ -262,7 +262,7 @@ def _filled(template: str, topic: str) -> str:
 
 def completion(path: Path, runs: int, rest: Sequence[str]) -> Measurement:
     """Completing the names of topics in the shell; `rest` is how many letters are not typed yet."""
-    from metashell.commands.complete import LIMIT, complete_line
+    from metashell.commands.framework.completion import LIMIT, complete_line
 
     session = _Session(path)
     typed = [topic[: -int(rest[0])] for topic in session.topics(runs + 1)]

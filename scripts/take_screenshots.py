@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "tests"), str(ROOT / "benchmarks")]
+sys.path[:0] = [str(ROOT / "tests")]
 
 from support.pilot import session_on  # noqa: E402
 from support.screens import SCREENS, Screen, show  # noqa: E402

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Final
 
 from metashell.commands import all_names, get
-from metashell.commands.base import Command, Option
+from metashell.commands.framework.command import Command
+from metashell.commands.framework.option import Option
 
 PAGE: Final = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 from collections.abc import Iterator
@@ -12,14 +13,20 @@ from hypothesis import HealthCheck, settings
 
 from support.fixtures import Fixture, fixture
 from support.s3 import S3Server, serving
+from support.seeds import PROFILE
 
 # A run in the background of a script begins with ^C ignored, and so would all that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
+# No Java of a test lives long enough to win back what the second compiler and several collectors
+# take from the tests.
+os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+os.environ["SPARK_LAUNCHER_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
 settings.register_profile(
     "default",
     # The profile `exhaustive` looks further; this one has to end while somebody waits.
-    max_examples=60,
+    max_examples=25,
     deadline=None,
     derandomize=True,
     print_blob=True,
@@ -28,7 +35,7 @@ settings.register_profile(
 settings.register_profile(
     "exhaustive", settings.get_profile("default"), derandomize=False, max_examples=2_000
 )
-settings.load_profile(os.environ.get("METASHELL_HYPOTHESIS_PROFILE", "default"))
+settings.load_profile(PROFILE)
 
 
 _OF_THE_TESTS = frozenset(
@@ -43,11 +50,67 @@ _OF_THE_TESTS = frozenset(
 """Variables that are no settings of the program."""
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep the tests of a file in one process, and all that share the Spark session."""
+_NOT_FAST = ("meta", "pty", "slow", "spark")
+_ONE_A_FILE = Path(__file__).parent / "tui"
+"""Each test here starts the explorer."""
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Make the choice of `make test-fast` known."""
+    parser.addoption(
+        "--fast", action="store_true", help="the first and last case of each test that is not slow"
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Choose what is fast, where that is asked for, and decide what runs where and when."""
+    if config.getoption("fast"):
+        chosen = _fast(items)
+        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
+        items[:] = [item for item in items if item in chosen]
+    _order(config, items)
+
+
+def _fast(items: list[pytest.Item]) -> set[pytest.Item]:
+    cases: dict[tuple[Path, str], list[pytest.Item]] = {}
     for item in items:
-        group = "spark" if item.get_closest_marker("spark") else item.path.name
-        item.add_marker(pytest.mark.xdist_group(group))
+        if not any(item.get_closest_marker(mark) for mark in _NOT_FAST):
+            name = "" if _ONE_A_FILE in item.path.parents else getattr(item, "originalname", "")
+            cases.setdefault((item.path, name), []).append(item)
+    return {
+        item
+        for (_, name), group in cases.items()
+        for item in ({group[0], group[-1]} if name else {group[0]})
+    }
+
+
+def _order(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests of a file in one process, and all that share the Spark session.
+
+    Where there are several processes, what takes longest begins first, so that none is left alone
+    with it: the Spark session, then files that start Spark or have slow tests, then by size.
+    """
+    groups: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        shares = "spark" in getattr(item, "fixturenames", ())
+        groups.setdefault("spark" if shares else str(item.path), []).append(item)
+    for name, group in groups.items():
+        for item in group:
+            item.add_marker(pytest.mark.xdist_group(Path(name).name))
+    if hasattr(config, "workerinput"):
+        order = sorted(groups, key=lambda name: _begins(name, groups[name]))
+        items[:] = [item for name in order for item in groups[name]]
+
+
+def _begins(name: str, group: list[pytest.Item]) -> tuple[bool, bool, int]:
+    takes_long = any(item.get_closest_marker(mark) for item in group for mark in ("spark", "slow"))
+    return name != "spark", not takes_long, -len(group)
+
+
+def pytest_collection_finish() -> None:
+    """Look for garbage no more among what stays to the end: tests, and the modules they import."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(autouse=True)

@@ -8,19 +8,23 @@ from __future__ import annotations
 
 import ast
 import doctest
+import fnmatch
 import importlib.util
 import os
 import re
+import subprocess
+import sys
+import time
+from functools import cache
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
-import figures
 import metashell
-import run as benchmarks
-from metashell.cli.arguments import FLAGS
+from metashell.cli.arguments import OPTIONS
 from metashell.commands import all_names, get
-from metashell.commands.base import Command
+from metashell.commands.framework.command import Command
 from metashell.errors import ExitCode
 from metashell.log.fault import FaultKind
 from metashell.quorum.steps import SUCCESSORS
@@ -80,24 +84,46 @@ def test_readme_shows_five_commands_and_how_to_install() -> None:
     assert "pip install" in first_screen
 
 
-def test_command_reference_is_up_to_date() -> None:
-    """scripts/write_command_reference.py has been run."""
-    path = ROOT / "scripts" / "write_command_reference.py"
-    spec = importlib.util.spec_from_file_location("write_command_reference", path)
+def script(name: str) -> ModuleType:
+    """A script of the repository, to call its functions."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
-    script = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(script)
-    assert script.render() == script.PAGE.read_text("utf-8")
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_command_reference_is_up_to_date() -> None:
+    """scripts/write_command_reference.py has been run."""
+    reference = script("write_command_reference")
+    assert reference.render() == reference.PAGE.read_text("utf-8")
+
+
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/design/architecture.md"])
+def test_layers_are_up_to_date(page: str) -> None:
+    """scripts/write_layers.py has been run."""
+    text = (ROOT / page).read_text("utf-8")
+    assert script("write_layers").written(text) == text
+
+
+def _press_interrupt(_seconds: float) -> None:
+    """What waits until something happens is ended with ^C."""
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize("command", COMMANDS, ids=lambda command: command.name)
-def test_examples_of_manuals_work(command: Command) -> None:
-    """Each prints something, or changes the directory, and no diagnostic."""
+def test_examples_of_manuals_work(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each prints something, changes the directory, or waits until ^C; none prints a diagnostic."""
+    clock = SimpleNamespace(monotonic=time.monotonic, sleep=_press_interrupt)
+    monkeypatch.setattr("metashell.commands.framework.waiting.time", clock)
     for line, _ in command.manual.examples:
         shell = Shell()
         before = shell.prompt
-        printed = shell.run(line)
+        try:
+            printed = shell.run(line)
+        except KeyboardInterrupt:
+            continue
         said_nothing_by_nature = command.name in {"cd", "exit", "history"}
         assert printed or said_nothing_by_nature, line
         assert not (printed and printed[0].startswith(f"{command.name}: ")), line
@@ -112,10 +138,18 @@ def test_every_command_is_in_the_readme() -> None:
 
 def known_options() -> set[str]:
     """Every option that the program, its commands or the benchmarks have."""
-    program = {name for flag in FLAGS for name in (flag.long, flag.short, *flag.aliases) if name}
+    program = {name for option in OPTIONS for name in option.flags}
     commands = {flag for c in COMMANDS for option in c.manual.options for flag in option.flags}
-    parser = benchmarks._parser()
-    return program | commands | {"--help"} | {*parser._option_string_actions} | OTHER_OPTIONS
+    measuring = {*re.findall(r"(?<![\w-])--?[a-z][a-z-]*", of_benchmarks("--help"))}
+    return program | commands | measuring | OTHER_OPTIONS
+
+
+@cache
+def of_benchmarks(option: str) -> str:
+    """What the program that runs the benchmarks prints for an option."""
+    argv = [sys.executable, str(ROOT / "benchmarks" / "run.py"), option]
+    ran = subprocess.run(argv, capture_output=True, text=True, check=True)
+    return ran.stdout
 
 
 def documented_options(text: str) -> set[str]:
@@ -145,7 +179,7 @@ def test_every_option_is_documented() -> None:
     """Those of the program in cli.md, those of commands in commands.md."""
     text = (DOCS / "reference" / "cli.md").read_text("utf-8")
     commands = (DOCS / "reference" / "commands.md").read_text("utf-8")
-    for flag in FLAGS:
+    for flag in OPTIONS:
         assert f"`{flag.long}" in text
     for command in COMMANDS:
         for option in command.manual.options:
@@ -230,6 +264,7 @@ def sentences_of_the_program() -> list[str]:
     return [value for value in constants if isinstance(value, str)]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", ["live.md", "spark.md", "stores.md"])
 def test_messages_in_guides_exist(page: str) -> None:
     """Each message that a guide explains is in the code; `...` stands for what is filled in."""
@@ -285,11 +320,11 @@ def test_python_examples_work(page: str, tmp_path: Path) -> None:
 
 def test_benchmarks_name_real_figures() -> None:
     """A figure that a document names as `--only NAME` exists."""
-    names = {figure.name for figure in figures.FIGURES}
+    names = [line.split()[0] for line in of_benchmarks("--list").splitlines()]
+    assert names
     for page in PAGES:
         named = re.findall(r"--only '?([a-z0-9*-]+)", page.read_text("utf-8"))
-        assert all(benchmarks.choose([name]) for name in named), page
-    assert names
+        assert all(fnmatch.filter(names, name) for name in named), page
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 import metashell
+from support.waiting import LIMIT_S
 
 SAMPLE = Path(metashell.__file__).parent / "sample"
 
@@ -41,7 +42,7 @@ def imported_by(code: str) -> set[str]:
         [sys.executable, "-c", code + report],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT_S,
         check=False,
     )
     assert 0 == ran.returncode, ran.stderr
@@ -79,6 +80,12 @@ def test_one_shot_commands_import_no_arrow_and_no_front_end(command: list[str]) 
     imported = imported_by_command("-d", str(SAMPLE), *command)
 
     assert set() == imported & ({"pyarrow"} | FRONT_ENDS)
+
+
+@pytest.mark.parametrize("directory", ["/", "/image"])
+def test_listing_what_is_always_there_imports_no_arrays(directory: str) -> None:
+    """Nothing is decoded for it; importing numpy would take longer than all else."""
+    assert set() == imported_by_command("demo", "ls", directory) & (ARRAYS | FRONT_ENDS)
 
 
 @pytest.mark.parametrize("command", ROWS_COMMANDS, ids=lambda words: words[0])

@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 
 import metashell
-from metashell.cli.arguments import FLAGS
+from metashell.cli.arguments import OPTIONS
 from metashell.commands import all_names, get
+from support.waiting import LIMIT_S
 
 ROOT = Path(__file__).parents[1]
 SOURCES = ROOT / "src" / "metashell"
@@ -35,7 +36,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LIMIT_S,
         check=False,
     )
     assert 0 == ran.returncode, ran.stderr
@@ -85,7 +86,7 @@ def test_manual_page_names_everything(wheel: Path) -> None:
         page = archive.read(f"{data}/man/man1/metashell.1").decode("ascii")
     plain = page.replace("\\-", "-")
 
-    assert [] == [flag.long for flag in FLAGS if f"\\fB{flag.long}\\fP" not in plain]
+    assert [] == [option.long for option in OPTIONS if f"\\fB{option.long}\\fP" not in plain]
     for name in all_names():
         command = get(name)
         assert command is not None
@@ -113,7 +114,7 @@ def test_manual_page_needs_no_dependencies() -> None:
         env=os.environ | {"PYTHONPATH": str(SOURCES.parent)},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT_S,
         check=False,
     )
 
@@ -143,7 +144,7 @@ def test_wheel_runs_from_another_place(wheel: Path, tmp_path: Path) -> None:
         env=os.environ | {"PYTHONPATH": str(tmp_path / "site")},
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT_S,
         check=False,
     )
 

@@ -1,6 +1,6 @@
 """metashell: the shell for Apache Kafka's KRaft metadata.
 
-``metashell.open(path)`` reads a metadata directory; see `metashell.opening`.
+``metashell.open(path)`` reads a metadata directory; see `metashell.sources.opening`.
 """
 
 from __future__ import annotations
@@ -12,23 +12,18 @@ from metashell.version import __version__
 __all__ = ["Source", "__version__", "open", "open_file", "open_fleet", "open_quorum"]
 
 if TYPE_CHECKING:
-    from metashell.fleet import open_fleet
-    from metashell.opening import open, open_file, open_quorum
-    from metashell.source import Source
+    from metashell.sources.opening import open, open_file, open_fleet, open_quorum
+    from metashell.sources.source import Source
 
 
 def __getattr__(name: str) -> Any:
     """Import the public API on first use (PEP 562), so that ``--help`` costs nothing."""
     if name == "Source":
-        from metashell.source import Source
+        from metashell.sources.source import Source
 
         return Source
-    if name == "open_fleet":
-        from metashell.fleet import open_fleet
-
-        return open_fleet
-    if name in {"open", "open_file", "open_quorum"}:
-        from metashell import opening
+    if name in {"open", "open_file", "open_fleet", "open_quorum"}:
+        from metashell.sources import opening
 
         return getattr(opening, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,9 +1,9 @@
 """The one policy for secrets, which every output passes through.
 
-What counts as secret: SCRAM salts and keys; the data of delegation tokens (not their ids, which are
-node names); config values by their key. Front ends hold one `Redaction` and ask it; nothing else in
-the program decides what is secret or has a switch of its own. This module imports nothing of ours
-and never writes anything.
+What counts as secret: SCRAM salts and keys; the data of delegation tokens in texts, as Kafka itself
+hides it there (not their ids, which are node names, and not in rows); config values by their key.
+Front ends hold one `Redaction` and ask it; nothing else in the program decides what is secret or
+has a switch of its own. This module imports nothing of ours and never writes anything.
 
 A config key is secret where, a ``listener.name.<name>.`` prefix and a mechanism after it aside, it
 ends with one of Kafka's keys of type PASSWORD or contains a telling word, or where it belongs to a
@@ -11,6 +11,9 @@ broker and no Kafka release knows it (plugins keep credentials there); a resourc
 Kafka does not know is taken for a broker. A telling word decides even
 in keys that are known to hold a number (``delegation.token.max.lifetime.ms``): to hide one too many
 is the harmless mistake.
+
+Bytes that were not understood may hold anything: they are hidden as well (`raw_is_secret`), in
+outputs and in files that the program keeps.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from typing import Final, TypeVar
 
 from metashell.shipped import shipped
@@ -83,11 +86,16 @@ _SECRET_FIELDS: Final[Mapping[str, frozenset[str]]] = {
         }
     ),
 }
-"""Fields, by Kafka's names, that are secret in every record of the type."""
+"""Fields, by Kafka's names, that are secret in the text of every record of the type."""
+
+_NONE: Final[frozenset[str]] = frozenset()
+
+_DIGEST_DIGITS: Final = 16
 
 _T = TypeVar("_T")
 
 
+@lru_cache(maxsize=1 << 12)
 def is_secret_config(resource_type: str, key: str) -> bool:
     """Tell whether a config's value is secret.
 
@@ -132,17 +140,55 @@ def record_secret_fields(record_name: str, data: Mapping[str, object]) -> frozen
     return frozenset({"value"})
 
 
-def record_may_hold_secrets(record_name: str, data: Mapping[str, object] | None) -> bool:
-    """Tell whether the raw bytes of a record are secret as a whole.
+def row_secret_fields(record_name: str) -> frozenset[str]:
+    """Name the fields that are secret in every row of a table, and in what is kept of a record.
+
+    A token's are none: whose it is and how long it holds is what an operator asks for, and its HMAC
+    is not in the metadata. Of configs the value is secret in some rows, see `is_secret_config`.
+    """
+    return _NONE if record_name == TOKEN_RECORD else _SECRET_FIELDS.get(record_name, _NONE)
+
+
+def type_may_hold_secrets(record_name: str) -> bool:
+    """Tell whether some records of a message hold a secret."""
+    return record_name == CONFIG_RECORD or record_name in _SECRET_FIELDS
+
+
+def raw_is_secret(
+    record_name: str | None, data: Mapping[str, object] | None, *, has_unknown_tags: bool = False
+) -> bool:
+    """Tell whether the raw bytes of a record are secret as a whole: of any that is not understood.
 
     Args:
-        record_name: The message's name.
-        data: The decoded fields, or None where the record can't be decoded; then a type that can
-            hold secrets does.
+        record_name: The message's name, None where no definition describes the record: an unknown
+            type of record or control record, a frame that can't be read, a record's key.
+        data: The decoded fields by Kafka's names, None where the record can't be decoded.
+        has_unknown_tags: Whether it has tagged fields that its definition does not know.
     """
-    if data is None:
-        return record_name == CONFIG_RECORD or record_name in _SECRET_FIELDS
+    if record_name is None or data is None:
+        return True
+    if has_unknown_tags and type_may_hold_secrets(record_name):
+        return True
     return bool(record_secret_fields(record_name, data))
+
+
+def hidden_bytes(record_name: str | None, raw: bytes, pos: int) -> str:
+    """What stands in place of a record's bytes: how many, where, and a digest to compare them by.
+
+    Of a message that may hold secrets nothing is told: who has the digest of a weak password can
+    find it by guessing.
+
+    Args:
+        record_name: As for `raw_is_secret`.
+        raw: The bytes.
+        pos: Position of the record's batch in its file.
+    """
+    if record_name is not None and type_may_hold_secrets(record_name):
+        return REDACTED
+    from hashlib import sha256
+
+    digest = sha256(raw).hexdigest()[:_DIGEST_DIGITS]
+    return f"{REDACTED} {len(raw)} bytes in the batch at position {pos}, sha256 {digest}"
 
 
 def hide_own_property(key: str, value: str) -> str:
@@ -178,9 +224,17 @@ class Redaction:
             return data
         return {name: REDACTED if name in secret else value for name, value in data.items()}
 
-    def hides_raw(self, record_name: str, data: Mapping[str, object] | None) -> bool:
-        """Tell whether a record's raw bytes must not be shown."""
-        return not self.show_secrets and record_may_hold_secrets(record_name, data)
+    def hides_raw(
+        self,
+        record_name: str | None,
+        data: Mapping[str, object] | None,
+        *,
+        has_unknown_tags: bool = False,
+    ) -> bool:
+        """Tell whether a record's raw bytes must not be shown; see `raw_is_secret`."""
+        return not self.show_secrets and raw_is_secret(
+            record_name, data, has_unknown_tags=has_unknown_tags
+        )
 
 
 @cache

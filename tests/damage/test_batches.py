@@ -38,6 +38,7 @@ def fault_of(source: metashell.Source) -> Fault:
     return fault
 
 
+@pytest.mark.slow
 def test_truncated_at_every_byte(tmp_path: Path) -> None:
     """A segment cut anywhere shows its whole batches and says where the torn one begins."""
     batches = topic_log(3)

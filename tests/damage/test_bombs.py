@@ -15,9 +15,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from kraftgen.batch import encode_raw_batch
-from kraftgen.encode import uvarint
+import metashell
+from kraftgen.batch import Record, encode_batch_record, encode_raw_batch
+from metashell.log.compression import MAX_BATCH_BYTES
+from metashell.schema.encode import encode_uvarint
 from support.logs import make_directory, topic_batch
+from support.shell import run_on
+from support.waiting import LIMIT_S
 
 GIB = 1 << 30
 LIMIT_BYTES = 3 * GIB // 2
@@ -66,10 +70,10 @@ BOMBS: dict[str, tuple[int, Callable[[], bytes]]] = {
     "gzip": (1, lambda: _gzip(GIB // 4)),
     "snappy blocks": (2, lambda: _snappy_blocks(256 << 20)),
     "snappy block": (2, lambda: _snappy_block(128 << 20)),
-    "snappy that claims 4 GB": (2, lambda: uvarint(2**32 - 1) + bytes(40)),
+    "snappy that claims 4 GB": (2, lambda: encode_uvarint(2**32 - 1) + bytes(40)),
     "snappy block that claims 4 GB": (
         2,
-        lambda: XERIAL + (45).to_bytes(4, "big") + uvarint(2**32 - 1) + bytes(40),
+        lambda: XERIAL + (45).to_bytes(4, "big") + encode_uvarint(2**32 - 1) + bytes(40),
     ),
     "snappy block of 2 GB": (2, lambda: XERIAL + (2**31 - 1).to_bytes(4, "big") + bytes(40)),
     "lz4": (3, lambda: _stream("lz4", GIB)),
@@ -81,6 +85,7 @@ def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", BOMBS)
 def test_bomb(tmp_path: Path, what: str) -> None:
     """A batch of gigabytes is left out with its place, and the batches around it count."""
@@ -125,13 +130,169 @@ def test_many_bombs(tmp_path: Path) -> None:
     assert 15 == len(ran) - 1
 
 
+UNKNOWN = b"\x01\xf6\x03\x00"
+INFLATED = MAX_BATCH_BYTES - (64 << 10)
+"""As much as is read of a batch."""
+
+CODECS: dict[str, tuple[int, Callable[[bytes], bytes]]] = {
+    "gzip": (1, lambda data: gzip.compress(data, 9, mtime=0)),
+    "snappy": (2, lambda data: bytes(pa.compress(data, codec="snappy", asbytes=True))),
+    "lz4": (3, lambda data: bytes(pa.compress(data, codec="lz4", asbytes=True))),
+    "zstd": (4, lambda data: bytes(pa.compress(data, codec="zstd", asbytes=True))),
+}
+CONTENTS: dict[str, Callable[[], bytes]] = {
+    "one record": lambda: encode_batch_record(Record(value=UNKNOWN + bytes(INFLATED)), 0),
+    "more than is read": lambda: bytes(60 << 20),
+}
+PEAK = """
+import resource, sys
+from metashell.__main__ import main
+sys.argv[1:1] = ["-d"]
+try:
+    main()
+except SystemExit:
+    pass
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+"""
+
+
+def _peak(directory: Path, *words: str) -> int:
+    """The most memory that a command takes, in KB; what it prints goes nowhere."""
+    ran = subprocess.run(
+        [sys.executable, "-c", PEAK, str(directory), *words],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    return int(ran.stderr.splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("codec", "content", "line"),
+    [
+        *((codec, "one record", "check") for codec in CODECS),
+        *(
+            ("zstd", "one record", line)
+            for line in ("log --all", "log --all --show-secrets", "nodes")
+        ),
+        ("zstd", "more than is read", "log --all"),
+    ],
+)
+def test_a_small_file_takes_little_memory(
+    tmp_path: Path, codec: str, content: str, line: str
+) -> None:
+    """At most four times its size and 150 MB more than what a command takes of an empty log."""
+    number, compress = CODECS[codec]
+    bomb = encode_raw_batch(
+        compress(CONTENTS[content]()),
+        count=1,
+        base_offset=1,
+        last_offset_delta=0,
+        leader_epoch=1,
+        timestamp=0,
+        attributes=number,
+    )
+    (tmp_path / "bare").mkdir()
+    bare = _peak(make_directory(tmp_path / "bare", (0, topic_batch(0))), *line.split())
+    peak = _peak(make_directory(tmp_path, (0, topic_batch(0) + bomb)), *line.split())
+
+    assert peak - bare < (4 * len(bomb) + (150 << 20)) >> 10
+
+
+def _tiny(value: bytes | None, size: int = MAX_BATCH_BYTES - (64 << 10)) -> tuple[bytes, int]:
+    """Records of one value as many as fit, each of which says that its offset delta is 0."""
+    record = encode_batch_record(Record(value=value), 0)
+    n = size // len(record)
+    return record * n, n
+
+
+TINY: dict[str, bytes | None] = {
+    "no value": None,
+    "unknown": b"\x01\xf6\x03\x00",
+    "no operation": b"\x01\x14\x00\x00",
+    "cut off": b"\x01\x02\x00",
+}
+KEPT_BYTES = 9 << 19
+"""Of tiny records about as much as is still kept."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("value", "line", "size", "n_batches"),
+    [
+        *((value, "check", MAX_BATCH_BYTES - (64 << 10), 1) for value in TINY),
+        *((value, "check", KEPT_BYTES, 1) for value in ("unknown", "cut off")),
+        *(("cut off", line, KEPT_BYTES, 1) for line in ("nodes", "health")),
+        ("unknown", "log --all", KEPT_BYTES, 2),
+        *(("no operation", line, KEPT_BYTES, 12) for line in ("check", "nodes", "log --all")),
+    ],
+)
+def test_tiny_records_take_little_memory(
+    tmp_path: Path, value: str, line: str, size: int, n_batches: int
+) -> None:
+    """A million records in a kilobyte, and many such batches, stay within the same bound."""
+    content, n = _tiny(TINY[value], size)
+    compress = CODECS["zstd"][1]
+    data = topic_batch(0)
+    for i in range(n_batches):
+        data += _batch(compress(content), n, 1 + i * n)
+    (tmp_path / "bare").mkdir()
+    bare = _peak(make_directory(tmp_path / "bare", (0, topic_batch(0))), *line.split())
+    peak = _peak(make_directory(tmp_path, (0, data)), *line.split())
+
+    assert peak - bare < (4 * len(data) + (150 << 20)) >> 10
+
+
+def test_more_than_is_kept_is_said(tmp_path: Path) -> None:
+    """What does not fit beside other batches is left out of the state with its place and why."""
+    content, n = _tiny(TINY["no operation"], KEPT_BYTES)
+    bomb = CODECS["zstd"][1](content)
+    first = topic_batch(0)
+    batches = [_batch(bomb, n, 1 + i * n) for i in range(3)]
+    directory = make_directory(tmp_path, (0, first + b"".join(batches) + topic_batch(1 + 3 * n)))
+    why = "batch left out: compressed batches of this log inflate to more than is kept in memory"
+
+    assert [
+        f"t0 t{1 + 3 * n}",
+        *(f"{len(first) + i * len(batches[0])} {1 + i * n} {why}" for i in (1, 2)),
+    ] == _read(directory)
+
+
+@pytest.mark.slow
+def test_a_stream_lets_go_of_batches(tmp_path: Path) -> None:
+    """What the state can't keep at once is printed by `log`, batch after batch."""
+    n, record = 300_000, Record(value=TINY["no operation"])
+    bomb = CODECS["zstd"][1](b"".join(encode_batch_record(record, i) for i in range(n)))
+    data = topic_batch(0) + b"".join(_batch(bomb, n, 1 + i * n) for i in range(3))
+    directory = make_directory(tmp_path, (0, data + topic_batch(1 + 3 * n)))
+
+    ran = run_on(metashell.open(directory), "log --all --type TopicRecord")
+
+    assert (0, ()) == (ran.status, ran.err)
+    assert ["0", str(1 + 3 * n)] == [line.split(" ")[0] for line in ran.out.splitlines()]
+
+
+def _batch(content: bytes, count: int, offset: int) -> bytes:
+    return encode_raw_batch(
+        content,
+        count=count,
+        base_offset=offset,
+        last_offset_delta=count - 1,
+        leader_epoch=1,
+        timestamp=0,
+        attributes=4,
+    )
+
+
 def _read(directory: Path) -> list[str]:
     """Open a directory in a limited process and return the lines that it prints."""
     ran = subprocess.run(
         [sys.executable, "-c", READ, str(directory)],
         capture_output=True,
         text=True,
-        timeout=120,
+        timeout=LIMIT_S,
         check=False,
         preexec_fn=_limit,
     )

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,10 +30,13 @@ from kraftgen.files import (
 from metashell.cli import main
 from metashell.errors import SourceError
 from metashell.log import directory as directories
+from metashell.log.changed import DirectoryState, list_directory
 from metashell.log.fault import FaultKind
+from metashell.places.place import Place
 from support.fixtures import copy_of
 from support.logs import make_directory, topic_batch, topic_log, topic_record, topics_of
 from support.shell import run
+from support.waiting import LIMIT_S
 
 SEGMENT = segment_name(0)
 
@@ -182,7 +186,7 @@ def call(*arguments: object, **options: Any) -> subprocess.CompletedProcess[str]
     """Run the program as a process of its own."""
     command = [*PROGRAM, *map(str, arguments)]
     return subprocess.run(
-        command, capture_output=True, text=True, timeout=60, check=False, **options
+        command, capture_output=True, text=True, timeout=LIMIT_S, check=False, **options
     )
 
 
@@ -250,14 +254,14 @@ def test_vanishes_between_listing_and_opening(
     directory = make_directory(tmp_path, (0, batches[0]), (2, batches[1]), (4, batches[2]))
     (directory / checkpoint_name(4, 1)).write_bytes(checkpoint(4))
     old = checkpoint_name(2, 1)
-    listed = [[*os.listdir(directory), old, "00000000000000000009-0000000001.checkpoint"]]
-    real = os.listdir
+    gone = [(old, "00000000000000000009-0000000001.checkpoint")]
 
-    def stale(path: str) -> list[str]:
-        return listed.pop() if listed else real(path)
+    def stale(place: Place) -> DirectoryState:
+        state = list_directory(place)
+        return replace(state, names=(*state.names, *gone.pop())) if gone else state
 
-    monkeypatch.setattr("metashell.log.directory.os.listdir", stale)
-    source = metashell.source.Source(directories.read_directory(str(directory)))
+    monkeypatch.setattr(directories, "list_directory", stale)
+    source = metashell.sources.source.Source(directories.read_directory(str(directory)))
 
     assert {0, 1, 2, 3, 4, 5} == topics_of(source)
     assert [] == source.all_faults()
@@ -266,7 +270,8 @@ def test_vanishes_between_listing_and_opening(
 def test_keeps_vanishing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A directory whose files vanish again and again is given up, not chased forever."""
     directory = make_directory(tmp_path, (0, topic_batch(0)))
-    monkeypatch.setattr("metashell.log.directory.os.listdir", lambda _: [segment_name(7)])
+    state = DirectoryState(str(directory), (segment_name(7),), {})
+    monkeypatch.setattr(directories, "list_directory", lambda _: state)
     with pytest.raises(SourceError, match="vanish"):
         directories.read_directory(str(directory))
 

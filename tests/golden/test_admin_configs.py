@@ -9,9 +9,9 @@ import pytest
 
 import metashell
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
-from metashell.answers.configs import ConfigQuestion, Resource, configs_table
+from metashell.answers.configs import ConfigQuestion, ConfigResource, configs_table
 from metashell.redact import REDACTED, Redaction
-from metashell.source import Source
+from metashell.sources.source import Source
 from support.admin import described_configs, static_configs
 from support.fixtures import DATA, fixture
 
@@ -40,7 +40,7 @@ def test_every_config_that_kafka_describes_comes_out_the_same(name: str, output:
     assumptions = Assumptions("server.properties", static)
     everything = "-all-" in output
     for (kind, resource), configs in described_configs(name, output).items():
-        question = ConfigQuestion(resource=Resource(kind, resource), everything=everything)
+        question = ConfigQuestion(resource=ConfigResource(kind, resource), everything=everything)
         found = answers(source, question, assumptions)
         unknown = {key for key, config in configs.items() if config.sensitive}
         assert set(configs) - unknown == set(found) - unknown
@@ -72,7 +72,7 @@ def test_everything_that_is_set_is_what_kafka_lists() -> None:
 def test_a_node_file_that_nobody_gives_leaves_defaults_assumed() -> None:
     """What the broker's file says differently is marked as an assumption without it."""
     source = metashell.open(fixture("real-44-admin").input)
-    question = ConfigQuestion(resource=Resource("BROKER", "101"), everything=True)
+    question = ConfigQuestion(resource=ConfigResource("BROKER", "101"), everything=True)
     found = answers(source, question)
     for key, value in static_configs("real-44-admin").items():
         if key in found and found[key]["value"] != value:

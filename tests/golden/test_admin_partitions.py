@@ -11,7 +11,7 @@ import pytest
 
 import metashell
 from metashell.answers.config_defaults import synonyms
-from metashell.source import Source
+from metashell.sources.source import Source
 from support.fixtures import DATA, fixture
 from support.shell import run_on
 

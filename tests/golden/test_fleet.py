@@ -8,8 +8,9 @@ from functools import cache
 import pytest
 
 import metashell
-from metashell.fleet import FleetSource, open_fleet
-from metashell.source import Source
+from metashell.sources.fleet import FleetSource
+from metashell.sources.opening import open_fleet
+from metashell.sources.source import Source
 from support.fixtures import fixture, fixture_names
 from support.fleets import SAMPLE
 from support.shell import Ran, run
@@ -50,7 +51,7 @@ def root_of(name: str) -> str:
 
 def on_fleet(line: str, cwd: str = "/") -> Ran:
     """Run a command line on the fleet."""
-    return run(fleet().root, line, cwd=cwd, source=fleet())  # type: ignore[arg-type]
+    return run(fleet().root, line, cwd=cwd, source=fleet())
 
 
 @pytest.mark.parametrize("line", TREES)
@@ -86,10 +87,8 @@ def test_times(name: str) -> None:
     source, root = alone(name), root_of(name)
     lines = run(source.root, "stat --json /image/*/* /log/*", source=source).out
     found = on_fleet(f"stat --json {root}/image/*/* {root}/log/*").out
-    wanted = [
-        {**value, "path": root + value["path"]} for value in map(json.loads, lines.splitlines())
-    ]
-    assert wanted == list(map(json.loads, found.splitlines()))
+    wanted = [{**row, "path": root + row["path"]} for row in json.loads(lines)]
+    assert wanted == json.loads(found)
 
     offset = source.status().offset
     for test in (f"-changed-since {offset}", f"-changed-before {offset}", "-newer-than 2020-01-01"):

@@ -17,6 +17,7 @@ from metashell.fs.node import Directory, Leaf
 from support.fixtures import copy_of, fixture, tree_fixture_names
 from support.golden_tree import Path, Tree, find_output, joined, product_tree, tree_output
 from support.shell import run
+from support.waiting import LIMIT_S
 
 IMAGE: Path = ("image",)
 
@@ -215,7 +216,9 @@ def test_one_shot_through_a_pipe(name: str) -> None:
     flag = "-s" if source.kind == "file" else "-d"
     command = [sys.executable, "-m", "metashell", flag, str(source.input), "--show-secrets"]
 
-    ran = subprocess.run([*command, "tree", "/image"], capture_output=True, timeout=60, check=False)
+    ran = subprocess.run(
+        [*command, "tree", "/image"], capture_output=True, timeout=LIMIT_S, check=False
+    )
 
     assert (0, tree_output(expected(name), IMAGE)) == (ran.returncode, ran.stdout.decode())
 

@@ -21,6 +21,8 @@ from golden.differences import (
 from support.fixtures import fixture, golden, tree_fixture_names
 from support.golden_tree import find_output, kafka_tree, tree_output
 
+pytestmark = pytest.mark.meta
+
 EXCEPTION = "!!EXCEPTION"
 DOCUMENT = Path(__file__).parents[2] / "docs" / "design" / "differences.md"
 

@@ -11,8 +11,8 @@ from metashell.fs.node import Directory, Node
 from metashell.fs.nodes.image import ImageDirectory
 from metashell.fs.path import resolve
 from metashell.fs.walk import GridVisit, walk
-from metashell.image.records import Records
-from metashell.source import Source
+from metashell.records.records import Records
+from metashell.sources.source import Source
 from support.fixtures import fixture, tree_fixture_names
 from support.replay import Base
 from support.touches import Touches
@@ -108,7 +108,7 @@ def test_bulk(name: str) -> None:
         assert list(zip(created.tolist(), changed.tolist(), strict=True)) == rows
         if isinstance(visit, GridVisit):
             n_grids += 1
-            times = directory.grid_times()
+            times = visit.grid.times()
             assert times.directories.tolist() == changed[:-1].tolist()
             for i, child in enumerate(visit.grid.names):
                 shape = visit.grid.shapes[visit.grid.shape_of[i]]

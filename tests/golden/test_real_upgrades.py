@@ -7,9 +7,9 @@ from functools import cache
 import pytest
 
 import metashell
-from metashell.answers.upgrade import Target, Verdict, judge
+from metashell.answers.upgrade import UpgradeTarget, Verdict, judge
 from metashell.image.features import METADATA_VERSION
-from metashell.source import Source
+from metashell.sources.source import Source
 from support.fixtures import fixture
 
 RISES = (
@@ -37,7 +37,7 @@ def newest() -> Source:
 def judged(offset: int, feature: str, level: int, asked: str = "") -> Verdict:
     """The verdict just after an offset."""
     return judge(
-        newest().at(offset, record=True).image, Target(feature, level, asked or str(level))
+        newest().at(offset, record=True).image, UpgradeTarget(feature, level, asked or str(level))
     )
 
 

@@ -9,12 +9,10 @@ from typing import Any
 
 import pytest
 
-from metashell.image.digest import image_digest, part_digests
+from metashell.checks.digest import image_digest, part_digests
 from metashell.image.image import Image
-from metashell.image.records import Records
 from metashell.log.live import LiveLog
-from metashell.log.read import MemoryFile
-from metashell.opening import open as open_source
+from metashell.places.files import MemoryFile
 from metashell.quorum.answers import read_fetch
 from metashell.quorum.observer import Observer
 from metashell.quorum.protocol import (
@@ -25,15 +23,17 @@ from metashell.quorum.protocol import (
     error_name,
     request_spec,
 )
-from metashell.quorum.sasl import make_mechanism
-from metashell.quorum.security import Address, SaslSettings
-from metashell.quorum.session import Answer, PeerError, Session
+from metashell.quorum.session import Answer, PeerError, QuorumSession
 from metashell.quorum.steps import (
+    ObserverState,
     Received,
-    State,
 )
+from metashell.records.records import Records
 from metashell.redact import Redaction
 from metashell.schema.registry import load_registry
+from metashell.security.sasl import make_mechanism
+from metashell.security.settings import Address, SaslSettings
+from metashell.sources.opening import open as open_source
 from support.fixtures import fixture_dir
 from support.wire import Exchange, Script, scene
 
@@ -83,7 +83,7 @@ def test_session_in_pieces(name: str, step: int) -> None:
 
 
 def _answers(name: str, step: int) -> list[Answer]:
-    session, found = Session(), []
+    session, found = QuorumSession(), []
     exchanges = [e for e in scene(name) if e.to == scene(name)[0].to]
     offered = next(e for e in exchanges if e.api is Api.API_VERSIONS)
     correlation_id = struct.unpack_from(">i", session.take_outgoing(), 8)[0]
@@ -103,7 +103,7 @@ def _answers(name: str, step: int) -> list[Answer]:
     return found
 
 
-def _feed(session: Session, data: bytes, step: int) -> Answer | None:
+def _feed(session: QuorumSession, data: bytes, step: int) -> Answer | None:
     answer = None
     while data:
         assert answer is None
@@ -156,11 +156,11 @@ def test_start(name: str, version: int, n_pieces: int, records_at: int, tmp_path
     observer, log = observer_of("controller 1")
     # The recorded pieces are small: whatever size is asked for, the position is what counts.
     script.run(observer)
-    assert observer.error is None
-    assert observer.leader_id == 1
-    assert observer.epoch == 1
-    assert observer.high_watermark == log.committed_end == log.end_offset
-    assert observer.description is not None
+    assert observer.facts.error is None
+    assert observer.facts.leader_id == 1
+    assert observer.facts.epoch == 1
+    assert observer.facts.high_watermark == log.committed_end == log.end_offset
+    assert observer.facts.description is not None
     assert len([r for r in script.requests if r[1] is Api.FETCH_SNAPSHOT]) == n_pieces
     recorded = [e for e in scene(name) if e.api is Api.FETCH and e.response is not None]
     fields = decode_response(
@@ -180,14 +180,14 @@ def test_fetch_18() -> None:
     script.answers["controller 1", Api.FETCH] = [e for e in scene("fetch-18") if e.api is Api.FETCH]
     observer, log = observer_of("controller 1")
     script.run(observer)
-    assert observer.high_watermark == log.committed_end
+    assert observer.facts.high_watermark == log.committed_end
     told = [
         body["topics"][0]["partitions"][0]["high_watermark"]
         for _, api, body in script.requests
         if api is Api.FETCH
     ]
     assert told[0] == -1
-    assert told[1] in (-1, observer.high_watermark)
+    assert told[1] in (-1, observer.facts.high_watermark)
 
 
 def test_always_an_observer() -> None:
@@ -222,11 +222,11 @@ def test_leader_change() -> None:
             observer.tell(event, script.now)
         except AssertionError:
             raise
-        if observer.epoch > 1 and observer.is_at_leader:
+        if observer.facts.epoch > 1 and observer.facts.is_at_leader:
             break
-    assert observer.epoch > 1
-    assert observer.leader_id is not None
-    assert observer.address == Address("controller 2", 9093)
+    assert observer.facts.epoch > 1
+    assert observer.facts.leader_id is not None
+    assert observer.facts.address == Address("controller 2", 9093)
 
 
 def _pretend_snapshot(log: LiveLog, end_offset: int) -> None:
@@ -242,16 +242,16 @@ def test_broker_given() -> None:
     """A broker is told apart by what it serves."""
     observer, _ = observer_of("broker 101")
     Script("broker-given").run(observer)
-    assert observer.error is not None
-    assert observer.error.message == (
+    assert observer.facts.error is not None
+    assert observer.facts.error.message == (
         "broker 101:9093: that is a broker; give a controller's listener (KIP-919)"
     )
-    assert observer.error.hint is not None
+    assert observer.facts.error.hint is not None
 
 
 def test_api_versions_too_new() -> None:
     """Where our ApiVersions is too new it is asked again in the version that the peer has."""
-    session = Session()
+    session = QuorumSession()
     first, second = scene("api-versions-too-new")
     correlation_id = struct.unpack_from(">i", session.take_outgoing(), 8)[0]
     assert _feed(session, first.answer_to(correlation_id), 1 << 20) is None
@@ -261,7 +261,7 @@ def test_api_versions_too_new() -> None:
     assert _feed(session, second.answer_to(struct.unpack_from(">i", again, 8)[0]), 1) is None
     assert session.is_ready
     # A peer that goes on like that is given up.
-    session = Session()
+    session = QuorumSession()
     with pytest.raises(PeerError, match="no version of ApiVersions"):
         for _ in range(5):
             correlation_id = struct.unpack_from(">i", session.take_outgoing(), 8)[0]
@@ -304,8 +304,8 @@ def test_observer_of_fetch_errors(n: int, sentence: str) -> None:
     script.answers["controller 1", Api.FETCH] = [fetches[n]]
     observer, _ = observer_of("controller 1", patience_s=20.0)
     script.run(observer)
-    assert observer.error is not None
-    assert sentence in observer.error.message
+    assert observer.facts.error is not None
+    assert sentence in observer.facts.error.message
 
 
 def test_snapshot_errors() -> None:
@@ -319,8 +319,8 @@ def test_snapshot_errors() -> None:
     ]
     observer, _ = observer_of("controller 1", patience_s=20.0)
     script.run(observer)
-    assert observer.error is not None
-    assert "the snapshot can't be had: UNKNOWN_SERVER_ERROR" in observer.error.message
+    assert observer.facts.error is not None
+    assert "the snapshot can't be had: UNKNOWN_SERVER_ERROR" in observer.facts.error.message
     assert len(script.requests) < 200
 
 
@@ -359,11 +359,11 @@ def test_sasl_refused(name: str, new_mechanism: Any, sentence: str) -> None:
     options = {} if new_mechanism is None else {"new_mechanism": new_mechanism}
     observer, _ = observer_of(SASL, **options)
     Script(name).run(observer)
-    assert observer.error is not None
-    assert sentence in observer.error.message
-    assert observer.error.message.count(SASL) == 1
-    assert observer.error.hint is not None
-    assert "secret" not in observer.error.message.replace("alice-secret", "secret")
+    assert observer.facts.error is not None
+    assert sentence in observer.facts.error.message
+    assert observer.facts.error.message.count(SASL) == 1
+    assert observer.facts.error.hint is not None
+    assert "secret" not in observer.facts.error.message.replace("alice-secret", "secret")
 
 
 @pytest.mark.parametrize(
@@ -383,9 +383,9 @@ def test_sasl_accepted(name: str, new_mechanism: Any) -> None:
     for _ in range(60):
         event = script.carry_out(observer.action(script.now))
         observer.tell(event, script.now)
-        if observer.state is State.FETCHING:
+        if observer.facts.state is ObserverState.FETCHING:
             break
-    assert observer.state is State.FETCHING
+    assert observer.facts.state is ObserverState.FETCHING
     said = [body["auth_bytes"] for _, api, body in script.requests if api is Api.SASL_AUTHENTICATE]
     recorded = [e.body["auth_bytes"] for e in scene(name) if e.api is Api.SASL_AUTHENTICATE]
     assert said == recorded
@@ -395,8 +395,8 @@ def test_plain_to_tls() -> None:
     """A listener that closes at the first request may be one that speaks TLS."""
     observer, _ = observer_of("controller 1 (SSL)")
     Script("plain-to-tls").run(observer)
-    assert observer.error is not None
-    assert "does that listener speak TLS?" in observer.error.message
+    assert observer.facts.error is not None
+    assert "does that listener speak TLS?" in observer.facts.error.message
 
 
 def test_error_names() -> None:

@@ -17,11 +17,14 @@ import pytest
 
 import metashell
 from metashell.quorum.protocol import Api
-from metashell.source import Live, Source
-from support.fake_quorum import value_of
+from metashell.sources.source import Live, Source
+from support.fake_quorum import FakeQuorum, value_of
 from support.fake_server import HOST, FakeQuorumServer
 from support.live_program import LS, Run
-from support.waiting import LIMIT_S, wait_until
+from support.logs import record
+from support.programs import ended
+from support.pty import Terminal
+from support.waiting import LIMIT_S, Deadline, wait_readable, wait_until
 
 _TOPICS = "/image/topics/byName"
 
@@ -35,6 +38,76 @@ def _followed(server: FakeQuorumServer, *ids: int) -> Iterator[Source]:
         assert source.live is not None
         source.live.close()
         wait_until(lambda: server.n_open == 0, "a connection is still open")
+
+
+@pytest.mark.parametrize("is_pinned", [True, False])
+def test_another_cluster(is_pinned: bool) -> None:
+    """When the first cluster dies, a controller of another one that was given is told from it.
+
+    By the cluster's id where that is known, else by who votes.
+    """
+    with FakeQuorumServer(2) as server, FakeQuorumServer(quorum=_other_quorum()) as other:
+        server.quorum.controllers[1].habits.may_describe_cluster = is_pinned
+        end = server.append(4)
+        addresses = f"{server.address()},{other.address()}"
+        with contextlib.closing(_live(metashell.open_quorum(addresses, follow=True))) as live:
+            assert live.cluster_id == (server.quorum.cluster_id if is_pinned else None)
+            for node_id in (1, 2):
+                server.kill(node_id)
+            said = f"{other.address()}: it is of another cluster than the one that is followed"
+            wait_until(lambda: said in (live.status().problem or ""), lambda: str(live.status()))
+            assert live.status().end_offset == end
+            for node_id in (1, 2):
+                server.restart(node_id)
+            server.elect(2)
+            end = server.append(4)
+            wait_until(lambda: live.status().end_offset == end, lambda: str(live.status()))
+            assert not live.notes
+
+
+def _other_quorum() -> FakeQuorum:
+    """A quorum that would have what comes next: more records, in a later epoch."""
+    other = FakeQuorum(1, cluster_id="another-cluster")
+    for _ in range(3):
+        other.append(4)
+        other.elect(1)
+    other.commit()
+    return other
+
+
+@pytest.mark.parametrize("versions", [17, 16])
+def test_describe_cluster_is_not_asked_in_vain(versions: int, run: Run) -> None:
+    """It leaves an error in the log of a controller that refuses it: only where it is needed, once.
+
+    Before Kafka 3.9 it is needed: there nothing else says where the leader listens.
+    """
+    with FakeQuorumServer(3) as server:
+        for controller in server.quorum.controllers.values():
+            controller.habits.may_describe_cluster = False
+            controller.habits.versions[Api.FETCH] = (0, versions)
+        for words in (LS, ("health",), ("log", "--limit", "1")):
+            assert run("-q", server.address(), *words).code == 0
+        assert 0 == _n_asked(server, Api.DESCRIBE_CLUSTER)
+        run("-q", server.address(2, 3), "--timeout", "1", *LS)
+        assert (1 if versions < 17 else 0) == _n_asked(server, Api.DESCRIBE_CLUSTER)
+
+
+def test_cluster_id_is_asked_for_once(run: Run) -> None:
+    """By the commands that show it or compare it."""
+    with FakeQuorumServer(1) as server:
+        told = json.loads(run("-q", server.address(), "quorum", "--status", "--json").out)[0]
+        assert told["cluster_id"] == server.quorum.cluster_id
+        assert 1 == _n_asked(server, Api.DESCRIBE_CLUSTER)
+        server.quorum.controllers[1].habits.may_describe_cluster = False
+        with _followed(server) as source:
+            assert source.cluster_id is None
+            assert source.refreshed().cluster_id is None
+        assert 2 == _n_asked(server, Api.DESCRIBE_CLUSTER)
+
+
+def _n_asked(server: FakeQuorumServer, api: Api) -> int:
+    """How often something was asked."""
+    return sum(one is api for c in tuple(server.connections) for one, _, _ in tuple(c.requests))
 
 
 def _live(source: Source) -> Live:
@@ -171,9 +244,7 @@ def test_never_appears() -> None:
         with _followed(server, 2) as source:
             _reach(source, server.append(4))
         asked = [r for c in server.connections for r in c.requests]
-    reads = {
-        Api.API_VERSIONS, Api.FETCH, Api.FETCH_SNAPSHOT, Api.DESCRIBE_QUORUM, Api.DESCRIBE_CLUSTER
-    }  # fmt: skip
+    reads = {Api.API_VERSIONS, Api.FETCH, Api.FETCH_SNAPSHOT, Api.DESCRIBE_QUORUM}
     assert {api for api, _, _ in asked} == reads
     for api, version, body in asked:
         if api is Api.FETCH:
@@ -209,9 +280,9 @@ def test_quorum(run: Run) -> None:
     """`quorum` says what the leader says."""
     with FakeQuorumServer(3) as server:
         end = server.append(4)
-        told = json.loads(run("-q", server.address(3), "quorum", "--json").out)
-    assert told["leaderId"] == 1
-    assert told["highWatermark"] == end
+        told = json.loads(run("-q", server.address(3), "quorum", "--status", "--json").out)[0]
+    assert told["leader"] == 1
+    assert told["high_watermark"] == end
 
 
 def _in_thread(target: Callable[[], object]) -> threading.Thread:
@@ -242,6 +313,75 @@ def test_log_follow(run: Run) -> None:
     assert [f"topic-{i}" in line for i, line in zip((0, 4, 8), followed.lines, strict=True)] == [
         True
     ] * 3
+
+
+@pytest.mark.parametrize("form", ["--all", "--json", "-ojsonl"])
+def test_log_follow_of_a_quiet_quorum(form: str) -> None:
+    """The last record is printed although none follows, and ^C takes nothing away."""
+    with FakeQuorumServer(1) as server:
+        process = _start("-q", server.address(), "log", "--follow", form)
+        text = _lines(process, 1)  # the leader's first record
+        for n in range(2, 6):
+            server.append(1)
+            text += _lines(process, n - text.count(b"\n"))
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=LIMIT_S)
+    assert (process.returncode, out, err) == (130, b"", b"")
+    assert text.count(b"\n") == 5
+    assert b"topic-0" in text.splitlines()[1]
+
+
+def test_log_follow_over_a_snapshot() -> None:
+    """Topics that were made while nobody could be reached are known by name afterwards."""
+    with FakeQuorumServer(2) as server:
+        server.append(values=[record("TopicRecord", name="gap-", topic_id=bytes(15) + b"\t")])
+        process = _start("-q", server.address(), "log", "--follow", "--topic", "gap-*")
+        assert _lines(process, 1)
+        for node_id in (1, 2):
+            server.kill(node_id)
+        ids = [n.to_bytes(16, "big") for n in (1, 2)]
+        with server.quorum.changed:
+            for node_id in (1, 2):
+                server.quorum.restart(node_id)
+            server.quorum.elect(1)
+            server.append(
+                values=[
+                    record("TopicRecord", name=f"gap-{n}", topic_id=topic_id)
+                    for n, topic_id in enumerate(ids)
+                ]
+            )
+            server.snapshot()
+        server.restart(1)
+        server.append(values=[record("RemoveTopicRecord", topic_id=topic_id) for topic_id in ids])
+        text = _lines(process, 2).decode()
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=LIMIT_S)
+    assert ["topic=gap-0", "topic=gap-1"] == [line.split()[4] for line in text.splitlines()]
+
+
+def _lines(process: subprocess.Popen[bytes], n: int) -> bytes:
+    """Read until so many lines came."""
+    assert process.stdout is not None
+    text, deadline = b"", Deadline()
+    while text.count(b"\n") < n:
+        assert wait_readable(process.stdout.fileno(), deadline), text
+        text += os.read(process.stdout.fileno(), 1 << 16)
+    return text
+
+
+def test_log_follow_on_a_terminal() -> None:
+    """The same where a person reads."""
+    source = str(Path(metashell.__file__).parents[1])
+    with FakeQuorumServer(1) as server:
+        command = [sys.executable, "-m", "metashell", "-q", server.address(), "log", "--follow"]
+        with Terminal(command, env={"PYTHONPATH": source}, columns=200) as terminal:
+            terminal.read_until("LeaderChange")
+            server.append(1)
+            terminal.read_until("topic-0")
+            server.append(1)
+            terminal.read_until("PARTITION_RECORD")
+            terminal.signal(signal.SIGINT)
+            assert terminal.read_to_end() == 130
 
 
 def _keep_appending(server: FakeQuorumServer, ended: threading.Event) -> None:
@@ -297,8 +437,7 @@ def test_interrupted() -> None:
     with socket.create_server((HOST, 0)) as listener:
         listener.settimeout(LIMIT_S)
         process = _start("-q", f"{HOST}:{listener.getsockname()[1]}", *LS)
-        peer, _ = listener.accept()
-        with peer:
+        with ended(process), listener.accept()[0] as peer:
             peer.settimeout(LIMIT_S)
             assert peer.recv(1)  # so it waits for an answer
             process.send_signal(signal.SIGINT)
@@ -317,7 +456,7 @@ def test_interrupted_while_connecting() -> None:
             full = stack.enter_context(socket.socket())
             full.setblocking(False)
             full.connect_ex(address)
-        process = _start("-q", f"{HOST}:{address[1]}", *LS)
+        process = stack.enter_context(ended(_start("-q", f"{HOST}:{address[1]}", *LS)))
         wait_until(lambda: _n_threads(process.pid) > 1, "it does not begin")
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=LIMIT_S)

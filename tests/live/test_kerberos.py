@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from metashell.quorum.sasl import Mechanism, SaslError, make_mechanism
-from metashell.quorum.security import SaslSettings
+from metashell.security.sasl import Mechanism, SaslError, make_mechanism
+from metashell.security.settings import SaslSettings
 from support.fake_connection import Acceptor, Sasl
 from support.fake_server import FakeQuorumServer
 from support.kerberos import REALM, JavaAcceptor, Realm, has_jdk, missing

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import metashell
-from metashell.quorum.config import read_config
+from metashell.node_files.config import read_config
 from metashell.quorum.protocol import Api
 from metashell.quorum.settings import security_of
 from support.certificates import pem, server_context

@@ -14,9 +14,9 @@ import metashell
 from kraftgen.batch import CODEC_IDS, CONTROL, control_record, encode_batch, encode_raw_batch
 from kraftgen.files import LOG_DIR_NAME, checkpoint_bytes, checkpoint_name, segment_name
 from metashell.errors import SourceError
-from metashell.image.dump import dump
 from metashell.log.read import load
-from metashell.source import Source
+from metashell.records.dump import dump
+from metashell.sources.source import Source
 from support.fixtures import fixture
 from support.golden_tree import product_tree
 from support.shell import run
@@ -74,6 +74,7 @@ SEGMENT = segment_name(0)
 CHECKPOINT = checkpoint_name(50, 1)
 
 
+@pytest.mark.slow
 @any_bytes
 @given(data=st.binary(max_size=300))
 def test_random_file(directory: Path, data: bytes) -> None:
@@ -130,6 +131,7 @@ def test_any_records(directory: Path, values: list[bytes | None], in_checkpoint:
     assert all((record.data is None) != (record.error is None) for record in dumped)
 
 
+@pytest.mark.slow
 @any_bytes
 @given(
     payload=st.binary(max_size=120),

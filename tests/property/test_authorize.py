@@ -6,25 +6,27 @@ from dataclasses import dataclass, replace
 from ipaddress import ip_address, ip_network
 from typing import Final
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from metashell.answers.acls import Acl
-from metashell.answers.authorize import Authorizer, Decision, Rules
+from metashell.answers.authorize import AccessDecision, Authorizer, Rules
 from metashell.answers.hosts import HostPattern, client_host, parse_host_pattern
 
-TOPIC, GROUP = 2, 3
+TOPIC, GROUP, CLUSTER = 2, 3, 4
 ANY_PATTERN, LITERAL, PREFIXED = 1, 3, 4
 DENY, ALLOW = 2, 3
 CODES: Final = {
     "ALL": 2,
     "READ": 3,
     "WRITE": 4,
+    "CREATE": 5,
     "DELETE": 6,
     "ALTER": 7,
     "DESCRIBE": 8,
     "DESCRIBE_CONFIGS": 10,
     "ALTER_CONFIGS": 11,
+    "IDEMPOTENT_WRITE": 12,
     "TWO_PHASE_COMMIT": 15,
     "new": 99,
 }
@@ -81,15 +83,25 @@ class Question:
     operation: str
     name: str
     rules: Rules
+    resource_type: int = TOPIC
 
     @property
     def authorizer(self) -> Authorizer:
         """Who answers."""
-        return Authorizer(self.acls, CODES[self.operation], TOPIC, self.name, self.rules)
+        operation = CODES[self.operation]
+        return Authorizer(self.acls, operation, self.resource_type, self.name, self.rules)
 
-    def expected(self, principal: str, host: str) -> bool:
+    def expected(self, who: str, host: str) -> bool:
         """The answer."""
-        return oracle(self.acls, self.operation, self.name, principal, host, self.rules)
+        acls, operation, known = self.acls, self.operation, self.rules
+        if oracle(acls, operation, self.name, who, host, known, self.resource_type):
+            return True
+        match self.resource_type, operation:
+            case 2, "CREATE" | "DELETE":
+                return oracle(acls, operation, "kafka-cluster", who, host, known, CLUSTER)
+            case 4, "IDEMPOTENT_WRITE":
+                return any_topic(acls, "WRITE", who, host, known)
+        return False
 
 
 @st.composite
@@ -114,8 +126,81 @@ def questions(draw: st.DrawFn) -> Question:
     return Question(draw(st.lists(acls, max_size=6)), operation, draw(names), draw(rules))
 
 
+@st.composite
+def questions_of_two_rights(draw: st.DrawFn) -> Question:
+    """Draw a question that brokers ask so that another right is enough too."""
+    operation, resource_type, other, other_type = draw(
+        st.sampled_from(
+            [
+                *[("IDEMPOTENT_WRITE", CLUSTER, "WRITE", TOPIC)] * 4,
+                ("CREATE", TOPIC, "CREATE", CLUSTER),
+                ("DELETE", TOPIC, "DELETE", CLUSTER),
+            ]
+        )
+    )
+    hosts = st.sampled_from(draw(st.sampled_from([["*", "10.0.0.1"], *HOSTS])))
+    names = ["*", "*", "ab", "ab", "abc", "a"]
+    acls = st.builds(
+        Acl,
+        index=st.integers(0, 99),
+        id=st.just("id"),
+        resource_type=st.sampled_from([*[other_type] * 8, resource_type, GROUP]),
+        resource_name=st.sampled_from([*names, "", "hard", "hardcode", "kafka-cluster"]),
+        pattern_type=st.sampled_from([*[LITERAL, PREFIXED] * 6, ANY_PATTERN, 9]),
+        principal=st.sampled_from([*["User:a"] * 7, "User:*", *PRINCIPALS]),
+        host=hosts,
+        operation=st.sampled_from(
+            [*[CODES[other]] * 6, *(CODES[one] for one in (operation, "ALL", "READ"))]
+        ),
+        permission=st.sampled_from([*[ALLOW, DENY] * 4, 1]),
+    )
+    found = draw(st.lists(acls, min_size=1, max_size=5, unique_by=lambda acl: acl.index))
+    name = "kafka-cluster" if resource_type == CLUSTER else "ab"
+    known = draw(st.sampled_from([Rules(), Rules(allow_everyone=True)]))
+    return Question(found, operation, name, known, resource_type)
+
+
+def any_topic(all_acls: list[Acl], operation: str, who: str, host: str, known: Rules) -> bool:
+    """Whether some topic's right is granted, as KIP-679 has it, one ACL after the other."""
+    if oracle(all_acls, operation, "hardcode", who, host, known):
+        return True
+    denied: list[Acl] = []
+    allowed: list[Acl] = []
+    for acl in all_acls:
+        if acl.resource_type != TOPIC or acl.principal not in (who, "User:*"):
+            continue
+        if acl.operation not in (CODES[operation], CODES["ALL"]) or not matches(acl.host, host):
+            continue
+        if acl.pattern_type not in (LITERAL, PREFIXED):
+            continue
+        if acl.permission == DENY:
+            denied.append(acl)
+        elif acl.permission == ALLOW:
+            allowed.append(acl)
+    everything = ("*", LITERAL)
+    if everything in [(acl.resource_name, acl.pattern_type) for acl in denied]:
+        return False
+    for acl in allowed:
+        if everything == (acl.resource_name, acl.pattern_type):
+            return True
+        if not any(
+            other.resource_name == acl.resource_name and LITERAL == acl.pattern_type
+            if other.pattern_type == LITERAL
+            else other.resource_name != "" and acl.resource_name.startswith(other.resource_name)
+            for other in denied
+        ):
+            return True
+    return False
+
+
 def oracle(
-    all_acls: list[Acl], operation: str, name: str, who: str, host: str, known: Rules
+    all_acls: list[Acl],
+    operation: str,
+    name: str,
+    who: str,
+    host: str,
+    known: Rules,
+    resource_type: int = TOPIC,
 ) -> bool:
     """The rules as Kafka's documentation and KIPs have them, one ACL after the other."""
     if who in known.super_users:
@@ -124,7 +209,7 @@ def oracle(
     for acl in all_acls:
         literal = acl.pattern_type == LITERAL
         named = acl.resource_name in (name, "*") if literal else name.startswith(acl.resource_name)
-        if acl.resource_type == TOPIC and named:
+        if acl.resource_type == resource_type and named:
             relevant.append(acl)
     if not relevant:
         return known.allow_everyone
@@ -153,16 +238,28 @@ def matches(pattern: str, host: str) -> bool:
     return ip_address(host) in ip_network(pattern, strict=False)
 
 
-def narrowest(decisions: list[Decision], host: HostPattern) -> Decision:
+def narrowest(decisions: list[AccessDecision], host: HostPattern) -> AccessDecision:
     """The row that holds for a host."""
     fitting = [decision for decision in decisions if decision.host.covers(host)]
     return max(fitting, key=lambda decision: decision.host.narrowness)
 
 
-@settings(max_examples=400)
+@settings(max_examples=100)
 @given(questions())
 def test_decisions(question: Question) -> None:
     """Of every principal, from every host: asked for one host, and listed by host."""
+    decides(question)
+
+
+@settings(max_examples=100)
+@given(questions_of_two_rights())
+def test_decisions_of_two_rights(question: Question) -> None:
+    """The same, where brokers take another right too: one of the cluster, or on some topic."""
+    decides(question)
+
+
+def decides(question: Question) -> None:
+    """Every answer is what is expected."""
     authorizer = question.authorizer
 
     for who in ["User:a", "User:b", "User:s", "User:stranger", "Group:a", "User:*"]:
@@ -182,7 +279,7 @@ def test_decisions(question: Question) -> None:
                 assert expected == alone.expected(who, text)
 
 
-@given(questions())
+@given(questions() | questions_of_two_rights())
 def test_principals(question: Question) -> None:
     """Whoever has no row of its own is told what everyone else is."""
     authorizer = question.authorizer
@@ -198,6 +295,8 @@ def test_principals(question: Question) -> None:
             assert everyone.is_allowed == question.expected(who, text)
 
 
+@example("::%0")
+@example("::%.")
 @given(st.text("0123456789abcdef.:/*%+- ", max_size=24))
 def test_any_host(text: str) -> None:
     """Whatever stands in an ACL is a host, a network or nobody's."""

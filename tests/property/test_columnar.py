@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftgen.encode import encode_message, uvarint
 from metashell.errors import DecodeError
 from metashell.schema import columnar
 from metashell.schema.arena import Arena
 from metashell.schema.columns import Columns
+from metashell.schema.encode import encode_message, encode_uvarint
 from metashell.schema.model import NO_VERSIONS, FieldSpec, MessageSpec, Versions
 from metashell.schema.rows import to_rows
 from metashell.schema.scalar import UNKNOWN_TAGS, decode_message
@@ -126,14 +126,12 @@ def test_every_message(spec: MessageSpec, version: int, data: st.DataObject) -> 
     check(spec, version, data)
 
 
-@settings(max_examples=100)
 @given(spec=definitions(), data=st.data())
 def test_made_up_definitions(spec: MessageSpec, data: st.DataObject) -> None:
     """Definitions with any types, nesting, nullability and tags are decoded alike."""
     check(spec, data.draw(st.integers(0, spec.versions.high)), data)
 
 
-@settings(max_examples=100)
 @given(
     st.lists(
         st.lists(
@@ -154,8 +152,10 @@ def test_tags_in_any_order(rows: list[list[tuple[int, bytes]]]) -> None:
     spec = builtin_registry().by_name["PartitionChangeRecord"]
     messages = [
         bytes(20)
-        + uvarint(len(tags))
-        + b"".join(uvarint(tag) + uvarint(len(content)) + content for tag, content in tags)
+        + encode_uvarint(len(tags))
+        + b"".join(
+            encode_uvarint(tag) + encode_uvarint(len(content)) + content for tag, content in tags
+        )
         for tags in rows
     ]
 
@@ -218,7 +218,7 @@ def test_string_lengths_at_the_limit(flexible: bool) -> None:
     messages = []
     for size in (32_767, 32_768):
         if flexible:
-            long = uvarint(size + 1) + b"x" * size
+            long = encode_uvarint(size + 1) + b"x" * size
             messages += [long + b"\x01\x00", b"\x01\x02" + long + b"\x00"]
         else:
             long = struct.pack(">H", size) + b"x" * size
@@ -259,7 +259,7 @@ def test_lying_counts(type_name: str, count: int, flexible: bool) -> None:
     """An array that claims more than the record holds is refused and allocates nothing."""
     inner = (_field("A", "int32"),) if type_name == "Part" else ()
     spec = _message((_field("Items", type_name, is_array=True, fields=inner),), flexible)
-    size = uvarint(max(count, -1) + 1 & 0x7FFFFFFF) if flexible else struct.pack(">i", count)
+    size = encode_uvarint(max(count, -1) + 1 & 0x7FFFFFFF) if flexible else struct.pack(">i", count)
     messages = [size + bytes(40), size]
     expected = scalar_rows(spec, 0, messages)
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metashell.answers.assume import Assumptions
-from metashell.answers.configs import ConfigQuestion, Resource, configs_table
+from metashell.answers.configs import ConfigQuestion, ConfigResource, configs_table
 from metashell.redact import Redaction
 from support.logs import record
 from support.small_cluster import broker, cluster, config
@@ -83,7 +83,7 @@ def test_effective_values_of_topics(
             of_all = ConfigQuestion(key=key, everything=True)
             every = configs_table(source.image, Redaction(), of_all, assumptions).to_pylist()
             for topic in "ab":
-                one = ConfigQuestion(key=key, resource=Resource("TOPIC", topic))
+                one = ConfigQuestion(key=key, resource=ConfigResource("TOPIC", topic))
                 rows = configs_table(source.image, Redaction(), one, assumptions).to_pylist()
                 same = [
                     r for r in every if (r["resource_type"], r["resource_name"]) == ("TOPIC", topic)

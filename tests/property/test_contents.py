@@ -15,21 +15,22 @@ import pytest
 
 import metashell
 from kraftgen.batch import encode_batch
-from metashell.commands.export_tree import json_pieces
-from metashell.fleet import open_fleet
-from metashell.fs.contents import GridCodes, Judge
+from metashell.commands.export.tree import json_pieces
+from metashell.fs.contents import Judge
 from metashell.fs.node import Directory, Leaf, Node
 from metashell.fs.path import resolve
 from metashell.fs.texts import GridTexts
 from metashell.fs.walk import GridVisit, walk
-from metashell.source import Source
-from support.fixtures import DATA, fixture, fixture_names
+from metashell.sources.opening import open_fleet
+from metashell.sources.source import Source
+from support.fixtures import DATA, differing_directories, fixture
 from support.fleets import backups
 from support.logs import make_directory, record
+from support.seeds import seeds
 from support.shell import run, run_on
 from support.stories import Teller
 
-DIRECTORIES = [name for name in fixture_names() if fixture(name).kind == "directory"]
+DIRECTORIES = differing_directories()
 BROKERS = (-1, 0, 1, 2, 3, 101, 102, 103)
 CONFIGS = ("x", "y=3", "x=[1-5]", "retention.*", "min.insync.replicas", "*=*", "*.jaas*=*redacted*",
            "cleanup.policy=compact", "*password*=x*", "=*")  # fmt: skip
@@ -39,7 +40,7 @@ TESTS = (
     *(f"{test} {broker}" for test in ("-leader", "-replica", "-isr") for broker in BROKERS),
     *(f"-config '{config}'" for config in CONFIGS),
 )
-SEEDS = range(25)
+SEEDS = seeds(8)
 
 
 class Plain(Directory):
@@ -57,12 +58,6 @@ class Plain(Directory):
 
     def judged(self, judge: Judge) -> int:
         return self._directory.judged(judge)
-
-    def grid_json(self) -> None:
-        return None
-
-    def grid_judged(self, judge: Judge) -> GridCodes:
-        raise AssertionError("a directory without a grid is not asked for one")
 
 
 @cache
@@ -215,7 +210,7 @@ def test_tests_of_stories(seed: int, tmp_path: Path) -> None:
     check(told(seed, tmp_path), TESTS)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(3))
 def test_tests_combine(seed: int, tmp_path: Path) -> None:
     """With each other and with all other predicates a grid gives what a walk gives."""
     rng, source = Random(seed), told(seed, tmp_path)
@@ -248,6 +243,7 @@ def test_tests_at_earlier_states() -> None:
         check(source.at(offset), TESTS[:12])
 
 
+@pytest.mark.slow
 def test_tests_in_a_fleet(tmp_path: Path) -> None:
     """Each cluster is asked for itself."""
     fleet = open_fleet([str(path) for path in sorted(backups(tmp_path / "b").iterdir())])
@@ -257,7 +253,7 @@ def test_tests_in_a_fleet(tmp_path: Path) -> None:
             for name, member in sorted(fleet.members.items())
             for path in Oracle(member.source().root).paths(test)
         ]
-        found = run(fleet.root, f"find / {test}", source=fleet)  # type: ignore[arg-type]
+        found = run(fleet.root, f"find / {test}", source=fleet)
         assert expected == found.out.splitlines(), test
 
 
@@ -310,7 +306,7 @@ def check_holders(texts: GridTexts, expected: list[str], rng: Random) -> None:
 def check_json(root: Directory) -> None:
     """Values that are given many at a time are those of the leaves."""
     for visit in walk(root, "/"):
-        if not isinstance(visit, GridVisit) or (texts := visit.directory.grid_json()) is None:
+        if not isinstance(visit, GridVisit) or (texts := visit.grid.json()) is None:
             continue
         lines = texts.texts(0, int(texts.bounds[-1])).data.decode()
         expected = []
@@ -328,7 +324,7 @@ def check_texts(root: Directory, rng: Random) -> int:
     """Bulk texts of every grid are those of its leaves; returns how many there were."""
     n = 0
     for visit in walk(root, "/"):
-        if not isinstance(visit, GridVisit) or (texts := visit.directory.grid_texts()) is None:
+        if not isinstance(visit, GridVisit) or (texts := visit.grid.texts()) is None:
             continue
         expected = []
         bounds = [0]
@@ -371,7 +367,7 @@ PATTERNS = ("leader=-1", "isr=\\[1", "^Part.*2, 1", "[a-f]{3}", "a|b", "RECOVERI
 SWITCHES = ("", "-i", "-v", "-c", "-l", "-n", "-h", "-m 1", "-F", "-iF", "-vc", "-il", "-nh")
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(2))
 def test_json_in_bulk_is_json_leaf_by_leaf(seed: int, tmp_path: Path) -> None:
     """A tree as a document, from its root, from a grid, and from above an empty one."""
     source = told(seed, tmp_path)
@@ -383,7 +379,8 @@ def test_json_in_bulk_is_json_leaf_by_leaf(seed: int, tmp_path: Path) -> None:
         assert json.loads(whole) is not None
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", seeds(2))
 def test_grep_in_bulk_is_grep_leaf_by_leaf(seed: int, tmp_path: Path) -> None:
     """Whatever is looked for and printed, and as a search by hand has it."""
     source = told(seed, tmp_path)

@@ -20,12 +20,12 @@ from kraftgen.batch import (
     encode_batch_record,
     encode_raw_batch,
 )
-from kraftgen.encode import uvarint, varint
 from metashell.errors import DecodeError
-from metashell.image.records import Records
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import NO_FRAME, NO_KEY, Frames, build_frames, control_key
 from metashell.log.read import load
+from metashell.records.records import Records
+from metashell.schema.encode import encode_uvarint, encode_varint
 from metashell.schema.rows import to_rows
 from metashell.schema.scalar import (
     decode_frame,
@@ -122,6 +122,7 @@ def batch_records(draw: st.DrawFn) -> list[Record]:
 codecs = st.sampled_from(sorted(CODEC_IDS))
 
 
+@pytest.mark.slow
 @settings(max_examples=60)
 @given(
     batches=st.lists(st.tuples(batch_records(), codecs, st.integers(0, 5)), min_size=1, max_size=5)
@@ -136,6 +137,7 @@ def test_small_batches(folder: Path, batches: list[tuple[list[Record], Codec, in
     check(folder, bytes(data))
 
 
+@pytest.mark.slow
 @settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
 @given(
     batches=st.lists(
@@ -170,7 +172,7 @@ def _known(value: object) -> object:
 SHAPES: dict[str, Callable[[int], bytes]] = {
     "short": lambda i: b"\x01\x05\x00" + bytes(i % 3),
     "mixed": lambda i: b"\x01\x05\x00" + bytes([i & 0x7F]) * (i * 7919 % 150),
-    "long": lambda i: b"\x01\x05\x00" + uvarint(i) * (i % 400),
+    "long": lambda i: b"\x01\x05\x00" + encode_uvarint(i) * (i % 400),
     # Values that look like records themselves: an offset delta of theirs and a null key.
     "alike": lambda i: b"\x01\x05\x00" + encode_batch_record(Record(value=b"\x01\x05\x00"), i) * 3,
     "alike-later": lambda i: (
@@ -245,7 +247,7 @@ def test_large_batch_that_does_not_frame(folder: Path, at: int) -> None:
     pieces = [
         encode_batch_record(Record(value=b"\x01\x05\x00" + bytes(9)), i) for i in range(6_500)
     ]
-    pieces[at] = varint(len(pieces[at]) + 40) + pieces[at][1:]
+    pieces[at] = encode_varint(len(pieces[at]) + 40) + pieces[at][1:]
     bad = encode_raw_batch(
         b"".join(pieces),
         count=6_500,
@@ -330,7 +332,7 @@ def test_random_payloads(
 )
 def test_random_record_bodies(folder: Path, records: list[bytes], last_delta: int) -> None:
     """Records whose lengths fit and whose insides are random are read as plain code reads them."""
-    payload = b"".join(varint(len(body)) + body for body in records)
+    payload = b"".join(encode_varint(len(body)) + body for body in records)
     data = encode_raw_batch(
         payload,
         count=len(records),
@@ -384,7 +386,11 @@ def plain_record(body: bytes, last_delta: int) -> tuple[int, bytes | None] | Non
 def test_frame_of_value_matches_scalar(folder: Path) -> None:
     """Frame version, api key and version of several bytes are read as by the scalar decoder."""
     numbers = [0, 1, 127, 128, 300, 16_383, 16_384, 32_767]
-    values = [b"\x01" + uvarint(key) + uvarint(version) for key in numbers for version in numbers]
+    values = [
+        b"\x01" + encode_uvarint(key) + encode_uvarint(version)
+        for key in numbers
+        for version in numbers
+    ]
     frames, _ = frame(folder, encode_batch(values))
     for row, value in enumerate(values):
         found = int(frames.api_key[row]), int(frames.version[row])

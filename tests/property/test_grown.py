@@ -7,15 +7,16 @@ from random import Random
 import pytest
 
 import metashell
-from metashell.image.digest import part_digests
+from metashell.checks.digest import part_digests
 from metashell.image.image import Image
-from metashell.image.records import Records
 from metashell.log.directory import MetadataLog
 from metashell.log.live import LiveLog
+from metashell.records.records import Records
 from metashell.redact import Redaction
 from metashell.schema.registry import load_registry
-from metashell.source import Source
+from metashell.sources.source import Source
 from support.fixtures import fixture, fixture_names
+from support.seeds import seeds
 
 DIRECTORIES = [
     name
@@ -58,7 +59,7 @@ def _past_snapshot(log: LiveLog, piece: memoryview) -> memoryview:
 
 
 @pytest.mark.parametrize("name", DIRECTORIES)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(1))
 def test_grown_image_is_the_whole_one(name: str, seed: int) -> None:
     """Whatever was looked at in between, every part and every fault is that of a new fold."""
     rng = Random(seed)

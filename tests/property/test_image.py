@@ -20,7 +20,6 @@ from hypothesis import strategies as st
 
 import metashell
 from kraftgen.batch import CODEC_IDS, encode_batch
-from kraftgen.encode import encode_record
 from kraftgen.files import (
     LOG_DIR_NAME,
     checkpoint_bytes,
@@ -28,13 +27,19 @@ from kraftgen.files import (
     segment_name,
 )
 from metashell.image.image import Image
-from metashell.image.partitions import LISTS, Partitions, fold_partitions, partition_keys
+from metashell.image.partitions import Partitions, fold_partitions, partition_keys
 from metashell.log.fault import FaultKind
 from metashell.log.live import LiveLog
-from metashell.source import Settings, Source
+from metashell.parts.partition_fields import LISTS
+from metashell.read_settings import ReadSettings
+from metashell.schema.encode import encode_record
+from metashell.sources.live import LiveSource
+from metashell.sources.source import Source
 from support.condensed import assert_condensed_is_whole
+from support.described import StandInLive, status_of
 from support.golden_tree import product_tree
 from support.replay import Base, Replayed, replay
+from support.seeds import seeds
 from support.stories import Teller
 from support.strategies import builtin_registry
 
@@ -461,7 +466,8 @@ def check_growing(log: Log, expected: Replayed) -> None:
         live.begin_snapshot(log.end_offset, 3)
         assert live.add_snapshot(0, memoryview(content), len(content))
     codecs = ["none", "gzip"] if chance.random() < 0.2 else ["none"]
-    source = Source(live.metadata_log("live")[0], Settings(show_secrets=True))
+    nobody, shown = StandInLive(status_of(None), None), ReadSettings(show_secrets=True)
+    source = LiveSource(live.metadata_log("live")[0], shown, nobody)
     while story:
         n = chance.randint(1, 6)
         values_now, story = story[:n], story[n:]
@@ -469,12 +475,12 @@ def check_growing(log: Log, expected: Replayed) -> None:
         live.commit(live.end_offset)
         if chance.random() < 0.6:
             earlier = source.decoded
-            source = Source(live.metadata_log("live")[0], source.settings, grown_from=earlier)
+            source = LiveSource(live.metadata_log("live")[0], shown, nobody, grown_from=earlier)
         if chance.random() < 0.4:
             _ = chance.choice([leaf_texts, fault_places])(source)
         elif chance.random() < 0.3:
             _ = source.image.topics, source.image.partition_layout
-    source = Source(live.metadata_log("live")[0], source.settings, grown_from=source.decoded)
+    source = LiveSource(live.metadata_log("live")[0], shown, nobody, grown_from=source.decoded)
     assert expected.texts() == leaf_texts(source)
     found, moot = {at for _, at in fault_places(source)}, {at for _, at in expected.moot_faults}
     assert {at for _, at in expected.faults} - moot == found - moot
@@ -526,14 +532,16 @@ def partition_rows(
     return fixed, lists
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@pytest.mark.slow
+@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(log=logs())
 def test_any_log(log: Log, directory: Path) -> None:
     """Every text and every fault is that of a replay, in every layout of the same records."""
     compare(log, directory)
 
 
-@pytest.mark.parametrize("seed", range(24))
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", seeds(8))
 def test_long_stories(seed: int, directory: Path) -> None:
     """The same of long stories that mostly make sense, with and without a checkpoint."""
     chance = random.Random(seed)

@@ -8,10 +8,10 @@ from random import Random
 import pytest
 
 import metashell
-from metashell.cache import open_cached, store
-from metashell.cache.lazy_records import LazyRecords
 from metashell.image.image import Image
 from metashell.log.read import load
+from metashell.sources.cache import open_cached, store
+from metashell.sources.cache.lazy_records import LazyRecords
 from support.cached import (
     append,
     assert_as_whole,
@@ -22,7 +22,13 @@ from support.cached import (
     root_of,
 )
 from support.condensed import assert_same_image
-from support.fixtures import METADATA_DIRECTORY, copy_of, fixture, fixture_names
+from support.fixtures import (
+    METADATA_DIRECTORY,
+    copy_of,
+    differing_directories,
+    fixture,
+)
+from support.seeds import seeds
 
 
 @pytest.fixture(autouse=True)
@@ -30,7 +36,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("METASHELL_CACHE_DIR", str(tmp_path / "cache"))
 
 
-DIRECTORIES = [name for name in fixture_names() if fixture(name).kind == "directory"]
+DIRECTORIES = differing_directories()
 
 
 @pytest.mark.parametrize("name", DIRECTORIES)
@@ -44,7 +50,7 @@ def test_fixture_from_the_cache(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", DIRECTORIES)
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(1))
 def test_tail_of_any_length(name: str, seed: int, tmp_path: Path) -> None:
     """A log that is cut after any batch, kept, and grows again, in a new segment or not."""
     rng = Random(f"{name} {seed}")
@@ -74,13 +80,13 @@ def test_tail_of_any_length(name: str, seed: int, tmp_path: Path) -> None:
     assert_as_whole(directory, log)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(1))
 def test_any_order_of_questions(seed: int, tmp_path: Path) -> None:
     """Single topics, types and rows may be asked for before and after everything is read."""
     name = max(DIRECTORIES, key=lambda n: sum(f.stat().st_size for f in fixture(n).data_files()))
     directory = copy_of(name, tmp_path) / METADATA_DIRECTORY
     assert keep(directory)
-    log, source, rng = opened(directory), metashell.open(directory), Random(seed)
+    log, source, rng = opened(directory), metashell.open(directory, engine="local"), Random(seed)
     assert log is not None
     records = log.records
     if not isinstance(records, LazyRecords):
@@ -88,7 +94,7 @@ def test_any_order_of_questions(seed: int, tmp_path: Path) -> None:
     image = Image(records)
     asked = [
         lambda: image.partitions_of(rng.randrange(len(image.topics))).leader,
-        lambda: image.configs,
+        lambda: image.part("configs"),
         lambda: records.columns(rng.choice(sorted(records.registry.by_name))),
         lambda: image.brokers,
         lambda: records.raw(rng.randrange(len(records.counted))),

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 
 from kraftgen.batch import encode_batch
 from kraftgen.files import segment_name
-from metashell.image.dump import dump
-from metashell.image.log_filter import TopicNames
-from metashell.image.log_lines import JsonLines, TextLines
-from metashell.image.records import Records
 from metashell.log.read import load
+from metashell.records.dump import dump
+from metashell.records.filter import TopicNames
+from metashell.records.lines import JsonLines, ReadableLines
+from metashell.records.records import Records
 from metashell.redact import Redaction
 from metashell.schema.dump import json_text
 from support.strategies import DrawnRecord, builtin_registry, damaged_values, record_lists
@@ -29,7 +29,7 @@ def lines_of(path: Path, redaction: Redaction) -> tuple[list[str], list[str]]:
     names.learn(records)
     rows = np.arange(len(records.frames))
     json = JsonLines(builtin_registry(), names, redaction).lines(records, rows)
-    return json, TextLines(builtin_registry(), names, redaction).lines(records, rows)
+    return json, ReadableLines(builtin_registry(), names, redaction).lines(records, rows)
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)

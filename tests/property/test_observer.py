@@ -13,16 +13,15 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
+from metashell.checks.digest import image_digest, part_digests
 from metashell.errors import SourceError
-from metashell.image.digest import image_digest, part_digests
 from metashell.image.image import Image
-from metashell.image.records import Records
 from metashell.log.live import LiveLog
-from metashell.log.read import MemoryFile, load
+from metashell.log.read import load
+from metashell.places.files import MemoryFile
 from metashell.quorum.intake import NOTES_MAX
 from metashell.quorum.observer import TRANSITIONS, Observer
 from metashell.quorum.protocol import Api
-from metashell.quorum.security import Address
 from metashell.quorum.steps import (
     EVENTS,
     SUCCESSORS,
@@ -32,21 +31,23 @@ from metashell.quorum.steps import (
     Event,
     Lost,
     NotConnected,
+    ObserverState,
     Read,
     Received,
     Sleep,
-    State,
     Stop,
 )
+from metashell.records.records import Records
 from metashell.redact import Redaction
 from metashell.schema.registry import load_registry
+from metashell.security.settings import Address
 from support.fake_connection import FakeConnection
 from support.fake_faults import Faults, Lies
 from support.fake_habits import broker_versions
 from support.fake_quorum import FakeQuorum
 from support.simulation import Simulation
 
-SEEDS = int(os.environ.get("METASHELL_SEEDS", "300"))
+SEEDS = int(os.environ.get("METASHELL_SEEDS", "150"))
 FIRST = int(os.environ.get("METASHELL_FIRST_SEED", "0"))
 BLOCK = 25
 
@@ -54,19 +55,21 @@ CHAOS_S = 12.0
 """How long things go wrong."""
 SETTLE_S = 90.0
 """How long catching up may take then, at the most."""
+LATE_S = 0.3
+"""How long after its patience an observer may end: the steps of the simulated clock."""
 IN_VAIN_MAX = 150
 """Requests and connections in a second that bring nothing."""
 
 STATE_EVENTS = {
-    State.CHOOSING: set(),
-    State.CONNECTING: {Connected, NotConnected},
-    State.OPENING: {Received, Lost, Elapsed},
-    State.FETCHING: {Received, Lost, Elapsed},
-    State.FETCHING_SNAPSHOT: {Received, Lost, Elapsed},
-    State.DESCRIBING: {Received, Lost, Elapsed},
-    State.IDENTIFYING: {Received, Lost, Elapsed},
-    State.WAITING: {Elapsed},
-    State.FAILED: set(),
+    ObserverState.CHOOSING: set(),
+    ObserverState.CONNECTING: {Connected, NotConnected},
+    ObserverState.OPENING: {Received, Lost, Elapsed},
+    ObserverState.FETCHING: {Received, Lost, Elapsed},
+    ObserverState.FETCHING_SNAPSHOT: {Received, Lost, Elapsed},
+    ObserverState.DESCRIBING: {Received, Lost, Elapsed},
+    ObserverState.IDENTIFYING: {Received, Lost, Elapsed},
+    ObserverState.WAITING: {Elapsed},
+    ObserverState.FAILED: set(),
 }
 """What an action of each state can cause."""
 
@@ -202,19 +205,19 @@ class World(Simulation):
         elif what == "stop" and quorum.leader is not None:
             quorum.leader.is_stopping = True
 
-    def connect(self, action: Connect) -> Event:
-        """As ever, but that there may be a broker, and that some time passes."""
+    def reached(self, address: Address) -> FakeConnection | None:
+        """As ever, but that there may be a broker, some time passes, and hosts may be away."""
         self.advance(self.now + 0.001)
-        if action.address.host == "broker":
+        if address.host == "broker":
             broker = FakeQuorum(1).controllers[1]
             broker.habits.versions = broker_versions()
-            self.peer, self.rest = FakeConnection(broker), b""
-            return Connected()
-        event = super().connect(action)
-        if isinstance(event, NotConnected) and self.rng.random() < 0.3:
-            self.advance(self.now + action.timeout_s)
-            return NotConnected(f"no connection within {action.timeout_s:g} s")
-        return event
+            return FakeConnection(broker)
+        found = super().reached(address)
+        if found is None and self.rng.random() < 0.3:
+            away = FakeQuorum(1).controllers[1]
+            away.hangs = True
+            return FakeConnection(away)
+        return found
 
 
 class Run:
@@ -232,7 +235,7 @@ class Run:
             patience_s=300.0 if follow else rng.choice([5.0, 30.0]),
             jitter=rng.random,
         )
-        self._state = self.observer.state
+        self._state = self.observer.facts.state
         self._generation = 0
         self._progress: object = None
         self.is_told_the_truth = True
@@ -246,16 +249,16 @@ class Run:
         if isinstance(action, Stop):
             return False
         event = world.carry_out(action)
-        assert type(event) in STATE_EVENTS[observer.state]
+        assert type(event) in STATE_EVENTS[observer.facts.state]
         observer.tell(event, world.now)
         self.check_state()
         self.check_log()
         self.check_pace(action)
-        return observer.follow or not observer.is_ready
+        return observer.facts.follow or not observer.facts.is_ready
 
     def check_state(self) -> None:
         """States follow each other as documented."""
-        before, self._state = self._state, self.observer.state
+        before, self._state = self._state, self.observer.facts.state
         if before is self._state:
             return
         assert self._state in SUCCESSORS[before], f"{before} to {self._state}"
@@ -263,7 +266,7 @@ class Run:
     def check_log(self) -> None:
         """Nothing counts that is not committed, and what counts is what was committed."""
         log, quorum = self.log, self.world.quorum
-        assert len(self.observer.notes) <= NOTES_MAX
+        assert len(self.observer.facts.notes) <= NOTES_MAX
         if log.generation == self._generation or not self.is_told_the_truth:
             return
         self._generation = log.generation
@@ -279,7 +282,7 @@ class Run:
         if not (isinstance(action, Connect) or (isinstance(action, Read) and action.send)):
             return
         observer, second = self.observer, int(self.world.now)
-        progress = (self.log.end_offset, self.log.committed_end, observer.snapshot_progress)
+        progress = (self.log.end_offset, self.log.committed_end, observer.facts.snapshot_progress)
         in_vain = self.world.in_vain
         in_vain[second] = in_vain.get(second, 0) + (progress == self._progress)
         self._progress = progress
@@ -326,10 +329,10 @@ def follows(seed: int) -> None:
     while not world.is_over or run.log.committed_end < world.quorum.committed_end:
         if not run.step():
             # Where nothing but final answers came it may have ended, and says why.
-            assert run.observer.error is not None
-            check_error(run.observer.error)
+            assert run.observer.facts.error is not None
+            check_error(run.observer.facts.error)
             return
-        assert world.now < CHAOS_S + SETTLE_S, f"still {run.observer.state.value}"
+        assert world.now < CHAOS_S + SETTLE_S, f"still {run.observer.facts.state.value}"
         assert world.n_steps < 60_000
     assert run.log.committed_end == world.quorum.committed_end
     run.check_end()
@@ -349,12 +352,15 @@ def fetches_once(seed: int) -> None:
     run = Run(seed, follow=False)
     world = run.world
     while run.step():
-        assert world.now < CHAOS_S + SETTLE_S, f"still {run.observer.state.value}"
+        assert world.now < CHAOS_S + SETTLE_S, f"still {run.observer.facts.state.value}"
         assert world.n_steps < 60_000
-    if run.observer.error is not None:
-        check_error(run.observer.error)
+    end = run.observer.gives_up_at
+    assert end is not None
+    assert world.now <= end + LATE_S, f"{world.now - end:.1f} s after its patience"
+    if run.observer.facts.error is not None:
+        check_error(run.observer.facts.error)
         return
-    assert run.observer.is_caught_up
+    assert run.observer.facts.is_caught_up
     run.check_end()
 
 
@@ -367,8 +373,8 @@ def lied_to(seed: int) -> None:
     run.is_told_the_truth = False
     while world.n_steps < 1000 and world.now < 120 and run.step():
         pass
-    if run.observer.error is not None:
-        check_error(run.observer.error)
+    if run.observer.facts.error is not None:
+        check_error(run.observer.facts.error)
 
 
 def check_error(error: object) -> None:
@@ -379,6 +385,7 @@ def check_error(error: object) -> None:
     assert not error.message.endswith(".")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(FIRST, FIRST + SEEDS, BLOCK))
 def test_catches_up(block: int) -> None:
     """After the chaos all that was committed is here, byte for byte."""
@@ -391,6 +398,7 @@ def test_fetches_once(block: int) -> None:
     failing(iter(range(block, min(block + BLOCK, FIRST + SEEDS))), fetches_once)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", range(FIRST, FIRST + SEEDS, 4 * BLOCK))
 def test_lies(block: int) -> None:
     """Numbers that no checksum covers may say anything: nothing breaks, nothing runs in circles."""
@@ -399,10 +407,10 @@ def test_lies(block: int) -> None:
 
 def test_every_pair_has_a_transition() -> None:
     """The table has every state and event; what no action causes is an error in the program."""
-    assert set(TRANSITIONS) == {(state, event) for state in State for event in EVENTS}
+    assert set(TRANSITIONS) == {(state, event) for state in ObserverState for event in EVENTS}
     made: dict[type, Event] = {
-        Connected: Connected(),
-        NotConnected: NotConnected("refused"),
+        Connected: Connected(Address("h", 1)),
+        NotConnected: NotConnected(Address("h", 1), "refused"),
         Received: Received(1),
         Lost: Lost("closed"),
         Elapsed: Elapsed(),
@@ -412,15 +420,15 @@ def test_every_pair_has_a_transition() -> None:
         assert (handle is not Observer._never) == is_possible
         if not is_possible:
             observer = Observer([Address("controller-1", 9093)], LiveLog())
-            observer.state = state
+            observer.facts.state = state
             with pytest.raises(AssertionError, match="in state"):
                 observer.tell(made[event], 0.0)
 
 
 def test_successors_are_documented() -> None:
     """Each state has its successors, and all can be reached."""
-    assert set(SUCCESSORS) == set(State)
-    reached = {State.CHOOSING}
+    assert set(SUCCESSORS) == set(ObserverState)
+    reached = {ObserverState.CHOOSING}
     while more := {s for state in reached for s in SUCCESSORS[state]} - reached:
         reached |= more
-    assert reached == set(State)
+    assert reached == set(ObserverState)

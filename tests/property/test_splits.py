@@ -22,6 +22,7 @@ from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import SegmentName, parse_name
 from metashell.log.read import load, opened
 from metashell.log.splits import Plan, Split, SplitError, plan_splits, read_split
+from metashell.read_settings import ReadSettings
 from support.fixtures import fixture, fixture_names
 from support.logs import make_directory, record, topic_batch, topic_log
 from support.strategies import damage_bytes
@@ -346,7 +347,7 @@ def test_unfinished_checkpoints(tmp_path: Path) -> None:
     assert isinstance(parse_name(plan.splits[0].name), SegmentName)
     every = plan_splits(str(directory), every=True)
     assert ["no snapshot header: it was not finished"] == [f.reason for f in every.faults]
-    assert plan_splits(str(directory), committed_only=True).splits == ()
+    assert plan_splits(str(directory), settings=ReadSettings(committed_only=True)).splits == ()
 
 
 def test_what_is_no_directory(tmp_path: Path) -> None:

@@ -8,17 +8,18 @@ from math import isnan
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import metashell
-from metashell.source import Source
+from metashell.log.unread import Unread
+from metashell.sources.source import Source
 from metashell.sql.catalog import ClusterCatalog
 from metashell.sql.duck import Database
 from metashell.sql.tables import read_table
-from support.fixtures import fixture, fixture_names
+from support.fixtures import differing_directories, fixture
 
-DIRECTORIES = tuple(name for name in fixture_names() if fixture(name).kind == "directory")
+DIRECTORIES = differing_directories()
 
 
 @cache
@@ -90,7 +91,6 @@ _HOLDS = {
 }
 
 
-@settings(max_examples=60, deadline=None)
 @given(selections())
 def test_conditions_leave_the_rows_that_python_leaves(
     asked: tuple[str, str, list[str], str, str, int],
@@ -108,7 +108,6 @@ def test_conditions_leave_the_rows_that_python_leaves(
     assert wanted == [{column: plain(row[column]) for column in columns} for row in found]
 
 
-@settings(max_examples=30, deadline=None)
 @given(st.sampled_from(DIRECTORIES), st.data())
 def test_some_columns_are_those_of_the_whole(name: str, data: st.DataObject) -> None:
     """Whichever, in any order."""
@@ -116,8 +115,10 @@ def test_some_columns_are_those_of_the_whole(name: str, data: st.DataObject) -> 
     table = data.draw(st.sampled_from([t for t in source.tables if t != "voters"]))
     whole = source.table(table)
     columns = data.draw(st.lists(st.sampled_from(whole.column_names), min_size=1, unique=True))
-    found = read_table(source, lambda: source.image, table, columns, lambda: None)
+    unread = Unread()
+    found = read_table(source, lambda: source.image, table, columns, lambda: None, unread.add)
     assert whole.select(columns) == found
+    assert unread.is_none
 
 
 @pytest.mark.parametrize("name", DIRECTORIES)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metashell.answers.nodes import nodes_of, replica_counts
-from metashell.answers.upgrade import Target, judge
+from metashell.answers.upgrade import UpgradeTarget, judge
 from support.logs import record
 from support.small_cluster import (
     broker,
@@ -175,7 +175,7 @@ def test_who_blocks_an_upgrade(drawn: Drawn) -> None:
         for node, (feature, lowest, highest) in drawn.controllers.items()
     )
     with cluster(*values, voters=drawn.voters, dynamic=drawn.dynamic) as source:
-        verdict = judge(source.image, Target("metadata.version", drawn.target, "x-y"))
+        verdict = judge(source.image, UpgradeTarget("metadata.version", drawn.target, "x-y"))
         found = {
             (None, None) if b.node is None else (b.node.id, b.node.role) for b in verdict.blockers
         }

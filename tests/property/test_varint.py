@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftgen.encode import uvarint, varint
 from metashell.errors import DecodeError
 from metashell.schema import scalar
 from metashell.schema import varint as vectors
 from metashell.schema.arena import I64, Arena
+from metashell.schema.encode import encode_uvarint, encode_varint
 
 Vector: TypeAlias = Callable[[Arena, I64, I64], tuple[I64, I64]]
 Single: TypeAlias = Callable[[bytes, int, int], tuple[int, int]]
@@ -35,10 +35,10 @@ EDGES = sorted(
 )
 
 encoded = st.one_of(
-    st.integers(0, 2**31 - 1).map(uvarint),
-    st.integers(-(2**31), 2**31 - 1).map(varint),
-    st.integers(-(2**63), 2**63 - 1).map(varint),
-    st.sampled_from(EDGES).map(uvarint),
+    st.integers(0, 2**31 - 1).map(encode_uvarint),
+    st.integers(-(2**31), 2**31 - 1).map(encode_varint),
+    st.integers(-(2**63), 2**63 - 1).map(encode_varint),
+    st.sampled_from(EDGES).map(encode_uvarint),
     st.binary(max_size=12),
     # Longer than it need be, or never ending.
     st.integers(0, 12).map(lambda n: b"\x80" * n + b"\x00"),
@@ -79,7 +79,7 @@ def test_like_single_ones(vector: Vector, single: Single, pieces: list[bytes]) -
 @pytest.mark.parametrize(("vector", "single"), READERS)
 def test_every_width(vector: Vector, single: Single) -> None:
     """Values about each number of bytes are read, alone and between others."""
-    pieces = [uvarint(edge) for edge in EDGES]
+    pieces = [encode_uvarint(edge) for edge in EDGES]
     check(vector, single, pieces)
     for piece in pieces:
         check(vector, single, [piece])

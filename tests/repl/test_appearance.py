@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from prompt_toolkit.formatted_text import fragment_list_to_text
 
-from metashell.commands.standing import Status
+from metashell.commands.framework.status import SourceStatus
 from metashell.repl.appearance import prompt, shorten_path, toolbar
 
 
@@ -43,5 +43,5 @@ def test_toolbar_before_the_first_status() -> None:
 
 def test_toolbar_is_escaped() -> None:
     """A name from the cluster can't steer the terminal."""
-    status = Status(offset=1, notes=("\x1b]0;x\x07",))
+    status = SourceStatus(offset=1, notes=("\x1b]0;x\x07",))
     assert r" offset 1 · \x1b]0;x\x07" == fragment_list_to_text(toolbar(status, show_secrets=False))

@@ -9,7 +9,7 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import fragment_list_to_text
 
-from metashell.commands.base import Context
+from metashell.commands.framework.command import Context
 from metashell.fs.node import Directory
 from metashell.repl.complete import LineCompleter
 from support.tiny_shell import directory, tree

@@ -11,11 +11,17 @@ from prompt_toolkit.formatted_text import fragment_list_to_text
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from metashell.commands.base import Context
-from metashell.commands.place import follow
-from metashell.commands.standing import Status, format_age, items, status_of, with_live_facts
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.session_place import follow
+from metashell.commands.framework.status import (
+    SourceStatus,
+    format_age,
+    items,
+    status_of,
+    with_live_facts,
+)
 from metashell.errors import SourceError
-from metashell.repl import Session, appearance
+from metashell.repl import ShellSession, appearance
 from metashell.repl.shell import Shell
 from support.live import Cluster
 from support.logs import topic_batch
@@ -32,11 +38,11 @@ def shell(tmp_path: Path) -> Callable[[Cluster], Shell]:
 
     def make(cluster: Cluster) -> Shell:
         source = cluster.source()
-        session = Session(
+        session = ShellSession(
             root=source.root,
             source_name="live",
             status=lambda: status_of(source),
-            source=source,
+            opened=source,
         )
         with create_pipe_input() as pipe:
             return Shell(
@@ -97,7 +103,7 @@ def test_the_directory_stays_one_that_is_there() -> None:
     """Where it is gone, the nearest above it is taken, which is told."""
     before, after = Cluster(topic_batch(0, 2)), Cluster(topic_batch(0))
     source, warnings = before.source(), list[str]()
-    source._refresh = lambda _: after.source()
+    source.live = after
     context = Context(
         root=source.root, out=Captured(), warn=warnings.append, cwd=f"{TOPICS}/t1", source=source
     )
@@ -126,7 +132,7 @@ def test_items_of_a_live_source() -> None:
     """Leader, epoch, offset, lag, age; the problem is a remark."""
     cluster = Cluster(topic_batch(0, 3))
     cluster.problem = "connection refused"
-    status = with_live_facts(Status(metadata_version="4.4-IV2"), cluster.source())
+    status = with_live_facts(SourceStatus(metadata_version="4.4-IV2"), cluster.source())
     assert [
         ("fact", "leader 1"),
         ("fact", "epoch 5"),
@@ -138,11 +144,19 @@ def test_items_of_a_live_source() -> None:
     ] == items(status)
 
 
+def test_a_leader_that_does_not_answer() -> None:
+    """It may lead no more: it is told as the last one."""
+    cluster = Cluster(topic_batch(0, 3))
+    cluster.is_connected = False
+    found = items(with_live_facts(SourceStatus(), cluster.source()))
+    assert ("fact", "no leader known, 1 was the last") == found[0]
+
+
 def test_unknown_facts() -> None:
     """Nothing is made up."""
     cluster = Cluster()
     cluster.leader = cluster.last_word_s = None
-    found = items(with_live_facts(Status(), cluster.source()))
+    found = items(with_live_facts(SourceStatus(), cluster.source()))
     assert [("fact", "no leader"), ("fact", "epoch 5"), ("fact", "lag 0")] == found[:3]
     assert ("fact", "no word yet") == found[3]
 
@@ -193,7 +207,7 @@ def test_only_a_live_toolbar_is_drawn_each_second(
     assert live._prompt is not None
     assert live._prompt.refresh_interval
     source = Cluster(topic_batch(0)).source()
-    session = Session(root=source.root, source_name="x", status=Status)
+    session = ShellSession(root=source.root, source_name="x", status=SourceStatus)
     with create_pipe_input() as pipe:
         still = Shell(
             session,

@@ -13,8 +13,8 @@ import pytest
 from metashell.repl.output import (
     Pipe,
     Plain,
-    Rows,
     Screen,
+    ScreenRows,
     write_to,
 )
 
@@ -38,7 +38,7 @@ from metashell.repl.output import (
 )
 def test_rows(pieces: list[str], expected: int) -> None:
     """Rows of a screen ten columns wide, however the text is cut into pieces."""
-    rows = Rows(10)
+    rows = ScreenRows(10)
     for piece in pieces:
         rows.feed(piece, stop=100)
     assert expected == rows.count
@@ -47,7 +47,7 @@ def test_rows(pieces: list[str], expected: int) -> None:
 @pytest.mark.parametrize("text", ["x\n" * 1_000_000, "x" * 2_000_000])
 def test_rows_stop_early(text: str) -> None:
     """A screenful is looked at and not all of a long text."""
-    rows = Rows(80)
+    rows = ScreenRows(80)
     rows.feed(text, stop=22)
     assert rows.count > 22
 

@@ -11,9 +11,9 @@ from prompt_toolkit.application import Application
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from metashell.commands.aliases import Habits
+from metashell.commands.framework.aliases import Habits
 from metashell.errors import ExitCode
-from metashell.repl import Session
+from metashell.repl import ShellSession
 from metashell.repl.shell import Shell
 from metashell.repl.status import STATUS_THREAD
 from metashell.themes import THEMES
@@ -30,7 +30,7 @@ def play(tmp_path: Path) -> Play:
     """A way to run shells that share one history."""
 
     def run(keys: str) -> int:
-        session = Session(root=tree(), source_name="tiny", status=status)
+        session = ShellSession(root=tree(), source_name="tiny", status=status)
         return type_into(session, keys, tmp_path)
 
     return run
@@ -119,6 +119,7 @@ def test_pipe_to_the_system_shell(play: Play, capfd: Captured) -> None:
     assert ["foo", "baz"] == others
 
 
+@pytest.mark.slow
 def test_pipe_whose_reader_leaves(play: Play, capfd: Captured) -> None:
     """A reader that has seen enough ends an endless command quietly."""
     play("find /endless | head -1\r\x04")
@@ -149,7 +150,7 @@ def test_bar_without_neighbour(play: Play, capfd: Captured) -> None:
 )
 def test_status_of_a_line(tmp_path: Path, line: str, expected: int) -> None:
     """Each line has the status that a shell would give it."""
-    session = Session(root=tree(), source_name="tiny", status=status)
+    session = ShellSession(root=tree(), source_name="tiny", status=status)
     with create_pipe_input() as pipe:
         shell = Shell(
             session,
@@ -186,7 +187,7 @@ def test_pasted_block(play: Play, capfd: Captured) -> None:
 def test_problem_with_the_history_is_told_once(tmp_path: Path, capfd: Captured) -> None:
     """A state directory that can't be used costs one line on stderr."""
     (tmp_path / "file").write_text("")
-    session = Session(root=tree(), source_name="tiny", status=status)
+    session = ShellSession(root=tree(), source_name="tiny", status=status)
     with create_pipe_input() as pipe:
         pipe.send_text("pwd\rpwd\r\x04")
         Shell(
@@ -229,7 +230,7 @@ def test_error_of_ours_from_a_node(play: Play, capfd: Captured) -> None:
 def test_habits_of_the_user(tmp_path: Path, capfd: Captured) -> None:
     """Aliases and default options work and count as commands; a theme draws the prompt."""
     habits = Habits(aliases={"names": "ls /image/topics/byName"}, options={"ls": "-1"})
-    session = Session(
+    session = ShellSession(
         root=tree(), source_name="tiny", status=status, habits=habits, theme=THEMES["solarized"]
     )
     with create_pipe_input() as pipe:

@@ -13,11 +13,11 @@ from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
 import metashell
-from metashell.commands.base import Context
-from metashell.commands.sql_mode import SqlMode
-from metashell.commands.standing import status_of
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.status import status_of
+from metashell.commands.sql.mode import SqlMode
 from metashell.errors import ExitCode
-from metashell.repl import Session
+from metashell.repl import ShellSession
 from metashell.repl.complete import LineCompleter
 from metashell.repl.highlight import LineLexer
 from support.examples import SAMPLE
@@ -37,8 +37,8 @@ def play(tmp_path: Path) -> Play:
 
     def run(keys: str) -> int:
         source = metashell.open(SAMPLE)
-        session = Session(
-            root=source.root, source_name="demo", status=lambda: status_of(source), source=source
+        session = ShellSession(
+            root=source.root, source_name="demo", status=lambda: status_of(source), opened=source
         )
         return type_into(session, keys, tmp_path)
 

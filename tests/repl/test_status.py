@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from metashell.commands.standing import Status, format_time, items
+from metashell.commands.framework.status import SourceStatus, format_time, items
 from metashell.errors import SourceError
 from metashell.repl.status import StatusWatcher
 from support.waiting import LIMIT_S, wait_until
@@ -14,7 +14,7 @@ from support.waiting import LIMIT_S, wait_until
 
 def test_items() -> None:
     """Facts come first, remarks behind."""
-    status = Status(
+    status = SourceStatus(
         offset=264, epoch=3, timestamp_ms=1_000, metadata_version="4.4-IV2", notes=("torn tail",)
     )
     assert [
@@ -27,8 +27,8 @@ def test_items() -> None:
     ] == items(status, show_secrets=True)
 
 
-@pytest.mark.parametrize("status", [Status(), Status(timestamp_ms=-1)])
-def test_unknown_is_left_out(status: Status) -> None:
+@pytest.mark.parametrize("status", [SourceStatus(), SourceStatus(timestamp_ms=-1)])
+def test_unknown_is_left_out(status: SourceStatus) -> None:
     """What is not known is not named."""
     assert [] == items(status)
 
@@ -53,11 +53,11 @@ def test_refresh_does_not_wait() -> None:
     release, changed = threading.Event(), threading.Event()
     n_calls = 0
 
-    def compute() -> Status:
+    def compute() -> SourceStatus:
         nonlocal n_calls
         n_calls += 1
         assert release.wait(LIMIT_S)
-        return Status(offset=1)
+        return SourceStatus(offset=1)
 
     watcher = StatusWatcher(compute, changed.set)
     watcher.refresh()
@@ -65,7 +65,7 @@ def test_refresh_does_not_wait() -> None:
     assert watcher.latest is None
     release.set()
     wait_until(changed.is_set, "the new status is told")
-    assert Status(offset=1) == watcher.latest
+    assert SourceStatus(offset=1) == watcher.latest
     assert 1 == n_calls
 
 
@@ -77,10 +77,10 @@ def test_failure_is_a_note(error: Exception, expected: str) -> None:
     """A status that fails says so, and the next is tried anew."""
     changed = threading.Event()
 
-    def compute() -> Status:
+    def compute() -> SourceStatus:
         raise error
 
     watcher = StatusWatcher(compute, changed.set)
     watcher.refresh()
     wait_until(changed.is_set, "the failure is told")
-    assert Status(notes=(expected,)) == watcher.latest
+    assert SourceStatus(notes=(expected,)) == watcher.latest

@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from support.waiting import LIMIT_S
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -88,5 +90,5 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             SparkContext._gateway = SparkContext._jvm = None
             gateway.shutdown()
             gateway.proc.stdin.close()
-            gateway.proc.wait(60)
+            gateway.proc.wait(LIMIT_S)
             signal.signal(signal.SIGINT, before)

@@ -66,15 +66,13 @@ def test_a_directory(marked: Marked, tmp_path: Path) -> None:
     assert_same(lines, local, found)
 
 
-def test_sql_and_find_alone(marked: Marked, tmp_path: Path) -> None:
+def test_sql_and_find_without_a_cache(marked: Marked, tmp_path: Path) -> None:
     """They run in executors."""
     place = str(copy_of("real-44-broker-down", tmp_path))
     given = ("--no-cache", "-d", place)
-    lines = SQL[:2]
+    lines = (*SQL[:2], "find / -offline -o -config cleanup.policy=compact")
     local = marked.metashell(*LOCAL, *given, *script(*lines))
     assert_same(lines, local, marked.metashell(*SPARK, *given, *script(*lines)))
-    command = ("find", "/", "-offline", "-o", "-config", "cleanup.policy=compact")
-    assert marked.metashell(*LOCAL, *given, *command) == marked.metashell(*SPARK, *given, *command)
 
 
 def test_a_fleet(marked: Marked, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 import metashell
-from metashell.image.arrow import TABLES
-from support.fixtures import copy_of, fixture, tree_fixture_names
+from metashell.image.arrow import table_names
+from support.fixtures import copy_of, differing_directories, fixture
 from support.kraft import as_spark, read, rows
 
 pytest.importorskip("pyspark")
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 LIVE = "real-44-live"
-DIRECTORIES = [
-    str(fixture(name).input) for name in tree_fixture_names() if fixture(name).kind == "directory"
-]
+DIRECTORIES = [str(fixture(name).input) for name in differing_directories()]
 
 
 def kraft(spark: SparkSession, table: str) -> DataFrameReader:
@@ -41,7 +39,7 @@ def fetched(spark: SparkSession, table: str, *paths: str) -> pa.Table:
     return kraft(spark, table).load(list(paths)).toArrow()
 
 
-@pytest.mark.parametrize("table", [*TABLES, "nodes"])
+@pytest.mark.parametrize("table", [*table_names(), "nodes"])
 def test_states_of_all_fixtures_in_one_job(spark: SparkSession, table: str) -> None:
     """Each directory's rows are the local engine's."""
     found = fetched(spark, table, *DIRECTORIES)

@@ -15,9 +15,10 @@ import pytest
 from spark.conftest import missing
 from support.fixtures import copy_of, fixture
 from support.fleets import backups
+from support.programs import end
 from support.pty import Terminal
-from support.spark_programs import LIMIT_S, Marked, end
-from support.waiting import wait_until
+from support.spark_programs import Marked
+from support.waiting import LIMIT_S, wait_until
 
 pytestmark = [
     pytest.mark.spark,
@@ -100,7 +101,7 @@ def test_find_draws_its_progress_and_erases_it(marked: Marked, tmp_path: Path) -
     program = [sys.executable, "-m", "metashell", *SPARK, "-d", place, *command]
     script = f"exec {shlex.join(program)} > {shlex.quote(str(out))}"
     with Terminal(["/bin/sh", "-c", script], env=marked.environment, columns=240) as terminal:
-        assert status == terminal.read_to_end(LIMIT_S), terminal.describe()
+        assert status == terminal.read_to_end(), terminal.describe()
         assert wanted == out.read_text(encoding="utf-8")
         assert b"Spark" in terminal.raw
         assert sorted(err.split()) == sorted(terminal.text.split())
@@ -112,15 +113,12 @@ def test_a_fleet_by_spark(marked: Marked, tmp_path: Path) -> None:
     """Rows and searches are the local ones; who can't be read is told of in the same words."""
     backups(tmp_path / "all")
     (tmp_path / "all" / "broken" / "__cluster_metadata-0").mkdir(parents=True)
-    pattern = f"{tmp_path}/all/*"
-    for command in (
-        ("fleet", "--json"),
-        ("find", "/clusters/*/image", "/nowhere", "/clusters", "-name", "*0"),
-    ):
-        local = marked.metashell(*LOCAL, "-d", pattern, *command)
-        found = marked.metashell(*SPARK, "-d", pattern, *command)
-        assert local[:2] == found[:2]
-        assert sorted(local[2].splitlines()) == sorted(found[2].splitlines())
+    given = ("-d", f"{tmp_path}/all/*", "--keep-going", "-c", "fleet --json")
+    given += ("-c", "find /clusters/*/image /nowhere /clusters -name '*0'")
+    local = marked.metashell(*LOCAL, *given)
+    found = marked.metashell(*SPARK, *given)
+    assert local[:2] == found[:2]
+    assert sorted(local[2].splitlines()) == sorted(found[2].splitlines())
 
 
 def test_interrupt_ends_the_job_and_every_process(marked: Marked, tmp_path: Path) -> None:
@@ -140,7 +138,6 @@ def test_interrupt_ends_the_job_and_every_process(marked: Marked, tmp_path: Path
                 or any("pyspark.daemon" in command for command in marked.running().values())
             ),
             "a worker runs",
-            limit_s=LIMIT_S,
         )
         assert process.poll() is None, process.communicate()
         os.killpg(process.pid, signal.SIGINT)

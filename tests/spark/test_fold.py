@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -14,16 +14,18 @@ import pyarrow.compute as pc
 import pytest
 
 import metashell
+from metashell.condensed.spread import Spread
 from metashell.errors import SourceError
-from metashell.image.arrow import TABLES
+from metashell.image.arrow import table_names
 from metashell.image.image import Image
+from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
-from metashell.source import Settings, Source
-from metashell.spark_backend.find import Finding, find, is_for_parts, search_of
+from metashell.sources.source import Source
+from metashell.spark_backend.find import SparkSearch, find, is_for_parts, search_of
 from metashell.spark_backend.fold import Fold, fold_directories
-from metashell.spark_backend.tasks import Failure, Job, from_bytes
+from metashell.spark_backend.tasks import Failure, FoldJob, from_bytes
 from support.condensed import assert_same_image
-from support.fixtures import copy_of, fixture, fixture_names
+from support.fixtures import copy_of, differing_directories, fixture
 from support.kraft import as_spark, rows
 from support.shell import run
 
@@ -32,7 +34,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.spark
 
-DIRECTORIES = [name for name in fixture_names() if fixture(name).kind == "directory"]
+DIRECTORIES = differing_directories()
 SPLIT_BYTES = 30_000
 HIDDEN = Redaction()
 
@@ -45,11 +47,11 @@ def opened(path: str) -> Source:
 
 def in_parts(fold: Fold, n_parts: int = 2) -> Fold:
     """Have parts where there is anything to spread, however small."""
-    jobs = [replace(j, n_parts=n_parts if len(j.plan.splits) > 1 else 0) for j in fold.jobs]
+    jobs = [replace(j, spread=Spread(n_parts if len(j.plan.splits) > 1 else 0)) for j in fold.jobs]
     return replace(fold, jobs=jobs)
 
 
-def cut_wrongly(job: Job) -> Job:
+def cut_wrongly(job: FoldJob) -> FoldJob:
     """A plan of which a cut lies where no batch begins."""
     splits = list(job.plan.splits)
     i = next(i for i, s in enumerate(splits[1:], 1) if s.name == splits[i - 1].name)
@@ -74,11 +76,19 @@ def fold(spark: SparkSession) -> Fold:
     return fold
 
 
-@pytest.mark.parametrize("table", TABLES)
-def test_tables_are_the_local_ones(fold: Fold, table: str) -> None:
+@pytest.fixture(scope="module")
+def decoded(fold: Fold) -> Iterator[Fold]:
+    """The same, whose files are read once for all tables."""
+    kept = replace(fold).persist()
+    yield kept
+    kept.unpersist()
+
+
+@pytest.mark.parametrize("table", table_names())
+def test_tables_are_the_local_ones(decoded: Fold, table: str) -> None:
     """Of every directory, in every column and row, in no order."""
-    found = fold.table(table).toArrow()
-    for site in fold.sites:
+    found = decoded.table(table).toArrow()
+    for site in decoded.sites:
         source = opened(site.opened_by)
         wanted = as_spark(source.table(table))
         own = of_directory(found, site.directory)
@@ -108,7 +118,7 @@ def test_no_secret_leaves_a_task_unless_asked_for(spark: SparkSession, show: boo
         for key in ("salt", "stored_key", "server_key")
     }
     assert len(secrets) >= 3
-    settings = Settings(show_secrets=show)
+    settings = ReadSettings(show_secrets=show)
     fold = in_parts(fold_directories(spark, place, settings, split_bytes=SPLIT_BYTES))
     pieces = fold.pieces().toArrow()["table"].to_pylist()
     values = b"".join(
@@ -167,7 +177,7 @@ def test_files_cut_wrongly_are_read_uncut(spark: SparkSession) -> None:
 # Search; its breadth is in tests/unit/spark_backend/test_tasks.py.
 
 
-def search(fold: Fold, args: Sequence[str], names: Sequence[str] | None = None) -> Finding:
+def search(fold: Fold, args: Sequence[str], names: Sequence[str] | None = None) -> SparkSearch:
     """A search at the root."""
     assert is_for_parts(args)
     return find(fold, search_of(args, "/", escapes=False), names)
@@ -184,7 +194,7 @@ def search(fold: Fold, args: Sequence[str], names: Sequence[str] | None = None) 
 )
 def test_find_is_the_local_one(fold: Fold, args: Sequence[str]) -> None:
     """What executors find is printed in the order of one walk."""
-    for number in (DIRECTORIES.index(name) for name in ("real-44-live", "real-40-static")):
+    for number in (DIRECTORIES.index(name) for name in ("real-44-trimmed", "real-40-static")):
         one = replace(fold, sites=[fold.sites[number]], jobs=[fold.jobs[number]])
         source = opened(fold.sites[number].opened_by)
         local = run(source.root, "find " + " ".join(args), source=source)

@@ -14,19 +14,19 @@ import pyarrow as pa
 import pytest
 
 import metashell
-from metashell.image.dump import dump
 from metashell.log.fault import FaultKind
 from metashell.log.names import list_names
 from metashell.log.read import load
+from metashell.records.dump import dump
 from metashell.redact import REDACTED
 from metashell.schema.registry import load_registry
-from support.fixtures import copy_of, fixture, tree_fixture_names
+from support.fixtures import copy_of, differing_directories, fixture
 from support.kraft import as_spark, plan, read, rows
 from support.logs import make_directory, topic_batch, topic_log
 
 pytest.importorskip("pyspark")
 
-DIRECTORIES = [name for name in tree_fixture_names() if fixture(name).kind == "directory"]
+DIRECTORIES = differing_directories()
 LIVE = "real-44-live"
 
 
@@ -66,6 +66,7 @@ def test_records_are_those_of_the_dump(name: str, split_bytes: int) -> None:
     assert sorted(map(repr, wanted)) == sorted(map(repr, found))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_typed_tables_equal_the_local_ones(name: str) -> None:
     """For every record type, as `Source.records` gives it file by file.
@@ -132,6 +133,7 @@ def test_raw_bytes_on_request_and_secrets_redacted() -> None:
     assert all(row["stored_key"] == REDACTED.encode() for row in scram)
 
 
+@pytest.mark.slow
 def test_bad_files_and_directories_are_faults(tmp_path: Path) -> None:
     """And everything else is read."""
     good = copy_of(LIVE, tmp_path)

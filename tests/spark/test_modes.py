@@ -36,6 +36,7 @@ from dataclasses import replace
 from pathlib import Path
 import metashell
 from metashell.image.image import Image
+from metashell.condensed.spread import Spread
 from metashell.redact import Redaction
 from metashell.spark_backend.find import find, search_of
 from metashell.spark_backend.fold import fold_directories
@@ -71,7 +72,7 @@ def check_find(fold):
     assert wanted == found, (len(wanted), len(found))
 
 def in_parts(fold):
-    return replace(fold, jobs=[replace(job, n_parts=2) for job in fold.jobs])
+    return replace(fold, jobs=[replace(job, spread=Spread(2)) for job in fold.jobs])
 """
 
 CLUSTER = (
@@ -91,8 +92,9 @@ def kill_one(done, total):
             os.kill(executors[0], signal.SIGKILL)
             killed.append(executors[0])
 
-with session(SparkSettings(master="local-cluster[2,1,1024]"), progress=kill_one) as spark:
-    check_logs(in_parts(fold_directories(spark, places, split_bytes=5_000)))
+java = {"spark.executor.extraJavaOptions": os.environ["SPARK_SUBMIT_OPTS"]}
+settings = SparkSettings(master="local-cluster[2,1,1024]", conf=java)
+with session(settings, progress=kill_one) as spark:
     check_find(in_parts(fold_directories(spark, places, split_bytes=30_000)))
     fold = in_parts(fold_directories(spark, places, split_bytes=500))
     assert sum(len(job.plan.splits) for job in fold.jobs) > 80

@@ -12,7 +12,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from metashell.spark_backend.filters import Wanted
+from metashell.spark_backend import nodes
+from metashell.spark_backend.filters import TableFilter
 from support.fixtures import copy_of, fixture
 from support.kraft import plan, read, rows
 from support.logs import make_directory, topic_batch
@@ -60,6 +61,42 @@ def some_filters() -> list[tuple[str, list[Any], Any]]:
         ("records", [ds.IsNull(one("api_key"))], lambda r: r["api_key"] is None),
         ("records", [ds.EqualNullSafe(one("api_key"), None)], lambda r: r["api_key"] is None),
         ("records", [ds.StringContains(one("value"), "a")], lambda r: "a" in (r["value"] or "")),
+        (
+            "records",
+            [ds.StringEndsWith(one("file"), ".log"), ds.IsNotNull(one("file"))],
+            lambda r: r["file"].endswith(".log"),
+        ),
+        (
+            "records",
+            [ds.StringStartsWith(one("type"), "PART"), ds.StringContains(one("type"), "_C")],
+            lambda r: r["type"] == "PARTITION_CHANGE_RECORD",
+        ),
+        ("records", [ds.StringContains(one("type"), "(")], lambda r: "(" in (r["type"] or "")),
+        ("records", [ds.StringEndsWith(one("type"), "9)")], lambda r: False),
+        ("records", [ds.IsNull(one("type"))], lambda r: r["type"] is None),
+        ("records", [ds.IsNotNull(one("api_key"))], lambda r: r["api_key"] is not None),
+        ("records", [ds.IsNull(one("node_id"))], lambda r: r["node_id"] is None),
+        (
+            "records",
+            [ds.IsNull(one("api_key")), ds.GreaterThan(one("api_key"), 2)],
+            lambda r: False,
+        ),
+        ("topics", [ds.StringContains(one("name"), "o")], lambda r: "o" in r["name"]),
+        (
+            "nodes",
+            [ds.StringStartsWith(one("path"), "/image/configs/")],
+            lambda r: r["path"].startswith("/image/configs/"),
+        ),
+        (
+            "nodes",
+            [ds.In(one("path"), ("/", "/image", "/image/cluster/nothing", "/log/faults"))],
+            lambda r: r["path"] in {"/", "/image", "/log/faults"},
+        ),
+        (
+            "nodes",
+            [ds.StringEndsWith(one("path"), "/name"), ds.EqualTo(one("kind"), "leaf")],
+            lambda r: r["path"].endswith("/name"),
+        ),
         ("PartitionRecord", [ds.LessThan(one("partition_id"), 3)], lambda r: r["partition_id"] < 3),
         ("partitions", [ds.EqualTo(one("topic"), "UPPER")], lambda r: r["topic"] == "UPPER"),
         ("faults", [ds.EqualTo(one("kind"), "torn")], lambda r: r["kind"] == "torn"),
@@ -74,6 +111,44 @@ def test_filters_leave_what_they_say(at: int) -> None:
     wanted = [row for row in read(table, path).to_pylist() if keeps(row)]
     found = [row for row in read(table, path, filters=filters).to_pylist() if keeps(row)]
     assert sorted(map(repr, wanted)) == sorted(map(repr, found))
+
+
+@pytest.mark.parametrize(
+    ("test", "n_files"),
+    [
+        (ds.StringEndsWith(("file",), ".log"), 2),
+        (ds.StringStartsWith(("file",), f"{0:020d}"), 1),
+        (ds.StringContains(("file",), "checkpoint"), 1),
+        (ds.In(("file",), (f"{0:020d}.log", "other")), 1),
+        (ds.IsNull(("file",)), 0),
+        (ds.IsNotNull(("file",)), 3),
+    ],
+)
+def test_texts_choose_files(tmp_path: Path, test: Any, n_files: int) -> None:
+    """Only tasks are left that read a file whose name fits."""
+    path = make_directory(tmp_path, (0, topic_batch(0, 5)), (5, topic_batch(5, 5)))
+    (path / f"{5:020d}-0000000001.checkpoint").write_bytes(topic_batch(0, 5))
+    for table in ("records", "files"):
+        tasks, read_task, _ = plan(table, path, filters=[test])
+        assert n_files == sum(len(task.pieces) for task in tasks)
+        files = {b["file"][0].as_py() for task in tasks for b in read_task(task)}
+        assert n_files == len(files)
+
+
+def test_paths_choose_nodes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the tree only what leads to the nodes wanted is looked at."""
+    looked: list[str] = []
+
+    def note(path: str, node: object, touch: object) -> object:
+        looked.append(path)
+        return row_of(path, node, touch)
+
+    row_of = nodes._row
+    monkeypatch.setattr(nodes, "_row", note)
+    path = fixture(LIVE).input
+    found = read("nodes", path, filters=[ds.StringStartsWith(("path",), "/image/configs/")])
+    assert found.num_rows
+    assert sorted(looked) == sorted(found["path"].to_pylist())
 
 
 def test_times_between_two_records() -> None:
@@ -153,10 +228,10 @@ def test_spark_takes_it_for_a_reader_without_push_down_where_that_is_off() -> No
 
 def test_filters_that_exclude_each_other() -> None:
     """Nothing is read."""
-    wanted = Wanted()
+    wanted = TableFilter()
     wanted.take([ds.GreaterThan(("offset",), 5), ds.LessThan(("offset",), 4)])
     assert wanted.is_nothing
-    wanted = Wanted()
+    wanted = TableFilter()
     wanted.take([ds.EqualTo(("a", "b"), 1), ds.EqualTo(("c",), 1.5), ds.LessThan(("d",), "x")])
     assert (wanted.values, wanted.ranges) == ({}, {})
 

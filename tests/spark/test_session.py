@@ -16,7 +16,8 @@ import pytest
 from metashell.errors import SourceError
 from metashell.spark_backend.session import SparkSettings, session
 from spark.conftest import missing
-from support.waiting import wait_until
+from support.programs import end
+from support.waiting import LIMIT_S, wait_until
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -27,7 +28,6 @@ pytestmark = [
     pytest.mark.skipif(missing() is not None, reason=str(missing())),
 ]
 
-LIMIT_S = 240.0
 MARK = "METASHELL_TEST_RUN"
 
 BEGIN = """
@@ -152,8 +152,7 @@ def run_to_end(program: str, *arguments: str, run: str, cwd: Path) -> tuple[int,
     try:
         out, err = process.communicate(timeout=LIMIT_S)
     finally:
-        process.kill()
-        process.wait()
+        end(process)
     return process.returncode, out, err
 
 
@@ -200,15 +199,12 @@ def test_interrupt_ends_the_job_and_its_processes(run: str, tmp_path: Path) -> N
     mark = tmp_path / "mark"
     process = start(INTERRUPTED, str(mark), run=run, cwd=tmp_path)
     try:
-        wait_until(
-            lambda: mark.exists() or process.poll() is not None, "the job runs", limit_s=LIMIT_S
-        )
+        wait_until(lambda: mark.exists() or process.poll() is not None, "the job runs")
         assert process.poll() is None, process.communicate()
         os.killpg(process.pid, signal.SIGINT)
         out, err = process.communicate(timeout=LIMIT_S)
     finally:
-        process.kill()
-        process.wait()
+        end(process)
     assert (130, "", "") == (process.returncode, out, err)
     wait_until(lambda: not running(run), lambda: f"all have ended: {running(run)}")
     assert [] == left_behind(tmp_path)

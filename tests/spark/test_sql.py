@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -9,16 +10,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import metashell
-from metashell.commands.sql_cells import as_cells, column_names
+from metashell.commands.sql.cells import as_cells, column_names
 from metashell.errors import UsageError
-from metashell.fleet import open_fleet
-from metashell.source import Settings
+from metashell.read_settings import ReadSettings
+from metashell.sources.opening import open_fleet
 from metashell.spark_backend.sites import Site, absolute
 from metashell.spark_backend.sql import SparkTables
 from metashell.sql.catalog import ClusterCatalog, FleetCatalog
 from metashell.sql.duck import Database
 from metashell.sql.result import Result
-from support.fixtures import fixture
+from support.fixtures import copy_of, fixture
 from support.fleets import backups
 
 if TYPE_CHECKING:
@@ -69,7 +70,7 @@ def tables(spark: SparkSession) -> Iterator[Callable[..., SparkTables]]:
 
     def make(*paths: Path, clusters: Mapping[str, str] | None = None) -> SparkTables:
         sites = [Site(str(path), opened_by=absolute(str(path))) for path in paths]
-        made.append(SparkTables(Session(spark), sites, Settings(), clusters))
+        made.append(SparkTables(Session(spark), sites, ReadSettings(), clusters))
         return made[-1]
 
     yield make
@@ -166,3 +167,49 @@ def test_slips_are_one_sentence_and_nothing_is_reached(
     assert "\n" not in error.value.message
     assert [here] == list(tmp_path.iterdir())
     assert [{"a": 1}] == cells(made.run("select 1 as a", never))
+
+
+def test_what_could_not_be_read_is_told(tables: Callable[..., SparkTables], tmp_path: Path) -> None:
+    """Rows of what is there, and in the local engine's words what is not, of each cluster."""
+    old = "00000000000000000862.log"
+    for name in ("a", "b"):
+        directory = copy_of("real-44-live", tmp_path / name) / "__cluster_metadata-0"
+        if name == "a":
+            (directory / old).unlink()
+            os.mkfifo(directory / old)
+    places = [tmp_path / name / "real-44-live" / "__cluster_metadata-0" for name in "ab"]
+    sound, torn = tables(places[1]), tables(places[0])
+    source = metashell.open(places[0])
+    local = Database(ClusterCatalog(source, lambda: source.image))
+    for statement in (
+        "select count(*) as n from records",
+        "select count(*) as n from TopicRecord",
+        "select count(*) as n from files",
+    ):
+        there = local.run(statement, never)
+        wanted = cells(there)
+        found = torn.run(statement, never)
+        assert (wanted, list(there.unread.faults)) == (cells(found), list(found.unread.faults))
+        assert wanted
+        assert not found.unread.is_none
+        assert sound.run(statement, never).unread.is_none
+    fleet = tables(*places, clusters={str(place): place.parts[-3] for place in places})
+    told = fleet.run("select count(*) as n from files", never).unread.news
+    assert [f"a: {old}, offset 862: it can't be read: not a regular file"] == told
+
+
+def test_directories_that_can_not_be_read_are_told(
+    tables: Callable[..., SparkTables], tmp_path: Path
+) -> None:
+    """A table of the image has the others' rows."""
+    good = copy_of("real-44-live", tmp_path / "a") / "__cluster_metadata-0"
+    bad = copy_of("real-44-live", tmp_path / "b") / "__cluster_metadata-0"
+    (bad / "00000000000000003389.log").unlink()
+    os.mkfifo(bad / "00000000000000003389.log")
+    made = tables(good, bad, clusters={str(good): "a", str(bad): "b"})
+    failed: list[tuple[str, str]] = []
+    made.failed = lambda name, reason: failed.append((name, reason))
+    for _ in range(2):
+        rows = cells(made.run("select distinct cluster from topics", never))
+        assert [{"cluster": "a"}] == rows
+    assert [("b", f"{bad}/00000000000000003389.log: not a regular file")] * 2 == failed

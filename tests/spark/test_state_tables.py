@@ -6,20 +6,21 @@ import json
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 import metashell
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.node import Directory
 from metashell.fs.path import resolve
-from metashell.image.arrow import TABLES
+from metashell.image.arrow import table_names
 from metashell.redact import REDACTED
-from support.fixtures import copy_of, fixture, tree_fixture_names
+from support.fixtures import copy_of, differing_directories, fixture
 from support.kraft import as_spark, read, rows
 
-pytest.importorskip("pyspark")
+StructType = pytest.importorskip("pyspark.sql.types").StructType
 
-DIRECTORIES = [name for name in tree_fixture_names() if fixture(name).kind == "directory"]
+DIRECTORIES = differing_directories()
 
 
 @pytest.mark.parametrize("name", DIRECTORIES)
@@ -27,7 +28,7 @@ def test_image_tables_equal_the_local_ones(name: str) -> None:
     """In every column and row, nested ones and times included."""
     path = fixture(name).input
     source = metashell.open(path)
-    for table in TABLES:
+    for table in table_names():
         found = read(table, path)
         wanted = as_spark(source.table(table))
         assert rows(wanted) == rows(found.select(wanted.column_names)), table
@@ -136,7 +137,7 @@ def test_directories_that_vanish_meanwhile_are_left_out(tmp_path: Path) -> None:
     assert {str(tmp_path / "a" / "__cluster_metadata-0")} == seen
 
 
-@pytest.mark.parametrize("table", ["configs", "scram_credentials", "delegation_tokens", "nodes"])
+@pytest.mark.parametrize("table", ["configs", "scram_credentials", "nodes"])
 def test_secrets_are_redacted_unless_asked_for(table: str) -> None:
     """As in the local tables."""
     path = fixture("all-records-dir").input
@@ -147,6 +148,34 @@ def test_secrets_are_redacted_unless_asked_for(table: str) -> None:
         wanted = as_spark(metashell.open(path, show_secrets=True).table(table))
         assert rows(wanted) == rows(shown)
         assert REDACTED not in repr(shown.to_pylist())
+
+
+def test_options_of_a_table_of_the_catalog() -> None:
+    """Spark's catalog hands them over twice, among its own properties; reading, not at all."""
+    from metashell.spark_backend import KRaftDataSource
+
+    path = fixture("real-44-live").input
+    of_catalog = {
+        "option.table": "topics",
+        "table": "topics",
+        "option.committedonly": "true",
+        "committedonly": "true",
+        "provider": "kraft",
+        "owner": "root",
+        "comment": "hi",
+        "location": f"file:{path}",
+    }
+    schema = KRaftDataSource(of_catalog).schema()
+    reader = KRaftDataSource({}).reader(StructType.fromJson(json.loads(schema.json())))
+    found = [batch for task in reader.partitions() for batch in reader.read(task)]
+    wanted = read("topics", path, committedOnly="true")
+    assert wanted.num_rows
+    assert rows(wanted) == rows(pa.Table.from_batches(found))
+    with pytest.raises(UsageError, match="nosuch: no option"):
+        KRaftDataSource({**of_catalog, "option.nosuch": "x", "nosuch": "x"}).schema()
+    with pytest.raises(UsageError, match="credentials in a URI") as caught:
+        KRaftDataSource({**of_catalog, "location": "s3://KEY:hidden@bucket/x"}).schema()
+    assert "hidden" not in str(caught.value)
 
 
 def test_unknown_options_tables_and_values_are_told() -> None:

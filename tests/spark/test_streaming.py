@@ -6,12 +6,15 @@ import json
 import shutil
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from uuid import uuid4
 
 import pytest
 
 from metashell.errors import SourceError, UsageError
+from metashell.spark_backend import streaming
 from support.kraft import source
 from support.logs import topic_batch
+from support.s3 import S3Server
 
 pytest.importorskip("pyspark")
 
@@ -92,6 +95,69 @@ def test_growing_directories_are_followed_over_restarts(tmp_path: Path) -> None:
     assert [("a", 3), ("a", 4), ("a", 5)] == query.poll()
     assert [] == query.poll()
     assert len(query.read) == len(set(query.read)) == 7
+
+
+@pytest.fixture
+def clusters(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Three clusters in a store, by the prefix that they have there."""
+    s3.give_credentials(monkeypatch)
+    prefix = f"stream-{uuid4().hex}"
+    for name in "abc":
+        s3.put(f"{prefix}/{name}/meta.properties", f"version=1\ncluster.id={name * 22}".encode())
+        s3.put(f"{prefix}/{name}/__cluster_metadata-0/{0:020d}.log", topic_batch(0, 2))
+    return prefix
+
+
+@pytest.mark.parametrize("pattern", ["*/__cluster_metadata-0", "*", "{a,b,c}"])
+def test_quiet_clusters_in_a_store_cost_a_request(
+    s3: S3Server, clusters: str, pattern: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A trigger without news lists each directory once, and what they are is not asked again."""
+    monkeypatch.setattr(streaming, "_SETTLED_S", 0.0)
+    query = Query(s3.uri(f"{clusters}/{pattern}"))
+    every = [(name, offset) for name in "abc" for offset in (0, 1)]
+    assert every == query.poll()
+    assert [] == query.poll()  # looks into each once more
+    before = len(s3.requests())
+    for _ in range(3):
+        assert [] == query.poll()
+    quiet = s3.requests()[before:]
+    # One more finds what the pattern means.
+    assert len(quiet) <= 3 * (3 + 1)
+    assert not [request for request in quiet if "meta.properties" in request]
+    log = f"{clusters}/b/__cluster_metadata-0/{0:020d}.log"
+    s3.put(log, topic_batch(0, 2) + topic_batch(2, 1))
+    assert [("b", 2)] == query.poll()
+    properties = [r for r in s3.requests() if f"{clusters}/" in r and "meta.properties" in r]
+    assert len({r for r in properties if r.startswith("GET")}) == 3
+    assert len([r for r in properties if r.startswith("GET")]) == 3
+
+
+def test_clusters_in_a_store_that_change(s3: S3Server, clusters: str) -> None:
+    """One that is quiet and then replaced, gone or new is noticed as any other."""
+    query = Query(s3.uri(f"{clusters}/*"))
+    query.poll()
+    assert [] == query.poll()
+    s3.put(f"{clusters}/d/__cluster_metadata-0/{0:020d}.log", topic_batch(0, 1))
+    assert [("d", 0)] == query.poll()
+    s3.put(f"{clusters}/a/__cluster_metadata-0/{0:020d}.log", topic_batch(7, 2))
+    with pytest.raises(SourceError, match="truncated or replaced"):
+        query.poll()
+    s3.put(f"{clusters}/a/__cluster_metadata-0/{0:020d}.log", topic_batch(0, 2))
+    assert [] == query.poll()
+    s3.delete(f"{clusters}/c/__cluster_metadata-0/{0:020d}.log")
+    with pytest.raises(SourceError, match="it was followed and is gone"):
+        query.poll()
+
+
+def test_limited_triggers_over_a_store(s3: S3Server, clusters: str) -> None:
+    """A cluster of which a trigger left some is not taken for quiet."""
+    log = f"{clusters}/a/__cluster_metadata-0/{0:020d}.log"
+    s3.put(log, b"".join(topic_batch(i, 1) for i in range(5)))
+    query = Query(s3.uri(f"{clusters}/a"), maxBytesPerTrigger=1)
+    found = [query.poll() for _ in range(6)]
+    assert [[("a", i)] for i in range(5)] == found[:5]
+    assert [] == found[5]
 
 
 def test_micro_batch_that_was_planned_is_the_same_after_a_restart(tmp_path: Path) -> None:

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import metashell
-from metashell.cache import CachedLog, LazyLog, open_cached, store
+from metashell.condensed.log import CondensedLog, Condensing, condense_directory, condense_split
+from metashell.condensed.table import records_of
 from metashell.fs.node import Directory, FixedDirectory, Node
 from metashell.fs.nodes.image import image_node
-from metashell.image.condensed import records_of
-from metashell.image.condensing import CondensedLog, Condensing, condense_directory, condense_split
 from metashell.image.image import Image
 from metashell.log.splits import plan_splits
 from metashell.redact import Redaction
+from metashell.sources.cache import CachedLog, LazyLog, open_cached, store
 from support.condensed import assert_same_image
 
 HIDDEN = Redaction()
@@ -23,7 +23,7 @@ HIDDEN = Redaction()
 def keep(directory: Path | str) -> bool:
     """Condense a directory and store what is left."""
     plan = plan_splits(str(directory))
-    how = Condensing.of_plan(plan, show_secrets=False)
+    how = Condensing.of_plan(plan)
     return store(str(directory), condense_directory(plan, how), how)
 
 
@@ -40,7 +40,7 @@ def finished(cached: CachedLog) -> LazyLog | CondensedLog:
 
 def assert_as_whole(directory: Path | str, log: LazyLog | CondensedLog) -> None:
     """The image is that of all files, and of the same records when they are all there."""
-    source = metashell.open(directory)
+    source = metashell.open(directory, engine="local")
     assert_same_nodes(Image(log.records), source.image)
     log.__dict__.pop("records", None)
     assert_same_image(Image(log.records), source.image, HIDDEN, faults=False)

@@ -8,20 +8,20 @@ from random import Random
 import numpy as np
 import pyarrow as pa
 
-from metashell.image.arrow import TABLES
-from metashell.image.condensed import (
+from metashell.condensed.table import (
     FileFacts,
     condensed_table,
     records_of,
     whole_table,
 )
+from metashell.image.arrow import image_table, table_names
 from metashell.image.image import Image
 from metashell.image.quorum_members import known_epochs
-from metashell.image.records import Records
 from metashell.log.read import Loaded
+from metashell.records.records import Records
 from metashell.redact import Redaction
 from metashell.schema.registry import Registry
-from metashell.source import Source
+from metashell.sources.source import Source
 
 SHOWN = Redaction(show_secrets=True)
 
@@ -112,8 +112,8 @@ def assert_same_image(
     actual: Image, expected: Image, redaction: Redaction = SHOWN, *, faults: bool = True
 ) -> None:
     """Every table, with the records that made and changed its rows, and every fault."""
-    for name, table in TABLES.items():
-        found, wanted = table(actual, redaction), table(expected, redaction)
+    for name in table_names():
+        found, wanted = (image_table(name, i, redaction) for i in (actual, expected))
         difference = None if wanted.equals(found) else _difference(wanted, found)
         assert difference is None, (name, difference)
     assert expected.provenance == actual.provenance

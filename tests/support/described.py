@@ -14,7 +14,8 @@ import metashell.quorum
 from metashell.quorum.description import LiveStatus, QuorumDescription, Replica
 from metashell.schema.model import parse_message
 from metashell.schema.scalar import decode_message
-from metashell.source import Source
+from metashell.sources.live import LiveSource
+from metashell.sources.source import Source
 from support.fixtures import fixture, fixture_dir
 
 _HEADER_BYTES = 5
@@ -41,11 +42,15 @@ class StandInLive:
     def close(self) -> None:
         """There is nothing to end."""
 
+    def source(self) -> Source:
+        """Nobody asks for the next state."""
+        raise NotImplementedError
+
 
 def live_over(path: Path, status: LiveStatus) -> Source:
     """A directory's log as if it had been fetched from a quorum of that status."""
     files = metashell.open(path)
-    return Source(files.log, live=StandInLive(status, files.cluster_id))
+    return LiveSource(files.log, files.settings, StandInLive(status, files.cluster_id))
 
 
 def described(name: str, version: int = 2) -> Source:

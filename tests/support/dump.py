@@ -12,9 +12,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from metashell.image.dump import dump
 from metashell.log.frames import CONTROL_KEY, Frames, build_frames
 from metashell.log.read import load
+from metashell.records.dump import dump
 from metashell.schema.dump import fields_json, record_json
 from metashell.schema.registry import Registry, load_registry
 from metashell.schema.scalar import decode_message, decode_record, read_varint, read_varlong

@@ -24,12 +24,13 @@ from typing import Final
 
 import metashell
 from metashell.cli import main
-from metashell.commands.base import Context
-from metashell.commands.run import run_line
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.run import run_line
 from support.fake_server import FakeQuorumServer
 from support.fleets import backups
 from support.sample_quorum import serve_directory
 from support.shell import Captured
+from support.waiting import LIMIT_S
 
 LOG_DIR: Final = "/var/lib/kafka/data"
 CONTROLLER: Final = "controller-1:9093"
@@ -213,7 +214,7 @@ class System:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=60,
+            timeout=LIMIT_S,
             check=False,
         )
         self._status = ran.returncode

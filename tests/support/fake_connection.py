@@ -79,7 +79,7 @@ class FakeConnection:
     def receive(self, data: bytes, now: float) -> None:
         """Take bytes that the client sent."""
         self._incoming += data
-        while len(self._incoming) >= 4 and not self.is_closed:
+        while not self.controller.hangs and len(self._incoming) >= 4 and not self.is_closed:
             (size,) = struct.unpack_from(">i", self._incoming)
             if not 0 <= size <= _REQUEST_MAX_BYTES:  # such as the first bytes of TLS
                 self._incoming = b""
@@ -92,6 +92,9 @@ class FakeConnection:
 
     def poll(self, now: float) -> bytes:
         """The bytes that leave now; look at `is_closed` when there are none."""
+        if self.controller.hangs:
+            return b""
+        self.receive(b"", now)  # what came while it hung
         waiting = self._waiting
         if waiting is not None:
             answer = self.controller.answer(waiting.api, waiting.version, waiting.body)
@@ -159,7 +162,7 @@ class FakeConnection:
     def _answer(self, request: _Request, fields: Fields, now: float) -> None:
         spec = response_spec(request.api)
         fields = self.faults.spoil(request.api, fields)
-        body = encode_message(spec, request.version, fields)
+        body = encode_message(spec, request.version, fields, leaves_out=True)
         head = struct.pack(">i", request.correlation_id)
         if request.version in spec.flexible and request.api is not Api.API_VERSIONS:
             head += b"\0"

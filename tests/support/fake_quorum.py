@@ -11,6 +11,7 @@ LeaderEpochFileCache.endOffsetFor.
 from __future__ import annotations
 
 import threading
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -50,6 +51,10 @@ class Controller:
         """Where it listens, as others are told."""
         self.is_up = True
         self.is_stopping = False
+        self.has_resigned = False
+        """Whether it does not lead any more, and names itself as the leader (ResignedState)."""
+        self.hangs = False
+        """Whether it takes connections and says nothing, as a stopped process does."""
         self.epoch = 0
         self.leader_id: int | None = None
         self.high_watermark = -1
@@ -109,7 +114,9 @@ class Controller:
     def _not_leader(self, epoch: int) -> int:
         if epoch != self.epoch:
             return 74 if epoch < self.epoch else 75
-        return 6 if not self.leads else 8 if self.is_stopping else 0
+        if not self.leads or self.has_resigned:
+            return 6
+        return 8 if self.is_stopping else 0
 
     def _fetch(self, version: int, body: Fields) -> Fields:
         if body["cluster_id"] not in (None, self.quorum.cluster_id):
@@ -222,12 +229,12 @@ class Controller:
         if not self.habits.may_describe_quorum:
             return {"error_code": 31}
         part: Fields = {"partition_index": 0}
-        if not self.leads:
+        if not self.leads or self.has_resigned:
             return {"topics": [{"topic_name": TOPIC, "partitions": [part | {"error_code": 6}]}]}
         voters = [
             {
                 "replica_id": c.id,
-                "replica_directory_id": c.id.to_bytes(16, "big"),
+                "replica_directory_id": self.quorum.directory_id(c.id),
                 "log_end_offset": c.end,
                 "last_fetch_timestamp": 1_790_000_000_000,
                 "last_caught_up_timestamp": 1_790_000_000_000,
@@ -290,6 +297,10 @@ class FakeQuorum:
         self.elect(1)
         self.commit()
 
+    def directory_id(self, node_id: int) -> bytes:
+        """Of a controller: no other quorum has the same."""
+        return zlib.crc32(self.cluster_id.encode()).to_bytes(4, "big") + node_id.to_bytes(12, "big")
+
     @property
     def leader(self) -> Controller | None:
         """The one in the newest epoch."""
@@ -335,7 +346,7 @@ class FakeQuorum:
             if not upto or upto[-1].epoch != leader.epoch:
                 return  # a leader commits nothing before it can commit of its own
             for other in self.controllers.values():
-                if other is not leader and other.is_up and other.id not in lagging:
+                if other.id not in {leader.id, *lagging} and other.is_up and not other.hangs:
                     other.log, other.start = list(upto), leader.start
                     other.snapshots = dict(leader.snapshots)
                     other.epoch, other.leader_id = leader.epoch, leader.id
@@ -347,7 +358,7 @@ class FakeQuorum:
     def can_lead(self, node_id: int) -> bool:
         """Whether a controller has all that was committed, and so may be voted for."""
         candidate = self.controllers[node_id]
-        if not candidate.is_up:
+        if not candidate.is_up or candidate.hangs:
             return False
         if not self.history or candidate.start == self.committed_end:
             return True
@@ -367,9 +378,10 @@ class FakeQuorum:
             assert self.can_lead(node_id)
             epoch, leader = self.epoch + 1, self.controllers[node_id]
             for controller in self.controllers.values():
-                if controller.id not in unaware:
+                if controller.id not in unaware and not controller.hangs:
                     controller.epoch, controller.leader_id = epoch, node_id
             leader.epoch, leader.leader_id, leader.high_watermark = epoch, node_id, -1
+            leader.has_resigned = False
             data = control_batch(
                 [("LeaderChangeMessage", {"leader_id": node_id})],
                 base_offset=leader.end,
@@ -426,11 +438,18 @@ class FakeQuorum:
             self.controllers[node_id].is_up = False
             self.changed.notify_all()
 
+    def hang(self, node_id: int) -> None:
+        """Let a controller say nothing any more, and hear of nothing; `restart` ends it."""
+        with self.changed:
+            self.controllers[node_id].hangs = True
+            self.changed.notify_all()
+
     def restart(self, node_id: int) -> None:
         """Start it again, as a follower that knows the newest epoch."""
         with self.changed:
             node, leader = self.controllers[node_id], self.leader
             node.is_up, node.is_stopping, node.epoch = True, False, self.epoch
+            node.hangs = node.has_resigned = False
             node.leader_id = None if leader is None else leader.id
             self.changed.notify_all()
 

@@ -33,11 +33,11 @@ from typing import Final
 from support.fake_connection import FakeConnection, Sasl
 from support.fake_faults import NO_FAULTS, Faults
 from support.fake_quorum import Controller, FakeQuorum
+from support.waiting import LIMIT_S
 
 HOST: Final = "127.0.0.1"
 _TICK_S: Final = 0.01
 """How often a connection looks whether something may leave."""
-_SEND_S: Final = 20.0
 _RECEIVE_BYTES: Final = 1 << 16
 
 
@@ -145,6 +145,14 @@ class FakeQuorumServer:
         self.quorum.restart(node_id)
         self._listen(self.quorum.controllers[node_id], self.port(node_id))
 
+    def hang(self, node_id: int) -> None:
+        """Let a controller take connections and say nothing, not even in TLS."""
+        self.quorum.hang(node_id)
+
+    def go_on(self, node_id: int) -> None:
+        """Let it go on, as a follower."""
+        self.quorum.restart(node_id)
+
     def drop_connections(self, node_id: int) -> None:
         """Close the connections of a controller, which goes on listening."""
         with self._lock:
@@ -210,8 +218,9 @@ class FakeQuorumServer:
     def _serve(self, sock: socket.socket, controller: Controller) -> None:
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self._wait_while_it_hangs(sock, controller)
             if self.context is not None:
-                sock.settimeout(_SEND_S)
+                sock.settimeout(LIMIT_S)
                 sock = self._secure(sock, self.context, self._open[controller.id])
             self._talk(sock, controller)
         except OSError:
@@ -221,6 +230,11 @@ class FakeQuorumServer:
             with self._lock:
                 known = self._open[controller.id]
                 known[:] = [other for other in known if other.fileno() >= 0]
+
+    def _wait_while_it_hangs(self, sock: socket.socket, controller: Controller) -> None:
+        with self.quorum.changed:
+            while controller.hangs and sock in self._open[controller.id]:
+                self.quorum.changed.wait(_TICK_S)
 
     def _secure(
         self, sock: socket.socket, context: ssl.SSLContext, known: list[socket.socket]
@@ -250,7 +264,7 @@ class FakeQuorumServer:
                     return
             except TimeoutError:
                 data = b""
-            sock.settimeout(_SEND_S)
+            sock.settimeout(LIMIT_S)
             with self.quorum.changed:
                 connection.receive(data, time.monotonic())
                 answer = connection.poll(time.monotonic())

@@ -8,18 +8,18 @@ import sys
 import threading
 from pathlib import Path
 
-from metashell.fleet.pool import run_all
-from metashell.fleet.rows import Row
+from metashell.sources.fleet.pool import run_all
+from metashell.sources.fleet.rows import FleetRow
 
 
-def tell(word: str) -> Row:
+def tell(word: str) -> FleetRow:
     """Say the word back; ``die`` is the process's end."""
     if word == "die":
         os.kill(os.getpid(), signal.SIGKILL)
     return {"word": word, "pid": os.getpid()}
 
 
-def hang(directory: str, name: str) -> Row:
+def hang(directory: str, name: str) -> FleetRow:
     """Tell the process's id in a file of that name, and never end."""
     part = Path(directory, f"{name}.part")
     part.write_text(str(os.getpid()))

@@ -10,7 +10,7 @@ from typing import Final
 
 import metashell
 from kraftgen.batch import encode_batch
-from metashell.source import Source
+from metashell.sources.source import Source
 from support.logs import make_directory, record
 from support.small_cluster import TIME, broker, config, level, voters_batch
 

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pyarrow as pa
 
-from metashell.image.condensing import CondensedLog
-from metashell.source import Settings
-from metashell.spark_backend.find import Finding, Piece, is_for_parts, search_of, shares_of
+from metashell.condensed.log import CondensedLog
+from metashell.condensed.spread import Spread
+from metashell.read_settings import ReadSettings
+from metashell.spark_backend.find import (
+    FoundRow,
+    SparkSearch,
+    below_names,
+    is_for_parts,
+    search_of,
+    share_of,
+)
 from metashell.spark_backend.find_tasks import find_in_pieces, join_found
 from metashell.spark_backend.fold import job_of
 from metashell.spark_backend.tasks import (
     Failure,
-    Job,
-    condense_items,
+    FoldJob,
+    condense,
     condense_part,
+    job_of_pieces,
     log_of,
 )
 
@@ -27,18 +37,18 @@ _STREAMS_MAX = 3
 
 
 def make_job(
-    place: str | Path, split_bytes: int, n_parts: int, settings: Settings | None = None
-) -> Job:
+    place: str | Path, split_bytes: int, n_parts: int, settings: ReadSettings | None = None
+) -> FoldJob:
     """Plan a directory; with parts also where it is too small for them."""
-    job = job_of(str(place), settings or Settings(), split_bytes)
-    return replace(job, n_parts=n_parts)
+    job = job_of(str(place), settings or ReadSettings(), split_bytes)
+    return replace(job, spread=Spread(n_parts))
 
 
-def pieces_of(jobs: Sequence[Job], rng: Random) -> pa.Table:
+def pieces_of(jobs: Sequence[FoldJob], rng: Random) -> pa.Table:
     """What is left of all splits, in no order."""
-    items = [item for i, job in enumerate(jobs) for item in job.items(i)]
-    ids = rng.sample(range(len(items)), len(items))
-    return shuffled(pa.Table.from_batches(condense_items(jobs, items, ids)), rng)
+    works = [work for i, job in enumerate(jobs) for work in job.work(i)]
+    batches = (batch for work in rng.sample(works, len(works)) for batch in condense(work))
+    return shuffled(pa.Table.from_batches(batches), rng)
 
 
 def shuffled(table: pa.Table, rng: Random) -> pa.Table:
@@ -54,10 +64,11 @@ def groups(pieces: pa.Table, *keys: str) -> Iterator[tuple[tuple[object, ...], p
         yield key, pieces.take(pa.array(list(rows), pa.int64()))
 
 
-def reduced(jobs: Sequence[Job], pieces: pa.Table, rng: Random) -> pa.Table:
+def reduced(jobs: Sequence[FoldJob], pieces: pa.Table, rng: Random) -> pa.Table:
     """The pieces of each part condensed to one."""
-    each = groups(pieces, "directory", "part", "active")
-    return shuffled(pa.concat_tables([condense_part(jobs, group) for _, group in each]), rng)
+    each = groups(pieces, "directory", "part")
+    condensed = [condense_part(job_of_pieces(group), group) for _, group in each]
+    return shuffled(pa.concat_tables(condensed), rng)
 
 
 def of_job(pieces: pa.Table, number: int) -> pa.Table:
@@ -65,7 +76,7 @@ def of_job(pieces: pa.Table, number: int) -> pa.Table:
     return dict(groups(pieces, "directory"))[(number,)]
 
 
-def folded(job: Job, pieces: pa.Table) -> CondensedLog:
+def folded(job: FoldJob, pieces: pa.Table) -> CondensedLog:
     """The log put together, which must be possible."""
     log = log_of(job, pieces)
     assert not isinstance(log, Failure), log
@@ -82,36 +93,40 @@ class InParts:
         names: What each is called below ``/clusters``; None for one directory.
     """
 
-    jobs: Sequence[Job]
+    jobs: Sequence[FoldJob]
     rng: Random
     names: Sequence[str] | None = None
-    settings: Settings = field(default_factory=Settings)
+    settings: ReadSettings = field(default_factory=ReadSettings)
 
     def __post_init__(self) -> None:
         self.parts = list(groups(pieces_of(self.jobs, self.rng), "directory", "part"))
         self.failures: dict[str, str] = {}
         self.warnings: list[tuple[str, str]] = []
 
-    def find_elsewhere(self, args: Sequence[str], cwd: str, *, escapes: bool) -> Finding | None:
+    def delegate(self, command: Callable[[InParts], Any]) -> Any:
+        """As `Source.delegate`."""
+        return command(self)
+
+    def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> SparkSearch | None:
         """Search all parts, and send what they found in several streams of batches."""
         if not is_for_parts(args):
             return None
-        search, shares = search_of(args, cwd, escapes=escapes), shares_of(self.jobs, self.names)
+        search, jobs = search_of(args, cwd, escapes=escapes), below_names(self.jobs, self.names)
 
-        def found() -> Iterator[Piece]:
+        def found() -> Iterator[FoundRow]:
             tables = []
             for (number, part), pieces in self.parts:
                 assert isinstance(number, int)
                 assert isinstance(part, int)
-                job, share = self.jobs[number], shares(number, part)
+                job, share = jobs[number], share_of(jobs[number], number, part)
                 tables.append(find_in_pieces(job, pieces, share, search, self.settings))
             table = pa.concat_tables(self.rng.sample(tables, len(tables)))
             yield from self._joined(table)
 
         failed = None if self.names is None else self.failures.__setitem__
-        return Finding(found, failed, lambda name, text: self.warnings.append((name, text)))
+        return SparkSearch(found, failed, lambda name, text: self.warnings.append((name, text)))
 
-    def _joined(self, table: pa.Table) -> Iterator[Piece]:
+    def _joined(self, table: pa.Table) -> Iterator[FoundRow]:
         words, components = table["word"].to_pylist(), table["components"].to_pylist()
         order = sorted(range(len(table)), key=lambda i: (words[i], components[i]))
         table, at = table.take(pa.array(order, pa.int64())), 0
@@ -119,5 +134,5 @@ class InParts:
             n = self.rng.randint(1, max(1, len(table) // _STREAMS_MAX))
             batches = table.slice(at, n).combine_chunks().to_batches(max_chunksize=max(1, n // 2))
             for batch in join_found(iter(batches)):
-                yield from map(Piece.of, batch.to_pylist())
+                yield from map(FoundRow.of, batch.to_pylist())
             at += n

@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Final
 
 from support.fake_server import HOST
+from support.programs import end
 from support.waiting import LIMIT_S, wait_until
 
 REALM: Final = "METASHELL.TEST"
@@ -155,8 +156,7 @@ class JavaAcceptor:
 
     def stop(self) -> None:
         """End it, wherever it is."""
-        self._process.kill()
-        self._process.communicate()
+        end(self._process)
 
     def _line(self) -> str:
         assert self._process.stdout is not None

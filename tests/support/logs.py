@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from kraftgen.batch import Codec, encode_batch
-from kraftgen.encode import encode_record
 from kraftgen.files import LOG_DIR_NAME, segment_name
-from metashell.source import Source
+from metashell.schema.encode import encode_record
+from metashell.sources.source import Source
 from support.strategies import builtin_registry
 
 

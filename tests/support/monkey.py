@@ -8,7 +8,7 @@ from typing import Final
 
 from textual.css.query import NoMatches
 
-from metashell.commands.defect import defect_lines
+from metashell.commands.framework.defect import defect_lines
 from metashell.fs.escape import UNSAFE
 from support.pilot import Driver
 

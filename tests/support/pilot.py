@@ -7,18 +7,19 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
+from unittest.mock import patch
 
 from textual.pilot import Pilot
 from textual.widget import Widget
 
 import metashell
-from metashell.source import Source
+from metashell.sources.source import Source
 from metashell.tui.app import Explorer
 from metashell.tui.scene import Scene
-from metashell.tui.session import Session
+from metashell.tui.session import ExplorerSession
 from metashell.tui.view import View
 from support.rest import drain, resting, rings_soon
-from support.waiting import until
+from support.waiting import LIMIT_S, until
 
 SMALL = (80, 24)
 WIDE = (160, 48)
@@ -61,7 +62,7 @@ class Driver:
 
     async def look(self, view_id: str) -> None:
         """Go to a view."""
-        self.app.action_view(view_id)
+        self.app.show_view(view_id)
         await self.settled()
 
     async def until(self, condition: Callable[[], object], what: str) -> None:
@@ -77,7 +78,8 @@ class Driver:
                 return
 
     def _is_idle(self) -> bool:
-        return not self.app.jobs.busy and not rings_soon(self.app)
+        is_typed = self.app.type_ahead.is_at_rest or not self.app.is_open
+        return is_typed and not self.app.jobs.busy and not rings_soon(self.app)
 
     def _at_work(self) -> str:
         return ", ".join(job.title for job in self.app.jobs.busy) or "something put off"
@@ -93,7 +95,9 @@ class Driver:
         return [notification.message for notification in self.app._notifications]
 
 
-def session_on(source: Path | str | Callable[[], Source] = SAMPLE, **options: Any) -> Session:
+def session_on(
+    source: Path | str | Callable[[], Source] = SAMPLE, **options: Any
+) -> ExplorerSession:
     """A session on a directory, or on what a function opens."""
 
     def open_it(progress: Callable[[int, int], None]) -> Source:
@@ -101,13 +105,13 @@ def session_on(source: Path | str | Callable[[], Source] = SAMPLE, **options: An
             return source()
         return metashell.open(source, progress=progress)
 
-    session = Session(open=open_it, name="test", title=lambda _: "test")
+    session = ExplorerSession(open=open_it, name="test", title=lambda _: "test")
     return replace(session, **options)
 
 
 def drive(
     test: Callable[[Driver], Awaitable[None]],
-    session: Session | None = None,
+    session: ExplorerSession | None = None,
     size: tuple[int, int] = SMALL,
 ) -> None:
     """Run the explorer for a test, which begins when the source is open."""
@@ -117,7 +121,8 @@ def drive(
         app.animation_level = "none"
         async with app.run_test(size=size, notifications=True) as pilot:
             driver = Driver(app, pilot)
-            with resting(pilot):
+            # What is told stays there until a test has looked, however long that takes.
+            with resting(pilot), patch("metashell.tui.app._TOLD_S", LIMIT_S):
                 await driver.until(
                     lambda: app.scene is not None or app.failure or app.defect, "not opened"
                 )

@@ -106,6 +106,7 @@ class Terminal:
         cwd: Path | None = None,
     ) -> None:
         self._fd, slave = pty.openpty()
+        self._is_dumb = env.get("TERM") == "dumb"
         self.raw = b""
         """The end of what the program has written."""
         self._screen = _Screen(columns, rows, self.send)
@@ -122,6 +123,29 @@ class Terminal:
             )
         finally:
             os.close(slave)
+
+    @property
+    def modes(self) -> list[object]:
+        """The terminal's modes, as of `termios.tcgetattr`."""
+        return termios.tcgetattr(self._fd)
+
+    @modes.setter
+    def modes(self, modes: list[object]) -> None:
+        termios.tcsetattr(self._fd, termios.TCSANOW, modes)
+
+    @property
+    def _is_read(self) -> bool:
+        """Whether the program takes keys: edits lines by itself, or waits for one on a dumb screen.
+
+        There ^C between the prompt and the waiting would be seen when the next line comes.
+        """
+        if not self._is_dumb:
+            return not termios.tcgetattr(self._fd)[3] & termios.ICANON
+        try:
+            stat = Path(f"/proc/{self._process.pid}/stat").read_text()
+        except OSError:
+            return True  # no Linux
+        return stat.rpartition(")")[2].split()[0] == "S"
 
     @property
     def lines(self) -> list[str]:
@@ -148,44 +172,40 @@ class Terminal:
         """Type a line and press Enter."""
         self.send(line + ENTER)
 
-    def read_until(self, marker: str | re.Pattern[str], limit_s: float = LIMIT_S) -> str:
+    def read_until(self, marker: str | re.Pattern[str]) -> str:
         """Read until the screen shows a text or matches a pattern; returns the screen."""
         pattern = re.compile(re.escape(marker)) if isinstance(marker, str) else marker
-        self.read_while(
-            lambda: pattern.search(self.text) is None, f"the screen shows {marker!r}", limit_s
-        )
+        self.read_while(lambda: pattern.search(self.text) is None, f"the screen shows {marker!r}")
         return self.text
 
-    def read_prompt(self, prompt: str, limit_s: float = LIMIT_S) -> None:
+    def read_prompt(self, prompt: str, *, is_raw: bool = True) -> None:
         """Read until the cursor stands in a row that says nothing but a prompt.
 
-        Keys that steer the line are the terminal's own before that, as in any shell.
+        Keys that steer the line are the terminal's own before that, as in any shell, and until the
+        program takes them: it does so once it has drawn the prompt, unless not `is_raw`.
         """
-        self.read_while(
-            lambda: self.cursor_line != prompt.rstrip(), f"the prompt {prompt!r}", limit_s
-        )
+        self.read_while(lambda: self.cursor_line != prompt.rstrip(), f"the prompt {prompt!r}")
+        if is_raw:
+            wait_until(lambda: self._is_read, lambda: f"keys are taken\n{self.describe()}")
 
-    def read_while(
-        self, condition: Callable[[], bool], awaited: str, limit_s: float = LIMIT_S
-    ) -> None:
+    def read_while(self, condition: Callable[[], bool], awaited: str) -> None:
         """Read while a condition holds; fails with the whole screen when it does so too long."""
-        deadline = Deadline(limit_s)
+        deadline = Deadline()
         while condition():
             if not wait_readable(self._fd, deadline):
-                raise AssertionError(f"not within {limit_s} s: {awaited}\n{self.describe()}")
+                raise AssertionError(f"not within {LIMIT_S} s: {awaited}\n{self.describe()}")
             if not self._read():
                 raise AssertionError(f"the program ended before: {awaited}\n{self.describe()}")
 
-    def read_to_end(self, limit_s: float = LIMIT_S) -> int:
+    def read_to_end(self) -> int:
         """Read until the program ends; returns its exit status."""
-        deadline = Deadline(limit_s)
+        deadline = Deadline()
         while wait_readable(self._fd, deadline):
             if not self._read():
                 break
         wait_until(
             lambda: self._process.poll() is not None,
             lambda: f"the program ends\n{self.describe()}",
-            deadline.left_s,
         )
         return self._process.returncode
 
@@ -197,6 +217,15 @@ class Terminal:
     def signal(self, number: int) -> None:
         """Send the program a signal."""
         self._process.send_signal(number)
+
+    def clear(self) -> None:
+        """Forget what the screen shows."""
+        self._screen.reset()
+
+    def hang_up(self) -> None:
+        """Take the terminal away from the program."""
+        os.close(self._fd)
+        self._fd = os.open(os.devnull, os.O_RDWR)
 
     def describe(self) -> str:
         """Return the screen in a frame and the end of the raw output, for a failed test."""

@@ -46,6 +46,9 @@ async def drain(pilot: Pilot[Any], most_rounds: int = 8) -> None:
 
 
 def _has_messages(app: App[Any]) -> bool:
+    typed = getattr(app, "type_ahead", None)
+    if typed is not None and app.is_open and not typed.is_at_rest:
+        return True
     return any(pump._message_queue.qsize() or pump._next_callbacks for pump in _pumps(app))
 
 

@@ -25,6 +25,8 @@ from urllib.parse import quote, urlencode
 
 import pytest
 
+from support.waiting import LIMIT_S
+
 BUCKET: Final = "bucket"
 REGION: Final = "us-east-1"
 ACCESS_KEY: Final = "AKIATESTSACCESSKEY"
@@ -38,10 +40,15 @@ from werkzeug.serving import make_server
 REFUSAL = b"<Error><Code>AccessDenied</Code><Message>Access Denied</Message></Error>"
 moto = DomainDispatcherApplication(create_backend_app)
 is_guarded = False
+requests = []
 
 def application(environ, start_response):
     global is_guarded
     path = environ["PATH_INFO"]
+    if path == "/requests":
+        start_response("200 OK", [])
+        return ["\\n".join(requests).encode()]
+    requests.append(environ["REQUEST_METHOD"] + " " + path + "?" + environ["QUERY_STRING"])
     if path == "/guard":
         is_guarded = environ["REQUEST_METHOD"] == "PUT"
     elif is_guarded and "HTTP_AUTHORIZATION" not in environ and not path.startswith("/moto-api"):
@@ -102,6 +109,10 @@ class S3Server:
         """Put one object."""
         self.request("PUT", f"/{bucket}/{quote(key)}", content)
 
+    def requests(self) -> list[str]:
+        """Every request so far: method, path and query."""
+        return self.request("GET", "/requests").decode().splitlines()
+
     def delete(self, key: str, *, bucket: str = BUCKET) -> None:
         """Delete one object."""
         self.request("DELETE", f"/{bucket}/{quote(key)}")
@@ -150,7 +161,7 @@ class S3Server:
         self, method: str, path: str, body: bytes = b"", headers: Mapping[str, str] | None = None
     ) -> bytes:
         """Send one request as it is; anything but success fails the test."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=60)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=LIMIT_S)
         try:
             # What is there already is its owner's: nobody else may change it.
             signed = {"Authorization": _signed("s3"), **(headers or {})}

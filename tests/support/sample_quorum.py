@@ -14,7 +14,7 @@ import metashell
 from metashell.image.quorum_members import voters_in_log
 from metashell.quorum.protocol import TOPIC, Api
 from metashell.schema.uuids import parse_uuid
-from metashell.source import Source
+from metashell.sources.source import Source
 from support.fake_quorum import Batch, Controller, FakeQuorum, Fields, Habits
 from support.fake_server import FakeQuorumServer
 

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
-from metashell.tui.session import Session
+from metashell.tui.session import ExplorerSession
 from support.pilot import SMALL, Driver, drive, session_on
 
 Check = Callable[[Driver], object]
@@ -66,7 +66,7 @@ def show(
     then: Callable[[Driver], Awaitable[None] | None],
     *,
     size: tuple[int, int] = SMALL,
-    session: Session | None = None,
+    session: ExplorerSession | None = None,
 ) -> None:
     """Go to a screen, check that it is the one, and do something there."""
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 
-from metashell.commands.base import Context
-from metashell.commands.run import run_line
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.run import run_line
 from metashell.fs.node import Directory
-from metashell.source import Source
+from metashell.sources.fleet import FleetSource
+from metashell.sources.source import Source
 
 
 @dataclass
@@ -35,15 +37,29 @@ class Ran:
     err: tuple[str, ...]
 
 
-def run(root: Directory, line: str, *, cwd: str = "/", source: Source | None = None) -> Ran:
-    """Run one command line on a file system."""
+def run(
+    root: Directory, line: str, *, cwd: str = "/", source: Source | FleetSource | None = None
+) -> Ran:
+    """Run one command line on a file system, with what was opened behind it."""
     captured = Captured()
     warnings: list[str] = []
-    context = Context(root=root, out=captured, warn=warnings.append, cwd=cwd, source=source)
+    context = Context(root=root, out=captured, warn=warnings.append, cwd=cwd)
+    if isinstance(source, FleetSource):
+        context.fleet = source
+    else:
+        context.source = source
     status = run_line(context, line)
     return Ran(status, "".join(captured.parts), tuple(warnings))
 
 
-def run_on(source: Source, line: str) -> Ran:
+def run_on(source: Source | FleetSource, line: str) -> Ran:
     """Run one command line on an opened source."""
     return run(source.root, line, source=source)
+
+
+def ms_of(time: str | None) -> int | None:
+    """A time as rows in JSON have it, in ms since the epoch."""
+    if time is None:
+        return None
+    moment = datetime.fromisoformat(time.replace("Z", "+00:00"))
+    return round((moment - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds() * 1000)

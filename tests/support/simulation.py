@@ -5,6 +5,7 @@ Controller n listens at host ``controller-n``; nobody listens anywhere else.
 
 from __future__ import annotations
 
+from metashell.quorum.attempts import BESIDE_S, Trouble
 from metashell.quorum.observer import Observer
 from metashell.quorum.steps import (
     Action,
@@ -19,6 +20,7 @@ from metashell.quorum.steps import (
     Sleep,
     Stop,
 )
+from metashell.security.settings import Address
 from support.fake_connection import FakeConnection
 from support.fake_faults import Faults
 from support.fake_quorum import FakeQuorum
@@ -46,6 +48,8 @@ class Simulation:
         self.peer: FakeConnection | None = None
         self.rest = b""
         """What the peer sent and nobody has read."""
+        self._greeted: dict[Address, tuple[float, FakeConnection | None]] = {}
+        """Whom the observer has asked for a first answer, and when; None for nobody there."""
 
     def run(self, observer: Observer, until: float) -> bool:
         """Let an observer work until a time; False where it stopped before."""
@@ -54,7 +58,7 @@ class Simulation:
             if isinstance(action, Stop):
                 return False
             observer.tell(self.carry_out(action), self.now)
-            if observer.is_ready and not observer.follow:
+            if observer.facts.is_ready and not observer.facts.follow:
                 return False
         return True
 
@@ -67,23 +71,83 @@ class Simulation:
         if isinstance(action, Sleep):
             if action.disconnected:
                 self.peer = None
+            self._greeted.clear()
             while self.now < action.until:
                 self.advance(action.until)
             return Elapsed()
         if isinstance(action, Connect):
-            self.n_connections += 1
             return self.connect(action)
+        self._greeted.clear()
         assert isinstance(action, Read)
         return self.exchange(action)
 
     def connect(self, action: Connect) -> Event:
-        """Connect, where somebody listens."""
-        self.peer, self.rest = None, b""
-        kind, _, number = action.address.host.partition("-")
+        """Ask one address after the other for a first answer, as `metashell.quorum.race` does."""
+        self.peer, self.rest, greeted = None, b"", self._greeted
+        for address in [a for a in greeted if a not in action.addresses]:
+            del greeted[address]
+        while True:
+            if self.now >= action.deadline:
+                silent = (*greeted, *action.addresses)
+                greeted.clear()
+                return NotConnected(silent[0], "it does not answer", silent=silent[1:])
+            due = self._greet_next(action)
+            for address, (began, peer) in list(greeted.items()):
+                event = self._looked_at(action, address, began, peer)
+                if event is not None:
+                    return event
+            times = [began + action.limit_s for began, _ in greeted.values()]
+            self.advance(min(action.deadline, due, *times, self.now + _STEP_S))
+
+    def _greet_next(self, action: Connect) -> float:
+        """Begin with the next address where it is time; returns when it is for another."""
+        waiting, due = [a for a in action.addresses if a not in self._greeted], self.now
+        if self._greeted:
+            newest, (began, _) = list(self._greeted.items())[-1]
+            first = newest == action.addresses[0]
+            due = began + (action.head_start_s if first else BESIDE_S)
+        if not waiting:
+            return action.deadline
+        if self.now >= due:
+            self.n_connections += 1
+            self._greeted[waiting[0]] = (self.now, self.reached(waiting[0]))
+            peer = self._greeted[waiting[0]][1]
+            if peer is not None:
+                self.advance(self.now + _TRIP_S)
+                peer.receive(action.hello, self.now)
+            return self.now
+        return due
+
+    def _looked_at(
+        self, action: Connect, address: Address, began: float, peer: FakeConnection | None
+    ) -> Event | None:
+        """What came of an address that was asked."""
+        if peer is None or not peer.controller.is_up:
+            del self._greeted[address]
+            return NotConnected(address, "connection refused")
+        data = peer.poll(self.now)
+        if data:
+            self.peer, self.rest = peer, data
+            del self._greeted[address]
+            late = [a for a, (at, _) in self._greeted.items() if self.now - at >= BESIDE_S]
+            self._greeted.clear()
+            return Connected(address, tuple(late))
+        if peer.is_closed:
+            del self._greeted[address]
+            return NotConnected(
+                address, "it closed the connection", Trouble.PASSING, was_closed=True
+            )
+        if self.now >= began + action.limit_s:
+            del self._greeted[address]
+            return NotConnected(address, "it does not answer", Trouble.PASSING)
+        return None
+
+    def reached(self, address: Address) -> FakeConnection | None:
+        """A connection to who listens at an address; None where nobody does."""
+        kind, _, number = address.host.partition("-")
         if kind != "controller" or not self.quorum.controllers[int(number)].is_up:
-            return NotConnected("connection refused")
-        self.peer = FakeConnection(self.quorum.controllers[int(number)], self.faults)
-        return Connected()
+            return None
+        return FakeConnection(self.quorum.controllers[int(number)], self.faults)
 
     def exchange(self, action: Read) -> Event:
         """Send, and wait for bytes."""

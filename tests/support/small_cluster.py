@@ -10,7 +10,7 @@ from pathlib import Path
 import metashell
 from kraftgen.batch import encode_batch
 from kraftgen.files import control_batch
-from metashell.source import Source
+from metashell.sources.source import Source
 from support.logs import make_directory, record
 
 TIME = 1_790_000_000_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
@@ -11,7 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-LIMIT_S = 240.0
+from support.programs import ended
+from support.waiting import LIMIT_S
+
 MARK = "METASHELL_TEST_RUN"
 
 
@@ -62,11 +63,8 @@ class Marked:
         self, arguments: Sequence[str], *, env: Mapping[str, str] | None = None
     ) -> tuple[int, str, str]:
         """Run Python to its end: its status, and what it wrote."""
-        process = self.start(arguments, env=env)
-        try:
+        with ended(self.start(arguments, env=env)) as process:
             out, err = process.communicate(timeout=LIMIT_S)
-        finally:
-            end(process)
         return process.returncode, out, err
 
     def metashell(
@@ -91,11 +89,3 @@ class Marked:
                     if command:
                         found[int(place.name)] = command
         return found
-
-
-def end(process: subprocess.Popen[str]) -> None:
-    """End a program that was started, and its group."""
-    if process.poll() is None:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-    process.wait()

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 import re
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 
+from support.programs import end
 from support.waiting import wait_until
 
 _LOGGING = """\
@@ -81,15 +81,12 @@ def connect_server(directory: Path, *, master: str = "local[2]") -> Iterator[str
         wait_until(
             lambda: _port(log) is not None or process.poll() is not None,
             lambda: f"the server starts\n{log.read_text()}",
-            limit_s=120,
         )
         port = _port(log)
         assert port is not None, log.read_text()
         yield f"sc://127.0.0.1:{port}"
     finally:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        end(process)
 
 
 def _port(log: Path) -> int | None:

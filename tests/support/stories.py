@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-from kraftgen.encode import encode_record
+from metashell.schema.encode import encode_record
 from support.strategies import builtin_registry
 
 DIRECTORIES = [bytes([9]) * 16, bytes([200]) * 16, bytes(15) + b"\x01"]

@@ -12,7 +12,7 @@ from functools import cache
 
 from hypothesis import strategies as st
 
-from kraftgen.encode import encode_record
+from metashell.schema.encode import encode_record
 from metashell.schema.model import NO_VERSIONS, FieldSpec, MessageSpec, Versions
 from metashell.schema.registry import Registry, load_registry
 from metashell.schema.scalar import UNKNOWN_TAGS, default_value

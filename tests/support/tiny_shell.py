@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from metashell.errors import DecodeError
 from metashell.fs.node import Directory, FixedDirectory, Node, TextLeaf
-from metashell.repl import Session, Status, run
+from metashell.repl import ShellSession, SourceStatus, run
 
 WORKING = "working on it"
 """Said by the leaf that never ends, once it is asked."""
@@ -109,9 +109,9 @@ def tree() -> Directory:
     )
 
 
-def status() -> Status:
+def status() -> SourceStatus:
     """A status with everything in it."""
-    return Status(
+    return SourceStatus(
         offset=264,
         epoch=3,
         timestamp_ms=1_790_000_049_411,
@@ -121,4 +121,4 @@ def status() -> Status:
 
 
 if __name__ == "__main__":
-    raise SystemExit(run(Session(root=tree(), source_name="tiny", status=status)))
+    raise SystemExit(run(ShellSession(root=tree(), source_name="tiny", status=status)))

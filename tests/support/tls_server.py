@@ -8,7 +8,7 @@ import ssl
 import threading
 from collections.abc import Iterator
 
-from metashell.quorum.security import Address
+from metashell.security.settings import Address
 from support.waiting import LIMIT_S
 
 GREETING = b"hello"

@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from metashell.commands.base import Context
-from metashell.fs.node import Directory, Grid, Leaf, Node
+from metashell.commands.framework.command import Context
+from metashell.fs.grid import Grid
+from metashell.fs.node import Directory, Leaf, Node
 
 Spec: TypeAlias = "Mapping[str, Spec | str | None]"
 """Names to directories, to texts, or to None for a child that is listed but not there."""
@@ -67,7 +68,7 @@ class MemoryDirectory(Directory):
             if not all(isinstance(leaf, str) for leaf in value.values()):
                 return None
             shape_of.append(shapes.setdefault(tuple(sorted(value)), len(shapes)))
-        return Grid(self._names, list(shapes), shape_of)
+        return Grid(self, self._names, list(shapes), shape_of)
 
 
 def tree(spec: Spec, *, grids: bool = False) -> MemoryDirectory:
@@ -104,7 +105,7 @@ class Session:
 
     def run(self, line: str) -> int:
         """Run a line and return its exit code."""
-        from metashell.commands.run import run_line
+        from metashell.commands.framework.run import run_line
 
         return run_line(self.context, line)
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from prompt_toolkit.input import create_pipe_input
 from prompt_toolkit.output import DummyOutput
 
-from metashell.repl.session import Session
+from metashell.repl.session import ShellSession
 from metashell.repl.shell import Shell
 
 
-def type_into(session: Session, keys: str, directory: Path) -> int:
+def type_into(session: ShellSession, keys: str, directory: Path) -> int:
     """Run a shell to its end.
 
     Args:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
+from metashell.quorum.attempts import Trouble
 from metashell.quorum.observer import Observer
 from metashell.quorum.protocol import Api, request_spec
 from metashell.quorum.steps import (
@@ -19,10 +20,10 @@ from metashell.quorum.steps import (
     Event,
     Lost,
     NotConnected,
+    ObserverState,
     Read,
     Received,
     Sleep,
-    State,
 )
 from metashell.schema.scalar import decode_message
 from support.fixtures import fixture_dir
@@ -103,10 +104,12 @@ class Script:
         """Go on until it fails or has caught up."""
         for _ in range(n_steps):
             action = observer.action(self.now)
-            if observer.state is State.FAILED or (observer.is_ready and not observer.follow):
+            if observer.facts.state is ObserverState.FAILED or (
+                observer.facts.is_ready and not observer.facts.follow
+            ):
                 return observer
             observer.tell(self.carry_out(action), self.now)
-        raise AssertionError(f"still {observer.state} after {n_steps} steps")
+        raise AssertionError(f"still {observer.facts.state} after {n_steps} steps")
 
     def carry_out(self, action: Action) -> Event:
         """Do what an observer wants."""
@@ -114,10 +117,15 @@ class Script:
             self.now = max(self.now, action.until)
             return Elapsed()
         if isinstance(action, Connect):
-            self._to, self._pending, self._closes = action.address.host, b"", False
+            address = action.addresses[0]
+            self._to, self._pending, self._closes = address.host, b"", False
             if not any(to == self._to for to, _ in self.answers):
-                return NotConnected("connection refused")
-            return Connected()
+                return NotConnected(address, "connection refused")
+            self._answer(action.hello)
+            if self._closes:
+                closed = "it closed the connection"
+                return NotConnected(address, closed, Trouble.PASSING, was_closed=True)
+            return Connected(address)
         assert isinstance(action, Read)
         self.now += 0.001
         if action.send:

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import metashell
 from kraftgen.batch import encode_batch
-from metashell.source import Source
-from metashell.tui.session import Session
+from metashell.sources.source import Source
+from metashell.tui.scene import scene_of
+from metashell.tui.session import ExplorerSession
+from metashell.tui.views.broker_text import about_broker, load_of
 from metashell.tui.views.brokers import BrokersView, WhatIf
 from support.fixtures import fixture
 from support.fleets import backups
@@ -63,7 +65,7 @@ def racked() -> list[bytes]:
     ]
 
 
-def small(values: Callable[[], Sequence[bytes]] = racked) -> Session:
+def small(values: Callable[[], Sequence[bytes]] = racked) -> ExplorerSession:
     """A session on a small log, a record an offset."""
 
     def open_it() -> Source:
@@ -274,7 +276,7 @@ def test_brokers_of_a_fleets_cluster(tmp_path: Path) -> None:
         await driver.press("enter")
         assert driver.app.path == "/clusters/controller-2/image/cluster/brokers/101"
 
-    from metashell.fleet.source import open_fleet
+    from metashell.sources.opening import open_fleet
 
     drive(test, session_on(lambda: open_fleet(paths)))  # type: ignore[arg-type,return-value]
 
@@ -291,3 +293,22 @@ def test_of_a_real_cluster_with_a_broker_down() -> None:
         assert len(column(driver, "topic")) == view.loss.offline + view.loss.under > 0
 
     drive(test, session_on(fixture("real-44-broker-down").directory))
+
+
+def test_cordoned_directories_are_named_where_there_are_any(tmp_path: Path) -> None:
+    """An empty list is no directory, nor is one that was not told; nothing else is left blank."""
+    ids = [bytes([i]) * 16 for i in (1, 2)]
+    values = [
+        broker(1, log_dirs=ids, cordoned_log_dirs=ids[:1]),
+        broker(2, log_dirs=ids[:1], cordoned_log_dirs=[]),
+        broker(3, log_dirs=[], cordoned_log_dirs=None),
+    ]
+    batches = [encode_batch([value], base_offset=i) for i, value in enumerate(values)]
+    source = metashell.open(make_directory(tmp_path, (0, b"".join(batches))))
+    load = load_of(scene_of(source, "/"), lambda: False)
+    one, two = load.nodes["directories"][0].as_py()
+    told = [about_broker(load, i) for i in (1, 2, 3)]
+    assert f"directories {one}, {two} · cordoned {one}" in told[0]
+    assert f"directories {one}" in told[1]
+    assert "directories -" in told[2]
+    assert not [line for lines in told for line in lines if line.endswith(" ")]

@@ -7,8 +7,8 @@ from threading import Event
 
 import pytest
 
-from metashell.commands.aliases import Habits
-from metashell.commands.base import Completion
+from metashell.commands.framework.aliases import Habits
+from metashell.commands.framework.command import Completion
 from metashell.tui.asking.completing import CompletingInput, Proposals
 from metashell.tui.asking.output_pane import OutputPane
 from metashell.tui.frame.filter_bar import FilterBar
@@ -49,6 +49,7 @@ async def proposed(driver: Driver, text: str) -> Proposals:
     return line.proposals
 
 
+@pytest.mark.slow
 def test_completes() -> None:
     """Tab takes what is common, arrows choose, enter takes the choice and then runs."""
 
@@ -256,7 +257,7 @@ def test_streams_until_escape() -> None:
 
 def test_output_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """A command that writes too much is ended, which is told."""
-    monkeypatch.setattr("metashell.tui.asking.lines.MOST_LINES", 50)
+    monkeypatch.setattr("metashell.tui.asking.output_lines.MOST_LINES", 50)
 
     async def test(driver: Driver) -> None:
         screen = await opened(driver)

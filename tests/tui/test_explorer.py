@@ -10,16 +10,16 @@ from typing import Any
 from textual.widgets import Input, OptionList
 
 import metashell
-from metashell.fleet import open_fleet
 from metashell.fs.node import Directory, FixedDirectory, Node, TextLeaf
-from metashell.source import Source
-from metashell.tui.places import Place
+from metashell.sources.opening import open_fleet
+from metashell.sources.source import Source
+from metashell.tui.places import VisitedNode
 from metashell.tui.screens.bookmarks import BookmarksScreen
 from metashell.tui.screens.go_to import GoToScreen
-from metashell.tui.session import Session
+from metashell.tui.session import ExplorerSession
 from metashell.tui.tree.breadcrumbs import Breadcrumbs
 from metashell.tui.tree.listing import walk
-from metashell.tui.tree.outline import LOADING, Key
+from metashell.tui.tree.outline import LOADING, NodeKey
 from metashell.tui.tree.tree import NodeTree
 from support.fleets import backups
 from support.pilot import SAMPLE, SMALL, WIDE, Driver, drive, session_on
@@ -73,7 +73,7 @@ def tree(driver: Driver) -> NodeTree:
 
 def drive_tree(
     test: Callable[[Driver], Awaitable[None]],
-    session: Session | None = None,
+    session: ExplorerSession | None = None,
     size: tuple[int, int] = SMALL,
 ) -> None:
     """Run the explorer for a test, which begins when the tree is there."""
@@ -86,7 +86,7 @@ def drive_tree(
     drive(begin, session, size)
 
 
-def keys(driver: Driver) -> list[Key]:
+def keys(driver: Driver) -> list[NodeKey]:
     """What has a line, from top to bottom."""
     outline = tree(driver).outline
     assert outline is not None
@@ -497,12 +497,12 @@ def test_bookmarks() -> None:
         await driver.press("b", "B")
         screen = driver.app.screen
         assert isinstance(screen, BookmarksScreen)
-        assert screen.chosen == Place("/image/features", 3398)
+        assert screen.chosen == VisitedNode("/image/features", 3398)
         assert "/image/features @3398" in driver.screen()
         await driver.press("down")
-        assert screen.chosen == Place("/local")
+        assert screen.chosen == VisitedNode("/local")
         await driver.press("delete")
-        assert driver.app.places.bookmarks == [Place("/image/features", 3398)]
+        assert driver.app.places.bookmarks == [VisitedNode("/image/features", 3398)]
         assert screen.query_one(OptionList).highlighted is not None
         await driver.press("home", "enter")
         assert driver.app.path == "/image/features"

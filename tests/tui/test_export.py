@@ -12,10 +12,10 @@ import pyarrow.parquet
 import pytest
 from textual.widgets import Input, Select
 
-from metashell.commands.base import Context
-from metashell.commands.export_place import Place
+from metashell.commands.export.destination import ExportPlace
+from metashell.commands.framework.command import Context
 from metashell.errors import MetashellError
-from metashell.fleet.source import open_fleet
+from metashell.sources.opening import open_fleet
 from metashell.tui.screens.export import FORMATS, ExportScreen, _place, screenshot, write_table
 from metashell.tui.view import View
 from support.fleets import backups
@@ -35,6 +35,7 @@ async def opened(driver: Driver, monkeypatch: pytest.MonkeyPatch, where: Path) -
     return screen
 
 
+@pytest.mark.slow
 def test_writes_a_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The table at hand is written under the name that is made up, which is told."""
 
@@ -144,7 +145,7 @@ def _read(path: Path, form: str) -> Any:
 @pytest.mark.parametrize("form", FORMATS)
 def test_formats(form: str, tmp_path: Path) -> None:
     """Each format holds every row; JSON is text in those of columns."""
-    found: list[Place] = []
+    found: list[ExportPlace] = []
 
     async def test(driver: Driver) -> None:
         found.append(_place(driver.scene, lambda: False))
@@ -171,8 +172,7 @@ def test_nothing_is_left_of_what_is_cancelled(tmp_path: Path) -> None:
         found.append(_place(driver.scene, lambda: True).context)
 
     drive(test)
-    assert found[0].source is not None
-    place = Place(found[0], found[0].source, False)
+    place = ExportPlace(found[0], False)
     for form in FORMATS:
         with pytest.raises(KeyboardInterrupt):
             write_table(place, ROWS, form, str(tmp_path / "x"))

@@ -39,6 +39,23 @@ def test_finds_parts_of_names() -> None:
     drive(test)
 
 
+def test_a_leaf_has_no_siblings() -> None:
+    """From a leaf that alone is searched which the line names."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/provenance")
+        await driver.settled()
+        screen = await find(driver, "*")
+        assert "find /image/provenance" in driver.screen()
+        assert screen.results.paths == ["/image/provenance"]
+        await find(driver, "topics")
+        assert screen.results.paths == []
+        await driver.press("ctrl+t")
+        await driver.until(lambda: "/image/topics" in screen.results.paths, "everything")
+
+    drive(test)
+
+
 def test_finds_by_tests() -> None:
     """The tests of find count, and another query is another search."""
 
@@ -135,7 +152,7 @@ def test_list_goes_far() -> None:
 
 def test_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """No more is kept than can be gone through, which is told."""
-    monkeypatch.setattr("metashell.tui.asking.lines.MOST_LINES", 20)
+    monkeypatch.setattr("metashell.tui.asking.output_lines.MOST_LINES", 20)
 
     async def test(driver: Driver) -> None:
         screen = await find(driver, "*")

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from metashell.fleet.source import open_fleet
-from metashell.tui.session import Session
+from metashell.sources.opening import open_fleet
+from metashell.tui.session import ExplorerSession
 from metashell.tui.views.fleet import FleetView
 from support.fleets import OTHER_ID, SAMPLE_ID, backups
 from support.pilot import Driver, drive, session_on
@@ -31,7 +31,7 @@ def column(driver: Driver, name: str) -> list[object]:
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> Session:
+def session(tmp_path: Path) -> ExplorerSession:
     """Two copies of one cluster, another cluster, and a directory that can't be read."""
     parent = backups(tmp_path / "fleet")
     (parent / "[b]broken").mkdir()
@@ -39,7 +39,7 @@ def session(tmp_path: Path) -> Session:
     return session_on(lambda: open_fleet(paths))  # type: ignore[arg-type,return-value]
 
 
-def test_rows(session: Session) -> None:
+def test_rows(session: ExplorerSession) -> None:
     """Each directory has its row; what can't be read and what differs is marked with words."""
 
     async def test(driver: Driver) -> None:
@@ -56,7 +56,7 @@ def test_rows(session: Session) -> None:
     drive(test, session)
 
 
-def test_enter_goes_into_the_cluster(session: Session) -> None:
+def test_enter_goes_into_the_cluster(session: ExplorerSession) -> None:
     """One that can't be read says why instead."""
 
     async def test(driver: Driver) -> None:
@@ -71,7 +71,7 @@ def test_enter_goes_into_the_cluster(session: Session) -> None:
     drive(test, session)
 
 
-def test_verifies_on_demand(session: Session) -> None:
+def test_verifies_on_demand(session: ExplorerSession) -> None:
     """`v` compares copies of a cluster, and says so in each row."""
 
     async def test(driver: Driver) -> None:
@@ -89,7 +89,7 @@ def test_verifies_on_demand(session: Session) -> None:
 
 
 def test_looking_into_a_cluster_reads_nothing_again(
-    session: Session, monkeypatch: pytest.MonkeyPatch
+    session: ExplorerSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Rows are those of the fleet, whichever cluster is at hand; time travel makes new ones."""
     read = []
@@ -112,7 +112,7 @@ def test_looking_into_a_cluster_reads_nothing_again(
     drive(test, session)
 
 
-def test_shows_another_moment_of_a_cluster(session: Session) -> None:
+def test_shows_another_moment_of_a_cluster(session: ExplorerSession) -> None:
     """A cluster that is shown at an offset has the row of that offset."""
 
     async def test(driver: Driver) -> None:
@@ -128,7 +128,7 @@ def test_shows_another_moment_of_a_cluster(session: Session) -> None:
     drive(test, session)
 
 
-def test_filters_and_copies(session: Session) -> None:
+def test_filters_and_copies(session: ExplorerSession) -> None:
     """Only rows with the text are shown, and a row can be taken away."""
 
     async def test(driver: Driver) -> None:

@@ -12,8 +12,8 @@ from textual.widgets import Static
 
 import metashell
 from kraftgen.batch import encode_batch
-from metashell.fleet import open_fleet
-from metashell.source import Source
+from metashell.sources.opening import open_fleet
+from metashell.sources.source import Source
 from metashell.tui.rows.table import RowTable
 from metashell.tui.views.health import HealthView, KindList
 from support.fixtures import fixture
@@ -69,6 +69,7 @@ async def to_kind(driver: Driver, code: str) -> None:
     await driver.settled()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size", [SMALL, WIDE], ids=["small", "wide"])
 def test_shows_what_the_command_says(size: tuple[int, int]) -> None:
     """All rows at first, then those of each kind; symbols tell levels apart."""

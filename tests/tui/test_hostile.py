@@ -15,7 +15,7 @@ from textual.widgets import Input
 
 import metashell
 from metashell.fs.path import encode_name
-from metashell.tui.node.look import Mode
+from metashell.tui.node.look import LookMode
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.views.explorer import ExplorerView
 from support.hostile import NAMES, hostile_cluster
@@ -52,6 +52,7 @@ async def look_at(driver: Driver, monkey: Monkey, path: str) -> str:
     return "\n".join(screens)
 
 
+@pytest.mark.slow
 def test_every_view() -> None:
     """All names at once, and some of them in every way."""
 
@@ -186,7 +187,7 @@ def test_secrets(show_secrets: bool, tmp_path: Path, monkeypatch: pytest.MonkeyP
         await driver.settled()
         view, texts = driver.view, []
         assert isinstance(view, ExplorerView)
-        for mode in (Mode.VALUE, Mode.TEXT, Mode.RECORD, Mode.HISTORY):
+        for mode in (LookMode.VALUE, LookMode.TEXT, LookMode.RECORD, LookMode.HISTORY):
             view.pane.look(mode)
             await driver.settled()
             texts += [driver.screen(), str(view.copyable())]

@@ -6,22 +6,30 @@ import contextlib
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
+from unittest.mock import patch
 
 import pytest
 
 import metashell
-from metashell.commands.standing import leader_text
-from metashell.source import Source
+from metashell.log import frames as frames_module
+from metashell.log.frames import build_frames
+from metashell.log.read import Loaded
+from metashell.sources.live import LiveQuorum
+from metashell.sources.source import Source
 from metashell.tui import following as following_module
 from metashell.tui.frame.status import StatusLine
-from metashell.tui.session import Session
+from metashell.tui.jobs import Job
+from metashell.tui.session import ExplorerSession
 from support.fake_server import FakeQuorumServer
-from support.logs import make_directory, topic_batch
+from support.logs import make_directory, record, topic_batch
 from support.pilot import Driver, drive, session_on
+
+NOOP = record("NoOpRecord")
 
 
 @contextlib.contextmanager
-def session_with(server: FakeQuorumServer) -> Iterator[Session]:
+def session_with(server: FakeQuorumServer) -> Iterator[ExplorerSession]:
     """A session on a quorum, which is left at the end."""
     opened: list[Source] = []
 
@@ -71,6 +79,126 @@ def test_commits_are_shown() -> None:
         assert f"live  offset {end - 1}  leader 1  lag 0" in status_text(driver)
 
     with FakeQuorumServer(3) as server:
+        server.append(4)
+        with session_with(server) as session:
+            drive(test, session)
+
+
+def test_noops_cost_nothing() -> None:
+    """They move where the log ends, in what is said and asked; nothing else is done again."""
+
+    async def test(driver: Driver) -> None:
+        app, began = driver.app, list[str]()
+        end = server.append(1, [NOOP])
+        await driver.until(lambda: app.following.shown_at is not None, "one is shown")
+        await reach(driver, end - 1)
+        serial, start = driver.scene.serial, app.jobs.start
+
+        def note(title: str, *args: Any, **options: Any) -> Job:
+            began.append(title)
+            return start(title, *args, **options)
+
+        framed = list[str]()
+
+        def frame(loaded: Loaded) -> Any:
+            framed.append("frames")
+            return build_frames(loaded)
+
+        following = app.following
+        with (
+            patch.object(app.jobs, "start", note),
+            patch.object(frames_module, "build_frames", frame),
+        ):
+            for _ in range(5):
+                end = server.append(1, [NOOP])
+                await driver.until(lambda: following.shown_offset == end - 1, "it came")  # noqa: B023
+            await driver.until(lambda: f"offset {end - 1} " in status_text(driver), "it is told")
+            assert began == framed == []
+            # Whoever asks is told of them.
+            assert offset_of(driver) == end - 1
+            assert framed == ["frames"]
+            assert driver.scene.serial == serial
+            server.append(4)
+            await driver.until(lambda: began, "what changes something is shown")
+        await driver.until(lambda: driver.scene.serial > serial, "another scene")
+
+    with FakeQuorumServer(1) as server:
+        server.append(4)
+        with session_with(server) as session:
+            drive(test, session)
+
+
+def test_news_are_awaited_asleep() -> None:
+    """The thread that waits for them is woken by each, and not now and then."""
+    waited = list[float]()
+    wait = LiveQuorum.wait
+
+    def note(live: LiveQuorum, generation: int, timeout_s: float) -> bool:
+        waited.append(timeout_s)
+        return wait(live, generation, timeout_s)
+
+    async def test(driver: Driver) -> None:
+        for _ in range(3):
+            end = server.append(1, [NOOP])
+            await reach(driver, end - 1)
+
+    with FakeQuorumServer(1) as server, patch.object(LiveQuorum, "wait", note):
+        server.append(4)
+        with session_with(server) as session:
+            drive(test, session)
+    assert len(waited) <= 5
+    assert min(waited) >= 10
+
+
+def test_noops_are_shown_where_they_are_seen() -> None:
+    """The list of records has them at once where they are not hidden."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("records")
+        await driver.press("h")
+        for _ in range(3):
+            serial, end = driver.scene.serial, server.append(1, [NOOP])
+            await reach(driver, end - 1)
+            await driver.until(lambda: driver.scene.serial > serial, "another scene")  # noqa: B023
+            await driver.until(lambda: f" {end - 1} " in driver.screen(), "its line")  # noqa: B023
+
+    with FakeQuorumServer(1) as server:
+        server.append(4)
+        with session_with(server) as session:
+            drive(test, session)
+
+
+def test_noops_are_shown_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Views tell offsets, too: after a while they are brought up to date."""
+
+    async def test(driver: Driver) -> None:
+        monkeypatch.setattr(following_module, "_UNTOLD_S", 0.0)
+        monkeypatch.setattr(following_module, "_UNTOLD_REST", 0.0)
+        serial, end = driver.scene.serial, server.append(1, [NOOP])
+        await reach(driver, end - 1)
+        assert driver.scene.serial > serial
+
+    with FakeQuorumServer(1) as server:
+        server.append(4)
+        with session_with(server) as session:
+            drive(test, session)
+
+
+def test_noops_are_shown_less_often_where_that_costs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is asked again for them takes a small part of the time, however large the cluster is."""
+
+    async def test(driver: Driver) -> None:
+        app = driver.app
+        end = server.append(1, [NOOP])
+        await driver.until(lambda: app.following.shown_at is not None, "one is shown")
+        await reach(driver, end - 1)
+        monkeypatch.setattr(following_module, "_UNTOLD_S", 0.0)
+        app.jobs.spent_s += 3600
+        serial, end = driver.scene.serial, server.append(1, [NOOP])
+        await reach(driver, end - 1)
+        assert driver.scene.serial == serial
+
+    with FakeQuorumServer(1) as server:
         server.append(4)
         with session_with(server) as session:
             drive(test, session)
@@ -150,21 +278,23 @@ def test_connection_is_told() -> None:
 
     async def test(driver: Driver) -> None:
         line = driver.one(StatusLine)
-        assert "leader 1" in status_text(driver)
+
+        def is_told() -> bool:
+            problem = None if line.facts.status is None else line.facts.status.problem
+            return problem is not None and problem[-20:] in status_text(driver)
+
+        await driver.until(lambda: "leader 1" in status_text(driver), "the leader is shown")
         server.kill(1)
-        await driver.until(lambda: line.standing.status.problem, "a problem is told")  # type: ignore[union-attr]
-        assert str(line.standing.status.problem)[-20:] in status_text(driver)  # type: ignore[union-attr]
+        await driver.until(is_told, "a problem is told")
         server.elect(3)
         await driver.until(lambda: "leader 3" in status_text(driver), "the next leader is shown")
         server.restart(1)
         server.append(4)
         await driver.until(
-            lambda: line.standing.status.problem is None,  # type: ignore[union-attr]
+            lambda: line.facts.status.problem is None,  # type: ignore[union-attr]
             "the problem is over",
         )
-        status = line.standing.status
-        assert status is not None
-        assert leader_text(status) == "leader 3"
+        await driver.until(lambda: "leader 3" in status_text(driver), "it leads still")
 
     with FakeQuorumServer(3) as server:
         server.append(4)

@@ -8,8 +8,8 @@ from textual.color import Color
 from metashell.tui.frame.filter_bar import FilterBar
 from metashell.tui.frame.help import Help
 from metashell.tui.frame.key_bar import KeyBar
-from metashell.tui.node.lines import LineView
-from metashell.tui.node.look import Mode
+from metashell.tui.node.look import LookMode
+from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.pane import NodePane
 from metashell.tui.records.stream import RecordList
 from metashell.tui.rows.table import RowTable
@@ -141,7 +141,7 @@ def test_overview() -> None:
 
     async def test(driver: Driver) -> None:
         pane, view = driver.one(NodePane), driver.view
-        assert pane.mode is Mode.OVERVIEW
+        assert pane.mode is LookMode.OVERVIEW
         said = [line.text for line in view.query_one(LineView).lines]
         assert "cluster     FOEwebgxRXOFbKdSIiDwwg" in said
         assert "metadata    4.4-IV2, offset 4111, epoch 1" in said
@@ -154,9 +154,9 @@ def test_overview() -> None:
         assert " ".join(said[-1].split()) == "? help; ctrl+p finds all that can be done"
         assert said[-1][12:] in driver.screen()
         await driver.press("d")
-        assert pane.mode is Mode.CHILDREN
+        assert pane.mode is LookMode.CHILDREN
         await driver.press("d")
-        assert pane.mode is Mode.OVERVIEW
+        assert pane.mode is LookMode.OVERVIEW
         assert driver.view.copyable() == ("overview", "\n".join(said))
 
     drive(test)
@@ -169,7 +169,7 @@ def test_keys_of_the_tabs_work_from_the_tree() -> None:
         driver.app.go(f"{TOPICS}/orders/0")
         await driver.settled()
         pane = driver.one(NodePane)
-        for key, mode in (("h", Mode.HISTORY), ("a", Mode.TEXT), ("r", Mode.RECORD)):
+        for key, mode in (("h", LookMode.HISTORY), ("a", LookMode.TEXT), ("r", LookMode.RECORD)):
             driver.one(NodeTree).focus()
             await driver.press(key)
             assert pane.mode is mode

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 import metashell
-from metashell.fleet.source import open_fleet
+from metashell.sources.opening import open_fleet
 from metashell.tui import following
-from metashell.tui.session import Session
+from metashell.tui.session import ExplorerSession
 from support.fake_server import FakeQuorumServer
 from support.fixtures import copy_of, fixture
 from support.fleets import backups, torn
@@ -25,12 +25,12 @@ N_STEPS = 24
 """By hand some thousands have been tried; this many show that it still starts to work."""
 
 
-def _fleet(parent: Path) -> Session:
+def _fleet(parent: Path) -> ExplorerSession:
     paths = [str(path) for path in sorted(backups(parent / "fleet").iterdir())]
     return session_on(lambda: open_fleet(paths))  # type: ignore[arg-type,return-value]
 
 
-SOURCES: dict[str, Callable[[Path], Session]] = {
+SOURCES: dict[str, Callable[[Path], ExplorerSession]] = {
     "sample": lambda _: session_on(),
     "checkpoint": lambda _: session_on(
         lambda: metashell.open_file(fixture("all-records-checkpoint").input)
@@ -45,6 +45,7 @@ SOURCES: dict[str, Callable[[Path], Session]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(SOURCES))
 def test_monkey(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is open."""

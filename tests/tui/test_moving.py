@@ -10,20 +10,21 @@ import pytest
 
 import metashell
 from metashell.errors import SourceError
-from metashell.fleet import open_fleet
+from metashell.sources.opening import open_fleet
 from metashell.tui import app as app_module
 from metashell.tui import scene as scene_module
 from metashell.tui.app import Explorer
 from metashell.tui.frame.status import StatusLine
-from metashell.tui.places import Place
+from metashell.tui.places import VisitedNode
 from metashell.tui.scene import Scene
 from metashell.tui.screens.command import CommandScreen
-from metashell.tui.session import Session
+from metashell.tui.session import ExplorerSession
 from metashell.tui.timeline.timeline import Timeline
 from metashell.tui.tree.tree import NodeTree
 from metashell.tui.view import VIEWS
 from support.fleets import OTHER_ID, backups
 from support.pilot import SAMPLE, Driver, drive, session_on
+from support.waiting import LIMIT_S
 
 ONE, TWO, OTHER, BROKEN = (
     f"/clusters/{name}" for name in ("controller-1", "controller-2", OTHER_ID, "broken")
@@ -34,7 +35,7 @@ LATER = 3499
 
 
 @pytest.fixture
-def fleet(tmp_path: Path) -> Session:
+def fleet(tmp_path: Path) -> ExplorerSession:
     """Two copies of one cluster, another cluster, and a directory that can't be read."""
     parent = backups(tmp_path / "fleet")
     (parent / "broken").mkdir()
@@ -61,7 +62,8 @@ async def go(driver: Driver, path: str, offset: int | None = None) -> None:
     await driver.settled()
 
 
-def test_every_view_in_every_cluster(fleet: Session) -> None:
+@pytest.mark.slow
+def test_every_view_in_every_cluster(fleet: ExplorerSession) -> None:
     """Views outside of clusters, in each, and in one that can't be read, which they say."""
 
     async def test(driver: Driver) -> None:
@@ -79,7 +81,7 @@ def test_every_view_in_every_cluster(fleet: Session) -> None:
     drive(test, fleet)
 
 
-def test_a_cluster_that_cannot_be_read(fleet: Session) -> None:
+def test_a_cluster_that_cannot_be_read(fleet: ExplorerSession) -> None:
     """What is shown is not that of the cluster before; why is said once, and by who is asked."""
 
     async def test(driver: Driver) -> None:
@@ -99,7 +101,7 @@ def test_a_cluster_that_cannot_be_read(fleet: Session) -> None:
     drive(test, fleet)
 
 
-def test_places_across_clusters(fleet: Session) -> None:
+def test_places_across_clusters(fleet: ExplorerSession) -> None:
     """Back and forward, and bookmarks, lead to the cluster and the very offset."""
 
     async def test(driver: Driver) -> None:
@@ -124,14 +126,14 @@ def test_places_across_clusters(fleet: Session) -> None:
         assert (app.path, where(driver)) == (f"{TWO}/image/topics", (TWO, None))
         await go(driver, f"{TWO}/image/topics", EARLIER)
         await go(driver, f"{ONE}/image")
-        app.visit(Place(f"{TWO}/image/topics"))
+        app.visit(VisitedNode(f"{TWO}/image/topics"))
         await driver.settled()
         assert (app.path, where(driver)) == (f"{TWO}/image/topics", (TWO, None))
 
     drive(test, fleet)
 
 
-def test_an_offset_that_is_not_covered(fleet: Session) -> None:
+def test_an_offset_that_is_not_covered(fleet: ExplorerSession) -> None:
     """It is said, and the cluster that was gone to is shown as it is."""
 
     async def test(driver: Driver) -> None:
@@ -151,7 +153,7 @@ def test_an_offset_that_is_not_covered(fleet: Session) -> None:
     drive(test, fleet)
 
 
-def test_commands_in_clusters(fleet: Session) -> None:
+def test_commands_in_clusters(fleet: ExplorerSession) -> None:
     """`at` moves the cluster at hand; outside of all it says that none is."""
 
     async def run(driver: Driver, line: str) -> None:
@@ -185,13 +187,13 @@ class Slow:
         def scene_of(source: Any, to: str, **options: Any) -> Scene:
             if to.startswith(path):
                 self.began.set()
-                assert self.may.wait(60)
+                assert self.may.wait(LIMIT_S)
             return whole(source, to, **options)
 
         monkeypatch.setattr(app_module, "scene_of", scene_of)
 
 
-def test_changes_of_mind(fleet: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changes_of_mind(fleet: ExplorerSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who goes to a cluster and back before that is open is where they went last."""
 
     async def test(driver: Driver) -> None:
@@ -211,7 +213,9 @@ def test_changes_of_mind(fleet: Session, monkeypatch: pytest.MonkeyPatch) -> Non
     drive(test, fleet)
 
 
-def test_the_way_to_a_cluster_is_cancelled(fleet: Session, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_way_to_a_cluster_is_cancelled(
+    fleet: ExplorerSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The cluster before is shown, and looked at."""
 
     async def test(driver: Driver) -> None:
@@ -235,7 +239,7 @@ def test_cancelled_travel(monkeypatch: pytest.MonkeyPatch) -> None:
     def slow(scene: Scene, path: str, *, moves: bool, point: Any = None) -> Scene:
         if point == EARLIER:
             began.set()
-            assert may.wait(60)
+            assert may.wait(LIMIT_S)
         return whole(scene, path, moves=moves, point=point)
 
     monkeypatch.setattr(app_module, "scene_there", slow)
@@ -250,7 +254,7 @@ def test_cancelled_travel(monkeypatch: pytest.MonkeyPatch) -> None:
         may.set()
         assert where(driver) == ("", LATER)
         driver.app.travel(EARLIER)
-        driver.app.visit(Place("/image", LATER))
+        driver.app.visit(VisitedNode("/image", LATER))
         await driver.settled()
         assert where(driver) == ("", LATER)
         driver.app.travel("nonsense")
@@ -335,7 +339,7 @@ def test_two_jobs_on_one_source() -> None:
     async def test(driver: Driver) -> None:
         for _ in range(2):
             for spec in VIEWS[:5]:
-                driver.app.action_view(spec.id)
+                driver.app.show_view(spec.id)
                 driver.app.travel(LATER)
                 driver.app.travel(None)
         await driver.settled()

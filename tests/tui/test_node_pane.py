@@ -10,25 +10,26 @@ import pytest
 from textual.app import ComposeResult
 from textual.screen import Screen
 
+import metashell
 from kraftgen.batch import encode_batch
-from metashell.fleet.source import open_fleet
 from metashell.fs.path import resolve
+from metashell.sources.opening import open_fleet
 from metashell.tui.node import look as node_look
-from metashell.tui.node.lines import LineView
-from metashell.tui.node.look import Mode
+from metashell.tui.node.look import LookMode, Seen
+from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.pane import NodePane
-from metashell.tui.part import Part
+from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
-from metashell.tui.scene import ask
-from metashell.tui.session import Session
+from metashell.tui.scene import ask, scene_at, scene_of
+from metashell.tui.session import ExplorerSession
 from support.fleets import OTHER_ID, backups
 from support.logs import make_directory, record
-from support.pilot import SMALL, WIDE, Driver, drive, session_on
+from support.pilot import SAMPLE, SMALL, WIDE, Driver, drive, session_on
 
 ORDERS = "/image/topics/byName/orders"
 
 
-class OnePane(Part, Screen[None]):
+class OnePane(AppPart, Screen[None]):
     """A screen with nothing but the pane."""
 
     def compose(self) -> ComposeResult:
@@ -52,7 +53,7 @@ class Looking:
         """The lines that it shows."""
         return [line.text for line in self.driver.one(LineView).lines]
 
-    def mode(self) -> Mode | None:
+    def mode(self) -> LookMode | None:
         """How the node is looked at."""
         return self.pane.mode
 
@@ -80,7 +81,7 @@ class Looking:
 
 def looking(
     test: Callable[[Looking], Awaitable[None]],
-    session: Session | None = None,
+    session: ExplorerSession | None = None,
     size: tuple[int, int] = SMALL,
 ) -> None:
     """Run a test on a pane that has the whole screen."""
@@ -98,14 +99,14 @@ def test_leaf() -> None:
 
     async def test(look: Looking) -> None:
         await look.at(f"{ORDERS}/0")
-        assert Mode.VALUE is look.mode()
+        assert LookMode.VALUE is look.mode()
         assert "replicas             [101, 102]" in look.lines
         assert "leaf  changed 3981 2026-11-21T08:28:53Z  created <=3262" in look.driver.screen()
         await look.driver.press("a")
         assert [look.driver.scene.source.cat(f"{ORDERS}/0")] == look.lines
         assert ("text", look.lines[0]) == look.pane.copyable()
         await look.driver.press("r")
-        assert Mode.RECORD is look.mode()
+        assert LookMode.RECORD is look.mode()
         assert "offset   3981" in look.lines
         assert "type     PARTITION_CHANGE_RECORD" in look.lines
         assert "  partitionId             0" in look.lines
@@ -114,7 +115,7 @@ def test_leaf() -> None:
         assert [3981, None, 2980] == look.column("offset")
         assert [("history", 3)] == [(name, len(table)) for name, table in look.pane.tables()]
         await look.driver.press("v")
-        assert Mode.VALUE is look.mode()
+        assert LookMode.VALUE is look.mode()
         assert isinstance(look.driver.app.focused, LineView)
 
     looking(test)
@@ -162,12 +163,12 @@ def test_described_directory(path: str, words: list[str], target: str) -> None:
         await look.driver.press("enter")
         assert [(target, None)] == gone
         await look.driver.press("d")
-        assert Mode.CHILDREN is look.mode()
+        assert LookMode.CHILDREN is look.mode()
         assert look.driver.scene.source.ls(path) == look.column("name")
         await look.driver.press("enter")
         assert (target, None) == gone[1]
         await look.driver.press("d")
-        assert Mode.TABLE is look.mode()
+        assert LookMode.TABLE is look.mode()
 
     looking(test)
 
@@ -212,6 +213,39 @@ def test_marks_what_changed() -> None:
         assert "•" not in driver.screen()
 
     looking(test, size=WIDE)
+
+
+@pytest.mark.parametrize(
+    ("path", "mode", "key"),
+    [
+        ("/", LookMode.CHILDREN, "name"),
+        ("/image/topics", LookMode.TABLE, "topic"),
+        ("/image/topics/byName", LookMode.CHILDREN, "name"),
+        (ORDERS, LookMode.TABLE, "partition"),
+        (ORDERS, LookMode.CHILDREN, "name"),
+        (f"{ORDERS}/0", LookMode.TEXT, ""),
+        (f"{ORDERS}/0", LookMode.HISTORY, "offset"),
+        ("/image/configs", LookMode.CHILDREN, "name"),
+    ],
+)
+def test_marks_the_same_going_back(path: str, mode: LookMode, key: str) -> None:
+    """What is marked at the earlier of two stops is what is marked at the later one."""
+    newest = scene_of(metashell.open(SAMPLE), "/")
+    earlier = scene_at(newest, 3879)
+    later = scene_at(earlier, None)
+    seen = []
+    for scene in (earlier, later):
+        look = Seen(scene, path, lambda: False).look([mode], [mode])
+        assert mode is look.mode
+        marks = {"": "•" in look.head}
+        if look.table is not None:
+            assert look.marked is not None
+            marks.update(zip(look.table[key].to_pylist(), look.marked.to_pylist(), strict=True))
+        seen.append(marks)
+    back, forward = seen
+    common = back.keys() & forward.keys()
+    assert {name: forward[name] for name in common} == {name: back[name] for name in common}
+    assert any(back.values()) is (path != "/image/configs")
 
 
 def test_newer_scene_keeps_place() -> None:
@@ -296,7 +330,7 @@ def test_fleet(tmp_path: Path) -> None:
         assert ["controller-1", "controller-2", OTHER_ID] == look.column("cluster")
         await look.driver.press("down", "enter")
         await look.at(root)
-        assert Mode.OVERVIEW is look.mode()
+        assert LookMode.OVERVIEW is look.mode()
         assert "topics      59" in look.lines
         await look.driver.press("d")
         assert "image" in look.column("name")

@@ -10,13 +10,14 @@ import pytest
 
 import metashell
 from metashell.tui.rows.drawn import DrawnTable
-from metashell.tui.session import Session
+from metashell.tui.session import ExplorerSession
 from metashell.tui.views.lag_history import LagHistory
 from metashell.tui.views.quorum import EpochsTable, MembersTable, QuorumView
 from support.fake_server import FakeQuorumServer
 from support.fixtures import copy_of, fixture
 from support.fleets import backups
 from support.pilot import SAMPLE, Driver, drive, session_on
+from support.shell import run_on
 
 
 def view_of(driver: Driver) -> QuorumView:
@@ -152,13 +153,13 @@ def test_outside_of_a_fleets_clusters(tmp_path: Path) -> None:
         await driver.settled()
         assert len(shown(driver, MembersTable, "id")) == 3
 
-    from metashell.fleet.source import open_fleet
+    from metashell.sources.opening import open_fleet
 
     drive(test, session_on(lambda: open_fleet(paths)))  # type: ignore[arg-type,return-value]
 
 
 @contextmanager
-def following(server: FakeQuorumServer) -> Iterator[Session]:
+def following(server: FakeQuorumServer) -> Iterator[ExplorerSession]:
     """A session that follows a server; what it opens is closed in the end."""
     opened = []
 
@@ -196,7 +197,7 @@ def test_follows_a_live_quorum() -> None:
         await driver.look("quorum")
         view = view_of(driver)
         await driver.until(lambda: view.look is not None and lags(driver) == [0, 0, 0], "no lags")
-        assert "connected to 127.0.0.1:" in driver.screen()
+        await driver.until(lambda: "connected to 127.0.0.1:" in driver.screen(), "not told")
 
         server.kill(3)
         server.append(10)
@@ -211,7 +212,7 @@ def test_follows_a_live_quorum() -> None:
 
         server.lose_leader()
         await driver.until(lambda: "not connected to a leader" in driver.screen(), "not lost")
-        assert "no leader known, 2 was the last" in driver.screen()
+        await driver.until(lambda: "no leader known, 2 was the last" in driver.screen(), "not told")
 
     with FakeQuorumServer(3) as server, following(server) as session:
         server.append(8)
@@ -268,3 +269,22 @@ def test_an_epoch_begins_with_its_whole_batch() -> None:
         assert driver.scene.source.moment_offset == 2
 
     drive(test, session_on(fixture("real-44-broker-down").directory))
+
+
+def test_all_controllers_dead() -> None:
+    """The status line, the view, the nodes and `quorum` say the same of who leads."""
+
+    async def test(driver: Driver) -> None:
+        said = "no leader known, 1 was the last"
+        server.kill(1)
+        await driver.until(lambda: said in driver.screen(), "not on the status line")
+        await driver.look("quorum")
+        await driver.until(lambda: f"{said} · epoch 1" in driver.screen(), "not in the view")
+        cluster = driver.app.scene.cluster
+        assert cluster is not None
+        assert cluster.newest.value("/quorum/leader") is None
+        assert f"quorum: {said}" in run_on(cluster.newest, "quorum").err
+
+    with FakeQuorumServer(1) as server, following(server) as session:
+        server.append(8)
+        drive(test, session, size=(140, 30))

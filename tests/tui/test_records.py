@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from metashell.source import Source
+from metashell.sources.source import Source
 from metashell.tui.records.chips import ChipBar, ChipPrompt
 from metashell.tui.records.filters import Chip
 from metashell.tui.records.model import Gap

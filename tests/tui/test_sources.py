@@ -10,9 +10,11 @@ import pytest
 from textual.widgets import Static
 
 import metashell
-from metashell.condensed_source import CondensedSource
-from metashell.kept import open_kept
-from metashell.source import Settings, Source
+from metashell.log.changed import list_directory
+from metashell.read_settings import ReadSettings
+from metashell.sources.cached import open_cached_source
+from metashell.sources.condensed import CondensedSource
+from metashell.sources.source import Source
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.timeline.timeline import Timeline
 from metashell.tui.view import VIEWS
@@ -21,7 +23,7 @@ from metashell.tui.views.quorum import QuorumView
 from metashell.tui.views.records import RecordsView
 from support.cached import keep
 from support.fleets import torn
-from support.live import Cluster
+from support.live import AwaitedCluster
 from support.logs import topic_batch
 from support.pilot import SAMPLE, Driver, drive, session_on
 from support.s3 import S3Server
@@ -58,6 +60,7 @@ async def travel(driver: Driver, point: int | None) -> int | None:
     return offset
 
 
+@pytest.mark.slow
 def test_condensed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What looks behind the image is asked of the log itself; the rest of what was kept."""
     monkeypatch.setenv("METASHELL_CACHE_DIR", str(tmp_path / "cache"))
@@ -66,12 +69,12 @@ def test_condensed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert keep(directory)
 
     def open_it() -> Source:
-        source = open_kept(str(directory), Settings())
+        source = open_cached_source(list_directory(str(directory)), ReadSettings())
         assert isinstance(source, CondensedSource)
         return source
 
     async def test(driver: Driver) -> None:
-        assert isinstance(driver.scene.source, CondensedSource)
+        assert isinstance(driver.scene.opened, CondensedSource)
         await look_at_all(driver)
         whole = n_records(driver)
         health = driver.app.query_one(HealthView).found
@@ -154,13 +157,12 @@ def test_s3(s3: S3Server, monkeypatch: pytest.MonkeyPatch) -> None:
         assert await travel(driver, None) == END
         assert driver.app.following.is_following
 
-    drive(test, session_on(lambda: metashell.open(s3.uri("explorer/node-2"))))
+    drive(test, session_on(lambda: metashell.open(s3.uri("explorer/node-2"), engine="local")))
 
 
 def test_a_quorum_while_every_view_is_looked_at() -> None:
     """News come, the leader is lost and found, time is travelled: nothing moves by itself."""
-    cluster = Cluster(topic_batch(0, 11), topic_batch(11, 19))
-    cluster.wait = lambda generation, timeout_s: cluster.generation > generation  # type: ignore[method-assign]
+    cluster = AwaitedCluster(topic_batch(0, 11), topic_batch(11, 19))
 
     async def commit(driver: Driver, n: int) -> None:
         last = driver.scene.source.status().offset

@@ -15,13 +15,14 @@ from textual.theme import BUILTIN_THEMES
 
 import metashell
 from metashell.errors import SourceError
-from metashell.source import Source
+from metashell.sources.source import Source
 from metashell.tui.app import Explorer
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.frame.themes import HIGH_CONTRAST
 from metashell.tui.names import EXPLORER_THEMES, KEY_IDS
 from support.bindings import all_bindings, ids, table
 from support.pilot import SAMPLE, SMALL, Driver, drive, session_on
+from support.waiting import LIMIT_S
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "reference" / "config.md"
@@ -35,7 +36,7 @@ def test_opening_is_shown() -> None:
 
     def open_it(progress: Callable[[int, int], None]) -> Source:
         progress(42, 100)
-        assert go_on.wait(60)
+        assert go_on.wait(LIMIT_S)
         return metashell.open(SAMPLE)
 
     async def run() -> None:
@@ -58,7 +59,7 @@ def test_leaving_while_it_opens() -> None:
     go_on = threading.Event()
 
     def open_it(progress: Callable[[int, int], None]) -> Source:
-        assert go_on.wait(60)
+        assert go_on.wait(LIMIT_S)
         raise SourceError("too late")
 
     async def run() -> None:

@@ -8,7 +8,7 @@ import pyarrow as pa
 from textual.app import ComposeResult
 from textual.screen import Screen
 
-from metashell.tui.part import Part
+from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
 from support.pilot import SMALL, Driver, drive
 
@@ -27,7 +27,7 @@ def other_rows(number: int) -> pa.Table:
     return ROWS.set_column(0, "name", pa.array(names))
 
 
-class OneTable(Part, Screen[None]):
+class OneTable(AppPart, Screen[None]):
     """A screen with nothing but a table, which keeps what the table told."""
 
     def __init__(self) -> None:

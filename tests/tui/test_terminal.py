@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import re
 import shutil
 import signal
 import subprocess
@@ -37,8 +38,9 @@ def explorer(
         yield terminal
 
 
-def check_restored(terminal: Terminal) -> None:
-    """The terminal is as it was: own screen, cursor, no reports of the mouse."""
+def check_restored(terminal: Terminal, modes: object = None) -> None:
+    """The terminal is as it was: own screen, cursor, no reports of the mouse, and its modes."""
+    assert modes in (None, terminal.modes)
     for on, off in ((ON_ALTERNATE, OFF_ALTERNATE), (ON_MOUSE, OFF_MOUSE)):
         assert terminal.raw.rfind(off) >= terminal.raw.rfind(on)
     assert terminal.raw.rfind(SHOW_CURSOR) >= terminal.raw.rfind(b"\x1b[?25l")
@@ -62,6 +64,81 @@ def test_opens_moves_travels_and_quits(tmp_path: Path) -> None:
         terminal.send("q")
         assert terminal.read_to_end() == 0
         check_restored(terminal)
+
+
+@pytest.mark.parametrize(
+    "typed", ["\udcff", "\udce9(", "\0", "\x1b[99999999u", "\x1b[48;0;0;9;9t", "\x1b[999q"]
+)
+def test_malformed_input(tmp_path: Path, typed: str) -> None:
+    """What is no key does nothing, and the next key is one."""
+    with explorer(tmp_path, "demo", "tui") as terminal:
+        modes = terminal.modes
+        terminal.read_until(END)
+        terminal.send(typed)
+        terminal.send(":")
+        terminal.read_until("a command of the shell")
+        assert modes != terminal.modes
+        terminal.send("\x1b")
+        terminal.read_while(lambda: END not in terminal.text, "the line is closed")
+        terminal.send("q")
+        assert terminal.read_to_end() == 0
+        check_restored(terminal, modes)
+
+
+def test_what_is_typed_at_once(tmp_path: Path) -> None:
+    """Keys that come before a line is there are for the line, those behind it for what follows."""
+    with explorer(tmp_path, "demo", "tui") as terminal:
+        terminal.send(":cd /image/topics\r")  # before the source is open
+        terminal.read_until("/ › image › topics")
+        terminal.send("g/image/cluster\r:pwd\r")
+        terminal.read_until(re.compile("^ */image/cluster$", re.MULTILINE))
+        terminal.send("\x1b")
+        terminal.read_until(END)
+        terminal.send("2/orders")
+        terminal.read_until(re.compile("^.? *orders$", re.MULTILINE))
+
+
+def test_defect_of_the_keyboard(tmp_path: Path) -> None:
+    """What goes wrong where keys are read is told as any defect; the terminal is as it was."""
+    program = (
+        "import sys; from metashell.tui.keyboard import Keyboard; from metashell.cli import main;"
+        "Keyboard.feed = lambda self, data: 1 / 0; sys.exit(main())"
+    )
+    command = [sys.executable, "-c", program, "demo", "tui"]
+    with Terminal(command, env={"HOME": str(tmp_path)}, cwd=tmp_path) as terminal:
+        modes = terminal.modes
+        terminal.read_until(END)
+        terminal.send("x")
+        assert terminal.read_to_end() == int(ExitCode.FAILED)
+        assert "ZeroDivisionError" in terminal.text
+        check_restored(terminal, modes)
+
+
+def test_keys_are_awaited_asleep(tmp_path: Path) -> None:
+    """Nothing is looked at again and again while nothing is typed; leaving wakes it up."""
+    program = (
+        "import selectors, sys; from metashell.cli import main; waits = [];"
+        "select = selectors.SelectSelector.select;"
+        "selectors.SelectSelector.select = lambda s, t=None: (waits.append(t), select(s, t))[1];"
+        "code = main(); print('then', waits[-1]); sys.exit(code)"
+    )
+    command = [sys.executable, "-c", program, "demo", "tui"]
+    with Terminal(command, env={"HOME": str(tmp_path)}, cwd=tmp_path) as terminal:
+        terminal.read_until(END)
+        terminal.send("2q")
+        assert terminal.read_to_end() == 0
+        assert "then None" in terminal.text
+
+
+def test_terminal_is_gone(tmp_path: Path) -> None:
+    """It ends with its terminal, also where it is told to ignore that."""
+    script = f'trap "" HUP; {sys.executable} -m metashell demo tui; echo $? > {tmp_path}/status'
+    with Terminal(["sh", "-c", script], env={"HOME": str(tmp_path)}) as terminal:
+        terminal.read_until(END)
+        terminal.hang_up()
+        status = tmp_path / "status"
+        wait_until(lambda: status.exists() and status.read_text() != "", "it ends")
+        assert f"{128 + signal.SIGHUP}\n" == status.read_text()
 
 
 def test_resize(tmp_path: Path) -> None:
@@ -184,13 +261,13 @@ def test_suspended_and_back(tmp_path: Path) -> None:
             lambda: terminal.raw.rfind(OFF_ALTERNATE) < terminal.raw.rfind(ON_ALTERNATE),
             "the shell's screen is back",
         )
-        terminal.read_prompt("PROMPT")
+        terminal.read_prompt("PROMPT", is_raw=False)
         n_before = terminal.raw.count(ON_ALTERNATE)
         terminal.enter("fg")
         terminal.read_while(
             lambda: terminal.raw.count(ON_ALTERNATE) == n_before, "the explorer is back"
         )
-        terminal.read_until(END)
+        terminal.read_until(re.compile("1 Explorer.*bootstrap/.*q Quit", re.DOTALL))
         terminal.send("q")
         terminal.read_while(
             lambda: (
@@ -200,6 +277,23 @@ def test_suspended_and_back(tmp_path: Path) -> None:
             "the shell goes on",
         )
         check_restored(terminal)
+
+
+def test_stopped_by_force(tmp_path: Path) -> None:
+    """SIGSTOP says nothing before: afterwards all is drawn, and the terminal's modes are known."""
+    with explorer(tmp_path, "demo", "tui") as terminal:
+        modes = terminal.modes
+        terminal.read_until(END)
+        own = terminal.modes
+        terminal.signal(signal.SIGSTOP)
+        terminal.modes = modes  # as a shell does
+        terminal.clear()
+        terminal.signal(signal.SIGCONT)
+        terminal.read_until(re.compile("1 Explorer.*bootstrap/.*q Quit", re.DOTALL))
+        assert own == terminal.modes
+        terminal.send("q")
+        assert terminal.read_to_end() == 0
+        check_restored(terminal, modes)
 
 
 def test_no_colour(tmp_path: Path) -> None:

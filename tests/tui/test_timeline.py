@@ -12,11 +12,11 @@ from textual.geometry import Offset
 import metashell
 from kraftgen.batch import encode_batch
 from metashell.errors import MetashellError
-from metashell.fleet import open_fleet
 from metashell.fs.path import encode_path
-from metashell.image.density import Axis
-from metashell.source import Source
-from metashell.tui.session import Session
+from metashell.records.density import Axis
+from metashell.sources.opening import open_fleet
+from metashell.sources.source import Source
+from metashell.tui.session import ExplorerSession
 from metashell.tui.timeline import known as timeline_known
 from metashell.tui.timeline.play import Player
 from metashell.tui.timeline.timeline import Timeline
@@ -82,7 +82,7 @@ def drive_on(test: Test, source: str | Path | Callable[[], Source], **options: A
         await known(driver)
         await test(driver)
 
-    session: Session = session_on(opened)
+    session: ExplorerSession = session_on(opened)
     drive(run, session, **options)
 
 
@@ -118,10 +118,8 @@ def test_resizes() -> None:
 
     async def test(driver: Driver) -> None:
         await driver.pilot.resize_terminal(50, 24)
-        await driver.pilot.pause()
-        bar, labels = lines(driver)
-        assert 50 == len(bar)
-        assert "4111" == labels[-4:]
+        await driver.until(lambda: 50 == len(lines(driver)[0]), "it has another width")
+        assert "4111" == lines(driver)[1][-4:]
 
     drive_on(test, "real-44-trimmed")
 
@@ -506,8 +504,7 @@ def test_keys_wait_for_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "looking at the log" in lines(driver)[0]
         timeline.step(-1)
         driver.app.action_cancel()
-        await driver.pilot.pause()
-        assert "was not looked at" in lines(driver)[0]
+        await driver.until(lambda: "was not looked at" in lines(driver)[0], "not cancelled")
         timeline.step(-1)
         hold[0] = False
         await driver.until(lambda: timeline.track is not None, "not known")

@@ -6,7 +6,17 @@ from pathlib import Path
 
 import pytest
 
-from support.fixtures import copy_of, fixture, fixture_dir, fixture_names, tree_fixture_names
+from support.fixtures import (
+    ALIKE,
+    copy_of,
+    differing,
+    fixture,
+    fixture_dir,
+    fixture_names,
+    tree_fixture_names,
+)
+
+pytestmark = pytest.mark.meta
 
 
 def test_all_fixtures_are_there() -> None:
@@ -14,10 +24,30 @@ def test_all_fixtures_are_there() -> None:
     names = fixture_names()
 
     assert len(names) == len(set(names))
-    assert 39 == len(names)
     assert {"fuzz-decode"} == set(names) - set(tree_fixture_names())
     assert (fixture_dir("wire") / "README.md").is_file()
     assert (fixture_dir("real-44-admin") / "admin" / "acls.txt").is_file()
+
+
+def marks_of(name: str) -> set[tuple[object, ...]]:
+    """What the records of a fixture have: types, versions, fields with and without a value."""
+    marks: set[tuple[object, ...]] = set()
+    for record in fixture(name).golden.dump():
+        kind = record.get("type")
+        marks.add((kind, record.get("version"), "checkpoint" in record["file"]))
+        fields = record.get("data")
+        if isinstance(fields, dict):
+            marks |= {(kind, key, type(value), bool(value)) for key, value in fields.items()}
+    return marks
+
+
+def test_what_is_left_out_has_nothing_of_its_own() -> None:
+    """Directories that are alike have no record that the other directories lack the like of."""
+    names = [name for name in tree_fixture_names() if fixture(name).kind == "directory"]
+    assert set(names) >= ALIKE
+    kept = set().union(*map(marks_of, differing(names)))
+    for name in ALIKE:
+        assert set() == marks_of(name) - kept, name
 
 
 def test_preallocated_index_files_are_sparse() -> None:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from metashell import redact
-from metashell.redact import REDACTED, Redaction, is_secret_config
+from metashell.redact import (
+    REDACTED,
+    Redaction,
+    hidden_bytes,
+    is_secret_config,
+    raw_is_secret,
+)
 
 
 @pytest.mark.parametrize(
@@ -152,7 +158,6 @@ def test_other_records_pass_untouched() -> None:
 
     assert data is Redaction().record("TopicRecord", data)
     assert not Redaction().hides_raw("TopicRecord", data)
-    assert not Redaction().hides_raw("TopicRecord", None)
 
 
 def test_raw_bytes_of_a_secret_record_are_hidden_whole() -> None:
@@ -164,6 +169,25 @@ def test_raw_bytes_of_a_secret_record_are_hidden_whole() -> None:
     assert Redaction().hides_raw("ConfigRecord", None)
     assert not Redaction().hides_raw("ConfigRecord", shown_config)
     assert not Redaction(show_secrets=True).hides_raw("ConfigRecord", None)
+
+
+def test_raw_bytes_that_are_not_understood_are_hidden() -> None:
+    """Unknown types, what can't be decoded, unknown tags where a message may hold secrets."""
+    data = {"resourceType": 2, "name": "retention.ms", "value": "1"}
+
+    assert raw_is_secret(None, None)
+    assert raw_is_secret("TopicRecord", None)
+    assert raw_is_secret("ConfigRecord", data, has_unknown_tags=True)
+    assert not raw_is_secret("TopicRecord", {"name": "t"}, has_unknown_tags=True)
+    assert not Redaction(show_secrets=True).hides_raw(None, None)
+
+
+def test_a_secret_has_no_digest() -> None:
+    """What stands in place of bytes tells them apart, but of a password nothing."""
+    assert REDACTED == hidden_bytes("ConfigRecord", b"x", 7)
+    assert hidden_bytes(None, b"xy", 7) == (
+        "[redacted] 2 bytes in the batch at position 7, sha256 769a4e6d0003189c"
+    )
 
 
 def test_malformed_config_record_is_hidden() -> None:

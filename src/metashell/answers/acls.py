@@ -13,7 +13,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from metashell.answers.times import when
+from metashell.answers.row_times import when
 from metashell.image.acl_names import (
     OPERATIONS,
     PATTERN_TYPES,
@@ -63,7 +63,7 @@ class Acl:
 
 def read_acls(image: Image) -> list[Acl]:
     """All ACLs of an image, in the order of their creation."""
-    columns = image.acls.columns
+    columns = image.part("acls").columns
     return [
         Acl(index, *values)
         for index, values in enumerate(
@@ -106,7 +106,7 @@ def table_of(image: Image, acls: Sequence[Acl]) -> pa.Table:
         return pa.array(values, pa.string())
 
     types = [shown_code(RESOURCE_TYPES, a.resource_type) for a in acls]
-    rows = image.acls.created[np.array([acl.index for acl in acls], dtype=np.int64)]
+    rows = image.part("acls").created[np.array([acl.index for acl in acls], dtype=np.int64)]
     return pa.table(
         {
             "resource": texts(

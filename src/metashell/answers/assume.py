@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
-from metashell.quorum.bounded_file import MIB, read_bounded
-from metashell.quorum.properties import parse_properties
+from metashell.node_files.properties import parse_properties
+from metashell.places.bounded_file import MIB, read_bounded
 
 _LIMIT_BYTES: Final = 4 * MIB
 

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from metashell.answers.election import HOW, NOBODY, elect, lists_of
+from metashell.answers.election import HOW, NOBODY, elect, lists_of, waited_for
 from metashell.answers.health import Health, first_of
 from metashell.answers.partitions import topic_order
 from metashell.answers.summaries import Racks
@@ -143,14 +143,32 @@ def _skew(counts: I64, weights: AnyArray) -> pa.Array:
 # What if they were gone.
 
 
+def unknown_brokers(health: Health, brokers: frozenset[int]) -> list[int]:
+    """Those of some brokers that are not registered and that no partition names, ascending."""
+    unregistered = sorted(brokers - set(health.image.brokers.ids.tolist()))
+    leader = health.image.partitions.leader
+    return [
+        broker
+        for broker in unregistered
+        if not (leader == broker).any()
+        and not any(health.having(name, broker).any() for name in ("replicas", "isr", "elr"))
+    ]
+
+
 def without_table(health: Health, down: frozenset[int]) -> pa.Table:
     """Partitions that would be offline or under min ISR were these brokers down, by topic.
 
-    A partition that keeps its leader keeps it; else the controller elects by its rules.
+    They are chosen of those that one of the brokers leads, that have one in their ISR, and that
+    have no leader and wait for one: a partition whose last replica in sync is down is there whether
+    its ISR kept that replica or its ELR did. A partition that keeps its leader keeps it; else the
+    controller elects by its rules.
     """
     image = health.image
     partitions = image.partitions
     touched = np.isin(partitions.leader, list(down)) | health.having("isr", *down)
+    offline = np.flatnonzero(health.offline)
+    waits = waited_for(image, offline)
+    touched[offline[waits.row[np.isin(waits.brokers, list(down))]]] = True
     rows = np.flatnonzero(touched)
     isr = lists_of(image, "isr", rows)
     left = ~np.isin(isr.brokers, list(down))

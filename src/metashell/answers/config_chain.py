@@ -13,6 +13,7 @@ AbstractKafkaConfig.extractLogConfigMap.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from types import MappingProxyType
 from typing import Final, NamedTuple
 
 from metashell.answers.assume import Assumptions
@@ -38,7 +39,7 @@ NOT_SET: Final = -1
 """In place of a row of the image's configs."""
 
 
-class Entry(NamedTuple):
+class ChainEntry(NamedTuple):
     """One place that gives a value."""
 
     source: str
@@ -66,17 +67,23 @@ class Fallbacks:
     Args:
         configs: What is set on brokers: name, key, value and row of each.
         assumptions: What the nodes' own files say.
+        registered: What the registrations tell of these files: by resource name and key; None for
+            what a file does not set.
     """
 
     def __init__(
-        self, configs: Iterable[tuple[str, str, str, int]], assumptions: Assumptions
+        self,
+        configs: Iterable[tuple[str, str, str, int]],
+        assumptions: Assumptions,
+        registered: Mapping[str, Mapping[str, str | None]] = MappingProxyType({}),
     ) -> None:
         self.assumptions = assumptions
-        self.dynamic: Mapping[str, Mapping[str, Entry]] = _dynamic(configs)
+        self.registered = registered
+        self.dynamic: Mapping[str, Mapping[str, ChainEntry]] = _dynamic(configs)
         """Dynamic values that count, by resource name and key."""
-        self._tails: dict[tuple[str, str, int | None], list[Entry]] = {}
+        self._tails: dict[tuple[str, str, int | None], list[ChainEntry]] = {}
 
-    def tail(self, kind: str, key: str, broker: int | None) -> list[Entry]:
+    def tail(self, kind: str, key: str, broker: int | None) -> list[ChainEntry]:
         """What a key falls back to, strongest first, as Kafka lists synonyms.
 
         Kafka's list begins with the first that bears the key's own (broker's) name.
@@ -90,7 +97,7 @@ class Fallbacks:
         if cached is not None:
             return cached
         behind = (key,) if kind == BROKER else keys_behind(kind, key)
-        chain: list[Entry] = []
+        chain: list[ChainEntry] = []
         if behind:
             entries = list(self._layers(broker_synonyms(behind[0]), broker))
             begin = next((i for i, e in enumerate(entries) if e.key == behind[0]), len(entries))
@@ -98,7 +105,7 @@ class Fallbacks:
         self._tails[kind, key, broker] = chain
         return chain
 
-    def effective(self, kind: str, key: str, broker: int | None) -> Entry:
+    def effective(self, kind: str, key: str, broker: int | None) -> ChainEntry:
         """The value that holds where a topic or group does not set it.
 
         Of several broker keys for one setting the finer unit wins, whatever it is set by; where it
@@ -109,28 +116,30 @@ class Fallbacks:
             if entry is not None:
                 value = to_topic_unit(name, entry.value) if kind == TOPIC else entry.value
                 return entry._replace(value=value)
-        return Entry(DEFAULT, key, default_of(kind, key) or "", NOT_SET)
+        return ChainEntry(DEFAULT, key, default_of(kind, key) or "", NOT_SET)
 
-    def _layers(self, keys: tuple[str, ...], broker: int | None) -> Iterator[Entry]:
+    def _layers(self, keys: tuple[str, ...], broker: int | None) -> Iterator[ChainEntry]:
         own = {} if broker is None else self.dynamic.get(str(broker), {})
         for layer in (own, self.dynamic.get("", {})):
             yield from (layer[key] for key in keys if key in layer)
+        told = {} if broker is None else self.registered.get(str(broker), {})
+        static: Mapping[str, str | None] = {**self.assumptions.settings, **told}
         for source, value_of in (
-            (STATIC_BROKER, self.assumptions.get),
+            (STATIC_BROKER, static.get),
             (DEFAULT, lambda key: default_of(BROKER, key)),
         ):
             for key in keys:
                 value = value_of(key)
                 if value is not None:
-                    yield Entry(source, key, value, NOT_SET)
+                    yield ChainEntry(source, key, value, NOT_SET)
 
 
-def _dynamic(configs: Iterable[tuple[str, str, str, int]]) -> dict[str, dict[str, Entry]]:
-    found: dict[str, dict[str, Entry]] = {}
+def _dynamic(configs: Iterable[tuple[str, str, str, int]]) -> dict[str, dict[str, ChainEntry]]:
+    found: dict[str, dict[str, ChainEntry]] = {}
     for name, key, value, row in configs:
         mode = update_mode(key)
         if mode is UpdateMode.READ_ONLY or (not name and mode is UpdateMode.PER_BROKER):
             continue
         source = DYNAMIC_BROKER if name else DYNAMIC_DEFAULT_BROKER
-        found.setdefault(name, {})[key] = Entry(source, key, value, row)
+        found.setdefault(name, {})[key] = ChainEntry(source, key, value, row)
     return found

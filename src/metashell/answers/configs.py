@@ -22,7 +22,7 @@ from metashell.answers.config_chain import (
     DYNAMIC_DEFAULT_BROKER,
     NOT_SET,
     STATIC_BROKER,
-    Entry,
+    ChainEntry,
     Fallbacks,
     is_id,
     keys_behind,
@@ -39,13 +39,13 @@ from metashell.answers.config_defaults import (
     keys_of,
     synonyms,
 )
-from metashell.answers.times import when
-from metashell.image.configs import RESOURCE_TYPES, resource_type_name
+from metashell.answers.row_times import when
 from metashell.image.image import Image
 from metashell.image.quorum_members import voters_in_log
 from metashell.redact import Redaction
 from metashell.schema.arena import Bools
 from metashell.schema.arrow import string_array
+from metashell.schema.resource_types import ResourceType, resource_type_name
 
 _SET_ON: Final = {
     TOPIC: "DYNAMIC_TOPIC_CONFIG",
@@ -56,7 +56,6 @@ _SET_ON: Final = {
 }
 """Sources of what is set on a resource of a type."""
 
-_BROKER_CODE: Final = 4
 
 COLUMNS: Final = (
     "resource_type",
@@ -74,14 +73,14 @@ COLUMNS: Final = (
 )
 
 
-class Resource(NamedTuple):
+class ConfigResource(NamedTuple):
     """What a config belongs to; the empty name of a broker means all brokers."""
 
     type: str
     name: str
 
 
-_ANY_TOPIC: Final = Resource(TOPIC, "")
+_ANY_TOPIC: Final = ConfigResource(TOPIC, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -89,7 +88,7 @@ class ConfigQuestion:
     """Which configs are asked for."""
 
     key: str | None = None
-    resource: Resource | None = None
+    resource: ConfigResource | None = None
     everything: bool = False
     """What is not overridden too."""
     only_gone: bool = False
@@ -113,7 +112,7 @@ def configs_table(
     return _Answer(image, redaction, assumptions).table(question)
 
 
-def has_resource(image: Image, resource: Resource) -> bool:
+def has_resource(image: Image, resource: ConfigResource) -> bool:
     """Whether the metadata has a resource: it exists, or configs of it do.
 
     Of a group the metadata knows nothing but its configs, so any may exist.
@@ -133,7 +132,7 @@ def has_resource(image: Image, resource: Resource) -> bool:
 def _node_names(image: Image) -> set[str]:
     """Ids of every node that is registered or votes, as names of resources."""
     ids = set(image.brokers.ids.tolist())
-    ids.update(image.controllers.columns.fixed("controller_id").tolist())
+    ids.update(image.part("controllers").columns.fixed("controller_id").tolist())
     ids.update(member.id for member in voters_in_log(image.quorum))
     return {str(node) for node in ids}
 
@@ -142,15 +141,15 @@ class _Rows:
     """The configs that are set, a row each."""
 
     def __init__(self, image: Image) -> None:
-        columns = image.configs.columns
+        columns = image.part("configs").columns
         self.types = columns.fixed("resource_type")
         self.names = string_array(columns.span("resource_name"))
         self.keys = string_array(columns.span("name"))
         self.values = columns.span("value")
 
-    def of(self, resource: Resource) -> Bools:
+    def of(self, resource: ConfigResource) -> Bools:
         """Which rows belong to a resource."""
-        codes = [code for code, name in RESOURCE_TYPES.items() if name == resource.type]
+        codes = [each.value for each in ResourceType if each.name == resource.type]
         return np.isin(self.types, codes) & _equal(self.names, resource.name)
 
 
@@ -165,10 +164,10 @@ class _Answer:
     def __init__(self, image: Image, redaction: Redaction, assumptions: Assumptions) -> None:
         self.image, self.redaction, self.assumptions = image, redaction, assumptions
         self.rows = _Rows(image)
-        self.changed = image.configs.changed
+        self.changed = image.part("configs").changed
         self.brokers = sorted(image.brokers.ids.tolist())
         self.nodes = _node_names(image)
-        self.fallbacks = Fallbacks(self._broker_configs(), assumptions)
+        self.fallbacks = Fallbacks(self._broker_configs(), assumptions, self._registered())
         self._topics: dict[str, bool] = {}
         self._known: dict[tuple[str, str], bool | None] = {}
         self._hidden: dict[tuple[str, str], bool] = {}
@@ -180,9 +179,20 @@ class _Answer:
 
     def _broker_configs(self) -> Iterator[tuple[str, str, str, int]]:
         """What is set on brokers: name, key, value and row."""
-        at = np.flatnonzero(self.rows.types == _BROKER_CODE)
+        at = np.flatnonzero(self.rows.types == ResourceType.BROKER)
         names, keys = (a.take(pa.array(at)).to_pylist() for a in (self.rows.names, self.rows.keys))
         return zip(names, keys, self.rows.values.take(at).texts(), at.tolist(), strict=True)
+
+    def _registered(self) -> dict[str, dict[str, str | None]]:
+        """What a node's registration tells of its own file, by its name and key."""
+        found: dict[str, dict[str, str | None]] = {
+            name: {"broker.id": name, "node.id": name} for name in self.nodes
+        }
+        brokers = self.image.brokers
+        racks = brokers.registration.span("rack").strings()
+        for broker, rack in zip(brokers.ids.tolist(), racks, strict=True):
+            found[str(broker)]["broker.rack"] = rack
+        return found
 
     # Which rows.
 
@@ -222,17 +232,17 @@ class _Answer:
 
     def _gone(self) -> Bools:
         types = self.rows.types
-        gone: Bools = types == 2
+        gone: Bools = types == ResourceType.TOPIC
         if gone.any():
             gone &= ~_is_in(self.rows.names, string_array(self.image.topics.raw_names))
         nodes = [*self.nodes]
-        gone |= (types == 4) & ~_is_in(self.rows.names, ["", *nodes])
-        gone |= (types == 8) & ~_is_in(self.rows.names, nodes)
+        gone |= (types == ResourceType.BROKER) & ~_is_in(self.rows.names, ["", *nodes])
+        gone |= (types == ResourceType.BROKER_LOGGER) & ~_is_in(self.rows.names, nodes)
         return gone
 
     # Rows of the answer.
 
-    def _add_set(self, at: np.ndarray, question: ConfigQuestion) -> set[tuple[Resource, str]]:
+    def _add_set(self, at: np.ndarray, question: ConfigQuestion) -> set[tuple[ConfigResource, str]]:
         """Add rows of what is set; returns what they are about, where that is needed."""
         types = self.rows.types[at].tolist()
         names = self.rows.names.take(pa.array(at)).to_pylist()
@@ -249,18 +259,18 @@ class _Answer:
             source = _SET_ON.get(kind, kind)
             if kind == BROKER and not name:
                 source = DYNAMIC_DEFAULT_BROKER
-            entry = Entry(source, key, value, row)
+            entry = ChainEntry(source, key, value, row)
             tail = self.fallbacks.tail(
                 kind, key, int(name) if kind == BROKER and is_id(name) else None
             )
             if kind == BROKER:
                 tail = [e for e in tail if e.row != row] if name else []
-            self._add(Resource(kind, name), key, [entry, *tail], entry, is_gone)
+            self._add(ConfigResource(kind, name), key, [entry, *tail], entry, is_gone)
             if track:
-                seen.add((Resource(kind, name), key))
+                seen.add((ConfigResource(kind, name), key))
         return seen
 
-    def _add_unset(self, question: ConfigQuestion, seen: set[tuple[Resource, str]]) -> None:
+    def _add_unset(self, question: ConfigQuestion, seen: set[tuple[ConfigResource, str]]) -> None:
         """Add what is not overridden."""
         if question.resource is not None:
             one = question.key
@@ -269,7 +279,7 @@ class _Answer:
                     self._add_effective(question.resource, key)
         elif question.key is not None:
             if question.key in keys_of(BROKER):
-                for resource in (Resource(BROKER, str(broker)) for broker in self.brokers):
+                for resource in (ConfigResource(BROKER, str(broker)) for broker in self.brokers):
                     if (resource, question.key) not in seen:
                         self._add_effective(resource, question.key)
             if default_of(TOPIC, question.key) is not None:
@@ -283,14 +293,14 @@ class _Answer:
         self._add_effective(_ANY_TOPIC, key)
         self.of_others = range(begin, len(self.set_rows))
 
-    def _keys(self, resource: Resource) -> list[str]:
+    def _keys(self, resource: ConfigResource) -> list[str]:
         """Every key that a resource can have: Kafka's, and of a broker those that are assumed."""
         keys = set(keys_of(resource.type))
         if resource.type == BROKER:
             keys |= set(self.assumptions.settings)
         return sorted(keys)
 
-    def _add_effective(self, resource: Resource, key: str) -> None:
+    def _add_effective(self, resource: ConfigResource, key: str) -> None:
         """Add the value of a key that is not set on the resource itself; nothing for odd keys."""
         kind = resource.type
         if kind == BROKER:
@@ -308,7 +318,7 @@ class _Answer:
         if rest or not self.brokers:
             self._add_fallback(resource, key, None)
 
-    def _add_of_broker(self, resource: Resource, key: str) -> None:
+    def _add_of_broker(self, resource: ConfigResource, key: str) -> None:
         if not resource.name:
             return  # For all brokers there is what is set, and nothing else.
         broker = int(resource.name) if is_id(resource.name) else None
@@ -316,15 +326,15 @@ class _Answer:
         if chain:
             self._add(resource, key, chain, chain[0], self._is_gone(resource))
         elif key in keys_of(BROKER):
-            nothing = Entry(DEFAULT, key, "", NOT_SET)
+            nothing = ChainEntry(DEFAULT, key, "", NOT_SET)
             self._add(resource, key, [], nothing, self._is_gone(resource), is_null=True)
 
-    def _add_fallback(self, resource: Resource, key: str, broker: int | None) -> None:
+    def _add_fallback(self, resource: ConfigResource, key: str, broker: int | None) -> None:
         chain = self.fallbacks.tail(resource.type, key, broker)
         effective = self.fallbacks.effective(resource.type, key, broker)
         self._add(resource, key, chain, effective, self._is_gone(resource), broker=broker)
 
-    def _is_gone(self, resource: Resource) -> bool:
+    def _is_gone(self, resource: ConfigResource) -> bool:
         if resource.type == TOPIC:
             if resource is _ANY_TOPIC:
                 return False
@@ -340,10 +350,10 @@ class _Answer:
 
     def _add(
         self,
-        resource: Resource,
+        resource: ConfigResource,
         key: str,
-        chain: list[Entry],
-        effective: Entry,
+        chain: list[ChainEntry],
+        effective: ChainEntry,
         gone: bool,
         *,
         broker: int | None = None,
@@ -359,16 +369,17 @@ class _Answer:
         out["source"].append(effective.source)
         out["broker"].append(broker)
         fixed = effective.source not in (DEFAULT, STATIC_BROKER)
+        fixed |= kind == BROKER and key in self.fallbacks.registered.get(name, {})
         out["assumed"].append(not fixed and (kind == BROKER or bool(keys_behind(kind, key))))
         out["known"].append(self.known(kind, key))
         out["gone"].append(None if kind in (GROUP, CLIENT_METRICS) else gone)
         out["synonyms"].append([self._synonym(kind, entry) for entry in chain])
         self.set_rows.append(effective.row)
 
-    def _synonym(self, kind: str, entry: Entry) -> str:
+    def _synonym(self, kind: str, entry: ChainEntry) -> str:
         return f"{entry.source}:{entry.key}={self._value(kind, entry)}"
 
-    def _value(self, kind: str, entry: Entry) -> str:
+    def _value(self, kind: str, entry: ChainEntry) -> str:
         """An entry's value; Kafka's defaults are public."""
         if entry.source == DEFAULT:
             return entry.value

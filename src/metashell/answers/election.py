@@ -20,8 +20,8 @@ from typing import Final
 import numpy as np
 
 from metashell.image.image import Image
-from metashell.image.topics import IdTable
 from metashell.schema.arena import I32, I64, AnyArray, Bools
+from metashell.schema.id_table import IdTable
 from metashell.schema.uuids import LOST, MIGRATING, UNASSIGNED
 
 NOBODY: Final = -1
@@ -98,9 +98,30 @@ def elect(
     return Elections(leader, how, candidate)
 
 
+def waited_for(image: Image, rows: I64) -> Ragged:
+    """Brokers that partitions without a leader wait for, whether these live or not.
+
+    They are the ISR; where it is empty the ELR; where that is empty too the last known leader.
+
+    Args:
+        image: The image.
+        rows: int64[n]: the partitions.
+    """
+    isr, elr = lists_of(image, "isr", rows), lists_of(image, "elr", rows)
+    last = lists_of(image, "last_known_elr", rows)
+    has_isr, has_elr = _some(isr, len(rows)), _some(elr, len(rows))
+    alone = np.bincount(last.row, minlength=len(rows)) == 1
+    counts = alone & ~has_isr & ~has_elr & elr_enabled(image)
+    kept = [(isr, has_isr), (elr, ~has_isr), (last, counts)]
+    return Ragged(
+        np.concatenate([lists.brokers[keep[lists.row]] for lists, keep in kept]),
+        np.concatenate([lists.row[keep[lists.row]] for lists, keep in kept]),
+    )
+
+
 def elr_enabled(image: Image) -> bool:
     """Whether eligible leader replicas are enabled (KIP-966)."""
-    columns = image.features.columns
+    columns = image.part("features").columns
     names = columns.span("name").texts()
     return _ELR_FEATURE in names and bool(
         columns.fixed("feature_level")[names.index(_ELR_FEATURE)] > 0

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
-from metashell.answers.topic_settings import Setting, effective_min_isr
+from metashell.answers.topic_settings import TopicSetting, effective_min_isr
 from metashell.image.image import Image
 from metashell.schema.arena import I32, I64, AnyArray, Bools, rows_with
 from metashell.schema.columns import SpanColumn
@@ -50,7 +50,7 @@ class Health:
         return found
 
     @cached_property
-    def min_isr(self) -> Setting:
+    def min_isr(self) -> TopicSetting:
         """Effective min.insync.replicas."""
         return effective_min_isr(self.image, self.assumptions)
 

@@ -94,9 +94,9 @@ def _address(text: str) -> HostPattern | None:
     if six.ipv4_mapped is not None:
         # Java makes an IPv4 address of it.
         return _address(str(six.ipv4_mapped))
-    groups = ":".join(f"{int(group, 16):x}" for group in six.exploded.partition("%")[0].split(":"))
-    zone = f"%{six.scope_id}" if six.scope_id else ""
     number = int(six)
+    groups = ":".join(f"{number >> shift & 0xFFFF:x}" for shift in range(112, -1, -16))
+    zone = f"%{six.scope_id}" if six.scope_id else ""
     return HostPattern(groups + zone, 6, number, number, is_network=False)
 
 

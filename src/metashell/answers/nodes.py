@@ -18,13 +18,13 @@ import numpy as np
 import pyarrow as pa
 
 from metashell.answers.releases import release_of
-from metashell.answers.times import when
+from metashell.answers.row_times import when
 from metashell.image.features import METADATA_VERSION, metadata_version_name
 from metashell.image.image import Image
-from metashell.image.quorum_members import Member, voters_in_log
-from metashell.quorum.security import PROTOCOLS
+from metashell.image.quorum_members import QuorumMember, voters_in_log
 from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.uuids import uuid_text
+from metashell.security.settings import PROTOCOLS
 
 BROKER: Final = "broker"
 CONTROLLER: Final = "controller"
@@ -53,7 +53,7 @@ class Endpoint:
 
 
 @dataclass(slots=True, kw_only=True)
-class Node:
+class NodeRow:
     """One registration, or a voter without one; None for what is not known."""
 
     id: int
@@ -93,11 +93,11 @@ class Node:
 
 def nodes_of(
     image: Image,
-    voters: Sequence[Member] | None = None,
+    voters: Sequence[QuorumMember] | None = None,
     ghost_after_ms: int = HOUR_MS,
     *,
     count: bool = True,
-) -> list[Node]:
+) -> list[NodeRow]:
     """All nodes: brokers by id, then controllers by id.
 
     Args:
@@ -115,7 +115,7 @@ def is_static(image: Image) -> bool:
     return image.quorum.voters is None
 
 
-def _brokers(image: Image, ghost_after_ms: int, count: bool) -> list[Node]:
+def _brokers(image: Image, ghost_after_ms: int, count: bool) -> list[NodeRow]:
     brokers = image.brokers
     record, ids = brokers.registration, brokers.ids.tolist()
     replicas = replica_counts(image).tolist() if count else [None] * len(ids)
@@ -123,7 +123,7 @@ def _brokers(image: Image, ghost_after_ms: int, count: bool) -> list[Node]:
     found = []
     for row, node_id in enumerate(ids):
         rows = (brokers.created, brokers.changed, brokers.fenced_since)
-        node = Node(
+        node = NodeRow(
             id=node_id,
             role=BROKER,
             fenced=bool(brokers.fenced[row]),
@@ -143,7 +143,7 @@ def _brokers(image: Image, ghost_after_ms: int, count: bool) -> list[Node]:
     return found
 
 
-def _judge_broker(image: Image, node: Node, ghost_after_ms: int) -> None:
+def _judge_broker(image: Image, node: NodeRow, ghost_after_ms: int) -> None:
     """Tell how long a broker has been fenced, and whether it is a ghost."""
     row = node.rows[2]
     if not node.fenced or row < 0:
@@ -161,21 +161,21 @@ def _judge_broker(image: Image, node: Node, ghost_after_ms: int) -> None:
         node.ghost = f"{fenced_text(node)}, no replicas"
 
 
-def fenced_text(node: Node) -> str:
+def fenced_text(node: NodeRow) -> str:
     """How long a broker has been fenced, such as ``fenced for 3 d``."""
     if not node.fenced_ms:
         return "fenced"
     return f"fenced for {'at least ' if node.fenced_longer else ''}{age_text(node.fenced_ms)}"
 
 
-def _controllers(image: Image, voters: list[Member]) -> list[Node]:
-    part = image.controllers
+def _controllers(image: Image, voters: list[QuorumMember]) -> list[NodeRow]:
+    part = image.part("controllers")
     record = part.columns
     endpoints, features = _endpoints(record), _features(record)
     by_id = {voter.id: voter for voter in voters}
     found = []
     for row, node_id in enumerate(record.fixed("controller_id").tolist()):
-        node = Node(
+        node = NodeRow(
             id=node_id,
             role=CONTROLLER,
             incarnation=uuid_text(record.fixed("incarnation_id")[row].tobytes()),
@@ -191,7 +191,7 @@ def _controllers(image: Image, voters: list[Member]) -> list[Node]:
     for node_id, voter in by_id.items():
         if node_id not in registered:
             found.append(
-                Node(
+                NodeRow(
                     id=node_id,
                     role=CONTROLLER,
                     registered=False,
@@ -270,7 +270,7 @@ def range_text(feature: str, lowest: int, highest: int) -> str:
     return f"{lowest}-{highest} ({names})"
 
 
-def nodes_table(image: Image, nodes: Sequence[Node]) -> pa.Table:
+def nodes_table(image: Image, nodes: Sequence[NodeRow]) -> pa.Table:
     """The nodes as columns."""
     texts, flags = pa.string(), pa.bool_()
     lists = pa.list_(pa.string())
@@ -299,15 +299,15 @@ def nodes_table(image: Image, nodes: Sequence[Node]) -> pa.Table:
     return pa.table(columns)
 
 
-def _endpoint_texts(node: Node) -> list[str]:
+def _endpoint_texts(node: NodeRow) -> list[str]:
     return [e if isinstance(e, str) else e.text for e in node.endpoints]
 
 
-def _protocols(node: Node) -> list[str | None]:
+def _protocols(node: NodeRow) -> list[str | None]:
     return [None if isinstance(e, str) else e.protocol for e in node.endpoints]
 
 
-def _feature_texts(node: Node) -> list[str] | None:
+def _feature_texts(node: NodeRow) -> list[str] | None:
     if not node.registered:
         return None
     ranges = sorted(node.features.items())

@@ -13,8 +13,13 @@ import pyarrow.compute as pc
 
 from metashell.answers.election import HOW, NOBODY, Elections, elect, elr_enabled
 from metashell.answers.health import LOOKS_AT, Health
-from metashell.answers.times import when
-from metashell.answers.topic_settings import SOURCES, Setting, effective_min_isr, unclean_election
+from metashell.answers.row_times import when
+from metashell.answers.topic_settings import (
+    SOURCES,
+    TopicSetting,
+    effective_min_isr,
+    unclean_election,
+)
 from metashell.image.image import Image
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import fixed_array, list_array, string_array, uuid_array
@@ -68,11 +73,11 @@ class _Rows:
         return self.health.image.partitions.leader[self.rows]
 
     @cached_property
-    def min_isr(self) -> Setting:
+    def min_isr(self) -> TopicSetting:
         return effective_min_isr(self.health.image, self.health.assumptions, self.rows)
 
     @cached_property
-    def unclean(self) -> Setting:
+    def unclean(self) -> TopicSetting:
         return unclean_election(self.health.image, self.health.assumptions, self.rows)
 
     @cached_property
@@ -129,7 +134,7 @@ def _list(image: Image, name: str, rows: I64) -> pa.Array:
     return list_array(fixed_array(values), list_offsets, None)
 
 
-def _source(setting: Setting) -> pa.Array:
+def _source(setting: TopicSetting) -> pa.Array:
     return pa.DictionaryArray.from_arrays(pa.array(setting.sources), SOURCES).cast(pa.string())
 
 

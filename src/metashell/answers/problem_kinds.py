@@ -19,7 +19,7 @@ class Level(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
-class Kind:
+class ProblemKind:
     """One kind of problem."""
 
     code: str
@@ -163,6 +163,12 @@ _WARNINGS: Final = (
         "none needed while a controller runs; the next one that leads aborts it",
     ),
     (
+        "file-unreadable",
+        "places",
+        "a file of the log can't be read: the state needs none of it, its history does",
+        "run as the user that Kafka runs as; see whether the disk is sound",
+    ),
+    (
         "record-unknown",
         "records",
         "no definition describes the records: the state lacks what they say",
@@ -233,7 +239,7 @@ _NOTES: Final = (
 )
 
 KINDS: Final = {
-    code: Kind(code, level, counts, meaning, advice)
+    code: ProblemKind(code, level, counts, meaning, advice)
     for level, kinds in (
         (Level.CRITICAL, _CRITICAL),
         (Level.WARNING, _WARNINGS),

@@ -21,19 +21,19 @@ from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.brokers import tally
 from metashell.answers.configs import ConfigQuestion, configs_table
 from metashell.answers.health import LOOKS_AT, Health
-from metashell.answers.nodes import BROKER, HOUR_MS, Node, nodes_of
+from metashell.answers.nodes import BROKER, HOUR_MS, NodeRow, nodes_of
 from metashell.answers.partitions import topic_order
-from metashell.answers.problem_kinds import KINDS, Kind
+from metashell.answers.problem_kinds import KINDS, ProblemKind
 from metashell.answers.releases import CONTROLLERS_REGISTER
-from metashell.answers.times import when
+from metashell.answers.row_times import when
 from metashell.answers.topic_settings import unclean_election
 from metashell.image.cluster import Brokers
 from metashell.image.image import Image
-from metashell.image.quorum_members import Member
-from metashell.image.topics import hash_ids, id_pairs
+from metashell.image.quorum_members import QuorumMember
 from metashell.redact import Redaction
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.arrow import fixed_array, string_array
+from metashell.schema.id_table import hash_ids, id_pairs
 from metashell.schema.uuids import LOST
 
 _FIELDS: Final = {
@@ -70,7 +70,7 @@ _UNKNOWN_ROW: Final = -1
 class Problem:
     """Problems of one kind, a row for each subject."""
 
-    kind: Kind
+    kind: ProblemKind
     of: str
     """What the subjects are: ``topic``, ``partition``, ``broker``, ``controller``, ``config``."""
     names: pa.Array
@@ -166,7 +166,7 @@ class Problems:
         redaction: Redaction,
         assumptions: Assumptions = NO_ASSUMPTIONS,
         *,
-        voters: Sequence[Member] | None = None,
+        voters: Sequence[QuorumMember] | None = None,
         ghost_after_ms: int = HOUR_MS,
         detail: bool = False,
     ) -> None:
@@ -185,7 +185,7 @@ class Problems:
             if code in codes:
                 yield from find(KINDS[code])
 
-    def _finders(self) -> Mapping[str, Callable[[Kind], Iterator[Problem]]]:
+    def _finders(self) -> Mapping[str, Callable[[ProblemKind], Iterator[Problem]]]:
         return {
             **dict.fromkeys(_FIELDS, self._partitions),
             "lost-directory": self._directories,
@@ -216,7 +216,7 @@ class Problems:
         out[rows] = unclean_election(self.image, health.assumptions, rows).values != 0
         return out
 
-    def _partitions(self, kind: Kind) -> Iterator[Problem]:
+    def _partitions(self, kind: ProblemKind) -> Iterator[Problem]:
         rows = np.flatnonzero(self.mask(kind.code))
         if not len(rows):
             return
@@ -233,7 +233,7 @@ class Problems:
         names = string_array(self.image.topics.raw_names.take(topic[starts[order]]))
         yield self._problem(kind, "topic", names, fixed_array(counts[order]), first[order])
 
-    def _each_partition(self, kind: Kind, rows: I64, since: I64) -> Problem:
+    def _each_partition(self, kind: ProblemKind, rows: I64, since: I64) -> Problem:
         order = topic_order(self.image, rows)
         partitions = self.image.partitions
         at = rows[order]
@@ -252,7 +252,7 @@ class Problems:
 
     def _problem(
         self,
-        kind: Kind,
+        kind: ProblemKind,
         of: str,
         names: pa.Array,
         counts: pa.Array,
@@ -272,7 +272,7 @@ class Problems:
 
     # Brokers, and what they hold.
 
-    def _of_brokers(self, kind: Kind, counts: Mapping[int, int]) -> Iterator[Problem]:
+    def _of_brokers(self, kind: ProblemKind, counts: Mapping[int, int]) -> Iterator[Problem]:
         """A problem of brokers whose beginning is not known."""
         if counts:
             ids = sorted(counts)
@@ -284,13 +284,13 @@ class Problems:
                 np.full(len(ids), _UNKNOWN_ROW, dtype=np.int64),
             )
 
-    def _unregistered_brokers(self, kind: Kind) -> Iterator[Problem]:
+    def _unregistered_brokers(self, kind: ProblemKind) -> Iterator[Problem]:
         ids, counts = self._facts.replica_tally
         strange = ~np.isin(ids, self.image.brokers.ids)
         found = zip(ids[strange].tolist(), counts[strange].tolist(), strict=True)
         yield from self._of_brokers(kind, dict(found))
 
-    def _directories(self, kind: Kind) -> Iterator[Problem]:
+    def _directories(self, kind: ProblemKind) -> Iterator[Problem]:
         yield from self._of_brokers(
             kind, self._facts.bad_directories[kind.code == "lost-directory"]
         )
@@ -298,13 +298,13 @@ class Problems:
     # Nodes.
 
     @cached_property
-    def _nodes(self) -> list[Node]:
+    def _nodes(self) -> list[NodeRow]:
         return nodes_of(self.image, self._voters, self._ghost_after_ms)
 
     def _of_nodes(
-        self, kind: Kind, nodes: Sequence[Node], counts: Sequence[int], row: int
+        self, kind: ProblemKind, nodes: Sequence[NodeRow], counts: Sequence[int], row: int
     ) -> Iterator[Problem]:
-        """A problem of nodes, told apart by their role; `row`: which of `Node.rows` began it."""
+        """A problem of nodes, told apart by their role; `row`: which of `NodeRow.rows` began it."""
         for role in sorted({node.role for node in nodes}):
             some = [(n, c) for n, c in zip(nodes, counts, strict=True) if n.role == role]
             # Of a broker it is how long it has been fenced that makes it a ghost.
@@ -318,7 +318,7 @@ class Problems:
                 details=[n.ghost for n, _ in some] if kind.code == "ghost-registration" else (),
             )
 
-    def _brokers(self, kind: Kind) -> Iterator[Problem]:
+    def _brokers(self, kind: ProblemKind) -> Iterator[Problem]:
         is_fenced = kind.code == "fenced-broker"
         found = [
             node
@@ -331,11 +331,11 @@ class Problems:
             kind, found, [node.replicas or 0 for node in found], 2 if is_fenced else 1
         )
 
-    def _ghosts(self, kind: Kind) -> Iterator[Problem]:
+    def _ghosts(self, kind: ProblemKind) -> Iterator[Problem]:
         found = [node for node in self._nodes if node.ghost is not None]
         yield from self._of_nodes(kind, found, [1] * len(found), 2)
 
-    def _unregistered_voters(self, kind: Kind) -> Iterator[Problem]:
+    def _unregistered_voters(self, kind: ProblemKind) -> Iterator[Problem]:
         if (self.image.metadata_version or 0) < CONTROLLERS_REGISTER:
             return
         found = [node for node in self._nodes if node.voter and not node.registered]
@@ -343,7 +343,7 @@ class Problems:
 
     # Configs.
 
-    def _configs(self, kind: Kind) -> Iterator[Problem]:
+    def _configs(self, kind: ProblemKind) -> Iterator[Problem]:
         is_gone = kind.code == "config-of-gone-resource"
         question = ConfigQuestion(only_gone=is_gone, only_unknown=not is_gone)
         rows = configs_table(self.image, self._redaction, question, self.health.assumptions)

@@ -11,7 +11,6 @@ and comes to this), ClientQuotaMetadataManager, ConnectionQuotas.connectionRateF
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -21,8 +20,9 @@ import numpy as np
 import pyarrow as pa
 
 from metashell.answers.hosts import client_host
-from metashell.answers.times import when
+from metashell.answers.row_times import when
 from metashell.image.image import Image
+from metashell.schema.json_writer import to_json
 
 USER: Final = "user"
 CLIENT_ID: Final = "client-id"
@@ -65,7 +65,7 @@ class Quota:
 
 def read_quotas(image: Image) -> list[Quota]:
     """All quotas of an image, the one that was written last at the end."""
-    columns = image.quotas.columns
+    columns = image.part("client_quotas").columns
     entity = columns.structs("entity")
     types = entity.items.span("entity_type").texts()
     names = entity.items.span("entity_name").strings()
@@ -74,7 +74,7 @@ def read_quotas(image: Image) -> list[Quota]:
         Quota(i, dict(zip(types[a:b], names[a:b], strict=True)), keys[i], values[i])
         for i, (a, b) in enumerate(pairwise(entity.list_offsets.tolist()))
     ]
-    order = np.argsort(image.quotas.changed, kind="stable").tolist()
+    order = np.argsort(image.part("client_quotas").changed, kind="stable").tolist()
     return [quotas[i] for i in order]
 
 
@@ -88,7 +88,7 @@ def entity_text(entity: Entity, between: str = ", ") -> str:
 
 def _written(name: str) -> str:
     is_plain = name.isprintable() and name.strip() == name and _SPECIAL.isdisjoint(name)
-    return name if name and is_plain else json.dumps(name, ensure_ascii=False)
+    return name if name and is_plain else to_json(name)
 
 
 def quotas_table(image: Image) -> pa.Table:
@@ -114,8 +114,8 @@ def quotas_table(image: Image) -> pa.Table:
             "key": pa.array([q.key for q in quotas], pa.string()),
             "value": pa.array([q.value for q in quotas], pa.float64()),
             "ignored": pa.array([q.is_ignored for q in quotas], pa.bool_()),
-            **when(image, "created", image.quotas.created[rows]),
-            **when(image, "changed", image.quotas.changed[rows]),
+            **when(image, "created", image.part("client_quotas").created[rows]),
+            **when(image, "changed", image.part("client_quotas").changed[rows]),
         }
     )
 
@@ -190,7 +190,9 @@ def effective_table(image: Image, client: Client, keys: Sequence[str]) -> pa.Tab
     """What a client gets, a row for each key; without value and entity where it is unlimited."""
     found = effective(read_quotas(image), client)
     chosen = [found.get(key, []) for key in keys]
-    rows = np.array([image.quotas.changed[c[0].index] if c else -1 for c in chosen], np.int64)
+    rows = np.array(
+        [image.part("client_quotas").changed[c[0].index] if c else -1 for c in chosen], np.int64
+    )
     overridden = [
         [f"{entity_text(q.entity, ' and ')}: {repr(q.value).removesuffix('.0')}" for q in c[1:]]
         for c in chosen

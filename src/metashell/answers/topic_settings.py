@@ -19,6 +19,7 @@ from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.config_defaults import default_of
 from metashell.image.image import Image
 from metashell.schema.arena import I32, AnyArray
+from metashell.schema.resource_types import ResourceType
 
 SOURCES: Final = (
     "DYNAMIC_TOPIC_CONFIG",
@@ -30,8 +31,6 @@ SOURCES: Final = (
 """Where a value comes from, in order. Source: ConfigEntry.ConfigSource."""
 _TOPIC, _BROKER, _CLUSTER, _STATIC, _DEFAULT = range(len(SOURCES))
 
-_TOPIC_TYPE: Final = 2
-_BROKER_TYPE: Final = 4
 _FEW: Final = 64
 _INT32_MOST: Final = 2**31 - 1
 
@@ -40,7 +39,7 @@ UNCLEAN_LEADER_ELECTION: Final = "unclean.leader.election.enable"
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class TopicSetting:
     """A key's effective values.
 
     ``values``: int32[k], ``sources``: int8[k] (index into `SOURCES`), for each partition.
@@ -55,7 +54,7 @@ def effective_min_isr(
     assumptions: Assumptions = NO_ASSUMPTIONS,
     rows: AnyArray | None = None,
     leaders: AnyArray | None = None,
-) -> Setting:
+) -> TopicSetting:
     """``min.insync.replicas`` of each partition as its leader sees it.
 
     Args:
@@ -72,7 +71,7 @@ def effective_min_isr(
 
 def unclean_election(
     image: Image, assumptions: Assumptions = NO_ASSUMPTIONS, rows: AnyArray | None = None
-) -> Setting:
+) -> TopicSetting:
     """Whether (1 or 0) a replica that is not in sync may be elected leader of each partition.
 
     The controller decides that, so what is set for single brokers does not count.
@@ -87,7 +86,7 @@ def _effective(
     assumptions: Assumptions,
     rows: AnyArray | None,
     leaders: AnyArray | None,
-) -> Setting:
+) -> TopicSetting:
     partitions = image.partitions
     topic = partitions.topic if rows is None else partitions.topic[rows]
     of_topics, of_brokers, base, base_source = _set_values(image, key, parse, assumptions)
@@ -103,14 +102,14 @@ def _effective(
         own = own[topic]
         has = own >= 0
         values[has], sources[has] = own[has], _TOPIC
-    return Setting(values, sources)
+    return TopicSetting(values, sources)
 
 
 def _set_values(
     image: Image, key: str, parse: Callable[[str], int | None], assumptions: Assumptions
 ) -> tuple[dict[int, int], dict[int, int], int, int]:
     """Values by topic (its index) and by broker, and what counts for all others: value, source."""
-    columns = image.configs.columns
+    columns = image.part("configs").columns
     at = columns.span("name").find(key.encode())
     kinds = columns.fixed("resource_type")[at].tolist()
     names = columns.span("resource_name").take(at).texts()
@@ -123,13 +122,13 @@ def _set_values(
         value = parse(text)
         if value is None:
             continue
-        if kind == _TOPIC_TYPE:
+        if kind == ResourceType.TOPIC:
             index = find(name)
             if index is not None:
                 of_topics[index] = value
-        elif kind == _BROKER_TYPE and not name:
+        elif kind == ResourceType.BROKER and not name:
             base, source = value, _CLUSTER
-        elif kind == _BROKER_TYPE and _is_id(name):
+        elif kind == ResourceType.BROKER and _is_id(name):
             of_brokers[int(name)] = value
     return of_topics, of_brokers, base, source
 

@@ -11,16 +11,15 @@ import pyarrow.compute as pc
 
 from metashell.answers.health import Health
 from metashell.answers.partitions import name_order
-from metashell.answers.times import when
+from metashell.answers.row_times import when
 from metashell.image.image import Image
 from metashell.redact import Redaction
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.arrow import list_array, string_array, uuid_array
+from metashell.schema.resource_types import ResourceType
 
 INTERNAL: Final = ("__consumer_offsets", "__share_group_state", "__transaction_state")
 """Source: org.apache.kafka.common.internals.Topic."""
-
-_TOPIC_TYPE: Final = 2
 
 
 def topics_table(health: Health, redaction: Redaction, chosen: Bools) -> pa.Table:
@@ -90,9 +89,9 @@ def _changed(image: Image) -> I64:
 
 
 def topic_configs(image: Image) -> tuple[I64, I64]:
-    """Configs of topics that exist: (row in ``image.configs``: int64[m], topic: int64[m])."""
-    columns = image.configs.columns
-    at = np.flatnonzero(columns.fixed("resource_type") == _TOPIC_TYPE)
+    """Configs of topics that exist: (row in that part: int64[m], topic: int64[m])."""
+    columns = image.part("configs").columns
+    at = np.flatnonzero(columns.fixed("resource_type") == ResourceType.TOPIC)
     by_name: Mapping[str, int] = image.topics.by_name
     names = columns.span("resource_name").take(at).texts()
     topic = np.array([by_name.get(name, -1) for name in names], dtype=np.int64)
@@ -103,7 +102,7 @@ def topic_configs(image: Image) -> tuple[I64, I64]:
 def _configs(image: Image, redaction: Redaction) -> pa.Array:
     """``key=value`` of each topic's own configs, sorted: a list of strings a topic."""
     at, topic = topic_configs(image)
-    columns = image.configs.columns
+    columns = image.part("configs").columns
     keys = columns.span("name").take(at).texts()
     values = columns.span("value").take(at).texts()
     texts = pa.array(

@@ -21,7 +21,7 @@ from metashell.answers.nodes import (
     BROKER,
     HOUR_MS,
     Endpoint,
-    Node,
+    NodeRow,
     age_text,
     is_static,
     nodes_of,
@@ -36,7 +36,7 @@ from metashell.answers.releases import (
 )
 from metashell.image.features import KRAFT_VERSION, METADATA_VERSION, metadata_version_name
 from metashell.image.image import Image
-from metashell.image.quorum_members import Member
+from metashell.image.quorum_members import QuorumMember
 
 _PLAIN_HOST: Final = re.compile(r"[A-Za-z0-9._:-]{1,255}")
 """Hosts that may stand in a command that someone will paste into a shell."""
@@ -52,7 +52,7 @@ _RELEASE_VERSION_FLAG: Final = 22
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class UpgradeTarget:
     """What a feature shall be raised (or lowered) to."""
 
     feature: str
@@ -73,7 +73,7 @@ class Target:
 class Blocker:
     """What stands in the way: a node, or where that is None the change itself."""
 
-    node: Node | None
+    node: NodeRow | None
     reason: str
     remedy: str | None
     """A command, or what to do."""
@@ -85,7 +85,7 @@ class Blocker:
 class Verdict:
     """The answer."""
 
-    target: Target
+    target: UpgradeTarget
     current: int
     """The level that is finalized; 0 for none."""
     blockers: list[Blocker] = field(default_factory=list)
@@ -111,7 +111,7 @@ class Verdict:
         if self.current == target.level:
             return f"already at {target.text}"
         kind = "downgrade" if self.is_downgrade else "upgrade"
-        now = Target(target.feature, self.current, "").text if self.current else "not set"
+        now = UpgradeTarget(target.feature, self.current, "").text if self.current else "not set"
         change = f"{kind} to {target.text} from {now.removeprefix(target.feature + ' ')}"
         if self.possible:
             return f"yes: {change}"
@@ -123,8 +123,8 @@ class Verdict:
 
 def judge(
     image: Image,
-    target: Target,
-    voters: Sequence[Member] | None = None,
+    target: UpgradeTarget,
+    voters: Sequence[QuorumMember] | None = None,
     ghost_after_ms: int = HOUR_MS,
 ) -> Verdict:
     """Tell whether a cluster's feature can be set to a level.
@@ -172,7 +172,7 @@ def _current(image: Image, feature: str) -> int:
         return image.metadata_version or 0
     if feature == KRAFT_VERSION:
         return image.quorum.kraft_version or 0
-    columns = image.features.columns
+    columns = image.part("features").columns
     names = columns.span("name").texts()
     return int(columns.fixed("feature_level")[names.index(feature)]) if feature in names else 0
 
@@ -194,7 +194,7 @@ def _judge_change(verdict: Verdict, version: int) -> None:
     verdict.blockers += (Blocker(None, reason, None) for reason in reasons)
 
 
-def _judge_node(verdict: Verdict, node: Node, server: Endpoint | None, version: int) -> None:
+def _judge_node(verdict: Verdict, node: NodeRow, server: Endpoint | None, version: int) -> None:
     feature, level = verdict.target.feature, verdict.target.level
     lowest, highest = node.range_of(feature)
     if lowest <= level <= highest:
@@ -207,7 +207,7 @@ def _judge_node(verdict: Verdict, node: Node, server: Endpoint | None, version: 
     verdict.blockers.append(Blocker(node, reason, remedy, removes))
 
 
-def _judge_unregistered(verdict: Verdict, node: Node, static: bool) -> None:
+def _judge_unregistered(verdict: Verdict, node: NodeRow, static: bool) -> None:
     if static:
         reason = "is a voter and has not registered: nothing says what it supports"
         verdict.blockers.append(Blocker(node, reason, f"start controller {node.id}"))
@@ -216,7 +216,7 @@ def _judge_unregistered(verdict: Verdict, node: Node, static: bool) -> None:
 
 
 def _remedy(
-    node: Node, verdict: Verdict, server: Endpoint | None, version: int
+    node: NodeRow, verdict: Verdict, server: Endpoint | None, version: int
 ) -> tuple[str, bool]:
     """What lets a node no longer block, and whether it is a command that removes it."""
     higher = verdict.target.level > node.range_of(verdict.target.feature)[1]
@@ -246,7 +246,7 @@ def _remedy(
     )
 
 
-def _bootstrap(nodes: Sequence[Node]) -> Endpoint | None:
+def _bootstrap(nodes: Sequence[NodeRow]) -> Endpoint | None:
     """Where the commands connect to: a broker that is up, without encryption where it can be."""
     every = [
         endpoint

@@ -14,18 +14,17 @@ import numpy as np
 import pyarrow as pa
 
 from metashell.answers.quotas import USER, read_quotas
-from metashell.answers.times import when
+from metashell.answers.row_times import when
 from metashell.image.image import Image
 from metashell.image.security import SCRAM_MECHANISMS
-from metashell.redact import REDACTED, Redaction
-from metashell.schema.times import iso_time
+from metashell.schema.timestamps import iso_time
 
 _PRINCIPAL: Final = "User:"
 
 
 def users_table(image: Image) -> pa.Table:
     """Users with SCRAM credentials, a row each, by name."""
-    columns = image.scram.columns
+    columns = image.part("scram").columns
     rows: dict[str, list[int]] = {}
     mechanisms = columns.fixed("mechanism").tolist()
     for row, name in enumerate(columns.span("name").texts()):
@@ -34,11 +33,12 @@ def users_table(image: Image) -> pa.Table:
     names = sorted(rows)
     of = [sorted(rows[name], key=mechanisms.__getitem__) for name in names]
     iterations = columns.fixed("iterations").tolist()
-    acls = Counter(image.acls.columns.span("principal").texts())
+    acls = Counter(image.part("acls").columns.span("principal").texts())
     with_quotas = {quota.entity.get(USER) for quota in read_quotas(image)}
-    created, changed = image.scram.created, image.scram.changed
+    created, newest = image.part("scram").created, image.touched.scram_users
     first = np.array([created[part].min() for part in of], dtype=np.int64)
-    last = np.array([changed[part].max() for part in of], dtype=np.int64)
+    # Of a credential that was removed no row is left.
+    last = np.array([newest[name] for name in names], dtype=np.int64)
     return pa.table(
         {
             "user": pa.array(names, pa.string()),
@@ -57,9 +57,9 @@ def users_table(image: Image) -> pa.Table:
     )
 
 
-def tokens_table(image: Image, redaction: Redaction) -> pa.Table:
-    """Delegation tokens, a row each, by id; their data only where secrets may be shown."""
-    columns = image.tokens.columns
+def tokens_table(image: Image) -> pa.Table:
+    """Delegation tokens, a row each, by id. Their secret, the HMAC, is not in the image."""
+    columns = image.part("delegation_tokens").columns
     ids = columns.span("token_id").texts()
     order = sorted(range(len(ids)), key=ids.__getitem__)
     renewers = columns.structs("renewers")
@@ -67,12 +67,10 @@ def tokens_table(image: Image, redaction: Redaction) -> pa.Table:
     lists = [renewer_names[a:b] for a, b in pairwise(renewers.list_offsets.tolist())]
     ends = np.minimum(columns.fixed("expiration_timestamp"), columns.fixed("max_timestamp"))
     now = image.provenance.timestamp_ms
-    shows = redaction.show_secrets
-    # Whether one has expired would tell of times that are not shown.
-    expired = (ends < now).tolist() if shows and now >= 0 else [None] * len(ids)
+    expired = (ends < now).tolist() if now >= 0 else [None] * len(ids)
 
     def texts(values: Sequence[str]) -> pa.Array:
-        return pa.array([redaction.secret(values[row]) for row in order], pa.string())
+        return pa.array([values[row] for row in order], pa.string())
 
     def times(name: str) -> pa.Array:
         return texts(list(map(iso_time, columns.fixed(name).tolist())))
@@ -83,14 +81,12 @@ def tokens_table(image: Image, redaction: Redaction) -> pa.Table:
             "token_id": pa.array([ids[row] for row in order], pa.string()),
             "owner": texts(columns.span("owner").texts()),
             "requester": texts(columns.span("requester").texts()),
-            "renewers": pa.array(
-                [lists[row] if shows else [REDACTED] for row in order], pa.list_(pa.string())
-            ),
+            "renewers": pa.array([lists[row] for row in order], pa.list_(pa.string())),
             "issue_time": times("issue_timestamp"),
             "expiry_time": times("expiration_timestamp"),
             "max_time": times("max_timestamp"),
             "expired": pa.array([expired[row] for row in order], pa.bool_()),
-            **when(image, "created", image.tokens.created[rows]),
-            **when(image, "changed", image.tokens.changed[rows]),
+            **when(image, "created", image.part("delegation_tokens").created[rows]),
+            **when(image, "changed", image.part("delegation_tokens").changed[rows]),
         }
     )

@@ -1,33 +1,37 @@
 """The command line: arguments to a source and a front end, errors to an exit code.
 
-`main` is the program's entry point. Everything else is imported inside it, so that ^C is already
-handled while the rest loads and ``--help`` needs next to nothing.
+`run_process` is the program's entry point, and `main` all of it but the end of the process.
+Everything else is imported inside `main`, so that ^C is already handled while the rest loads and
+``--help`` needs next to nothing.
 """
 
 from __future__ import annotations
 
+import atexit
+import os
+import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 if TYPE_CHECKING:
     from metashell.cli.sources import Opener
-    from metashell.cli.work import Runner
+    from metashell.cli.work import CommandRunner
 
-__all__ = ["main"]
+__all__ = ["main", "run_process"]
 
 
 def main(
     argv: Sequence[str] | None = None,
     *,
     opener: Opener | None = None,
-    runner: Runner | None = None,
+    runner: CommandRunner | None = None,
 ) -> int:
     """Run the program.
 
     Args:
         argv: The words after the program's name; those of the process if None.
         opener: What opens a source; the package itself if None.
-        runner: What runs a command; `metashell.commands.run` if None.
+        runner: What runs a command; `metashell.commands.framework.run` if None.
 
     Returns:
         The exit status, one of `metashell.errors.ExitCode`.
@@ -38,3 +42,25 @@ def main(
         return run_program(argv, opener, runner)
     except KeyboardInterrupt:
         return 130
+
+
+def run_process() -> NoReturn:
+    """Run the program as a process of its own and end that process with the exit status."""
+    status = 1
+
+    def end_before_threads_do() -> None:
+        # Python ends a daemon thread in the middle of what it does. Libraries in C++, such as
+        # DuckDB, then abort the process. So the process ends first where such a thread goes on.
+        threading = sys.modules.get("threading")
+        if threading is not None and threading.active_count() > 1:
+            for stream in (sys.stdout, sys.stderr):
+                try:
+                    stream.flush()
+                except (AttributeError, OSError, ValueError):
+                    continue  # closed, or broken: `main` has said so
+            os._exit(status)
+
+    # Called last, as it is registered first: all else that has to be done at the end is done.
+    atexit.register(end_before_threads_do)
+    status = main()
+    sys.exit(status)

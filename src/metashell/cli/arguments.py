@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from metashell.commands.framework.option import Option
 from metashell.errors import UsageError
 
 DEMO: Final = "demo"
@@ -21,161 +22,163 @@ TUI: Final = "tui"
 """The word in place of a command that opens the explorer; a path may follow it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Flag:
-    """One option of the program."""
-
-    long: str
-    group: str
-    """Heading in the help text."""
-    help: tuple[str, ...]
-    """Lines of the help text."""
-    short: str = ""
-    metavar: str = ""
-    """Name of the value; empty for a switch."""
-    aliases: tuple[str, ...] = ()
-    repeatable: bool = False
-
-    @property
-    def title(self) -> str:
-        """The option as help and errors call it, such as ``-d/--directory``."""
-        return f"{self.short}/{self.long}" if self.short else self.long
-
-
 SOURCE, WORK, READING, ENGINE, OTHER = (
     "Source (one of)", "What to run", "Reading", "Engine", "Other",
 )  # fmt: skip
 
-FLAGS: Final = (
-    Flag(
-        long="--directory", short="-d", metavar="DIR", group=SOURCE, repeatable=True,
+OPTIONS: Final = (
+    Option(
+        ("--directory", "-d"), metavar="DIR", group=SOURCE, repeatable=True, path="directory",
         help=(
-            "a metadata log (__cluster_metadata-0), or the log",
-            "directory of a node that holds one; several, or a",
-            "quoted pattern such as '/backups/*', are a fleet",
+            "a metadata log (__cluster_metadata-0), or the log\n"
+            "directory of a node that holds one; several, or a\n"
+            "quoted pattern such as '/backups/*', are a fleet"
         ),
     ),
-    Flag(
-        long="--snapshot", short="-s", metavar="FILE", group=SOURCE,
-        help=("one checkpoint or one segment (.log) by itself",),
+    Option(
+        ("--snapshot", "-s"), metavar="FILE", group=SOURCE, path="file",
+        help="one checkpoint or one segment (.log) by itself",
     ),
-    Flag(
-        long="--config", metavar="FILE", group=SOURCE,
+    Option(
+        ("--config",), metavar="FILE", group=SOURCE, path="file",
         help=(
-            "a server.properties that names the log directory, or",
-            "Java properties that name a quorum and its security;",
-            "beside -d, -s or -q it adds settings only",
+            "a server.properties that names the log directory, or\n"
+            "Java properties that name a quorum and its security;\n"
+            "beside -d, -s or -q it adds settings only"
         ),
     ),
-    Flag(
-        long="--bootstrap-controllers", short="-q", metavar="HOST:PORT[,...]", group=SOURCE,
-        aliases=("--bootstrap-controller",),
-        help=("a live quorum: controllers' listeners, of which one", "that answers is enough"),
-    ),
-    Flag(
-        long="--live", group=SOURCE,
-        help=("the quorum, where --config names a directory too",),
-    ),
-    Flag(
-        long="--cluster", metavar="NAME", group=SOURCE,
+    Option(
+        ("--bootstrap-controllers", "-q", "--bootstrap-controller"),
+        metavar="HOST:PORT[,...]", group=SOURCE,
         help=(
-            "a cluster of the configuration file, whose name alone",
-            "does where no command has it",
+            "a live quorum: controllers' listeners, of which one\n"
+            "that answers is enough"
         ),
     ),
-    Flag(
-        long="--command", short="-c", metavar="CMD", group=WORK, repeatable=True,
-        help=("run a command line; may be given several times",),
+    Option(
+        ("--live",), group=SOURCE,
+        help="the quorum, where --config names a directory too",
     ),
-    Flag(
-        long="--file", short="-f", metavar="FILE", group=WORK,
-        help=("run a script, a command a line; `-` is standard input",),
-    ),
-    Flag(
-        long="--tui", group=WORK,
-        help=("open the explorer; `metashell ... tui [PATH]` does too",),
-    ),
-    Flag(
-        long="--keep-going", group=WORK,
-        help=("go on after a command that failed",),
-    ),
-    Flag(
-        long="--at", metavar="OFFSET|TIME", group=READING,
-        help=("the state as of an offset, a time in ISO format or an", "age such as -2h"),
-    ),
-    Flag(
-        long="--record", group=READING,
-        help=("with --at inside a batch: up to the record itself",),
-    ),
-    Flag(
-        long="--cluster-id", metavar="ID", group=READING,
-        help=("refuse a source of any other cluster; of a fleet take", "its directories only"),
-    ),
-    Flag(
-        long="--committed-only", group=READING,
-        help=("stop at the newest checkpoint: what follows it may", "not be committed"),
-    ),
-    Flag(
-        long="--schemas", metavar="DIR", group=READING, repeatable=True,
-        help=("more message definitions, for a vendor's records;", "may be given several times"),
-    ),
-    Flag(
-        long="--show-secrets", group=READING,
-        help=("print credentials instead of [redacted]",),
-    ),
-    Flag(
-        long="--strict", group=READING,
-        help=("stop at the first fault in the log, and fail",),
-    ),
-    Flag(
-        long="--timeout", metavar="SECONDS", group=READING,
-        help=("how long to wait for a live quorum (default: 30)",),
-    ),
-    Flag(
-        long="--engine", metavar="auto|local|spark", group=ENGINE,
+    Option(
+        ("--cluster",), metavar="NAME", group=SOURCE,
         help=(
-            "what decodes: this process or Spark (default: auto,",
-            "which takes Spark for what is large or remote)",
+            "a cluster of the configuration file, whose name alone\n"
+            "does where no command has it"
         ),
     ),
-    Flag(
-        long="--spark-threshold", metavar="BYTES", group=ENGINE,
-        help=("with auto: Spark for more bytes than that, such as", "512M or 2GiB"),
+    Option(
+        ("--command", "-c"), metavar="CMD", group=WORK, repeatable=True,
+        help="run a command line; may be given several times",
     ),
-    Flag(
-        long="--master", metavar="URL", group=ENGINE,
+    Option(
+        ("--file", "-f"), metavar="FILE", group=WORK, path="file",
+        help="run a script, a command a line; `-` is standard input",
+    ),
+    Option(
+        ("--tui",), group=WORK,
+        help="open the explorer; `metashell ... tui [PATH]` does too",
+    ),
+    Option(
+        ("--keep-going",), group=WORK,
+        help="go on after a command that failed",
+    ),
+    Option(
+        ("--at",), metavar="OFFSET|TIME", group=READING, choices=("-1h", "-1d", "-7d"),
         help=(
-            "where Spark runs: local[N] (default: local[*]),",
-            "spark://, k8s:// or Spark Connect's sc://",
+            "the state as of an offset, a time in ISO format or an\n"
+            "age such as -2h"
         ),
     ),
-    Flag(
-        long="--spark-conf", metavar="KEY=VALUE", group=ENGINE, repeatable=True,
-        help=("a setting of Spark's own; may be given several times",),
+    Option(
+        ("--record",), group=READING,
+        help="with --at inside a batch: up to the record itself",
     ),
-    Flag(
-        long="--no-cache", group=ENGINE,
-        help=("neither use nor keep what Spark has decoded",),
+    Option(
+        ("--cluster-id",), metavar="ID", group=READING,
+        help=(
+            "refuse a source of any other cluster; of a fleet take\n"
+            "its directories only"
+        ),
     ),
-    Flag(
-        long="--no-config", group=OTHER,
-        help=("neither the configuration file nor METASHELL_* options",),
+    Option(
+        ("--committed-only",), group=READING,
+        help=(
+            "stop at the newest checkpoint: what follows it may\n"
+            "not be committed"
+        ),
     ),
-    Flag(
-        long="--completion", metavar="bash|zsh|fish", group=OTHER,
-        help=("print what completes command lines in that shell",),
+    Option(
+        ("--schemas",), metavar="DIR", group=READING, repeatable=True, path="directory",
+        help=(
+            "more message definitions, for a vendor's records;\n"
+            "may be given several times"
+        ),
     ),
-    Flag(long="--help", short="-h", group=OTHER, help=("print this text",)),
-    Flag(long="--version", short="-V", group=OTHER, help=("print the version",)),
+    Option(
+        ("--show-secrets",), group=READING,
+        help="print credentials instead of [redacted]",
+    ),
+    Option(
+        ("--strict",), group=READING,
+        help="stop at the first fault in the log, and fail",
+    ),
+    Option(
+        ("--timeout",), metavar="SECONDS", group=READING,
+        help="how long to wait for a live quorum (default: 30)",
+    ),
+    Option(
+        ("--engine",), metavar="auto|local|spark", group=ENGINE, choices=("auto", "local", "spark"),
+        help=(
+            "what decodes: this process or Spark (default: auto,\n"
+            "which takes Spark for what is large or remote)"
+        ),
+    ),
+    Option(
+        ("--spark-threshold",), metavar="BYTES", group=ENGINE,
+        help=(
+            "with auto: Spark for more bytes than that, such as\n"
+            "512M or 2GiB"
+        ),
+    ),
+    Option(
+        ("--master",),
+        metavar="URL", group=ENGINE, choices=("local[*]", "spark://", "k8s://", "sc://"),
+        help=(
+            "where Spark runs: local[N] (default: local[*]),\n"
+            "spark://, k8s:// or Spark Connect's sc://"
+        ),
+    ),
+    Option(
+        ("--spark-conf",), metavar="KEY=VALUE", group=ENGINE, repeatable=True,
+        help="a setting of Spark's own; may be given several times",
+    ),
+    Option(
+        ("--no-cache",), group=ENGINE,
+        help="neither use nor keep what Spark has decoded",
+    ),
+    Option(
+        ("--no-config",), group=OTHER,
+        help="neither the configuration file nor METASHELL_* options",
+    ),
+    Option(
+        ("--completion",), metavar="bash|zsh|fish", group=OTHER, choices=("bash", "zsh", "fish"),
+        help="print what completes command lines in that shell",
+    ),
+    Option(
+        ("--help", "-h"), group=OTHER,
+        help="print this text",
+    ),
+    Option(
+        ("--version", "-V"), group=OTHER,
+        help="print the version",
+    ),
 )  # fmt: skip
 """Every option."""
 
 _ABOUT_ITSELF: Final = frozenset({"--help", "--version", "--completion"})
 """Options that end the command line."""
 
-BY_NAME: Final[Mapping[str, Flag]] = {
-    name: flag for flag in FLAGS for name in (flag.long, flag.short, *flag.aliases) if name
-}
+BY_NAME: Final[Mapping[str, Option]] = {name: option for option in OPTIONS for name in option.flags}
 """The same by every name."""
 
 
@@ -237,49 +240,49 @@ def parse_arguments(
         if word in {"-", "--"} or not word.startswith("-"):
             words = tuple(rest) if word == "--" else (word, *rest)
             return Arguments(values=values, demo=demo, words=words)
-        for flag, value in _flags_of(word, rest):
-            if flag.long in values and flag.metavar and not flag.repeatable:
-                raise UsageError(f"`{flag.title}` is given twice")
-            values[flag.long] = (*values.get(flag.long, ()), value)
-            if flag.long in _ABOUT_ITSELF:
+        for option, value in _options_of(word, rest):
+            if option.long in values and option.metavar and not option.repeatable:
+                raise UsageError(f"`{option.title}` is given twice")
+            values[option.long] = (*values.get(option.long, ()), value)
+            if option.long in _ABOUT_ITSELF:
                 return Arguments(values=values, demo=demo, words=())
     return Arguments(values=values, demo=demo, words=())
 
 
-def _flags_of(word: str, rest: Iterator[str]) -> Iterator[tuple[Flag, str]]:
+def _options_of(word: str, rest: Iterator[str]) -> Iterator[tuple[Option, str]]:
     """The options of one word with their values; a value may be the next word."""
     if word.startswith("--"):
         name, equals, value = word.partition("=")
-        flag = _flag(name)
-        if equals and not flag.metavar:
-            raise UsageError(f"`{flag.long}` takes no value")
-        yield flag, value if equals else _value(flag, rest)
+        option = _known(name)
+        if equals and not option.metavar:
+            raise UsageError(f"`{option.long}` takes no value")
+        yield option, value if equals else _value(option, rest)
         return
     letters = word[1:]
     while letters:
-        flag = _flag("-" + letters[0])
+        option = _known("-" + letters[0])
         letters = letters[1:]
-        if flag.metavar and letters:
-            yield flag, letters.removeprefix("=")
+        if option.metavar and letters:
+            yield option, letters.removeprefix("=")
             return
-        yield flag, _value(flag, rest)
+        yield option, _value(option, rest)
 
 
-def _value(flag: Flag, rest: Iterator[str]) -> str:
+def _value(option: Option, rest: Iterator[str]) -> str:
     """The next word for an option that needs a value, else the empty string."""
-    if not flag.metavar:
+    if not option.metavar:
         return ""
     value = next(rest, None)
     if value is None:
-        raise UsageError(f"`{flag.title}` needs a value: {flag.metavar}")
+        raise UsageError(f"`{option.title}` needs a value: {option.metavar}")
     return value
 
 
-def _flag(name: str) -> Flag:
+def _known(name: str) -> Option:
     """The option of that name."""
-    flag = BY_NAME.get(name)
-    if flag is not None:
-        return flag
+    option = BY_NAME.get(name)
+    if option is not None:
+        return option
     from difflib import get_close_matches
 
     close = get_close_matches(name, BY_NAME, n=1) or [

@@ -9,17 +9,17 @@ from __future__ import annotations
 import math
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from metashell.cli.arguments import DEMO, Arguments
 from metashell.commands import is_command
 from metashell.errors import SourceError, UsageError
-from metashell.log.uri import is_uri, shown
+from metashell.places.uri import is_uri, shown
+from metashell.sources.request import Choice, QuorumChoice
 
 if TYPE_CHECKING:
-    from metashell.quorum.config import Config
-    from metashell.quorum.security import Address, Security
+    from metashell.node_files.config import KafkaConfig
+    from metashell.security.settings import Address
 
 _VALUE_NEEDED: Final = frozenset(
     {
@@ -39,32 +39,6 @@ _VALUE_NEEDED: Final = frozenset(
     }
 )
 _WILD: Final = frozenset("*?[{")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QuorumChoice:
-    """A live quorum chosen and not yet spoken to."""
-
-    addresses: tuple[Address, ...]
-    """Where controllers listen; at least one."""
-    security: Security
-    timeout_s: float | None = None
-    """How long to wait for it; None for the default."""
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """A source chosen and not yet opened."""
-
-    path: str = ""
-    """A directory or a file; empty for a live quorum."""
-    is_file: bool = False
-    name: str | None = None
-    """What to call it instead of the source's own name."""
-    quorum: QuorumChoice | None = None
-    """Set for a live quorum."""
-    paths: tuple[str, ...] = ()
-    """The directories of a fleet; empty for anything else."""
 
 
 def choose_source(arguments: Arguments) -> Choice | None:
@@ -130,7 +104,7 @@ def _choice_of_directories(directories: tuple[str, ...], words: tuple[str, ...])
             f"{words[0]} is a directory, not a command",
             hint="a pattern is given in quotes: `-d '/backups/*'`; or give `-d` before each",
         )
-    from metashell.log.places import expand
+    from metashell.places.place import expand
 
     found: list[str] = []
     for directory in directories:
@@ -148,22 +122,22 @@ def _is_pattern(directory: str) -> bool:
     """Whether a place has wildcards, and is no directory that is called so."""
     if _WILD.isdisjoint(directory) or os.path.isdir(directory):
         return False
-    from metashell.log.places import has_glob
+    from metashell.places.place import has_glob
 
     return has_glob(directory)
 
 
-def _config(arguments: Arguments) -> Config | None:
+def _config(arguments: Arguments) -> KafkaConfig | None:
     """The configuration, which must be readable also where it only adds settings."""
     file = arguments.value("--config")
     if file is None:
         return None
-    from metashell.quorum.config import read_config
+    from metashell.node_files.config import read_config
 
     return read_config(file)
 
 
-def _choice_of_config(config: Config, arguments: Arguments) -> Choice:
+def _choice_of_config(config: KafkaConfig, arguments: Arguments) -> Choice:
     """What a configuration alone chooses: its directory before its quorum, but for `--live`."""
     live = arguments.has("--live")
     log_dir = None if live else config.log_dir()
@@ -180,7 +154,9 @@ def _choice_of_config(config: Config, arguments: Arguments) -> Choice:
     )
 
 
-def _quorum(addresses: tuple[Address, ...], config: Config | None, arguments: Arguments) -> Choice:
+def _quorum(
+    addresses: tuple[Address, ...], config: KafkaConfig | None, arguments: Arguments
+) -> Choice:
     """A live quorum, with the settings of a configuration."""
     from metashell.quorum.settings import security_of
 

@@ -14,42 +14,31 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
-from metashell.cli.arguments import BY_NAME, DEMO, FLAGS, TUI, Flag, parse_arguments
+from metashell.cli.arguments import BY_NAME, DEMO, OPTIONS, TUI, parse_arguments
 from metashell.cli.defaults import Defaults
 from metashell.cli.output import Diagnostics, StreamOutput
 from metashell.commands import is_command
-from metashell.commands.base import Completion, Context
-from metashell.commands.words import AtCursor, Word, complete_at, quote, split
+from metashell.commands.framework.command import Completion, Context
+from metashell.commands.framework.command_line import AtCursor, Word, complete_at, quote, split
+from metashell.commands.framework.option import Option
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import to_bytes
 
 if TYPE_CHECKING:
-    import metashell.source
-    from metashell.cli.sources import Source
+    from metashell.sources.fleet import FleetSource
+    from metashell.sources.source import Source
 
-SHELLS: Final = ("bash", "zsh", "fish")
+SHELLS: Final = BY_NAME["--completion"].choices
 _LIMIT_S: Final = 2.0
-_FILES: Final = ":files"
-_DIRECTORIES: Final = ":directories"
-_VALUES: Final[Mapping[str, tuple[str, ...]]] = {
-    "--engine": ("auto", "local", "spark"),
-    "--completion": SHELLS,
-    "--master": ("local[*]", "spark://", "k8s://", "sc://"),
-    "--at": ("-1h", "-1d", "-7d"),
-    "--directory": (_DIRECTORIES,),
-    "--schemas": (_DIRECTORIES,),
-    "--snapshot": (_FILES,),
-    "--config": (_FILES,),
-    "--file": (_FILES,),
-}
-"""What the value of an option may be."""
+_PATHS: Final = {"file": ":files", "directory": ":directories"}
+"""What stands for the system's paths of a kind, which the shell itself proposes."""
 _LOCAL: Final = {"--engine": ("local",)}
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class WordProposal:
     """What a word may become; or, with a colon in front, that it is one of the system's files."""
 
     word: str
@@ -97,7 +86,7 @@ def answer(args: Sequence[str], environ: Mapping[str, str]) -> int:
     return 0
 
 
-def _of_line(args: Sequence[str], environ: Mapping[str, str]) -> list[Proposal]:
+def _of_line(args: Sequence[str], environ: Mapping[str, str]) -> list[WordProposal]:
     """The proposals as the shell takes them; none where anything goes wrong."""
     try:
         at = complete_at(args[1], len(args[1]))
@@ -111,20 +100,22 @@ def _of_line(args: Sequence[str], environ: Mapping[str, str]) -> list[Proposal]:
     return [replace(p, help=p.help if p.help.isprintable() else "") for p in found]
 
 
-def proposals(at: AtCursor, environ: Mapping[str, str]) -> list[Proposal]:
+def proposals(at: AtCursor, environ: Mapping[str, str]) -> list[WordProposal]:
     """What the word at the cursor may be; the program's name is the first word."""
     typed = [_expanded(word) for word in at.before[1:]]
     word = str(at.word)
     defaults = Defaults(environ)
     place = _Place.find(typed, defaults)
-    if place.flag is not None:
-        return _of_value(place.flag, word, "", defaults)
+    if place.option is not None:
+        return _of_value(place.option, word, "", defaults)
     if place.command:
         return _of_command(place, word, defaults)
     if place.command is None and word.startswith("-"):
         name, equals, value = word.partition("=")
-        flag = BY_NAME.get(name) if equals else None
-        return _of_options(word) if flag is None else _of_value(flag, value, f"{name}=", defaults)
+        option = BY_NAME.get(name) if equals else None
+        return (
+            _of_options(word) if option is None else _of_value(option, value, f"{name}=", defaults)
+        )
     return _of_names(place, word, defaults)
 
 
@@ -138,7 +129,7 @@ class _Place:
     """The command and its arguments before the cursor; None where options may follow, empty where
     a command must.
     """
-    flag: Flag | None = None
+    option: Option | None = None
     """The option whose value is due."""
     has_source: bool = False
 
@@ -153,11 +144,11 @@ class _Place:
             if word.startswith("-") and word != "-":
                 if "--no-config" in word:
                     defaults.leave_out()
-                flag = _awaiting(word)
-                if flag is not None and next(words, None) is None:
-                    return cls(tuple(typed[:i]), flag=flag, has_source=has_source)
+                option = _awaiting(word)
+                if option is not None and next(words, None) is None:
+                    return cls(tuple(typed[:i]), option=option, has_source=has_source)
                 known = BY_NAME.get(word.partition("=")[0]) or BY_NAME.get(word[:2])
-                has_source = has_source or (known is not None and known.group == FLAGS[0].group)
+                has_source = has_source or (known is not None and known.group == OPTIONS[0].group)
             elif word == DEMO or defaults.is_cluster(word):
                 has_source = True
             else:
@@ -165,58 +156,57 @@ class _Place:
         return cls(tuple(typed), has_source=has_source)
 
 
-def _awaiting(word: str) -> Flag | None:
+def _awaiting(word: str) -> Option | None:
     """The option whose value is the word after this one, or None."""
     if word.startswith("--"):
-        flag = None if "=" in word else BY_NAME.get(word)
-        return flag if flag is not None and flag.metavar else None
+        option = None if "=" in word else BY_NAME.get(word)
+        return option if option is not None and option.metavar else None
     for i, letter in enumerate(word[1:], 2):
-        flag = BY_NAME.get(f"-{letter}")
-        if flag is None:
+        option = BY_NAME.get(f"-{letter}")
+        if option is None:
             return None
-        if flag.metavar:
-            return flag if i == len(word) else None
+        if option.metavar:
+            return option if i == len(word) else None
     return None
 
 
-def _of_value(flag: Flag, value: str, before: str, defaults: Defaults) -> list[Proposal]:
+def _of_value(option: Option, value: str, before: str, defaults: Defaults) -> list[WordProposal]:
     """Values of an option."""
-    if flag.long == "--cluster":
+    if option.long == "--cluster":
         return list(_of_clusters(value, before, defaults))
-    known = _VALUES.get(flag.long, ())
-    if known and known[0].startswith(":"):
-        return [Proposal(known[0])]
-    return [Proposal(before + one) for one in known if one.startswith(value)]
+    if option.path:
+        return [WordProposal(_PATHS[option.path])]
+    return [WordProposal(before + one) for one in option.choices if one.startswith(value)]
 
 
-def _of_clusters(word: str, before: str, defaults: Defaults) -> Iterator[Proposal]:
+def _of_clusters(word: str, before: str, defaults: Defaults) -> Iterator[WordProposal]:
     for name, cluster in sorted(defaults.config.clusters.items()):
         if name.startswith(word):
-            yield Proposal(before + name, cluster.description or "cluster")
+            yield WordProposal(before + name, cluster.description or "cluster")
 
 
-def _of_options(word: str) -> list[Proposal]:
-    names = [(name, flag) for flag in FLAGS for name in (flag.long, flag.short) if name]
-    return [Proposal(name, " ".join(flag.help)) for name, flag in names if name.startswith(word)]
+def _of_options(word: str) -> list[WordProposal]:
+    names = [(name, option) for option in OPTIONS for name in (option.long, option.short) if name]
+    return [WordProposal(name, option.meaning) for name, option in names if name.startswith(word)]
 
 
-def _of_names(place: _Place, word: str, defaults: Defaults) -> list[Proposal]:
+def _of_names(place: _Place, word: str, defaults: Defaults) -> list[WordProposal]:
     """Names of commands and, where no source is chosen yet, of sources."""
-    from metashell.commands.complete import complete_commands
+    from metashell.commands.framework.completion import complete_commands
 
     found = []
     if not place.has_source and place.command is None:
-        found += [Proposal(DEMO, "the bundled sample")] if DEMO.startswith(word) else []
+        found += [WordProposal(DEMO, "the bundled sample")] if DEMO.startswith(word) else []
         found += [p for p in _of_clusters(word, "", defaults) if not is_command(p.word)]
-    found += [Proposal(TUI, "open the explorer")] if TUI.startswith(word) else []
+    found += [WordProposal(TUI, "open the explorer")] if TUI.startswith(word) else []
     habits = defaults.config.habits
-    found += [Proposal(c.text, c.meta) for c in complete_commands(word, habits)]
+    found += [WordProposal(c.text, c.meta) for c in complete_commands(word, habits)]
     return found
 
 
-def _of_command(place: _Place, word: str, defaults: Defaults) -> list[Proposal]:
+def _of_command(place: _Place, word: str, defaults: Defaults) -> list[WordProposal]:
     """What a command itself proposes, on the source where that takes one."""
-    from metashell.commands.complete import complete_words
+    from metashell.commands.framework.completion import complete_words
     from metashell.fs.node import FixedDirectory
 
     assert place.command is not None
@@ -236,16 +226,16 @@ def _of_command(place: _Place, word: str, defaults: Defaults) -> list[Proposal]:
     if not found and not word.startswith("-"):
         source = _source(place, defaults, out)
         if source is not None:
-            context.root = source.root
-            context.source = cast("metashell.source.Source", source)
+            context.show(source)
             found = complete_words(context, command, at)
-    return [Proposal(_whole(at, item), item.meta) for item in found]
+    return [WordProposal(_whole(at, item), item.meta) for item in found]
 
 
-def _source(place: _Place, defaults: Defaults, out: StreamOutput) -> Source | None:
+def _source(place: _Place, defaults: Defaults, out: StreamOutput) -> Source | FleetSource | None:
     """The source that the options choose, opened here; None for one that is elsewhere."""
-    from metashell.cli.sources import choose_source, open_source
-    from metashell.log.uri import is_uri
+    from metashell.cli.choices import choose_source
+    from metashell.cli.sources import open_source
+    from metashell.places.uri import is_uri
 
     arguments = defaults.fill_in(parse_arguments(place.options, defaults.is_cluster))
     choice = choose_source(arguments)
@@ -275,7 +265,7 @@ def _expanded(word: Word) -> str:
     return os.path.expandvars(os.path.expanduser(word))
 
 
-def _for_bash(found: Sequence[Proposal], at: AtCursor, breaks: str) -> Iterator[Proposal]:
+def _for_bash(found: Sequence[WordProposal], at: AtCursor, breaks: str) -> Iterator[WordProposal]:
     """Proposals as bash takes them: it replaces only what stands behind the last break.
 
     A quote that is open it closes behind a lone proposal, even behind a directory, which goes on.
@@ -288,5 +278,5 @@ def _for_bash(found: Sequence[Proposal], at: AtCursor, breaks: str) -> Iterator[
     if not word.open_quote:
         cut = max((str(word).rfind(c) for c in breaks if c in ":=@"), default=-1) + 1
     for proposal in found:
-        is_file = proposal.word in (_FILES, _DIRECTORIES)
+        is_file = proposal.word in _PATHS.values()
         yield proposal if is_file else replace(proposal, word=proposal.word[cut:])

@@ -13,11 +13,12 @@ from dataclasses import dataclass, field
 from typing import Any, Final, NoReturn
 
 from metashell import commands
-from metashell.cli.arguments import DEMO, Flag
-from metashell.cli.settings import IN_OPTIONS, OF_A_CLUSTER, SECRETS, Setting, values_of
+from metashell.cli.arguments import DEMO
+from metashell.cli.settings import IN_OPTIONS, OF_A_CLUSTER, SECRETS, OptionSetting, values_of
 from metashell.cli.variables import CONFIG_FILE
-from metashell.commands.aliases import NO_HABITS, Habits, alias_words, expand_aliases
-from metashell.commands.words import quote_words, split
+from metashell.commands.framework.aliases import NO_HABITS, Habits, alias_words, expand_aliases
+from metashell.commands.framework.command_line import quote_words, split
+from metashell.commands.framework.option import Option
 from metashell.errors import UsageError
 from metashell.fs.escape import escape
 from metashell.themes import DEFAULT, MONO, ROLES, THEMES, style_fault
@@ -36,7 +37,7 @@ _PLACE: Final = re.compile(r"(.*) \(at line (\d+), column \d+\)")
 class NamedCluster:
     """A source that has a name."""
 
-    settings: Mapping[str, Setting]
+    settings: Mapping[str, OptionSetting]
     """Its options, by long name."""
     description: str = ""
 
@@ -46,7 +47,7 @@ class ConfigFile:
     """What a configuration file says; empty where there is none."""
 
     path: str = ""
-    options: Mapping[str, Setting] = field(default_factory=dict)
+    options: Mapping[str, OptionSetting] = field(default_factory=dict)
     """Defaults of the program's options, by long name."""
     habits: Habits = NO_HABITS
     theme: Mapping[str, str] = field(default_factory=dict)
@@ -164,8 +165,8 @@ class _Reader:
         raise UsageError(f"{self._path}:{line_of(self._text, keys)}: {message}", hint=hint)
 
     def _settings(
-        self, table: Mapping[str, object], keys: tuple[str, ...], known: Mapping[str, Flag]
-    ) -> dict[str, Setting]:
+        self, table: Mapping[str, object], keys: tuple[str, ...], known: Mapping[str, Option]
+    ) -> dict[str, OptionSetting]:
         """The options of a table."""
         found = {}
         for key, value in table.items():
@@ -173,17 +174,17 @@ class _Reader:
             if f"--{key}" == SECRETS:
                 self._fail(place, f"`{key}`: secrets are shown only where the command line asks",
                            "remove it, and give `--show-secrets`")  # fmt: skip
-            flag = known.get(f"--{key}")
-            if flag is None:
+            option = known.get(f"--{key}")
+            if option is None:
                 self._unknown_option(place, known)
             try:
-                values = values_of(flag, value, self._base)
+                values = values_of(option, value, self._base)
             except ValueError as error:
                 self._fail(place, f"`{key}` {error}")
-            found[flag.long] = Setting(values, f"`{'.'.join(place)}` in {self._path}")
+            found[option.long] = OptionSetting(values, f"`{'.'.join(place)}` in {self._path}")
         return found
 
-    def _unknown_option(self, place: tuple[str, ...], known: Mapping[str, Flag]) -> NoReturn:
+    def _unknown_option(self, place: tuple[str, ...], known: Mapping[str, Option]) -> NoReturn:
         key, table = place[-1], ".".join(place[:-1])
         if f"--{key}" in OF_A_CLUSTER:
             self._fail(place, f"`{key}` is no default for every source",

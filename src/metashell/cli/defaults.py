@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell import commands
 from metashell.cli.arguments import BY_NAME, DEMO, TUI, Arguments
-from metashell.cli.settings import NO_CONFIG, SOURCE_FLAGS, Setting
+from metashell.cli.settings import NO_CONFIG, SOURCE_FLAGS, OptionSetting
 from metashell.cli.variables import read_variables, wants_no_config
 from metashell.errors import MetashellError, SourceError, UsageError
 
@@ -24,7 +24,7 @@ _CHOOSING: Final = ("--directory", "--snapshot", "--config", "--bootstrap-contro
 _WHERE_IT_ENDS: Final = frozenset({"--at", "--record", "--committed-only"})
 _OF_SPARK: Final = frozenset({"--master", "--spark-conf", "--spark-threshold"})
 
-Layer = Mapping[str, Setting]
+Layer = Mapping[str, OptionSetting]
 
 
 class Defaults:
@@ -184,8 +184,8 @@ def explain(error: MetashellError, arguments: Arguments) -> None:
 
 
 def _names(message: str, long: str) -> bool:
-    flag = BY_NAME[long]
-    return any(f"`{name}" in message for name in (flag.long, flag.short, flag.title) if name)
+    option = BY_NAME[long]
+    return any(f"`{name}" in message for name in (option.long, option.short, option.title) if name)
 
 
 def without_source(arguments: Arguments) -> Arguments:

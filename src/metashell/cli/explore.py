@@ -10,7 +10,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from threading import Lock
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from metashell.cli.arguments import TUI, Arguments
 from metashell.cli.output import Diagnostics, StreamOutput
@@ -18,10 +18,11 @@ from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
-    import metashell.source
-    from metashell.cli.choices import Choice
     from metashell.cli.config_file import ConfigFile
-    from metashell.cli.sources import Opener, Source, WarningPrinter
+    from metashell.cli.sources import Opener, WarningPrinter
+    from metashell.sources.fleet import FleetSource
+    from metashell.sources.request import Choice
+    from metashell.sources.source import Source
     from metashell.tui.session import Progress
 
 _PROGRAM: Final = "metashell: "
@@ -96,7 +97,7 @@ def explore(
     config: ConfigFile,
     diagnostics: Diagnostics,
     *,
-    opened: Callable[[Source], None],
+    opened: Callable[[Source | FleetSource], None],
 ) -> int:
     """Run the explorer until the user leaves; errors as those of `open_source`.
 
@@ -109,12 +110,12 @@ def explore(
         diagnostics: Where to print at the end what there was to be said.
         opened: Called in the thread that opens, with what was opened.
     """
-    from metashell.tui.session import Session, run
+    from metashell.tui.session import ExplorerSession, run
 
     opening = _Opening(choice, path, arguments, opener, opened)
     try:
         return run(
-            Session(
+            ExplorerSession(
                 open=opening.open,
                 name=choice.name or choice.path or "quorum",
                 title=opening.title,
@@ -146,7 +147,7 @@ class _Opening:
         path: str,
         arguments: Arguments,
         opener: Opener | None,
-        opened: Callable[[Source], None],
+        opened: Callable[[Source | FleetSource], None],
     ) -> None:
         self._choice, self._path, self._arguments = choice, path, arguments
         self._opener, self._opened = opener, opened
@@ -156,25 +157,25 @@ class _Opening:
         """What went wrong that should not be able to."""
         self._lock = Lock()
         self._has_ended = False
-        self._source: Source | None = None
+        self._source: Source | FleetSource | None = None
         self._printer: WarningPrinter | None = None
 
-    def open(self, progress: Progress) -> metashell.source.Source:
+    def open(self, progress: Progress) -> Source | FleetSource:
         """Open it.
 
         Raises:
             MetashellError: It can't be read, or there is no such path.
         """
         try:
-            return cast("metashell.source.Source", self._open(progress))
+            return self._open(progress)
         except MetashellError:
             raise
         except Exception as error:
             self.defect = error
             raise MetashellError("the source can't be opened") from error
 
-    def _open(self, progress: Progress) -> Source:
-        from metashell.cli.sources import WarningPrinter, close, open_source
+    def _open(self, progress: Progress) -> Source | FleetSource:
+        from metashell.cli.sources import WarningPrinter, open_source
 
         self.said.progress = progress
         source = open_source(self._choice, self._arguments, self._opener, self.said)
@@ -183,7 +184,7 @@ class _Opening:
                 self._source = source
                 self._printer = WarningPrinter(source, self.said)
         if self._source is None:
-            close(source)  # The user has left meanwhile.
+            source.close()  # The user has left meanwhile.
             return source
         self._opened(source)
         if self._path != "/":
@@ -192,7 +193,7 @@ class _Opening:
             resolve(source.root, self._path)
         return source
 
-    def title(self, source: metashell.source.Source) -> str:
+    def title(self, source: Source | FleetSource) -> str:
         """What to call it."""
         from metashell.cli.sources import prompt_name
 
@@ -206,15 +207,13 @@ class _Opening:
 
     def end(self) -> None:
         """Close the source, and say what was not said yet."""
-        from metashell.cli.sources import close
-
         with self._lock:
             self._has_ended = True
         if self._printer is not None:
             self._printer.print_new()
             self._printer.print_count()
         if self._source is not None:
-            close(self._source)
+            self._source.close()
 
 
 class Said(Diagnostics):

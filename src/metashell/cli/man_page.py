@@ -11,11 +11,12 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from metashell import commands
-from metashell.cli.arguments import FLAGS, Flag
+from metashell.cli.arguments import OPTIONS
 from metashell.cli.settings import ANYWHERE, NO_CONFIG
 from metashell.cli.usage import EXAMPLES
 from metashell.cli.variables import CONFIG_FILE, variable_of
-from metashell.commands.base import Command, Option
+from metashell.commands.framework.command import Command
+from metashell.commands.framework.option import Option
 from metashell.version import __version__
 
 VARIABLES: Final = (
@@ -69,7 +70,7 @@ def render() -> str:
         ".SH ENVIRONMENT",
         "An option of the command line goes before its variable, and a variable before the "
         "configuration file. Several values stand in a line each.",
-        *_definitions((variable_of(flag), _of_variable(flag)) for flag in _with_variable()),
+        *_definitions((variable_of(option), _of_variable(option)) for option in _with_variable()),
         *_definitions(VARIABLES),
         ".SH FILES",
         *_definitions(_FILES),
@@ -104,14 +105,11 @@ def _synopses() -> Iterator[str]:
 
 def _options() -> Iterator[str]:
     group = ""
-    for flag in FLAGS:
-        if flag.group != group:
-            group = flag.group
+    for option in OPTIONS:
+        if option.group != group:
+            group = option.group
             yield f".SS {_text(group)}"
-        names = [name for name in (flag.short, flag.long, *flag.aliases) if name]
-        yield ".TP"
-        yield _names(names, flag.metavar)
-        yield _text(" ".join(flag.help))
+        yield from _option(option, sorted(option.flags, key=lambda name: name.startswith("--")))
 
 
 def _command(command: Command) -> Iterator[str]:
@@ -122,9 +120,7 @@ def _command(command: Command) -> Iterator[str]:
     yield _text(command.summary)
     yield from _paragraphs(manual.description.split("\n\n"))
     for option in manual.options:
-        yield ".TP"
-        yield _option(option)
-        yield _text(option.help)
+        yield from _option(option, option.flags)
     if manual.columns:
         yield ".PP"
         yield "Columns:"
@@ -148,21 +144,19 @@ def _command(command: Command) -> Iterator[str]:
             yield ".RE"
 
 
-def _option(option: Option) -> str:
-    return _names(option.flags, option.metavar or "")
-
-
-def _names(names: Iterable[str], metavar: str) -> str:
+def _option(option: Option, names: Iterable[str]) -> Iterator[str]:
     bold = ", ".join(rf"\fB{_text(name)}\fP" for name in names)
-    return rf"{bold} \fI{_text(metavar)}\fP" if metavar else bold
+    yield ".TP"
+    yield rf"{bold} \fI{_text(option.metavar)}\fP" if option.metavar else bold
+    yield _text(option.meaning)
 
 
-def _with_variable() -> Iterator[Flag]:
-    return (flag for flag in FLAGS if flag.long in ANYWHERE or flag.long == NO_CONFIG)
+def _with_variable() -> Iterator[Option]:
+    return (option for option in OPTIONS if option.long in ANYWHERE or option.long == NO_CONFIG)
 
 
-def _of_variable(flag: Flag) -> str:
-    return f"{flag.long}." if flag.metavar else f"{flag.long}, if it is 1."
+def _of_variable(option: Option) -> str:
+    return f"{option.long}." if option.metavar else f"{option.long}, if it is 1."
 
 
 def _definitions(pairs: Iterable[tuple[str, str]]) -> Iterator[str]:

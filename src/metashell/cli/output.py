@@ -60,12 +60,16 @@ class StreamOutput:
             return 24
 
     def write(self, text: str) -> None:
-        """Write text.
+        """Write text; to a terminal as `for_terminal` says.
 
         Raises:
             BrokenPipeError: The reader is gone.
             OutputError: It can't be written.
         """
+        if self.is_terminal:
+            from metashell.fs.escape import for_terminal
+
+            text = for_terminal(text)
         self._pieces.append(text)
         self._size += len(text)
         if self._size >= _BUFFER_CHARS or self._failure is not None:
@@ -80,7 +84,7 @@ class StreamOutput:
             return
         text = "".join(self._pieces)
         self.discard()
-        self._send(encode(text, terminal=self.is_terminal))
+        self._send(encode(text, terminal=False))
 
     def paint(self, text: str) -> None:
         """Write text at once, sequences that steer the terminal included; raises as `write`."""
@@ -179,22 +183,12 @@ class Diagnostics:
 
 
 def encode(text: str, *, terminal: bool) -> bytes:
-    """UTF-8 of text from anywhere; never fails.
-
-    Commands escape what they show to a person; for a terminal it is seen to once more here, and
-    only the escape sequences of colours pass.
-    """
+    """UTF-8 of text from anywhere, for a terminal as `for_terminal` says; never fails."""
     if text.isascii() and not terminal:
         return text.encode("ascii")
-    from metashell.fs.escape import escape_text, to_bytes
+    from metashell.fs.escape import for_terminal, to_bytes
 
-    if terminal and not (text.isascii() and text.isprintable()):
-        import re
-
-        pieces = re.split(r"(\x1b\[[0-9;]*m)", text)
-        pieces[::2] = map(escape_text, pieces[::2])
-        text = "".join(pieces)
-    return to_bytes(text)
+    return to_bytes(for_terminal(text) if terminal else text)
 
 
 def terminal_width(stream: TextIO | None) -> int:

@@ -20,12 +20,12 @@ from metashell.cli.output import (
 from metashell.errors import ExitCode, MetashellError
 
 if TYPE_CHECKING:
-    import metashell.source
-    from metashell.cli.choices import Choice
     from metashell.cli.defaults import Defaults
-    from metashell.cli.sources import Opener, Source
-    from metashell.cli.work import Runner, Task
-    from metashell.fs.node import Directory
+    from metashell.cli.sources import Opener
+    from metashell.cli.work import CommandRunner, Task
+    from metashell.sources.fleet import FleetSource
+    from metashell.sources.request import Choice
+    from metashell.sources.source import Source
 
 _NO_SOURCE_COMMANDS = (["help"], ["man"])
 """Commands that say something about metashell rather than about a cluster."""
@@ -40,7 +40,7 @@ class _Program:
     out: StreamOutput
     diagnostics: Diagnostics
     opener: Opener | None
-    runner: Runner | None
+    runner: CommandRunner | None
     owns_process: bool
     """Whether nobody else has a use for what is imported here."""
 
@@ -49,7 +49,7 @@ class _Program:
         from metashell.cli.choices import choose_source, no_source_error
         from metashell.cli.defaults import without_source
         from metashell.cli.explore import explorer_path
-        from metashell.commands.aliases import expand_aliases
+        from metashell.commands.framework.aliases import expand_aliases
 
         config = self.defaults.config
         if self.arguments.words == (TUI, "--help"):
@@ -72,7 +72,7 @@ class _Program:
         if path is not None:
             return self._explore(choice, path)
         # Not at the top: the explorer draws before it opens anything.
-        from metashell.cli.sources import close, open_source, prompt_name
+        from metashell.cli.sources import open_source, prompt_name
         from metashell.cli.work import choose_work
 
         tasks = choose_work(self.arguments)
@@ -82,15 +82,13 @@ class _Program:
                 return self._interact(source, prompt_name(choice, source))
             return self._run_on_source(tasks, source)
         finally:
-            close(source)
+            source.close()
 
     def _run_without_source(self, tasks: Iterable[Task]) -> int:
         """Run a command that needs none, over an empty file system."""
-        from metashell.fs.node import FixedDirectory
+        return self._run_tasks(tasks, None, after_each=lambda: None)
 
-        return self._run_tasks(tasks, FixedDirectory({}), None, after_each=lambda: None)
-
-    def _run_on_source(self, tasks: Iterable[Task], source: Source) -> int:
+    def _run_on_source(self, tasks: Iterable[Task], source: Source | FleetSource) -> int:
         """Run commands, telling what is wrong with the source as it comes to light."""
         from metashell.cli.sources import WarningPrinter
 
@@ -99,7 +97,7 @@ class _Program:
         warnings = WarningPrinter(source, self.diagnostics)
         try:
             warnings.print_new()
-            code = self._run_tasks(tasks, source.root, source, after_each=warnings.print_new)
+            code = self._run_tasks(tasks, source, after_each=warnings.print_new)
             if self.arguments.has("--strict") and source.stopped_by is not None:
                 warnings.print_new()
                 code = code or ExitCode.FAILED
@@ -110,31 +108,35 @@ class _Program:
     def _run_tasks(
         self,
         tasks: Iterable[Task],
-        root: Directory,
-        source: Source | None,
+        opened: Source | FleetSource | None,
         *,
         after_each: Callable[[], None],
     ) -> int:
         from metashell.cli.work import run_tasks
-        from metashell.commands.base import Context
+        from metashell.commands.framework.command import Context
+        from metashell.fs.node import FixedDirectory
 
         runner = self.runner
         if runner is None:
-            runner = cast("Runner", importlib.import_module("metashell.commands.run"))
+            runner = cast(
+                "CommandRunner", importlib.import_module("metashell.commands.framework.run")
+            )
 
         def finish() -> None:
             self.out.flush()
             after_each()
 
+        context = Context(
+            root=FixedDirectory({}),
+            out=self.out,
+            warn=self.diagnostics.line,
+            habits=self.defaults.config.habits,
+        )
+        if opened is not None:
+            context.show(opened)
         return run_tasks(
             tasks,
-            Context(
-                root=root,
-                out=self.out,
-                warn=self.diagnostics.line,
-                source=cast("metashell.source.Source | None", source),
-                habits=self.defaults.config.habits,
-            ),
+            context,
             runner,
             self.diagnostics,
             keep_going=self.arguments.has("--keep-going"),
@@ -155,19 +157,19 @@ class _Program:
             opened=_leave_pandas_out if self.owns_process else lambda _: None,
         )
 
-    def _interact(self, source: Source, name: str) -> int:
+    def _interact(self, source: Source | FleetSource, name: str) -> int:
         """Run the interactive shell."""
         from metashell.cli.sources import WarningPrinter
-        from metashell.commands.standing import status_of
-        from metashell.repl.session import Session, run
+        from metashell.commands.framework.status import status_of
+        from metashell.repl.session import ShellSession, run
 
         config = self.defaults.config
-        session = Session(
+        session = ShellSession(
             root=source.root,
             source_name=name,
             status=lambda: status_of(source),
             warm_up=source.warm_up,
-            source=cast("metashell.source.Source", source),
+            opened=source,
             show_secrets=self.arguments.has("--show-secrets"),
             habits=config.habits,
             theme=config.theme,
@@ -183,7 +185,7 @@ class _Program:
 
 
 def run_program(
-    argv: Sequence[str] | None, opener: Opener | None = None, runner: Runner | None = None
+    argv: Sequence[str] | None, opener: Opener | None = None, runner: CommandRunner | None = None
 ) -> int:
     """Run the program; returns its exit status and raises nothing but KeyboardInterrupt."""
     out, diagnostics = standard_streams()
@@ -231,14 +233,12 @@ def run_program(
         return _unexpected(error, out, diagnostics)
 
 
-def _leave_pandas_out(source: Source) -> None:
+def _leave_pandas_out(opened: Source | FleetSource) -> None:
     """Keep pyarrow from importing pandas where it is installed: a quarter of a second for nothing.
 
-    Only a directory that is read here surely needs no PySpark, which can't do without.
+    PySpark can't do without.
     """
-    from metashell.source import Source as Here
-
-    if type(source) is Here:
+    if not opened.capabilities.delegates:
         sys.meta_path.insert(0, _NoPandas())
 
 
@@ -266,7 +266,9 @@ def _tell_about_itself(arguments: Arguments, out: StreamOutput) -> int:
     from metashell.cli.usage import help_text, version_text
 
     if arguments.has("--help"):
-        out.write(help_text(bold=wants_colour(out.is_terminal)))
+        from metashell.fs.escape import Coloured
+
+        out.write(Coloured(help_text(bold=wants_colour(out.is_terminal))))
     else:
         out.write(version_text())
     return ExitCode.OK
@@ -291,23 +293,12 @@ def _unexpected(error: Exception, out: StreamOutput, diagnostics: Diagnostics) -
         # The reader has what it wanted, as with `| head`.
         out.discard()
         return ExitCode.OK
-    if _began_with_interrupt(error):
+    from metashell.commands.framework.defect import began_with_interrupt, defect_lines
+
+    if began_with_interrupt(error):
         return _interrupted(out, diagnostics)
     out.discard()
-    from metashell.commands.defect import defect_lines
 
     for line in defect_lines(error):
         diagnostics.line(line)
     return ExitCode.FAILED
-
-
-def _began_with_interrupt(error: BaseException) -> bool:
-    """Whether ^C lies behind an error, as when it fell into the import of a C extension."""
-    seen: set[int] = set()
-    cause: BaseException | None = error
-    while cause is not None and id(cause) not in seen:
-        if isinstance(cause, KeyboardInterrupt):
-            return True
-        seen.add(id(cause))
-        cause = cause.__cause__ or cause.__context__
-    return False

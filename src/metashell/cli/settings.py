@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from metashell.cli.arguments import FLAGS, Flag
+from metashell.cli.arguments import OPTIONS
+from metashell.commands.framework.option import Option
 
 SOURCE_FLAGS: Final = (
     "--directory", "--snapshot", "--config", "--bootstrap-controllers", "--live", "--cluster",
@@ -27,27 +28,26 @@ _OF_THE_COMMAND_LINE: Final = frozenset(
 """What is run is said where it is run."""
 _OF_ONE_CLUSTER: Final = frozenset({"--at", "--record", "--cluster-id"})
 """No defaults for every source: a shell that is always in the past misleads."""
-_PATHS: Final = frozenset({"--directory", "--snapshot", "--config", "--schemas"})
 _NUMBERS: Final = frozenset({"--timeout", "--spark-threshold", "--at"})
 _LIST: Final = "--bootstrap-controllers"
 _PAIRS: Final = "--spark-conf"
 
-ANYWHERE: Final[Mapping[str, Flag]] = {
-    flag.long: flag for flag in FLAGS if flag.long not in _OF_THE_COMMAND_LINE
+ANYWHERE: Final[Mapping[str, Option]] = {
+    option.long: option for option in OPTIONS if option.long not in _OF_THE_COMMAND_LINE
 }
 """Options that a variable can set, by long name."""
-IN_OPTIONS: Final[Mapping[str, Flag]] = {
-    long: flag for long, flag in ANYWHERE.items() if long not in _OF_ONE_CLUSTER
+IN_OPTIONS: Final[Mapping[str, Option]] = {
+    long: option for long, option in ANYWHERE.items() if long not in _OF_ONE_CLUSTER
 }
 """Those of the file's table ``[options]``."""
-OF_A_CLUSTER: Final[Mapping[str, Flag]] = {
-    long: flag for long, flag in ANYWHERE.items() if long != "--cluster"
+OF_A_CLUSTER: Final[Mapping[str, Option]] = {
+    long: option for long, option in ANYWHERE.items() if long != "--cluster"
 }
 """Those of a table ``[clusters.NAME]``."""
 
 
 @dataclass(frozen=True, slots=True)
-class Setting:
+class OptionSetting:
     """An option's values, and where they come from."""
 
     values: tuple[str, ...] | None
@@ -56,47 +56,47 @@ class Setting:
     """Such as ``METASHELL_ENGINE``; the errors name it."""
 
 
-def values_of(flag: Flag, value: object, base: str) -> tuple[str, ...] | None:
+def values_of(option: Option, value: object, base: str) -> tuple[str, ...] | None:
     """An option's values from one of TOML.
 
     Args:
-        flag: The option.
+        option: The option.
         value: What TOML has for it.
         base: The directory that a relative path begins at.
 
     Raises:
         ValueError: It can't be one; says what is needed.
     """
-    if not flag.metavar:
+    if not option.metavar:
         if not isinstance(value, bool):
             raise ValueError("needs true or false")
         return ("",) if value else None
-    if flag.long == _PAIRS and isinstance(value, dict):
-        value = [f"{key}={_text(flag, item)}" for key, item in value.items()]
+    if option.long == _PAIRS and isinstance(value, dict):
+        value = [f"{key}={_text(option, item)}" for key, item in value.items()]
     if isinstance(value, list):
-        if not flag.repeatable and flag.long != _LIST:
+        if not option.repeatable and option.long != _LIST:
             raise ValueError("needs one value, not several")
-        texts = tuple(_text(flag, item) for item in value)
+        texts = tuple(_text(option, item) for item in value)
         if not texts:
             raise ValueError("needs a value")
-        texts = (",".join(texts),) if flag.long == _LIST else texts
+        texts = (",".join(texts),) if option.long == _LIST else texts
     else:
-        texts = (_text(flag, value),)
-    return tuple(_path(text, base) for text in texts) if flag.long in _PATHS else texts
+        texts = (_text(option, value),)
+    return tuple(_path(text, base) for text in texts) if option.path else texts
 
 
-def _text(flag: Flag, value: object) -> str:
+def _text(option: Option, value: object) -> str:
     """One value as the command line would have it."""
-    if flag.long == "--at":
+    if option.long == "--at":
         from datetime import date
 
         if isinstance(value, date):  # Of which a datetime is one.
             return value.isoformat()
-    if isinstance(value, int | float) and not isinstance(value, bool) and flag.long in _NUMBERS:
+    if isinstance(value, int | float) and not isinstance(value, bool) and option.long in _NUMBERS:
         return str(value)
     if not isinstance(value, str):
-        kind = "a number or a string" if flag.long in _NUMBERS else "a string"
-        raise ValueError(f"needs {kind}: {flag.metavar}")
+        kind = "a number or a string" if option.long in _NUMBERS else "a string"
+        raise ValueError(f"needs {kind}: {option.metavar}")
     if not value or not value.isprintable():
         raise ValueError("is empty" if not value else "holds a control character")
     return value
@@ -104,6 +104,6 @@ def _text(flag: Flag, value: object) -> str:
 
 def _path(text: str, base: str) -> str:
     """A path of the file, where ``~`` is the user's and what is relative is beside the file."""
-    from metashell.log.uri import is_uri
+    from metashell.places.uri import is_uri
 
     return text if is_uri(text) else os.path.join(base, os.path.expanduser(text))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Final
 
-from metashell.cli.arguments import FLAGS, Flag
+from metashell.cli.arguments import OPTIONS
+from metashell.commands.framework.option import Option
 
 _COLUMN: Final = 26
 """Where an option's description begins."""
@@ -48,8 +49,8 @@ def help_text(*, bold: bool = False) -> str:
     """The program's help; `bold` marks headings for a terminal."""
     parts = [_INTRO, _section("Usage", _USAGE, bold)]
     groups: dict[str, list[str]] = {}
-    for flag in FLAGS:
-        groups.setdefault(flag.group, []).extend(_option_lines(flag))
+    for option in OPTIONS:
+        groups.setdefault(option.group, []).extend(_option_lines(option))
     parts += [_section(group, "\n".join(lines) + "\n", bold) for group, lines in groups.items()]
     parts += [_section("Examples", EXAMPLES, bold), _section("Exit status", _EXIT_CODES, bold)]
     return "\n".join(parts)
@@ -67,9 +68,10 @@ def _section(title: str, body: str, bold: bool) -> str:
     return f"\x1b[1m{title}:\x1b[0m\n{body}" if bold else f"{title}:\n{body}"
 
 
-def _option_lines(flag: Flag) -> list[str]:
+def _option_lines(option: Option) -> list[str]:
     """One option's lines; a long name takes a line of its own."""
-    name = f"  {flag.short + ',' if flag.short else '   '} {flag.long} {flag.metavar}".rstrip()
-    lines = list(flag.help)
+    short = f"{option.short}," if option.short else "   "
+    name = f"  {short} {option.long} {option.metavar or ''}".rstrip()
+    lines = option.help.split("\n")
     first = [name] if len(name) + 2 > _COLUMN else [name.ljust(_COLUMN) + lines.pop(0)]
     return first + [" " * _COLUMN + line for line in lines]

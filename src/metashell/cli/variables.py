@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from metashell.cli.arguments import FLAGS, Flag
-from metashell.cli.settings import ANYWHERE, NO_CONFIG, SECRETS, Setting
+from metashell.cli.arguments import OPTIONS
+from metashell.cli.settings import ANYWHERE, NO_CONFIG, SECRETS, OptionSetting
+from metashell.commands.framework.option import Option
 from metashell.errors import UsageError
 
 CONFIG_FILE: Final = "METASHELL_CONFIG_FILE"
@@ -16,12 +17,12 @@ _ON: Final = frozenset({"1", "true", "yes", "on"})
 _OFF: Final = frozenset({"", "0", "false", "no", "off"})
 
 
-def variable_of(flag: Flag) -> str:
+def variable_of(option: Option) -> str:
     """The variable that stands for an option."""
-    return "METASHELL_" + flag.long[2:].upper().replace("-", "_")
+    return "METASHELL_" + option.long[2:].upper().replace("-", "_")
 
 
-def read_variables(environ: Mapping[str, str]) -> dict[str, Setting]:
+def read_variables(environ: Mapping[str, str]) -> dict[str, OptionSetting]:
     """The options that variables set, by long name; an empty variable is none.
 
     Several values stand in a line each.
@@ -31,17 +32,17 @@ def read_variables(environ: Mapping[str, str]) -> dict[str, Setting]:
     """
     _refuse_secrets(environ)
     found = {}
-    for long, flag in ANYWHERE.items():
-        name = variable_of(flag)
+    for long, option in ANYWHERE.items():
+        name = variable_of(option)
         text = environ.get(name, "")
         if not text:
             continue
-        if not flag.metavar:
-            found[long] = Setting(("",) if _is_on(name, text) else None, name)
+        if not option.metavar:
+            found[long] = OptionSetting(("",) if _is_on(name, text) else None, name)
             continue
-        values = tuple(filter(None, text.split("\n"))) if flag.repeatable else (text,)
+        values = tuple(filter(None, text.split("\n"))) if option.repeatable else (text,)
         if values:
-            found[long] = Setting(values, name)
+            found[long] = OptionSetting(values, name)
     return found
 
 
@@ -51,13 +52,13 @@ def wants_no_config(environ: Mapping[str, str]) -> bool:
     Raises:
         UsageError: It is neither on nor off.
     """
-    name = variable_of(next(flag for flag in FLAGS if flag.long == NO_CONFIG))
+    name = variable_of(next(option for option in OPTIONS if option.long == NO_CONFIG))
     return _is_on(name, environ.get(name, ""))
 
 
 def _refuse_secrets(environ: Mapping[str, str]) -> None:
     """Refuse a variable that, once exported, would show secrets wherever it is inherited."""
-    name = variable_of(next(flag for flag in FLAGS if flag.long == SECRETS))
+    name = variable_of(next(option for option in OPTIONS if option.long == SECRETS))
     if environ.get(name, "").lower() not in _OFF:
         raise UsageError(
             f"{name}: secrets are shown only where the command line asks for them",

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import BinaryIO, Final, Protocol
 
 from metashell.cli.arguments import Arguments
-from metashell.cli.output import Diagnostics
-from metashell.commands.base import Context
-from metashell.errors import MetashellError, UsageError
+from metashell.cli.output import Diagnostics, OutputError
+from metashell.commands.framework.command import Context
+from metashell.errors import ExitCode, MetashellError, UsageError
 
 _LINE_MAX_BYTES: Final = 1 << 20
 _BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
@@ -32,7 +32,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class CommandLine:
     """A command line, not yet split."""
 
     text: str
@@ -40,11 +40,11 @@ class Line:
     """Where it stands in a script, such as ``setup.txt:3: ``; precedes each of its diagnostics."""
 
 
-Task = Words | Line
+Task = Words | CommandLine
 
 
-class Runner(Protocol):
-    """What runs a command: `metashell.commands.run`."""
+class CommandRunner(Protocol):
+    """What runs a command: `metashell.commands.framework.run`."""
 
     def run_line(self, context: Context, line: str) -> int:
         """Split a line and run it."""
@@ -73,7 +73,7 @@ def choose_work(arguments: Arguments) -> Iterable[Task] | None:
     if arguments.words:
         return (Words(arguments.words),)
     if arguments.has("--command"):
-        return tuple(Line(text) for text in arguments.values["--command"])
+        return tuple(CommandLine(text) for text in arguments.values["--command"])
     script = arguments.value("--file")
     if script is not None and script != "-":
         return script_lines(_open_script(script), script)
@@ -86,7 +86,7 @@ def choose_work(arguments: Arguments) -> Iterable[Task] | None:
     return script_lines(sys.stdin.buffer, "stdin")
 
 
-def script_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
+def script_lines(stream: BinaryIO, name: str) -> Iterator[CommandLine]:
     """Yield the lines of a script that say something, as they come.
 
     Raises:
@@ -110,13 +110,13 @@ def script_lines(stream: BinaryIO, name: str) -> Iterator[Line]:
                 raw = raw.removeprefix(_BYTE_ORDER_MARK)
             text = raw.decode("utf-8", "surrogateescape").strip()
             if text and not text.startswith("#"):
-                yield Line(text, f"{name}:{number}: ")
+                yield CommandLine(text, f"{name}:{number}: ")
 
 
 def run_tasks(
     tasks: Iterable[Task],
     context: Context,
-    runner: Runner,
+    runner: CommandRunner,
     diagnostics: Diagnostics,
     *,
     keep_going: bool,
@@ -137,7 +137,7 @@ def run_tasks(
     """
     first_failure = 0
     for task in tasks:
-        code = _run_task(task, context, runner, diagnostics)
+        code = _run_task(task, context, runner, diagnostics, keep_going=keep_going)
         after_each()
         first_failure = first_failure or code
         if context.exit_requested or (code and not keep_going):
@@ -145,8 +145,18 @@ def run_tasks(
     return first_failure if context.exit_status is None else context.exit_status
 
 
-def _run_task(task: Task, context: Context, runner: Runner, diagnostics: Diagnostics) -> int:
-    """Run one task; its errors are printed with its place in front."""
+def _run_task(
+    task: Task,
+    context: Context,
+    runner: CommandRunner,
+    diagnostics: Diagnostics,
+    *,
+    keep_going: bool,
+) -> int:
+    """Run one task; its errors are printed with its place in front.
+
+    So are defects of ours where there is a next task to go on to.
+    """
 
     def warn(text: str) -> None:
         # What is indented, such as a hint, belongs to the line before.
@@ -154,7 +164,7 @@ def _run_task(task: Task, context: Context, runner: Runner, diagnostics: Diagnos
 
     context.warn = warn
     # A lone command has nothing after it that `cd` or `exit` could matter to.
-    context.interactive = isinstance(task, Line)
+    context.interactive = isinstance(task, CommandLine)
     try:
         if isinstance(task, Words):
             return int(runner.run_words(context, task.words))
@@ -162,6 +172,16 @@ def _run_task(task: Task, context: Context, runner: Runner, diagnostics: Diagnos
     except MetashellError as error:
         diagnostics.error(error, prefix=task.place or "metashell: ")
         return int(error.exit_code)
+    except (BrokenPipeError, OutputError):
+        raise
+    except Exception as error:
+        from metashell.commands.framework.defect import began_with_interrupt, defect_lines
+
+        if not keep_going or began_with_interrupt(error):
+            raise
+        for line in defect_lines(error):
+            warn(line)
+        return ExitCode.FAILED
 
 
 def _open_script(path: str) -> BinaryIO:

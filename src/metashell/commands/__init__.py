@@ -1,74 +1,45 @@
 """The commands of the shell, by name.
 
-A command's module is imported when it is first asked for, so that a one-shot command pays for
-itself alone. Each module has its command as ``COMMAND``.
+A command is a module, or a package with a module ``command``; each has it as ``COMMAND``. Nothing
+lists them. One is imported when it is first asked for, so that a one-shot command pays for itself
+alone.
 """
 
 from __future__ import annotations
 
+from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from metashell.commands.base import Command
+    from metashell.commands.framework.command import Command
 
-_NAMES = (
-    "acls",
-    "at",
-    "brokers",
-    "can-upgrade",
-    "cat",
-    "cd",
-    "changes",
-    "check",
-    "checksum",
-    "config",
-    "diff",
-    "du",
-    "exit",
-    "export",
-    "find",
-    "fleet",
-    "grep",
-    "health",
-    "help",
-    "history",
-    "log",
-    "ls",
-    "man",
-    "nodes",
-    "partitions",
-    "pwd",
-    "quorum",
-    "quotas",
-    "save",
-    "sql",
-    "stat",
-    "stats",
-    "tokens",
-    "topics",
-    "tree",
-    "users",
-    "watch",
-    "who-can",
-)
+_SHARED = frozenset({"framework", "rows"})
+"""Packages beside the commands, which have what several of them share."""
 _ALIASES = {"quit": "exit"}
 
 
+@cache
 def all_names() -> tuple[str, ...]:
-    """Names of the commands, sorted, without aliases."""
-    return _NAMES
+    """Names of the commands, sorted, without aliases; imports none of them."""
+    from pkgutil import iter_modules
+
+    found = {module.name for module in iter_modules(__path__)} - _SHARED
+    return tuple(sorted(name.replace("_", "-") for name in found))
 
 
 def is_command(name: str) -> bool:
     """Whether a command has that name or alias; imports nothing."""
-    return name in _NAMES or name in _ALIASES
+    return name in _ALIASES or name in all_names()
 
 
 def get(name: str) -> Command | None:
     """The command of that name or alias, or None."""
     name = _ALIASES.get(name, name)
-    if name not in _NAMES:
+    if name not in all_names():
         return None
-    command: Command = import_module(f"metashell.commands.{name.replace('-', '_')}").COMMAND
+    module = import_module(f"metashell.commands.{name.replace('-', '_')}")
+    if hasattr(module, "__path__"):
+        module = import_module(f"{module.__name__}.command")
+    command: Command = module.COMMAND
     return command

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.acl_words import (
+from metashell.commands.framework.acl_arguments import (
     ASKABLE,
     complete_operation,
     complete_principal,
@@ -14,46 +14,48 @@ from metashell.commands.acl_words import (
     parse_permission,
     parse_resource,
 )
-from metashell.commands.base import Completion, Context, Option
-from metashell.commands.options import Parsed, refuse_more
-from metashell.commands.rows import HISTORY, Asked, Column, RowsCommand, rows_manual
-from metashell.commands.survey import one_of
+from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed, one_of, refuse_more
+from metashell.commands.rows.columns import Column, integer, one_table, text, time_at
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.errors import UsageError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from metashell.answers.acls import Acl
 
 _ORDERS: Final = ("resource", "principal")
 _OPERATIONS: Final = ("ALL", *ASKABLE)
 
 COLUMNS: Final = (
-    Column("resource", "Type and name of the resource, TYPE:NAME."),
-    Column("resource_type", "Kafka's name of the type, UNKNOWN(N) for other codes.", shown=False),
-    Column("resource_name", "The name, the prefix of many, or * for all.", shown=False),
-    Column("pattern_type", "LITERAL or PREFIXED."),
-    Column("principal", "Whom it is about; User:* is everyone."),
-    Column("host", "Where from: * for anywhere, an address, or a network (KIP-1276)."),
-    Column("operation", "What it is about; ALL is every operation."),
-    Column("permission", "ALLOW or DENY."),
-    Column("id", "The ACL's id, its name below /image/acls/byId.", shown=False),
-    Column(
+    text("resource", "Type and name of the resource, TYPE:NAME."),
+    text("resource_type", "Kafka's name of the type, UNKNOWN(N) for other codes.", shown=False),
+    text("resource_name", "The name, the prefix of many, or * for all.", shown=False),
+    text("pattern_type", "LITERAL or PREFIXED."),
+    text("principal", "Whom it is about; User:* is everyone."),
+    text("host", "Where from: * for anywhere, an address, or a network (KIP-1276)."),
+    text("operation", "What it is about; ALL is every operation."),
+    text("permission", "ALLOW or DENY."),
+    text("id", "The ACL's id, its name below /image/acls/byId.", shown=False),
+    integer(
         "created_offset",
         "Offset of the record that made it; null: the newest checkpoint or older.",
         shown=False,
     ),
-    Column("created_time", "Time of that record.", shown=False),
+    time_at("created_time", "Time of that record.", shown=False),
 )
 
 
-class Acls(RowsCommand):
+class AclsCommand(RowsCommand):
     """List ACLs."""
 
     name = "acls"
     summary = "List ACLs by resource or by principal."
-    columns = COLUMNS
-    manual = rows_manual(
+    tables = one_table(*COLUMNS)
+    takes_paths = False
+    of_each_cluster = True
+    manual = Manual(
         synopsis="acls [OPTION...]",
         description=(
             "Lists ACLs; of several options that choose, all must hold. With --resource the ACLs "
@@ -64,7 +66,6 @@ class Acls(RowsCommand):
             "all that allow, and some operations imply others. A checkpoint tells no times: "
             "--history reads what came before it."
         ),
-        columns=COLUMNS,
         options=(
             Option(("--principal",), "About that very principal, such as User:alice.", "NAME"),
             Option(
@@ -95,19 +96,17 @@ class Acls(RowsCommand):
         first = next(column for column in COLUMNS if column.name == "principal")
         return (first, *(column for column in COLUMNS if column is not first))
 
-    def answer(self, asked: Asked) -> pa.Table:
+    def answer(self, query: RowsQuery) -> None:
         """The ACLs that are asked for."""
         from metashell.answers.acls import acls_table
 
-        refuse_more(self, asked.parsed.arguments)
-        chosen = _chosen(asked.parsed)
-        principal = asked.parsed.values.get("--principal", ":")
+        refuse_more(self, query.parsed.arguments)
+        chosen = _chosen(query.parsed)
+        principal = query.parsed.values.get("--principal", ":")
         if ":" not in principal:
-            asked.warn(f"--principal {principal}: has no type; User:{principal} is another")
-        table = acls_table(
-            asked.image, lambda acl: all(test(acl) for test in chosen), by=_order(asked.parsed)
-        )
-        return table.select([column.name for column in self.columns_of(asked.parsed)])
+            query.warn(f"--principal {principal}: has no type; User:{principal} is another")
+        by = _order(query.parsed)
+        query.add(acls_table(query.image, lambda acl: all(test(acl) for test in chosen), by=by))
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose principals and resources after their options."""
@@ -153,4 +152,4 @@ def _chosen(parsed: Parsed) -> list[Callable[[Acl], bool]]:
     return tests
 
 
-COMMAND = Acls()
+COMMAND = AclsCommand()

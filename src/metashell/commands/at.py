@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metashell.commands.base import Command, Completion, Context, Manual, Option
-from metashell.commands.options import refuse_more
-from metashell.commands.place import go_to
+from metashell.commands.framework.command import Command, Completion, Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import refuse_more
+from metashell.commands.framework.session_place import go_to
 from metashell.errors import UsageError
-from metashell.schema.times import iso_time
+from metashell.schema.timestamps import iso_time
 
 _RECORD = "--record"
 _END = "end"
 
 
-class At(Command):
+class AtCommand(Command):
     """Go to an earlier state."""
 
     name = "at"
@@ -76,4 +77,4 @@ class At(Command):
         ]
 
 
-COMMAND = At()
+COMMAND = AtCommand()

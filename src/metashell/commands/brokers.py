@@ -5,66 +5,86 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.assuming import ASSUME, assumptions_of
-from metashell.commands.base import Completion, Context, Option
-from metashell.commands.options import Parsed, refuse_more
-from metashell.commands.rows import Asked, Column, RowsCommand, rows_manual
-from metashell.commands.survey import one_of
-from metashell.commands.topic_words import broker_ids, complete_brokers
+from metashell.commands.framework.assume_option import ASSUME, assumptions_of
+from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed, one_of, refuse_more
+from metashell.commands.framework.topic_arguments import (
+    broker_ids,
+    complete_brokers,
+    refuse_unknown,
+)
+from metashell.commands.rows.columns import (
+    AnswerTable,
+    Column,
+    flag,
+    integer,
+    integers,
+    number,
+    text,
+)
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
 from metashell.errors import UsageError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 _BY: Final = ("broker", "rack")
 
 _LOAD: Final = (
-    Column("leaders", "Partitions led."),
-    Column("replicas", "Replicas held."),
-    Column("in_sync", "Partitions whose ISR it is in."),
-    Column("preferred", "Partitions whose first replica it is."),
-    Column("preferred_led", "Of these, led by it."),
-    Column(
+    integer("leaders", "Partitions led."),
+    integer("replicas", "Replicas held."),
+    integer("in_sync", "Partitions whose ISR it is in."),
+    integer("preferred", "Partitions whose first replica it is."),
+    integer("preferred_led", "Of these, led by it."),
+    number(
         "leader_skew", "How far from an even share of leaders among active brokers, in percent."
     ),
-    Column("replica_skew", "How far from an even share of replicas among registered ones."),
+    number("replica_skew", "How far from an even share of replicas among registered ones."),
 )
 COLUMNS: Final = (
-    Column("broker", "The broker's id."),
-    Column("state", "active, fenced, controlled-shutdown, or not-registered (has replicas yet)."),
-    Column("rack", "Its rack; null for none."),
+    integer("broker", "The broker's id."),
+    text("state", "active, fenced, controlled-shutdown, or not-registered (has replicas yet)."),
+    text("rack", "Its rack; null for none."),
     *_LOAD,
 )
 RACK_COLUMNS: Final = (
-    Column("rack", "The rack; null for brokers without one."),
-    Column("brokers", "Brokers registered."),
-    Column("active", "Of these, neither fenced nor shutting down."),
+    text("rack", "The rack; null for brokers without one."),
+    integer("brokers", "Brokers registered."),
+    integer("active", "Of these, neither fenced nor shutting down."),
     *_LOAD,
 )
 WITHOUT_COLUMNS: Final = (
-    Column("topic", "The topic's name."),
-    Column("partition", "The partition's id."),
-    Column("result", "offline or under-min-isr."),
-    Column("already", "Whether it is so now."),
-    Column("leader", "Who leads now; null for nobody."),
-    Column("leader_after", "Who would lead then."),
-    Column(
+    text("topic", "The topic's name."),
+    integer("partition", "The partition's id."),
+    text("result", "offline or under-min-isr."),
+    flag("already", "Whether it is so now; without a leader it is under min ISR too."),
+    integer("leader", "Who leads now; null for nobody."),
+    integer("leader_after", "Who would lead then."),
+    text(
         "elected_from",
         "How a new leader comes: isr, elr, last-known-leader or unclean (which lose data), none; "
         "null where the leader stays.",
     ),
-    Column("isr_after", "What is left of the ISR."),
-    Column("min_isr", "Effective min.insync.replicas."),
+    integers("isr_after", "What is left of the ISR."),
+    integer("min_isr", "Effective min.insync.replicas."),
 )
 
 
-class Brokers(RowsCommand):
+class BrokersCommand(RowsCommand):
     """List brokers and their load."""
 
     name = "brokers"
     summary = "List the load of brokers or racks, and what would fail without some brokers."
-    columns = COLUMNS
-    manual = rows_manual(
+    tables = (
+        AnswerTable("", COLUMNS),
+        AnswerTable("--by rack", RACK_COLUMNS),
+        AnswerTable("--without 101", WITHOUT_COLUMNS),
+    )
+    takes_paths = False
+    of_each_cluster = True
+    manual = Manual(
         synopsis="brokers [--by broker|rack] [--without ID,...] [OPTION...]",
         description=(
             "Lists what each broker leads and holds, and how far that is from an even share. An "
@@ -72,10 +92,13 @@ class Brokers(RowsCommand):
             "are registered. `nodes` lists the registrations themselves.\n\n"
             "--without tells instead which partitions would be offline or under "
             "min.insync.replicas if these brokers went down all at once, as after a rack's loss or "
-            "before a rolling restart. New leaders are elected by the controller's own rules, see "
-            "`man partitions`."
+            "before a rolling restart. A partition is looked at that one of them leads, that has "
+            "one in its ISR, or that has no leader and waits for one (as `partitions --offline` "
+            "says); it is listed where it would have no leader, or fewer replicas in sync than "
+            "min.insync.replicas. `already` marks those that are so now, with these brokers up or "
+            "down. New leaders are elected by the controller's own rules, see `man partitions`. "
+            "A broker that neither is registered nor has replicas is an error."
         ),
-        columns=COLUMNS,
         options=(
             Option(("--by",), "Count by broker (the default) or by rack.", "WHAT", _BY),
             Option(("--without",), "What if these brokers, separated by commas, were down.", "IDS"),
@@ -88,7 +111,6 @@ class Brokers(RowsCommand):
             ("brokers --without 101,102 --count", "how much two of them would"),
             ("brokers --sort=-leaders --columns broker,leaders", "the busiest first"),
         ),
-        others=(("--by rack", RACK_COLUMNS), ("--without 101", WITHOUT_COLUMNS)),
     )
 
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
@@ -101,20 +123,20 @@ class Brokers(RowsCommand):
             return WITHOUT_COLUMNS
         return RACK_COLUMNS if one_of("--by", by or "broker", _BY) == "rack" else COLUMNS
 
-    def answer(self, asked: Asked) -> pa.Table:
+    def answer(self, query: RowsQuery) -> None:
         """The brokers, the racks, or what would fail."""
         from metashell.answers.brokers import brokers_table, racks_table, without_table
         from metashell.answers.health import Health
 
-        values = asked.parsed.values
-        health = Health(asked.image, assumptions_of(asked.parsed))
+        values = query.parsed.values
+        health = Health(query.image, assumptions_of(query.parsed))
         if "--without" not in values:
-            return racks_table(health) if values.get("--by") == "rack" else brokers_table(health)
+            by_rack = values.get("--by") == "rack"
+            query.add(racks_table(health) if by_rack else brokers_table(health))
+            return
         down = broker_ids("--without", values["--without"])
-        known = set(asked.image.brokers.ids.tolist())
-        for broker in sorted(down - known):
-            asked.warn(f"broker {broker} is not registered")
-        return without_table(health, down)
+        refuse_unknown(query, health, "--without", down)
+        query.add(without_table(health, down))
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose brokers after --without."""
@@ -123,4 +145,4 @@ class Brokers(RowsCommand):
         return super().complete(context, args, word)
 
 
-COMMAND = Brokers()
+COMMAND = BrokersCommand()

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.base import Completion, Context, Option
+from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed, refuse_more
 from metashell.commands.nodes import GHOST_AFTER, ghost_after, voters_now
-from metashell.commands.options import Parsed, parse_options, refuse_more
-from metashell.commands.rows import Asked, Column, RowsCommand, rows_manual
+from metashell.commands.rows.columns import flag, integer, one_table, text
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from metashell.answers.upgrade import Target, Verdict
+    from metashell.answers.upgrade import UpgradeTarget, Verdict
 
 _FEATURE: Final = Option(
     ("--feature",),
@@ -24,27 +25,29 @@ _FEATURE: Final = Option(
 )
 
 
-class CanUpgrade(RowsCommand):
+class CanUpgradeCommand(RowsCommand):
     """Who blocks an upgrade."""
 
     name = "can-upgrade"
     summary = "whether metadata.version can be raised, and which nodes block it"
-    columns = (
-        Column("id", "The node that blocks it; null where it is no node."),
-        Column("role", "broker or controller."),
-        Column("release", "The Kafka release that its software seems to be."),
-        Column("reason", "Why it blocks."),
-        Column("ghost", "Why nobody seems to stand behind the registration; else null."),
-        Column("remedy", "The command that removes it, or what else to do."),
-        Column("removes", "Whether the remedy is a command that removes it.", shown=False),
-        Column("fenced", "Whether the broker is fenced.", shown=False),
-        Column("fenced_for", "How long it has been fenced at the last record.", shown=False),
-        Column("feature", "The feature asked about.", shown=False),
-        Column("level", "The level asked about.", shown=False),
-        Column("min_level", "The lowest level that the node supports.", shown=False),
-        Column("max_level", "The highest.", shown=False),
+    takes_paths = False
+    of_each_cluster = True
+    tables = one_table(
+        integer("id", "The node that blocks it; null where it is no node."),
+        text("role", "broker or controller."),
+        text("release", "The Kafka release that its software seems to be."),
+        text("reason", "Why it blocks."),
+        text("ghost", "Why nobody seems to stand behind the registration; else null."),
+        text("remedy", "The command that removes it, or what else to do."),
+        flag("removes", "Whether the remedy is a command that removes it.", shown=False),
+        flag("fenced", "Whether the broker is fenced.", shown=False),
+        text("fenced_for", "How long it has been fenced at the last record.", shown=False),
+        text("feature", "The feature asked about.", shown=False),
+        integer("level", "The level asked about.", shown=False),
+        integer("min_level", "The lowest level that the node supports.", shown=False),
+        integer("max_level", "The highest.", shown=False),
     )
-    manual = rows_manual(
+    manual = Manual(
         "can-upgrade [OPTIONS] VERSION",
         "Whether metadata.version can be raised to VERSION: a release (4.1 means the newest level "
         "of it), a level's name (4.1-IV1) or its number (27). Yes, with the command that does it, "
@@ -56,7 +59,6 @@ class CanUpgrade(RowsCommand):
         "A downgrade is told as one; where it may lose metadata, Kafka refuses it.\n\n"
         "In a format for machines (-o json and so on) the rows are those that block it, none for "
         "yes.",
-        columns,
         (_FEATURE, GHOST_AFTER),
         (
             ("can-upgrade 4.4", "whether the cluster can use what 4.4 brings"),
@@ -65,16 +67,14 @@ class CanUpgrade(RowsCommand):
         ),
     )
 
-    def run(self, context: Context, args: Sequence[str]) -> int:
+    def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Tell people yes or no first; machines get rows alone."""
-        parsed = parse_options(self, args)
-        for_people = parsed.values.get("-o", "table") == "table"
-        if not for_people or {"--count", "--exit-code"} & parsed.switches:
-            return super().run(context, args)
-        from metashell.commands.rows_fleet import answers
-        from metashell.commands.rows_output import Shape, write_rows
+        shape = self.shape_of(parsed, self.columns_of(parsed))
+        if shape.form != "table" or {"--count", "--exit-code"} & parsed.switches:
+            return super().run_parsed(context, parsed)
+        from metashell.commands.rows.fleet import answers
+        from metashell.commands.rows.output import write_rows
 
-        shape = Shape.of(parsed, self.columns)
         status = ExitCode.OK
         for answered in answers(context, self, parsed, shape.looked_at()):
             prefix = "" if answered.cluster is None else f"{answered.cluster}: "
@@ -86,44 +86,44 @@ class CanUpgrade(RowsCommand):
                 write_rows(context, answered.table, shape)
         return status
 
-    def answer(self, asked: Asked) -> pa.Table:
+    def answer(self, query: RowsQuery) -> None:
         """The nodes that block it."""
         from metashell.answers.upgrade import blockers_table
 
-        verdict = self._judge(asked)
-        asked.status = ExitCode.OK if verdict.possible else ExitCode.FAILED
-        asked.verdict = (verdict.text, *([] if verdict.command is None else [verdict.command]))
-        return blockers_table(verdict)
+        verdict = self._judge(query)
+        query.status = ExitCode.OK if verdict.possible else ExitCode.FAILED
+        query.verdict = (verdict.text, *([] if verdict.command is None else [verdict.command]))
+        query.add(blockers_table(verdict))
 
-    def _judge(self, asked: Asked) -> Verdict:
+    def _judge(self, query: RowsQuery) -> Verdict:
         from metashell.answers.upgrade import judge
 
-        parsed = asked.parsed
+        parsed = query.parsed
         target = self._target(parsed)
-        verdict = judge(asked.image, target, voters_now(asked), ghost_after(parsed))
+        verdict = judge(query.image, target, voters_now(query), ghost_after(parsed))
         for note in verdict.notes:
-            asked.warn(note)
+            query.warn(note)
         return verdict
 
-    def _target(self, parsed: Parsed) -> Target:
+    def _target(self, parsed: Parsed) -> UpgradeTarget:
         """What is asked about.
 
         Raises:
             UsageError: It is no version, or none or two are given.
         """
         from metashell.answers.releases import parse_feature, parse_version
-        from metashell.answers.upgrade import Target
+        from metashell.answers.upgrade import UpgradeTarget
         from metashell.image.features import METADATA_VERSION
 
         feature = parsed.values.get("--feature")
         refuse_more(self, parsed.arguments, 0 if feature is not None else 1)
         if feature is not None:
             name, level = parse_feature(feature)
-            return Target(name, level, feature.partition("=")[2])
+            return UpgradeTarget(name, level, feature.partition("=")[2])
         if not parsed.arguments:
             raise UsageError("no version given", hint=f"usage: {self.manual.synopsis}")
         version = parsed.arguments[0]
-        return Target(METADATA_VERSION, parse_version(version), version)
+        return UpgradeTarget(METADATA_VERSION, parse_version(version), version)
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose releases and names of levels."""
@@ -136,4 +136,4 @@ class CanUpgrade(RowsCommand):
         return [Completion(name, -len(word), name) for name in names if name.startswith(word)]
 
 
-COMMAND = CanUpgrade()
+COMMAND = CanUpgradeCommand()

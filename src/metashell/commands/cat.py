@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metashell.commands.base import Command, Context, Manual
-from metashell.commands.options import parse_options
-from metashell.commands.targets import Targets, shown_text, stop_if_cancelled
-from metashell.errors import IsADirectoryPathError, UsageError
+from metashell.commands.framework.command import Command, Context, Manual
+from metashell.commands.framework.options import parse_options
+from metashell.commands.framework.targets import Targets, stop_if_cancelled
+from metashell.errors import IsADirectoryPathError, MetashellError, UsageError
 from metashell.fs.node import Directory
 
 _CHUNK_CHARACTERS = 1 << 18
 
 
-class Cat(Command):
+class CatCommand(Command):
     """Print the text of each path given."""
 
     name = "cat"
@@ -49,7 +49,7 @@ class Cat(Command):
         def flush() -> None:
             nonlocal size
             if texts:
-                context.out.write("".join(texts))
+                context.write("".join(texts))
             texts.clear()
             size = 0
 
@@ -59,7 +59,11 @@ class Cat(Command):
             if isinstance(node, Directory):
                 targets.fail(IsADirectoryPathError(match.path))
                 continue
-            text = shown_text(context, node.text()) + "\n"
+            try:
+                text = node.text() + "\n"
+            except MetashellError as error:
+                targets.failed(match.path, error)
+                continue
             texts.append(text)
             size += len(text)
             if size >= _CHUNK_CHARACTERS:
@@ -69,4 +73,4 @@ class Cat(Command):
         return targets.status
 
 
-COMMAND = Cat()
+COMMAND = CatCommand()

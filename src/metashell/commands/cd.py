@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import islice
 
-from metashell.commands.base import Command, Completion, Context, Manual
-from metashell.commands.options import no_arguments
-from metashell.commands.targets import matches
+from metashell.commands.framework.command import Command, Completion, Context, Manual
+from metashell.commands.framework.options import no_arguments
+from metashell.commands.framework.targets import matches
 from metashell.errors import MetashellError, NotADirectoryPathError, UsageError
 from metashell.fs.node import Directory
 
 
-class Cd(Command):
+class CdCommand(Command):
     """Set where relative paths start."""
 
     name = "cd"
@@ -53,9 +53,9 @@ class Cd(Command):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose directories alone."""
-        from metashell.commands.complete import complete_paths
+        from metashell.commands.framework.completion import complete_paths
 
         return [] if args else complete_paths(context, word, directories_only=True)
 
 
-COMMAND = Cd()
+COMMAND = CdCommand()

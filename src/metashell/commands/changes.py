@@ -2,39 +2,34 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from metashell.commands.base import Context, Manual, Option
-from metashell.commands.options import Parsed, parse_options
-from metashell.commands.rows_of import (
-    Kind,
-    Record,
-    TabularCommand,
-    integer,
-    of_kind,
-    one_table,
-    status_of,
-    text,
-    time_at,
-    with_rows,
-    write_records,
-)
-from metashell.commands.targets import shown, stop_if_cancelled
-from metashell.commands.words import Word
-from metashell.errors import ExitCode, MetashellError, UsageError
+from metashell.commands.framework.command import Context, Manual
+from metashell.commands.framework.command_line import Word
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.targets import shown, stop_if_cancelled
+from metashell.commands.rows.columns import integer, json_value, one_table, text, time_at
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.errors import ExitCode, MetashellError, SourceError, UsageError
+from metashell.fs.escape import escape
 from metashell.fs.path import decode_name, encode_path, is_absolute, normalise, split
-from metashell.schema.times import iso_time
+from metashell.schema.dump import java_double
+from metashell.schema.json_writer import finite
+from metashell.schema.timestamps import iso_time
 
 if TYPE_CHECKING:
-    from metashell.fs.changes import Change, Newest
+    from metashell.fs.changes import Newest, NodeChange
 
 _CHUNK_LINES = 512
 _WIDEST_VALUE = 200
 """Characters of one value that a line shows; JSON has all."""
 
 NO_PRINCIPAL = "the log does not record who asked for a change, only which controller wrote it"
+
+_VERBOSE = Option(("-v", "--verbose"), "Show leaderEpoch and partitionEpoch with every change.")
 
 _TABLES = one_table(
     integer("offset", "The record's offset; null for what a checkpoint says."),
@@ -48,9 +43,7 @@ _TABLES = one_table(
         "created, removed, changed, unchanged, refused (Kafka does not apply it), or present: said "
         "by the oldest checkpoint.",
     ),
-    of_kind(
-        Kind.JSON, "fields", "A JSON object: by the name of a field, a list of old and new value."
-    ),
+    json_value("fields", "A JSON object: by the name of a field, a list of old and new value."),
     integer(
         "at_or_before",
         "For what a checkpoint says: the last offset that it holds.",
@@ -60,16 +53,16 @@ _TABLES = one_table(
 )
 
 
-class Changes(TabularCommand):
+class ChangesCommand(RowsCommand):
     """Tell what became of nodes."""
 
     name = "changes"
     summary = "Show every record that touched a node, and what it changed."
     one_cluster = True
     tables = _TABLES
+    has_text = True
     manual = Manual(
-        synopsis="changes [--json|-o FORMAT] [--since POINT] [--until POINT] [-n N] "
-        "[--newest N] PATH...",
+        synopsis="changes [-o FORMAT] [--since POINT] [--until POINT] [-n N] [--newest N] PATH...",
         description=(
             "Prints every record that touched a node or anything below it, oldest first: offset, "
             "time, epoch and the controller that led in it, record type, path, and what changed "
@@ -79,10 +72,13 @@ class Changes(TabularCommand):
             "through all its lives. A ? stands for what no record at hand tells; what the oldest "
             "checkpoint says is marked as at or before its last offset. * ? [a-z] {a,b} match "
             "within one component. Topics are told by name unless PATH goes below byId.\n\n"
+            "Every change of a partition moves its partitionEpoch, and a record that names a "
+            "leader, be it the same one, its leaderEpoch. Lines show the two only where nothing "
+            "else changed, and always with -v; rows always have them.\n\n"
             "The log does not record the principal who asked for a change."
         ),
         options=(
-            Option(("--json",), "A JSON object a line."),
+            _VERBOSE,
             Option(("--since",), "Leave out what was before an offset or time.", metavar="POINT"),
             Option(("--until",), "Leave out what was after an offset or time.", metavar="POINT"),
             Option(("-n",), "The last N changes only.", metavar="N"),
@@ -97,28 +93,31 @@ class Changes(TabularCommand):
             ("changes /image/topics/byName/orders/0", "the life of a partition"),
             ("changes /image/configs", "every setting that was changed"),
             ("changes -n 3 /image/cluster/brokers", "the last three changes of brokers"),
-            ("changes --json /image/topics/byName/topic-02*", "for a script"),
+            ("changes -o jsonl /image/topics/byName/topic-02*", "for a script"),
             ("changes -o csv /image/configs", "for a spreadsheet"),
             ("changes --count /image/cluster/brokers", "how many there were"),
         ),
     )
-    manual = with_rows(manual, _TABLES)
 
-    def run(self, context: Context, args: Sequence[str]) -> int:
+    def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Print the changes of each path."""
-        parsed = parse_options(self, args)
         if not parsed.arguments:
             raise UsageError("which path?", hint=f"usage: {self.manual.synopsis}")
+        return super().run_parsed(context, parsed)
+
+    def answer(self, query: RowsQuery) -> None:
+        """A row for each change."""
+        found = _Found(query.context, query.parsed)
+        query.add(map(_record, found.changes()))
+        query.remarks.append(NO_PRINCIPAL)
+        query.status = found.status
+
+    def write_text(self, context: Context, parsed: Parsed) -> int:
+        """A line for each change."""
         found = _Found(context, parsed)
-        shape = self.shape_of(parsed)
-        if shape is not None:
-            records = map(_record, found.changes())
-            n_rows = write_records(context, shape, _TABLES[0].fields, records)
-            context.warn(f"changes: {NO_PRINCIPAL}")
-            return status_of(parsed, n_rows, found.status)
-        write = _json_line if "--json" in parsed.switches else _Lines(context).line
+        lines_of = _Lines(context, is_verbose=_VERBOSE.flags[0] in parsed.switches)
         for argument in parsed.arguments:
-            lines = (write(change) for change in found.of(argument))
+            lines = (lines_of.line(change) for change in found.of(argument))
             _print(context, lines)
         context.warn(f"changes: {NO_PRINCIPAL}")
         return found.status
@@ -133,13 +132,14 @@ class _Found:
         self._last, self._newest = parsed.count("-n"), parsed.count("--newest")
         since, until = parsed.values.get("--since"), parsed.values.get("--until")
         self._within = _window(context, since, until)
+        self._leaders: Mapping[int, int] | None = None
 
-    def changes(self) -> Iterator[Change]:
+    def changes(self) -> Iterator[NodeChange]:
         """Those of all paths."""
         for argument in self._arguments:
             yield from self.of(argument)
 
-    def of(self, argument: str) -> Iterator[Change]:
+    def of(self, argument: str) -> Iterator[NodeChange]:
         """Those of one path, or the last ones of it."""
         from collections import deque
 
@@ -147,8 +147,8 @@ class _Found:
 
         path, n = _Wanted(self._context, argument), 0
         newest = None if self._newest is None else Newest(self._newest)
-        held: deque[Change] = deque(maxlen=self._last)
-        for change in path.changes(self._context, newest):
+        held: deque[NodeChange] = deque(maxlen=self._last)
+        for change in path.changes(self._context, newest, self._known_leaders()):
             if not self._within(change):
                 continue
             n += 1
@@ -169,6 +169,16 @@ class _Found:
                 f"changes: {path.text}: No such file or directory, now or in the log"
             )
             self.status = ExitCode.FAILED
+
+    def _known_leaders(self) -> Mapping[int, int]:
+        """Who led, as far as the node's files tell; the log tells of the others."""
+        if self._leaders is None:
+            try:
+                self._leaders = self._context.needs_source().leaders
+            except SourceError as error:
+                self._context.warn(escape(f"changes: {error.message}"))
+                self.status, self._leaders = ExitCode.FAILED, {}
+        return self._leaders
 
 
 class _Wanted:
@@ -196,7 +206,9 @@ class _Wanted:
                 self.literal.append(None)
                 self.tests.append(Pattern(name).match)
 
-    def changes(self, context: Context, newest: Newest | None) -> Iterator[Change]:
+    def changes(
+        self, context: Context, newest: Newest | None, leaders: Mapping[int, int]
+    ) -> Iterator[NodeChange]:
         """The changes of what the path means."""
         from metashell.fs.changes import find_changes
 
@@ -206,13 +218,13 @@ class _Wanted:
             source.redaction,
             self.tests,
             self.literal,
-            source.leaders,
+            leaders,
             newest,
         )
 
     def exists(self, context: Context) -> bool:
         """Whether anything is there now."""
-        from metashell.commands.targets import matches
+        from metashell.commands.framework.targets import matches
 
         try:
             return next(matches(context, self._argument), None) is not None
@@ -220,14 +232,14 @@ class _Wanted:
             return False
 
 
-def _window(context: Context, since: str | None, until: str | None) -> Callable[[Change], bool]:
+def _window(context: Context, since: str | None, until: str | None) -> Callable[[NodeChange], bool]:
     """Whether a change lies between two points, both included; None for no bound."""
     from metashell.log.point import parse_point
 
     low = None if since is None else parse_point(since)
     high = None if until is None else parse_point(until)
 
-    def within(change: Change) -> bool:
+    def within(change: NodeChange) -> bool:
         offset = change.at_or_before if change.offset is None else change.offset
         time = change.timestamp_ms
         if low is not None:
@@ -258,7 +270,7 @@ def _print(context: Context, lines: Iterator[str]) -> None:
     context.out.write("".join(held))
 
 
-def _record(change: Change) -> Record:
+def _record(change: NodeChange) -> RowMapping:
     return {
         "offset": change.offset,
         "time": change.timestamp_ms,
@@ -267,7 +279,7 @@ def _record(change: Change) -> Record:
         "type": change.record,
         "path": encode_path(change.path),
         "change": change.verb,
-        "fields": {name: list(pair) for name, pair in change.fields.items()},
+        "fields": finite(change.fields),
         "at_or_before": change.at_or_before,
         "reason": change.reason,
     }
@@ -276,16 +288,16 @@ def _record(change: Change) -> Record:
 class _Lines:
     """Readable lines."""
 
-    def __init__(self, context: Context) -> None:
-        self._context = context
+    def __init__(self, context: Context, *, is_verbose: bool) -> None:
+        self._context, self._is_verbose = context, is_verbose
 
-    def line(self, change: Change) -> str:
+    def line(self, change: NodeChange) -> str:
         path = shown(self._context, encode_path(change.path))
-        what = shown(self._context, _what(change))
+        what = shown(self._context, _what(change, is_verbose=self._is_verbose))
         return f"{_where(change)}  {change.record}  {path}  {what}\n"
 
 
-def _where(change: Change) -> str:
+def _where(change: NodeChange) -> str:
     if change.offset is None:
         return f"at or before checkpoint {change.at_or_before}"
     assert change.timestamp_ms is not None
@@ -296,8 +308,12 @@ def _where(change: Change) -> str:
     )
 
 
-def _what(change: Change) -> str:
+def _what(change: NodeChange, *, is_verbose: bool) -> str:
     fields = change.fields
+    if change.verb == "changed" and change.offset is not None and not is_verbose:
+        from metashell.fs.changes import without_counters
+
+        fields = without_counters(fields)
     if change.verb == "refused":
         return f"not applied: {change.reason}"
     if change.verb in ("created", "present"):
@@ -324,6 +340,8 @@ def _value(value: Any) -> str:
             text = "none"
         case bool():
             text = "true" if value else "false"
+        case float():
+            text = java_double(value)
         case list():
             text = f"[{','.join(map(str, value))}]"
         case Mapping():
@@ -333,21 +351,4 @@ def _value(value: Any) -> str:
     return text if len(text) <= _WIDEST_VALUE else f"{text[: _WIDEST_VALUE - 1]}…"
 
 
-def _json_line(change: Change) -> str:
-    out: dict[str, object] = {
-        "path": encode_path(change.path),
-        "offset": change.offset,
-        "at_or_before": change.at_or_before,
-        "timestamp": change.timestamp_ms,
-        "epoch": change.epoch,
-        "controller": change.controller,
-        "type": change.record,
-        "change": change.verb,
-        "fields": {name: list(pair) for name, pair in change.fields.items()},
-    }
-    if change.reason is not None:
-        out["reason"] = change.reason
-    return json.dumps(out, ensure_ascii=False) + "\n"
-
-
-COMMAND = Changes()
+COMMAND = ChangesCommand()

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.assuming import ASSUME, assumptions_of
-from metashell.commands.base import Completion, Context, Option
-from metashell.commands.options import refuse_more
-from metashell.commands.rows import HISTORY, Asked, Column, RowsCommand, rows_manual
+from metashell.commands.framework.assume_option import ASSUME, assumptions_of
+from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import refuse_more
+from metashell.commands.rows.columns import flag, integer, one_table, text, texts, time_at
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from metashell.answers.configs import Resource
+    from metashell.answers.configs import ConfigResource
 
 _WORDS: Final = {
     "topic": "TOPIC",
@@ -36,45 +37,47 @@ _GONE: Final = Option(
 _UNKNOWN: Final = Option(("--unknown",), "Only keys that no Kafka release knows.")
 
 
-class Config(RowsCommand):
+class ConfigCommand(RowsCommand):
     """Configs."""
 
     name = "config"
     summary = "effective value of a config, and where it comes from"
-    columns = (
-        Column("resource_type", "TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS or GROUP."),
-        Column("resource_name", "Its name; empty for all brokers at once."),
-        Column("key", "The config's key."),
-        Column("value", "The value that holds; null where there is none."),
-        Column(
+    takes_paths = False
+    of_each_cluster = True
+    tables = one_table(
+        text("resource_type", "TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS or GROUP."),
+        text("resource_name", "Its name; empty for all brokers at once."),
+        text("key", "The config's key."),
+        text("value", "The value that holds; null where there is none."),
+        text(
             "source",
             "Where it comes from, in Kafka's words: DYNAMIC_TOPIC_CONFIG, DYNAMIC_BROKER_CONFIG, "
             "DYNAMIC_DEFAULT_BROKER_CONFIG, STATIC_BROKER_CONFIG, DEFAULT_CONFIG and others.",
         ),
-        Column(
+        integer(
             "broker",
             "The broker on which it holds, where brokers differ; null for all (other) brokers.",
         ),
-        Column(
+        flag(
             "assumed",
             "Whether a node's own server.properties could say otherwise: it is Kafka's default, or "
             "read from --assume.",
         ),
-        Column("known", "Whether a Kafka release knows the key; null for loggers."),
-        Column(
+        flag("known", "Whether a Kafka release knows the key; null for loggers."),
+        flag(
             "gone",
             "Whether the resource does not exist; null where the metadata can't know (groups).",
             shown=False,
         ),
-        Column(
+        texts(
             "synonyms",
             "All that is set for it, strongest first, as `kafka-configs.sh` lists it.",
             shown=False,
         ),
-        Column("set_offset", "Offset of the record that set it; null where none is known."),
-        Column("set_time", "Its time.", shown=False),
+        integer("set_offset", "Offset of the record that set it; null where none is known."),
+        time_at("set_time", "Its time.", shown=False),
     )
-    manual = rows_manual(
+    manual = Manual(
         "config [OPTIONS] [KEY [RESOURCE]]",
         "What a config's value is, and where it comes from: set on the resource, on a broker, for "
         "all brokers, in a node's own server.properties, or Kafka's default.\n\n"
@@ -85,7 +88,6 @@ class Config(RowsCommand):
         "The metadata does not have server.properties. A value that could come from there is "
         "marked `assumed`: it is Kafka's default in the newest release, or what --assume FILE "
         "says. Values in hours or minutes (log.retention.hours) are shown in a topic's unit.",
-        columns,
         (_RESOURCE, _ALL, _GONE, _UNKNOWN, ASSUME, HISTORY),
         (
             ("config", "everything that is set"),
@@ -96,11 +98,11 @@ class Config(RowsCommand):
         ),
     )
 
-    def answer(self, asked: Asked) -> pa.Table:
+    def answer(self, query: RowsQuery) -> None:
         """The configs asked for."""
         from metashell.answers.configs import ConfigQuestion, configs_table, has_resource
 
-        parsed = asked.parsed
+        parsed = query.parsed
         refuse_more(self, parsed.arguments, 2)
         key = parsed.arguments[0] if parsed.arguments else None
         resource = _resource(parsed.arguments[1:], parsed.values.get("--resource"))
@@ -114,19 +116,19 @@ class Config(RowsCommand):
             only_unknown="--unknown" in parsed.switches,
         )
         assumptions = assumptions_of(parsed)
-        if resource is not None and not has_resource(asked.image, resource):
+        if resource is not None and not has_resource(query.image, resource):
             word = next(word for word, kind in _WORDS.items() if kind == resource.type)
-            asked.warn(f"{word}:{resource.name}: no such resource")
-            asked.status = 1
-            return configs_table(asked.image, asked.source.redaction, question).slice(0, 0)
-        table = configs_table(asked.image, asked.source.redaction, question, assumptions)
+            query.warn(f"{word}:{resource.name}: no such resource")
+            query.status = 1
+            return
+        table = configs_table(query.image, query.source.redaction, question, assumptions)
         marked = question.only_gone or question.only_unknown
         if key is not None and resource is None and not len(table) and not marked:
-            _warn_of_key(asked, key)
+            _warn_of_key(query, key)
         if key is not None and resource is not None and not len(table) and not marked:
-            asked.warn(f"{key}: not set, and Kafka knows no such key of it")
-            asked.status = 1
-        return table
+            query.warn(f"{key}: not set, and Kafka knows no such key of it")
+            query.status = 1
+        query.add(table)
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose keys, then resources."""
@@ -138,7 +140,7 @@ class Config(RowsCommand):
         return _complete_resource(context, word) if words else _complete_key(word)
 
 
-def _warn_of_key(asked: Asked, key: str) -> None:
+def _warn_of_key(query: RowsQuery, key: str) -> None:
     """Tell of a key that nothing sets and Kafka does not know: it may be mistyped."""
     from difflib import get_close_matches
 
@@ -150,14 +152,14 @@ def _warn_of_key(asked: Asked, key: str) -> None:
         return
     near = get_close_matches(key, {name for kind in kinds for name in keys_of(kind)}, 1)
     mean = f"; did you mean {near[0]}?" if near else ""
-    asked.warn(f"{key}: not set, and no Kafka release knows such a key{mean}")
-    asked.status = ExitCode.FAILED
+    query.warn(f"{key}: not set, and no Kafka release knows such a key{mean}")
+    query.status = ExitCode.FAILED
 
 
 _TAKE_VALUES: Final = frozenset({"--assume", "-o", "--output", "--columns", "--sort"})
 
 
-def _resource(words: Sequence[str], option: str | None) -> Resource | None:
+def _resource(words: Sequence[str], option: str | None) -> ConfigResource | None:
     """The resource that is named, by a word or by ``--resource``.
 
     Raises:
@@ -168,7 +170,7 @@ def _resource(words: Sequence[str], option: str | None) -> Resource | None:
     text = words[0] if words else option
     if text is None:
         return None
-    from metashell.answers.configs import Resource
+    from metashell.answers.configs import ConfigResource
 
     word, colon, name = text.partition(":")
     kind = _WORDS.get(word)
@@ -181,7 +183,7 @@ def _resource(words: Sequence[str], option: str | None) -> Resource | None:
         name = ""
     elif kind in ("BROKER", "BROKER_LOGGER") and name and not _is_id(name):
         raise UsageError(f"{text}: not the id of a broker")
-    return Resource(kind, name)
+    return ConfigResource(kind, name)
 
 
 def _is_id(name: str) -> bool:
@@ -199,7 +201,7 @@ def _complete_resource(context: Context, word: str) -> list[Completion]:
     kind, colon, _ = word.partition(":")
     if not colon:
         words = [f"{name}:" for name in _WORDS]
-    elif context.source is None or context.fleet is not None:
+    elif context.source is None:
         words = []
     elif kind == "topic":
         words = [f"topic:{name}" for name in context.source.image.topics.names]
@@ -211,4 +213,4 @@ def _complete_resource(context: Context, word: str) -> list[Completion]:
     return [Completion(text, -len(word), text) for text in words if text.startswith(word)]
 
 
-COMMAND = Config()
+COMMAND = ConfigCommand()

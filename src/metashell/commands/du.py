@@ -2,50 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from metashell.commands.base import Context, Manual, Option
-from metashell.commands.options import Parsed, parse_options, refuse_more
-from metashell.commands.rows_of import (
-    Field,
-    Kind,
-    Record,
-    RowTable,
-    TabularCommand,
-    integer,
-    of_kind,
-    status_of,
-    text,
-    with_rows,
-    write_records,
-)
-from metashell.commands.survey import (
-    Survey,
-    one_of,
-    share_text,
-    size_text,
-    table,
-    write_json,
-    write_lines,
-)
-from metashell.commands.targets import shown
+from metashell.commands.framework.columns import table_lines
+from metashell.commands.framework.command import Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed, one_of, refuse_more
+from metashell.commands.framework.targets import shown
+from metashell.commands.framework.usage_scan import Survey, share_text, size_text, write_lines
+from metashell.commands.rows.columns import AnswerTable, Column, integer, number, text, texts
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowMapping, RowsQuery
 
 if TYPE_CHECKING:
-    from metashell.fs.node import JsonValue
-    from metashell.image.usage import Others, Row, Usage
+    from metashell.records.usage import Others, Usage, UsageRow
 
 _BY = ("type", "topic", "hour", "file", "partition", "broker")
 _AMOUNTS = (
     integer("bytes", "Bytes of their values; of a file, those of whole batches."),
-    of_kind(Kind.NUMBER, "share", "Its part of all bytes, from 0 to 1."),
+    number("share", "Its part of all bytes, from 0 to 1."),
     integer("records", "How many records."),
 )
-_KEYS: dict[str, tuple[Field, ...]] = {
+_KEYS: dict[str, tuple[Column, ...]] = {
     "type": (text("type", "The records' type."),),
     "topic": (
         text("topic", "The topic's name, or its id where nothing names it; null: of no topic."),
-        of_kind(Kind.TEXTS, "topic_ids", "Every id that the name had.", shown=False),
+        texts("topic_ids", "Every id that the name had.", shown=False),
     ),
     "hour": (text("hour", "The hour, such as 2026-09-21T14Z."),),
     "file": (text("file", "The file's name."),),
@@ -57,11 +40,11 @@ _KEYS: dict[str, tuple[Field, ...]] = {
     "broker": (integer("broker", "The broker's id."),),
 }
 _TABLES = tuple(
-    RowTable("" if by == "type" else f"--by {by}", (*_KEYS[by], *_AMOUNTS)) for by in _BY
+    AnswerTable("" if by == "type" else f"--by {by}", (*_KEYS[by], *_AMOUNTS)) for by in _BY
 )
 
 
-class Du(TabularCommand):
+class DuCommand(RowsCommand):
     """Bytes and records of the log, grouped."""
 
     name = "du"
@@ -69,9 +52,10 @@ class Du(TabularCommand):
     takes_paths = False
     one_cluster = True
     tables = _TABLES
+    has_text = True
     manual = Manual(
         synopsis="du [-h] [--by type|topic|hour|file|partition|broker] [-n N] [--checkpoints]"
-        " [--json|-o FORMAT]",
+        " [-o FORMAT]",
         description=(
             "Counts the records of every segment in the directory, also of those before the newest "
             "checkpoint, and groups them: the most bytes first, then the total. A record's bytes "
@@ -90,7 +74,6 @@ class Du(TabularCommand):
             Option(("--by",), "Group by this; by type of record if not given.", "WHAT", _BY),
             Option(("-n",), "Only the first N rows, and the others as one.", "N"),
             Option(("--checkpoints",), "Count the checkpoints too."),
-            Option(("--json",), "Print JSON."),
         ),
         examples=(
             ("du", "bytes and records by type"),
@@ -101,39 +84,45 @@ class Du(TabularCommand):
             ("du --by topic -o csv", "for a spreadsheet"),
         ),
     )
-    manual = with_rows(manual, _TABLES)
 
-    def run(self, context: Context, args: Sequence[str]) -> int:
+    def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Count and print."""
-        parsed = parse_options(self, args)
         refuse_more(self, parsed.arguments)
+        return super().run_parsed(context, parsed)
+
+    def answer(self, query: RowsQuery) -> None:
+        """A row for each group."""
+        by, survey = self._counted(query.context, query.parsed)
+        rows, _ = survey.usage.rows(by, query.parsed.count("-n"))
+        query.add(_mappings(by, rows, _total(by, survey.usage)[0]))
+        query.status = survey.status
+
+    def _counted(self, context: Context, parsed: Parsed) -> tuple[str, Survey]:
+        """What is grouped by, and what was counted."""
         by = one_of("--by", parsed.values.get("--by", "type"), _BY)
-        limit = parsed.count("-n")
-        shape = self.shape_of(parsed)
+        parsed.count("-n")
         survey = Survey(context, self.name, {by})
         survey.count(checkpoints="--checkpoints" in parsed.switches)
         if by in {"topic", "partition"}:
             survey.find_names()
+        return by, survey
+
+    def write_text(self, context: Context, parsed: Parsed) -> int:
+        """A line for each group, and one for the total."""
+        by, survey = self._counted(context, parsed)
         usage = survey.usage
-        rows, others = usage.rows(by, limit)
-        if shape is not None:
-            records = _records(by, rows, _total(by, usage)[0])
-            fields = self.table_of(parsed).fields
-            n_rows = write_records(context, shape, fields, records)
-            return status_of(parsed, n_rows, survey.status)
-        if "--json" in parsed.switches:
-            write_json(context, _as_json(by, rows, others, usage))
-        else:
-            lines = _as_text(context, by, rows, others, usage, human="-h" in parsed.switches)
-            write_lines(context, lines)
+        rows, others = usage.rows(by, parsed.count("-n"))
+        lines = _as_text(context, by, rows, others, usage, human="-h" in parsed.switches)
+        write_lines(context, lines)
         return survey.status
 
-    def table_of(self, parsed: Parsed) -> RowTable:
+    def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
         """That of what is grouped by."""
-        return _TABLES[_BY.index(one_of("--by", parsed.values.get("--by", "type"), _BY))]
+        by = one_of("--by", parsed.values.get("--by", "type"), _BY)
+        return _TABLES[_BY.index(by)].columns
 
 
-def _records(by: str, rows: list[Row], n_bytes: int) -> Iterator[Record]:
+def _mappings(by: str, rows: list[UsageRow], n_bytes: int) -> Iterator[RowMapping]:
     for row in rows:
         record: dict[str, object] = {
             by: row.name,
@@ -158,7 +147,7 @@ def _total(by: str, usage: Usage) -> tuple[int, int]:
 
 
 def _as_text(
-    context: Context, by: str, rows: list[Row], others: Others, usage: Usage, *, human: bool
+    context: Context, by: str, rows: list[UsageRow], others: Others, usage: Usage, *, human: bool
 ) -> list[str]:
     n_bytes, n_records = _total(by, usage)
     amounts = [(row.bytes, row.records, shown(context, row.name)) for row in rows]
@@ -173,29 +162,7 @@ def _as_text(
     if others.rows and by == "broker":
         # A record may be of several of them: their sum would say nothing.
         cells.insert(-1, ("-", "-", "-", more))
-    return list(table(("BYTES", "SHARE", "RECORDS", by.upper()), cells))
+    return list(table_lines(("BYTES", "SHARE", "RECORDS", by.upper()), cells))
 
 
-def _as_json(by: str, rows: list[Row], others: Others, usage: Usage) -> dict[str, JsonValue]:
-    n_bytes, n_records = _total(by, usage)
-    value: dict[str, JsonValue] = {"by": by, "rows": [_row_json(by, row) for row in rows]}
-    if others.rows:
-        sums = {} if by == "broker" else {"bytes": others.bytes, "records": others.records}
-        value["others"] = {"rows": others.rows, **sums}
-    value["total"] = {"bytes": n_bytes, "records": n_records}
-    return value
-
-
-def _row_json(by: str, row: Row) -> dict[str, JsonValue]:
-    value: dict[str, JsonValue] = {"name": row.name, "bytes": row.bytes, "records": row.records}
-    if by == "topic":
-        value["name"] = row.name if row.key >= 0 else None
-        value["topicIds"] = list(row.topic_ids)
-    elif by == "partition":
-        value |= {"topicId": row.topic_ids[0], "partition": row.partition}
-    elif by == "broker":
-        value["broker"] = row.key
-    return value
-
-
-COMMAND = Du()
+COMMAND = DuCommand()

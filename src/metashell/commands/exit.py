@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metashell.commands.base import Command, Context, Manual
-from metashell.commands.options import no_arguments
+from metashell.commands.framework.command import Command, Context, Manual
+from metashell.commands.framework.options import no_arguments
 from metashell.errors import UsageError
 
 _HIGHEST = 255
 
 
-class Exit(Command):
+class ExitCommand(Command):
     """Ask the front end to leave."""
 
     name = "exit"
@@ -44,4 +44,4 @@ def _status(text: str) -> int:
     raise UsageError(f"{text}: not a status from 0 to {_HIGHEST}")
 
 
-COMMAND = Exit()
+COMMAND = ExitCommand()

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metashell.commands import all_names, get
-from metashell.commands.base import Command, Completion, Context, Manual
-from metashell.commands.options import no_arguments
-from metashell.commands.targets import shown
+from metashell.commands.framework.command import Command, Completion, Context, Manual
+from metashell.commands.framework.options import no_arguments
+from metashell.commands.framework.targets import shown
 
 
-class Help(Command):
+class HelpCommand(Command):
     """List the commands, or show one's manual."""
 
     name = "help"
@@ -43,9 +43,9 @@ class Help(Command):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose names of commands."""
-        from metashell.commands.complete import complete_commands
+        from metashell.commands.framework.completion import complete_commands
 
         return [] if args else complete_commands(word, context.habits)
 
 
-COMMAND = Help()
+COMMAND = HelpCommand()

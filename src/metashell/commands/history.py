@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metashell.commands.base import Command, Context, Manual
-from metashell.commands.options import no_arguments
-from metashell.commands.targets import shown
+from metashell.commands.framework.command import Command, Context, Manual
+from metashell.commands.framework.options import no_arguments
+from metashell.commands.framework.targets import shown
 from metashell.errors import UsageError
 
 _MOST_DIGITS = 18
 
 
-class History(Command):
+class HistoryCommand(Command):
     """Print the session's history."""
 
     name = "history"
@@ -44,4 +44,4 @@ class History(Command):
         return 0
 
 
-COMMAND = History()
+COMMAND = HistoryCommand()

@@ -5,58 +5,46 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from metashell.commands.base import Context, Manual, Option
-from metashell.commands.columns import layout
-from metashell.commands.options import parse_options
-from metashell.commands.rows_of import (
-    Record,
-    TabularCommand,
-    integer,
-    one_table,
-    status_of,
-    text,
-    time_at,
-    with_rows,
-    write_records,
-)
-from metashell.commands.targets import Targets, shown, stop_if_cancelled
-from metashell.commands.times import (
+from metashell.commands.framework.columns import layout
+from metashell.commands.framework.command import Context, Manual
+from metashell.commands.framework.node_times import (
     NOTHING,
+    NodeTimeline,
     Timed,
-    Timeline,
     Touch,
+    moment_cells,
     moment_fields,
-    moment_record,
 )
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.targets import Targets, shown, stop_if_cancelled
+from metashell.commands.rows.columns import one_table, text
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.node_columns import CHANGED, KIND, kind_of
+from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.errors import MetashellError
 from metashell.fs.glob import Match
 from metashell.fs.node import Directory, Node
 from metashell.fs.path import encode_name, join
-from metashell.fs.walk import GridVisit, indices, walk
+from metashell.fs.walk import Failed, GridVisit, indices, walk
 
 _CHUNK_NAMES = 1 << 16
 _CHUNK_LISTINGS = 1024
 _TABLES = one_table(
     text("path", "The node's path.", shown=False),
     text("name", "Its name in the directory listed, or the path that was given."),
-    text("kind", "directory or leaf."),
-    time_at("changed_time", "Time of the record that last changed it."),
-    integer("changed_offset", "That record's offset."),
-    integer("changed_epoch", "Its leader epoch.", shown=False),
-    text("changed_type", "Its type."),
-    integer(
-        "changed_at_or_before",
-        "Where only a checkpoint tells of the change: the last offset that it holds.",
-        shown=False,
-    ),
+    KIND,
+    *CHANGED,
 )
 
 
-class Ls(TabularCommand):
+class LsCommand(RowsCommand):
     """List names."""
 
     name = "ls"
     summary = "List the children of directories."
     tables = _TABLES
+    has_text = True
     manual = Manual(
         synopsis="ls [-1dlrRt] [-o FORMAT] [PATH...]",
         description=(
@@ -92,38 +80,48 @@ class Ls(TabularCommand):
             ("ls -o json --columns path,changed_time /image", "for a script"),
         ),
     )
-    manual = with_rows(manual, _TABLES)
 
-    def run(self, context: Context, args: Sequence[str]) -> int:
-        """List the targets: leaves first, then directories."""
-        parsed = parse_options(self, args)
-        one_a_line = "-1" in parsed.switches or not context.out.is_terminal
+    def _targets(
+        self, context: Context, parsed: Parsed
+    ) -> tuple[Targets, list[Match], list[Match]]:
+        """What is listed itself, and what of which the children are."""
         targets = Targets(context, self.name, parsed.arguments or ["."])
         alone: list[Match] = []
         directories: list[Match] = []
         for match in targets:
             is_listed = isinstance(match.place.node, Directory) and "-d" not in parsed.switches
             (directories if is_listed else alone).append(match)
+        return targets, alone, directories
+
+    def answer(self, query: RowsQuery) -> None:
+        """A row for each node: leaves first, then those of directories."""
+        targets, alone, directories = self._targets(query.context, query.parsed)
+        # Times cost a look at the oldest state: only where they are asked for.
+        needs_times = any(name.startswith("changed_") for name in query.columns or ())
+        listing = _TimedListing(
+            query.context,
+            query.parsed.switches,
+            targets.failed,
+            one_a_line=True,
+            times=needs_times,
+            nodes=True,
+        )
+        query.add(listing.mappings(alone, directories))
+        query.status = targets.status
+
+    def write_text(self, context: Context, parsed: Parsed) -> int:
+        """List the targets: leaves first, then directories."""
+        one_a_line = "-1" in parsed.switches or not context.out.is_terminal
+        targets, alone, directories = self._targets(context, parsed)
         paths = [match.path for match in alone]
-        shape = self.shape_of(parsed)
-        if shape is not None:
-            chosen = {*shape.columns, *(name for name, _ in shape.sort)}
-            # Times cost a look at the oldest state: only where they are asked for.
-            needs_times = any(name.startswith("changed_") for name in chosen)
-            rows = _TimedListing(
-                context, parsed.switches, one_a_line=True, times=needs_times, nodes=True
-            )
-            found = rows.records(alone, directories)
-            n_rows = write_records(context, shape, _TABLES[0].fields, found)
-            return status_of(parsed, n_rows, targets.status)
         recursive = "-R" in parsed.switches
         if parsed.switches & {"-l", "-t", "-r"}:
-            timed = _TimedListing(context, parsed.switches, one_a_line=one_a_line)
+            timed = _TimedListing(context, parsed.switches, targets.failed, one_a_line=one_a_line)
             timed.several = recursive or len(directories) + bool(alone) > 1
             timed.alone(alone)
             timed.directories(directories)
             return targets.status
-        listing = _Listing(context, one_a_line=one_a_line)
+        listing = _Listing(context, targets.failed, one_a_line=one_a_line)
         listing.names(paths)
         listing.headings = recursive or bool(paths) or len(directories) > 1
         listing.gap = bool(paths)
@@ -139,9 +137,10 @@ class Ls(TabularCommand):
 class _Listing:
     """Lists of names on their way to the output, with headings and gaps between them."""
 
-    def __init__(self, context: Context, *, one_a_line: bool) -> None:
+    def __init__(self, context: Context, failed: Failed, *, one_a_line: bool) -> None:
         self.headings = False
         self.gap = False
+        self._failed = failed
         self._context = context
         self._one_a_line = one_a_line
         self._pieces: list[str] = []
@@ -165,12 +164,18 @@ class _Listing:
     def directory(self, path: str, node: object) -> None:
         """Write a directory's children under its heading."""
         self.heading(path)
-        if isinstance(node, Directory):
-            self.names(node.names())
+        if not isinstance(node, Directory):
+            return
+        try:
+            names = node.names()
+        except MetashellError as error:
+            self._failed(path, error)
+        else:
+            self.names(names)
 
     def recurse(self, match: Match) -> None:
         """Write a directory and all below it, parents before children."""
-        for visit in walk(match.place.node, match.path):
+        for visit in walk(match.place.node, match.path, failed=self._failed):
             if isinstance(visit, GridVisit):
                 self._grid(visit)
             elif isinstance(visit.node, Directory):
@@ -241,6 +246,7 @@ class _TimedListing:
         self,
         context: Context,
         switches: set[str],
+        failed: Failed,
         *,
         one_a_line: bool,
         times: bool = False,
@@ -254,9 +260,10 @@ class _TimedListing:
         self.several = False
         """Whether directories get headings."""
         self._context = context
-        self._timeline = Timeline(context)
+        self._timeline = NodeTimeline(context)
         self._switches = switches
-        self._listing = _Listing(context, one_a_line=one_a_line)
+        self._listing = _Listing(context, failed, one_a_line=one_a_line)
+        self._failed = failed
 
     def alone(self, matches: Sequence[Match]) -> None:
         """List nodes themselves."""
@@ -281,7 +288,7 @@ class _TimedListing:
             if not isinstance(entry.node, Directory) or entry.timed is None:
                 continue
             self._listing.heading(entry.name)
-            children = self._children(entry.node, entry.timed)
+            children = self._children(entry.name, entry.node, entry.timed)
             self._write(children)
             self._listing.flush()
             if "-R" in self._switches:
@@ -292,11 +299,13 @@ class _TimedListing:
                         stack.append(_Entry(path, child.node, timed, child.touch))
         self._listing.flush()
 
-    def records(self, alone: Sequence[Match], directories: Sequence[Match]) -> Iterator[Record]:
+    def mappings(
+        self, alone: Sequence[Match], directories: Sequence[Match]
+    ) -> Iterator[RowMapping]:
         """The same as rows: the nodes themselves, then those of each directory."""
         paths = {match.path: match.place.encoded() for match in (*alone, *directories)}
         for entry in self._entries(alone):
-            yield _record(paths[entry.name], entry)
+            yield _mapping(paths[entry.name], entry)
         stack = [(paths[entry.name], entry) for entry in self._entries(directories)[::-1]]
         while stack:
             path, entry = stack.pop()
@@ -304,9 +313,9 @@ class _TimedListing:
                 continue
             stop_if_cancelled(self._context)
             below = []
-            for child in self._children(entry.node, entry.timed):
+            for child in self._children(path, entry.node, entry.timed):
                 child_path = join(path, encode_name(child.name, entry.node))
-                yield _record(child_path, child)
+                yield _mapping(child_path, child)
                 if "-R" in self._switches and isinstance(child.node, Directory):
                     timed = self._timeline.below(entry.timed, child.node, child.name)
                     below.append((child_path, _Entry(child.name, child.node, timed, child.touch)))
@@ -321,11 +330,15 @@ class _TimedListing:
             entries.append(_Entry(match.path, match.place.node, timed, touch))
         return self._ordered(entries)
 
-    def _children(self, directory: Directory, timed: Timed) -> list[_Entry]:
-        names = directory.names()
+    def _children(self, path: str, directory: Directory, timed: Timed) -> list[_Entry]:
         needs_times = self._needs_times
-        touches = timed.children(names) if needs_times else [NOTHING] * len(names)
-        nodes = [directory.child(name) if self._needs_nodes else None for name in names]
+        try:
+            names = directory.names()
+            touches = timed.children(names) if needs_times else [NOTHING] * len(names)
+            nodes = [directory.child(name) if self._needs_nodes else None for name in names]
+        except MetashellError as error:
+            self._failed(path, error)
+            return []
         entries = []
         for name, node, found in zip(names, nodes, touches, strict=True):
             touch = found
@@ -364,10 +377,9 @@ class _TimedListing:
             )
 
 
-def _record(path: str, entry: _Entry) -> Record:
-    kind = "directory" if isinstance(entry.node, Directory) else "leaf"
-    changed = moment_record("changed", entry.touch.changed)
-    return {"path": path, "name": entry.name, "kind": kind, **changed}
+def _mapping(path: str, entry: _Entry) -> RowMapping:
+    changed = moment_cells("changed", entry.touch.changed)
+    return {"path": path, "name": entry.name, "kind": kind_of(entry.node), **changed}
 
 
 def _order(entry: _Entry) -> tuple[int, int]:
@@ -384,4 +396,4 @@ def _member(entry: _Entry) -> object:
     return entry.timed.member if entry.timed else getattr(entry.node, "member", None)
 
 
-COMMAND = Ls()
+COMMAND = LsCommand()

@@ -6,10 +6,11 @@ import textwrap
 from collections.abc import Iterable, Sequence
 
 from metashell.commands import get
-from metashell.commands.aliases import expand_aliases
-from metashell.commands.base import Command, Completion, Context, Manual, Option
-from metashell.commands.options import no_arguments
-from metashell.commands.targets import shown
+from metashell.commands.framework.aliases import expand_aliases
+from metashell.commands.framework.command import Command, Completion, Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import no_arguments
+from metashell.commands.framework.targets import shown
 from metashell.errors import MetashellError, UsageError
 
 _WIDEST = 100
@@ -24,7 +25,7 @@ _EXIT_STATUS = (
 )
 
 
-class Man(Command):
+class ManCommand(Command):
     """Show the manual of a command."""
 
     name = "man"
@@ -52,7 +53,7 @@ class Man(Command):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose names of commands."""
-        from metashell.commands.complete import complete_commands
+        from metashell.commands.framework.completion import complete_commands
 
         return [] if args else complete_commands(word, context.habits)
 
@@ -124,4 +125,4 @@ def _wrapped(text: str, width: int, *, indent: str = _INDENT, hanging: str = "")
     ) or [indent]
 
 
-COMMAND = Man()
+COMMAND = ManCommand()

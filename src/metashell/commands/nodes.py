@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.base import Option
-from metashell.commands.options import Parsed, refuse_more
-from metashell.commands.rows import HISTORY, Asked, Column, RowsCommand, rows_manual
-from metashell.errors import UsageError
+from metashell.commands.framework.command import Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed, refuse_more
+from metashell.commands.rows.columns import flag, integer, one_table, text, texts, time_at
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.errors import ExitCode, SourceError, UsageError
 from metashell.log.point import parse_duration
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    import pyarrow as pa
-
-    from metashell.image.quorum_members import Member
+    from metashell.image.quorum_members import QuorumMember
 
 GHOST_AFTER: Final = Option(
     ("--ghost-after",),
@@ -29,45 +30,47 @@ _BROKERS: Final = Option(("--brokers",), "Only brokers.")
 _CONTROLLERS: Final = Option(("--controllers",), "Only controllers.")
 
 
-class Nodes(RowsCommand):
+class NodesCommand(RowsCommand):
     """Registrations of nodes."""
 
     name = "nodes"
     summary = "brokers, controllers and voters, and which of them are ghosts"
-    columns = (
-        Column("id", "The node's id; a combined node has a row for each role."),
-        Column("role", "broker or controller."),
-        Column(
+    takes_paths = False
+    of_each_cluster = True
+    tables = one_table(
+        integer("id", "The node's id; a combined node has a row for each role."),
+        text("role", "broker or controller."),
+        flag(
             "registered",
             "Whether it is registered; a voter that is not is shown too.",
             shown=False,
         ),
-        Column("fenced", "Whether the broker is fenced: it leads nothing and serves nobody."),
-        Column("in_controlled_shutdown", "Whether the broker is shutting down.", shown=False),
-        Column("voter", "Whether the controller votes; null where the log does not say."),
-        Column("release", "The Kafka release that its range of metadata.version implies."),
-        Column("replicas", "Replicas assigned to the broker."),
-        Column("ghost", "Why nobody seems to stand behind the registration; else null."),
-        Column("rack", "The broker's rack."),
-        Column("endpoints", "Where it listens: LISTENER://HOST:PORT."),
-        Column("security_protocols", "The security protocol of each endpoint.", shown=False),
-        Column("epoch", "The broker's epoch.", shown=False),
-        Column("incarnation", "Id of the process that registered.", shown=False),
-        Column(
+        flag("fenced", "Whether the broker is fenced: it leads nothing and serves nobody."),
+        flag("in_controlled_shutdown", "Whether the broker is shutting down.", shown=False),
+        flag("voter", "Whether the controller votes; null where the log does not say."),
+        text("release", "The Kafka release that its range of metadata.version implies."),
+        integer("replicas", "Replicas assigned to the broker."),
+        text("ghost", "Why nobody seems to stand behind the registration; else null."),
+        text("rack", "The broker's rack."),
+        texts("endpoints", "Where it listens: LISTENER://HOST:PORT."),
+        texts("security_protocols", "The security protocol of each endpoint.", shown=False),
+        integer("epoch", "The broker's epoch.", shown=False),
+        text("incarnation", "Id of the process that registered.", shown=False),
+        texts(
             "directories",
             "Ids of the broker's log directories, or of the voter's metadata directory.",
             shown=False,
         ),
-        Column("cordoned", "Those of them that are cordoned; null: it did not say.", shown=False),
-        Column("features", "Levels that it supports: NAME=LOWEST-HIGHEST.", shown=False),
-        Column("registered_offset", "Offset of the record that registered it.", shown=False),
-        Column("registered_time", "Its time.", shown=False),
-        Column("changed_offset", "Offset of the record that last changed it.", shown=False),
-        Column("changed_time", "Its time."),
-        Column("fenced_offset", "Offset of the record that fenced the broker.", shown=False),
-        Column("fenced_time", "Its time.", shown=False),
+        texts("cordoned", "Those of them that are cordoned; null: it did not say.", shown=False),
+        texts("features", "Levels that it supports: NAME=LOWEST-HIGHEST.", shown=False),
+        integer("registered_offset", "Offset of the record that registered it.", shown=False),
+        time_at("registered_time", "Its time.", shown=False),
+        integer("changed_offset", "Offset of the record that last changed it.", shown=False),
+        time_at("changed_time", "Its time."),
+        integer("fenced_offset", "Offset of the record that fenced the broker.", shown=False),
+        time_at("fenced_time", "Its time.", shown=False),
     )
-    manual = rows_manual(
+    manual = Manual(
         "nodes [OPTIONS]",
         "Every registration of a broker and of a controller, and voters that are not registered "
         "(before metadata.version 3.7-IV0 no controller is).\n\n"
@@ -77,7 +80,6 @@ class Nodes(RowsCommand):
         "`can-upgrade`.\n\n"
         "The release is read off the highest metadata.version that a node supports: `4.3`, "
         "`4.4-IV0` for software from before a release, `>4.4` for one newer than metashell knows.",
-        columns,
         (_GHOSTS, _FENCED, _BROKERS, _CONTROLLERS, GHOST_AFTER, HISTORY),
         (
             ("nodes", "all of them"),
@@ -86,25 +88,25 @@ class Nodes(RowsCommand):
         ),
     )
 
-    def answer(self, asked: Asked) -> pa.Table:
+    def answer(self, query: RowsQuery) -> None:
         """The nodes asked for."""
         from metashell.answers.nodes import BROKER, CONTROLLER, nodes_of, nodes_table
 
-        parsed = asked.parsed
+        parsed = query.parsed
         refuse_more(self, parsed.arguments)
-        wanted = [
+        roles = [
             role
             for role, option in ((BROKER, _BROKERS), (CONTROLLER, _CONTROLLERS))
             if option.flags[0] in parsed.switches
         ]
-        nodes = nodes_of(asked.image, voters_now(asked), ghost_after(parsed))
-        if wanted:
-            nodes = [node for node in nodes if node.role in wanted]
+        nodes = nodes_of(query.image, voters_now(query), ghost_after(parsed))
+        if roles:
+            nodes = [node for node in nodes if node.role in roles]
         if "--fenced" in parsed.switches:
             nodes = [node for node in nodes if node.fenced]
         if "--ghosts" in parsed.switches:
             nodes = [node for node in nodes if node.ghost is not None]
-        return nodes_table(asked.image, nodes)
+        query.add(nodes_table(query.image, nodes))
 
 
 def ghost_after(parsed: Parsed) -> int:
@@ -122,14 +124,22 @@ def ghost_after(parsed: Parsed) -> int:
     return duration_ms
 
 
-def voters_now(asked: Asked) -> Sequence[Member] | None:
-    """Who votes, as the quorum's leader says; None where only the log can tell."""
-    source = asked.source
+def voters_now(query: RowsQuery) -> Sequence[QuorumMember]:
+    """Who votes, as the quorum's leader says, else the log, else the node's own file."""
+    from metashell.commands.quorum.report import voters_now
+    from metashell.image.quorum_members import known_voters, voters_in_log, voters_of
+
+    source = query.source
     if source.live is None or source.moment_offset is not None:
-        return None
-    from metashell.image.quorum_members import voters_of
+        static: Sequence[int] = ()
+        if not voters_in_log(query.image.quorum):
+            try:
+                static = voters_now(source)
+            except SourceError as error:
+                query.warn(error.message)
+                query.status = ExitCode.FAILED
+        return known_voters(query.image, static)
+    return voters_of(query.image.quorum, source.live.status().description)
 
-    return voters_of(asked.image.quorum, source.live.status().description)
 
-
-COMMAND = Nodes()
+COMMAND = NodesCommand()

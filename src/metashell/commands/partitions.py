@@ -6,22 +6,32 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.assuming import ASSUME, assumptions_of
-from metashell.commands.base import Completion, Context, Option
-from metashell.commands.options import Parsed
-from metashell.commands.rows import HISTORY, Asked, Column, RowsCommand, rows_manual
-from metashell.commands.survey import one_of
-from metashell.commands.topic_words import (
+from metashell.commands.framework.assume_option import ASSUME, assumptions_of
+from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed, one_of
+from metashell.commands.framework.topic_arguments import (
     broker_id,
     complete_brokers,
     complete_topics,
+    refuse_unknown,
     topics_like,
 )
+from metashell.commands.rows.columns import (
+    AnswerTable,
+    Column,
+    flag,
+    integer,
+    integers,
+    text,
+    texts,
+    time_at,
+)
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, PIECE_ROWS, RowsQuery
 from metashell.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from metashell.answers.health import Health
     from metashell.schema.arena import Bools
 
@@ -44,69 +54,79 @@ _SUMMARIES: Final = ("broker", "rack", "topic")
 _MOST_DIGITS: Final = 10
 
 COLUMNS: Final = (
-    Column("topic", "The topic's name."),
-    Column("partition", "The partition's id."),
-    Column("leader", "The broker that leads; null for none."),
-    Column("replicas", "Brokers of the replicas, the preferred leader first."),
-    Column("isr", "Replicas that are in sync."),
-    Column("elr", "Eligible leader replicas (KIP-966)."),
-    Column("last_known_elr", "The last known leader, where nobody is eligible.", shown=False),
-    Column("adding_replicas", "Replicas that a reassignment adds.", shown=False),
-    Column("removing_replicas", "Replicas that it takes away.", shown=False),
-    Column("would_elect", "Where nobody leads: whom the controller would elect now; null: nobody."),
-    Column("why", "Where nobody leads: why that broker, or whom the partition waits for."),
-    Column(
+    text("topic", "The topic's name."),
+    integer("partition", "The partition's id."),
+    integer("leader", "The broker that leads; null for none."),
+    integers("replicas", "Brokers of the replicas, the preferred leader first."),
+    integers("isr", "Replicas that are in sync."),
+    integers("elr", "Eligible leader replicas (KIP-966)."),
+    integers("last_known_elr", "The last known leader, where nobody is eligible.", shown=False),
+    integers("adding_replicas", "Replicas that a reassignment adds.", shown=False),
+    integers("removing_replicas", "Replicas that it takes away.", shown=False),
+    integer(
+        "would_elect", "Where nobody leads: whom the controller would elect now; null: nobody."
+    ),
+    text("why", "Where nobody leads: why that broker, or whom the partition waits for."),
+    integer(
         "unclean_candidate",
         "Where nobody leads: whom an unclean election would take, losing data; null: nobody.",
         shown=False,
     ),
-    Column("min_isr", "Effective min.insync.replicas."),
-    Column(
+    integer("min_isr", "Effective min.insync.replicas."),
+    text(
         "min_isr_source",
         "Where that comes from, by Kafka's names of config sources; DEFAULT_CONFIG is assumed: "
         "only a node's server.properties could say otherwise (see --assume).",
         shown=False,
     ),
-    Column("unclean", "Effective unclean.leader.election.enable.", shown=False),
-    Column("unclean_source", "Where that comes from, likewise.", shown=False),
-    Column("state", "The states that it is in, by the names of the options that ask for them."),
-    Column("leader_epoch", "Grows with every change of the leader.", shown=False),
-    Column("partition_epoch", "Grows with every change.", shown=False),
-    Column("directories", "Log directory ids of the replicas, in their order.", shown=False),
-    Column("topic_id", "The topic's id.", shown=False),
-    Column(
+    flag("unclean", "Effective unclean.leader.election.enable.", shown=False),
+    text("unclean_source", "Where that comes from, likewise.", shown=False),
+    texts("state", "The states that it is in, by the names of the options that ask for them."),
+    integer("leader_epoch", "Grows with every change of the leader.", shown=False),
+    integer("partition_epoch", "Grows with every change.", shown=False),
+    texts("directories", "Log directory ids of the replicas, in their order.", shown=False),
+    text("topic_id", "The topic's id.", shown=False),
+    integer(
         "since_offset",
         "Offset of the record that last set what the asked state looks at (leader, ISR, "
         "reassignment...), of the last change where no state was asked for; null: the newest "
         "checkpoint or older.",
         shown=False,
     ),
-    Column("since_time", "Time of that record."),
+    time_at("since_time", "Time of that record."),
 )
 
 _OF_ELECTION: Final = ("would_elect", "why")
 """In the table only where partitions without a leader were asked for."""
 
 COUNTS: Final = (
-    Column("partitions", "Partitions chosen (of a broker or rack: with a replica there)."),
-    Column("leaders", "Of these, led (from there)."),
-    Column("replicas", "Their replicas (there)."),
-    Column("offline", "Of the partitions, offline."),
-    Column("under_replicated", "Under-replicated."),
-    Column("under_min_isr", "Under min ISR."),
-    Column("at_min_isr", "At min ISR."),
-    Column("no_preferred_leader", "Not led by their first replica."),
-    Column("reassigning", "Being reassigned."),
+    integer("partitions", "Partitions chosen (of a broker or rack: with a replica there)."),
+    integer("leaders", "Of these, led (from there)."),
+    integer("replicas", "Their replicas (there)."),
+    integer("offline", "Of the partitions, offline."),
+    integer("under_replicated", "Under-replicated."),
+    integer("under_min_isr", "Under min ISR."),
+    integer("at_min_isr", "At min ISR."),
+    integer("no_preferred_leader", "Not led by their first replica."),
+    integer("reassigning", "Being reassigned."),
 )
 
 
-class Partitions(RowsCommand):
+class PartitionsCommand(RowsCommand):
     """List partitions."""
 
     name = "partitions"
     summary = "List partitions by their state, and who would be elected leader."
-    columns = COLUMNS
-    manual = rows_manual(
+    tables = (
+        AnswerTable("", COLUMNS),
+        AnswerTable(
+            "--summary topic",
+            (text("topic", "Its name; broker or rack where these are asked for."), *COUNTS),
+        ),
+    )
+    takes_paths = False
+    of_each_cluster = True
+    manual = Manual(
         synopsis="partitions [OPTION...] [TOPIC[-PARTITION]...]",
         description=(
             "Lists partitions; of several options that choose, all must hold. States are those of "
@@ -122,7 +142,6 @@ class Partitions(RowsCommand):
             "checkpoint tells no times: --history reads what came before it. TOPIC may hold "
             "wildcards."
         ),
-        columns=COLUMNS,
         options=(
             *STATES,
             Option(("--leader",), "Led by that broker.", "ID"),
@@ -146,12 +165,6 @@ class Partitions(RowsCommand):
             ("partitions --reassigning -o json", "running reassignments, for a script"),
             ("partitions topic-001-0", "one partition"),
         ),
-        others=(
-            (
-                "--summary topic",
-                (Column("topic", "Its name; broker or rack where these are asked for."), *COUNTS),
-            ),
-        ),
     )
 
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
@@ -162,32 +175,37 @@ class Partitions(RowsCommand):
                 return COLUMNS
             return tuple(replace(c, shown=False) if c.name in _OF_ELECTION else c for c in COLUMNS)
         key = one_of("--summary", by, _SUMMARIES)
-        return (Column(key, f"The {key}."), *COUNTS)
+        make = integer if key == "broker" else text
+        return (make(key, f"The {key}."), *COUNTS)
 
-    def answer(self, asked: Asked) -> pa.Table:
+    def answer(self, query: RowsQuery) -> None:
         """The partitions that all options choose."""
         from metashell.answers.health import Health
         from metashell.answers.partitions import choose, partitions_table
 
-        parsed = asked.parsed
+        parsed = query.parsed
         states = [o.flags[0].removeprefix("--") for o in STATES if o.flags[0] in parsed.switches]
-        health = Health(asked.image, assumptions_of(parsed))
+        health = Health(query.image, assumptions_of(parsed))
         masks = [health.mask(state) for state in states]
         masks += _of_options(health, parsed)
-        _warn_of_what_is_not_there(asked)
+        _warn_of_what_is_not_there(query, health)
         if parsed.arguments:
-            masks.append(_named(asked, parsed.arguments))
-        in_order = "--summary" not in parsed.values and asked.wanted != frozenset()
+            masks.append(_named(query, parsed.arguments))
+        in_order = "--summary" not in parsed.values and query.columns != frozenset()
         rows = choose(health, masks, by_name=in_order)
         if "--summary" in parsed.values:
             from metashell.answers.summaries import summary_table
 
-            return summary_table(health, rows, parsed.values["--summary"])
-        return partitions_table(health, rows, states, asked.wanted)
+            query.add(summary_table(health, rows, parsed.values["--summary"]))
+            return
+        while query.streams and len(rows) > PIECE_ROWS:
+            query.add(partitions_table(health, rows[:PIECE_ROWS], states, query.columns))
+            rows = rows[PIECE_ROWS:]
+        query.add(partitions_table(health, rows, states, query.columns))
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose brokers and topics where they are asked for."""
-        from metashell.commands.complete import takes_value
+        from metashell.commands.framework.completion import takes_value
 
         before = args[-1] if args else ""
         if before in ("--leader", "--replica", "--isr"):
@@ -215,16 +233,16 @@ def _of_options(health: Health, parsed: Parsed) -> Iterator[Bools]:
         yield health.in_directory(_directory(values["--directory"]))
 
 
-def _warn_of_what_is_not_there(asked: Asked) -> None:
+def _warn_of_what_is_not_there(query: RowsQuery, health: Health) -> None:
     """Tell of brokers and topics that do not exist: no partition of theirs is offline either."""
-    glob = asked.parsed.values.get("--topic")
-    if glob is not None and not topics_like(asked.image, [glob]).any():
-        asked.warn(f"--topic {glob}: no such topic")
-        asked.status = ExitCode.FAILED
-    known = set(asked.image.brokers.ids.tolist())
-    for flag in ("--leader", "--replica", "--isr"):
-        if flag in asked.parsed.values and broker_id(flag, asked.parsed.values[flag]) not in known:
-            asked.warn(f"broker {asked.parsed.values[flag]} is not registered")
+    glob = query.parsed.values.get("--topic")
+    if glob is not None and not topics_like(query.image, [glob]).any():
+        query.warn(f"--topic {glob}: no such topic")
+        query.status = ExitCode.FAILED
+    for option in ("--leader", "--replica", "--isr"):
+        if option in query.parsed.values:
+            broker = broker_id(option, query.parsed.values[option])
+            refuse_unknown(query, health, option, frozenset({broker}))
 
 
 def _directory(text: str) -> bytes:
@@ -240,11 +258,11 @@ def _directory(text: str) -> bytes:
     return raw
 
 
-def _named(asked: Asked, words: Sequence[str]) -> Bools:
+def _named(query: RowsQuery, words: Sequence[str]) -> Bools:
     """The partitions that any of the words names: a topic, or a partition of it."""
     import numpy as np
 
-    image = asked.image
+    image = query.image
     partitions = image.partitions
     out = np.zeros(len(partitions), dtype=np.bool_)
     for word in words:
@@ -260,9 +278,9 @@ def _named(asked: Asked, words: Sequence[str]) -> Bools:
             out |= found
             is_there = bool(found.any())
         if not is_there:
-            asked.warn(f"{word}: no such topic or partition")
-            asked.status = ExitCode.FAILED
+            query.warn(f"{word}: no such topic or partition")
+            query.status = ExitCode.FAILED
     return out
 
 
-COMMAND = Partitions()
+COMMAND = PartitionsCommand()

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metashell.commands.base import Command, Context, Manual
-from metashell.commands.options import no_arguments
-from metashell.commands.targets import shown
+from metashell.commands.framework.command import Command, Context, Manual
+from metashell.commands.framework.options import no_arguments
+from metashell.commands.framework.targets import shown
 
 
-class Pwd(Command):
+class PwdCommand(Command):
     """Print where relative paths start."""
 
     name = "pwd"
@@ -31,4 +31,4 @@ class Pwd(Command):
         return 0
 
 
-COMMAND = Pwd()
+COMMAND = PwdCommand()

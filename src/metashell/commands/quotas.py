@@ -3,54 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.base import Completion, Context, Option
-from metashell.commands.complete import complete_names
-from metashell.commands.options import Parsed, refuse_more
-from metashell.commands.rows import (
-    HISTORY,
-    Asked,
+from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.completion import complete_names
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed, refuse_more
+from metashell.commands.rows.columns import (
+    AnswerTable,
     Column,
-    RowsCommand,
-    described,
-    opened,
-    rows_manual,
+    flag,
+    integer,
+    number,
+    text,
+    texts,
+    time_at,
 )
+from metashell.commands.rows.command import RowsCommand, opened
+from metashell.commands.rows.query import HISTORY, RowsQuery
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 _OF_CLIENTS: Final = ("--user", "--client-id")
 _KINDS: Final = {"--user": "user", "--client-id": "client-id", "--ip": "ip"}
 
 _CHANGED: Final = (
-    Column(
+    integer(
         "changed_offset",
         "Offset of the record that last set it; null: the newest checkpoint or older.",
         shown=False,
     ),
-    Column("changed_time", "Time of that record.", shown=False),
+    time_at("changed_time", "Time of that record.", shown=False),
 )
 COLUMNS: Final = (
-    Column("entity", "Whose quota it is, such as user=alice, client-id=<default>."),
-    Column("user", "The entity's user; <default> for the default; null: not part of it.", False),
-    Column("client_id", "The entity's client id, likewise.", False),
-    Column("ip", "The entity's address or host name, likewise.", False),
-    Column("defaults", "The parts of the entity that are the default.", False),
-    Column("key", "The quota's key."),
-    Column("value", "Its value."),
-    Column("ignored", "Whether brokers take no notice: the key is none of the entity's.", False),
-    Column("created_offset", "Offset of the record that first set it; null likewise.", False),
-    Column("created_time", "Time of that record.", False),
+    text("entity", "Whose quota it is, such as user=alice, client-id=<default>."),
+    text(
+        "user", "The entity's user; <default> for the default; null: not part of it.", shown=False
+    ),
+    text("client_id", "The entity's client id, likewise.", shown=False),
+    text("ip", "The entity's address or host name, likewise.", shown=False),
+    texts("defaults", "The parts of the entity that are the default.", shown=False),
+    text("key", "The quota's key."),
+    number("value", "Its value."),
+    flag(
+        "ignored", "Whether brokers take no notice: the key is none of the entity's.", shown=False
+    ),
+    integer(
+        "created_offset", "Offset of the record that first set it; null likewise.", shown=False
+    ),
+    time_at("created_time", "Time of that record.", shown=False),
     *_CHANGED,
 )
 EFFECTIVE_COLUMNS: Final = (
-    Column("key", "The quota's key."),
-    Column("value", "What counts; null: unlimited."),
-    Column("entity", "Whose quota that is; null: none is set."),
-    Column("overrides", "Quotas that would count if that one were not set, in order."),
+    text("key", "The quota's key."),
+    number("value", "What counts; null: unlimited."),
+    text("entity", "Whose quota that is; null: none is set."),
+    texts("overrides", "Quotas that would count if that one were not set, in order."),
     *_CHANGED,
 )
 
@@ -68,36 +77,32 @@ _DESCRIPTION: Final = (
 )
 
 
-class Quotas(RowsCommand):
+class QuotasCommand(RowsCommand):
     """List client quotas."""
 
     name = "quotas"
     summary = "List client quotas, and what a user, client id or address gets of them."
-    columns = COLUMNS
-    manual = replace(
-        rows_manual(
-            synopsis="quotas [--user NAME] [--client-id NAME] [--ip ADDRESS] [OPTION...]",
-            description=_DESCRIPTION,
-            columns=COLUMNS,
-            options=(
-                Option(("--user",), "What that user gets.", "NAME"),
-                Option(("--client-id",), "What a client of that id gets.", "NAME"),
-                Option(("--ip",), "What connections from that address get.", "ADDRESS"),
-                Option(("--effective",), "What a client gets that no quota names."),
-                HISTORY,
-            ),
-            examples=(
-                ("quotas", "all that are set"),
-                ("quotas --user alice --client-id app", "what one client gets, and from where"),
-                ("quotas --ip 127.0.0.2", "how many connections an address may open in a second"),
-                ("quotas --effective -o json", "what is left for those that nothing names"),
-            ),
+    tables = (
+        AnswerTable("", COLUMNS),
+        AnswerTable("--user, --client-id, --ip, --effective", EFFECTIVE_COLUMNS),
+    )
+    takes_paths = False
+    of_each_cluster = True
+    manual = Manual(
+        synopsis="quotas [--user NAME] [--client-id NAME] [--ip ADDRESS] [OPTION...]",
+        description=_DESCRIPTION,
+        options=(
+            Option(("--user",), "What that user gets.", "NAME"),
+            Option(("--client-id",), "What a client of that id gets.", "NAME"),
+            Option(("--ip",), "What connections from that address get.", "ADDRESS"),
+            Option(("--effective",), "What a client gets that no quota names."),
+            HISTORY,
         ),
-        other_columns=(
-            (
-                "--user, --client-id, --ip, --effective",
-                tuple((column.name, described(column)) for column in EFFECTIVE_COLUMNS),
-            ),
+        examples=(
+            ("quotas", "all that are set"),
+            ("quotas --user alice --client-id app", "what one client gets, and from where"),
+            ("quotas --ip 127.0.0.2", "how many connections an address may open in a second"),
+            ("quotas --effective -o json", "what is left for those that nothing names"),
         ),
     )
 
@@ -105,7 +110,7 @@ class Quotas(RowsCommand):
         """Others where it is asked what a client gets."""
         return EFFECTIVE_COLUMNS if _is_effective(parsed) else COLUMNS
 
-    def answer(self, asked: Asked) -> pa.Table:
+    def answer(self, query: RowsQuery) -> None:
         """All quotas, or those of a client."""
         from metashell.answers.quotas import (
             CLIENT_KEYS,
@@ -115,10 +120,11 @@ class Quotas(RowsCommand):
             quotas_table,
         )
 
-        refuse_more(self, asked.parsed.arguments)
-        values = asked.parsed.values
-        if not _is_effective(asked.parsed):
-            return quotas_table(asked.image)
+        refuse_more(self, query.parsed.arguments)
+        values = query.parsed.values
+        if not _is_effective(query.parsed):
+            query.add(quotas_table(query.image))
+            return
         keys: list[str] = []
         if "--ip" not in values or any(flag in values for flag in _OF_CLIENTS):
             keys += CLIENT_KEYS
@@ -126,9 +132,9 @@ class Quotas(RowsCommand):
             keys += IP_KEYS
         kind, colon, name = (values.get("--user") or "").partition(":")
         if colon and kind == "User":
-            asked.warn(f"--user User:{name}: quotas name users without their type; try {name}")
+            query.warn(f"--user User:{name}: quotas name users without their type; try {name}")
         client = Client(values.get("--user"), values.get("--client-id"), values.get("--ip"))
-        return effective_table(asked.image, client, keys)
+        query.add(effective_table(query.image, client, keys))
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose users, client ids and addresses that quotas name."""
@@ -145,4 +151,4 @@ def _is_effective(parsed: Parsed) -> bool:
     return "--effective" in parsed.switches or any(flag in parsed.values for flag in _KINDS)
 
 
-COMMAND = Quotas()
+COMMAND = QuotasCommand()

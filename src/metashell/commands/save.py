@@ -14,15 +14,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.base import Command, Completion, Context, Manual, Option
-from metashell.commands.options import parse_options, refuse_more
-from metashell.commands.targets import shown, stop_if_cancelled
+from metashell.commands.framework.command import Command, Completion, Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import parse_options, refuse_more
+from metashell.commands.framework.targets import shown, stop_if_cancelled
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
-    from metashell.log.saving import Copy
-    from metashell.source import Source
+    from metashell.log.saving import LogCopy
+    from metashell.sources.fleet import FleetSource
+    from metashell.sources.source import Source
 
 _DRY_RUN = "--dry-run"
 _STEP_BYTES: Final = 4 << 20
@@ -32,7 +34,7 @@ _KAFKAS: Final = ("meta.properties", "partition.metadata")
 """Files that make a directory Kafka's."""
 
 
-class Save(Command):
+class SaveCommand(Command):
     """Write a directory of what was read."""
 
     name = "save"
@@ -84,7 +86,7 @@ class Save(Command):
         self._tell(context, copy, written=_DRY_RUN not in parsed.switches)
         return 0
 
-    def _tell(self, context: Context, copy: Copy, *, written: bool) -> None:
+    def _tell(self, context: Context, copy: LogCopy, *, written: bool) -> None:
         where = "nothing" if copy.last_offset is None else f"up to offset {copy.last_offset}"
         context.warn(
             f"save: {'saved' if written else 'would save'} {copy.size:,} bytes, {where}; the files"
@@ -121,7 +123,7 @@ def _directories(word: str) -> Iterator[tuple[str, str]]:
 
 
 def _quoted(text: str) -> str:
-    from metashell.commands.words import quote
+    from metashell.commands.framework.command_line import quote
 
     return quote(text)
 
@@ -156,11 +158,11 @@ def _checked_target(typed: str, source: Source) -> str:
     return target
 
 
-def refuse_kafkas(name: str, target: str, source: Source) -> None:
+def refuse_kafkas(name: str, target: str, opened: Source | FleetSource) -> None:
     """Refuse what lies in a directory of Kafka's; metashell never writes there."""
     from metashell.log.names import METADATA_DIRECTORY
 
-    own = {os.path.realpath(path) for path in _read_from(source)}
+    own = {os.path.realpath(path) for path in opened.local_directories}
     place = target
     while True:
         is_kafkas = place in own or os.path.basename(place) == METADATA_DIRECTORY
@@ -175,19 +177,6 @@ def refuse_kafkas(name: str, target: str, source: Source) -> None:
         place = os.path.dirname(place)
 
 
-def _read_from(source: Source) -> Iterator[str]:
-    """The directories of this machine that a source, or each of a fleet's, is read from."""
-    members = getattr(source, "members", None)
-    if members is not None:
-        from metashell.log.uri import is_uri
-
-        yield from (member.path for member in members.values() if not is_uri(member.path))
-        return
-    log = source.log
-    if log.in_memory is None and log.remote is None:
-        yield str(log.path)
-
-
 # What.
 
 
@@ -199,7 +188,7 @@ def _cluster_id(context: Context, source: Source) -> str | None:
         return None
 
 
-def _texts(copy: Copy, cluster_id: str | None) -> dict[str, bytes]:
+def _texts(copy: LogCopy, cluster_id: str | None) -> dict[str, bytes]:
     """The files beside the log, by path below the directory."""
     from metashell.log.names import METADATA_DIRECTORY, METADATA_TOPIC_ID
 
@@ -238,7 +227,12 @@ class _Writer:
 
 
 def _write_whole(
-    context: Context, typed: str, target: str, source: Source, copy: Copy, texts: dict[str, bytes]
+    context: Context,
+    typed: str,
+    target: str,
+    source: Source,
+    copy: LogCopy,
+    texts: dict[str, bytes],
 ) -> None:
     """Write under a temporary name beside the target, and rename that when all is there.
 
@@ -287,4 +281,4 @@ def _failure(name: str, error: OSError, size: int | None = None) -> MetashellErr
     return MetashellError(f"{name}: {error.strerror or error}", hint=hint)
 
 
-COMMAND = Save()
+COMMAND = SaveCommand()

@@ -2,32 +2,29 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
-from metashell.commands.base import Context, Manual, Option
-from metashell.commands.options import parse_options
-from metashell.commands.rows_of import (
-    Record,
-    TabularCommand,
-    integer,
-    one_table,
-    status_of,
-    text,
-    time_at,
-    with_rows,
-    write_records,
+from metashell.commands.framework.command import Context, Manual
+from metashell.commands.framework.node_times import (
+    NodeTimeline,
+    Timed,
+    moment_cells,
+    moment_text,
 )
-from metashell.commands.targets import Targets, shown, stop_if_cancelled
-from metashell.commands.times import Timed, Timeline, moment_json, moment_record, moment_text
+from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.targets import Targets, shown, stop_if_cancelled
+from metashell.commands.rows.columns import integer, one_table, text, time_at
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.node_columns import KIND, kind_of
+from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import UsageError
-from metashell.fs.node import Directory, Node
+from metashell.fs.node import Node
 
 _CHUNK = 256
 
 _TABLES = one_table(
     text("path", "The node's path."),
-    text("kind", "directory or leaf."),
+    KIND,
     integer("partitions", "Of a topic, how many it has."),
     time_at("created_time", "Time of the record that made it."),
     integer("created_offset", "That record's offset."),
@@ -46,14 +43,15 @@ _TABLES = one_table(
 )
 
 
-class Stat(TabularCommand):
+class StatCommand(RowsCommand):
     """Show the times of nodes."""
 
     name = "stat"
     summary = "Show when nodes were made and last changed, and by which records."
     tables = _TABLES
+    has_text = True
     manual = Manual(
-        synopsis="stat [--json|-o FORMAT] PATH...",
+        synopsis="stat [-o FORMAT] PATH...",
         description=(
             "Shows of each PATH its type and the records that made and last changed it: time, "
             "offset, leader epoch and record type. A directory's last change is the newest of all "
@@ -63,38 +61,33 @@ class Stat(TabularCommand):
             'happened "at or before" it; the record type is then that of the checkpoint\'s record. '
             "- stands for what no record tells: nothing made /image, and no record speaks of /log."
         ),
-        options=(
-            Option(
-                ("--json",),
-                "A JSON object a line: path, type, partitions, created, changed. Of these the "
-                "latter two have offset, epoch, time, timestamp (ms), type, at_or_before.",
-            ),
-        ),
         examples=(
             ("stat /image/topics/byName/orders", "when a topic was made, and last changed"),
             (
                 "stat --json /image/topics/byName/orders/*",
-                "its partitions, a JSON object a line",
+                "its partitions, as JSON",
             ),
             ("stat /image/*", "the newest change of each part of the image"),
             ("stat -o csv --sort -changed_time /image/*", "the same as CSV, newest first"),
         ),
     )
-    manual = with_rows(manual, _TABLES)
 
-    def run(self, context: Context, args: Sequence[str]) -> int:
-        """Show a block for each node."""
-        parsed = parse_options(self, args)
+    def run_parsed(self, context: Context, parsed: Parsed) -> int:
+        """Show each node."""
         if not parsed.arguments:
             raise UsageError("no path given", hint=f"usage: {self.manual.synopsis}")
-        as_json = "--json" in parsed.switches
+        return super().run_parsed(context, parsed)
+
+    def answer(self, query: RowsQuery) -> None:
+        """A row for each node."""
+        targets = Targets(query.context, self.name, query.parsed.arguments)
+        query.add(_mappings(query.context, targets))
+        query.status = targets.status
+
+    def write_text(self, context: Context, parsed: Parsed) -> int:
+        """A block for each node."""
         targets = Targets(context, self.name, parsed.arguments)
-        shape = self.shape_of(parsed)
-        if shape is not None:
-            found = _records(context, targets)
-            n_rows = write_records(context, shape, _TABLES[0].fields, found)
-            return status_of(parsed, n_rows, targets.status)
-        timeline = Timeline(context)
+        timeline = NodeTimeline(context)
         pieces: list[str] = []
 
         def flush() -> None:
@@ -108,32 +101,25 @@ class Stat(TabularCommand):
         for match in targets:
             place = match.place
             timed = timeline.of(place)
-            if as_json:
-                pieces.append(_json_line(place.encoded(), place.node, timed))
-            else:
-                pieces.append(gap + _block(shown(context, place.encoded()), place.node, timed))
-                gap = "\n"
+            pieces.append(gap + _block(shown(context, place.encoded()), place.node, timed))
+            gap = "\n"
             if len(pieces) >= _CHUNK:
                 flush()
         flush()
         return targets.status
 
 
-def _records(context: Context, targets: Targets) -> Iterator[Record]:
-    timeline = Timeline(context)
+def _mappings(context: Context, targets: Targets) -> Iterator[RowMapping]:
+    timeline = NodeTimeline(context)
     for match in targets:
         touch = timeline.of(match.place).touch()
         yield {
             "path": match.place.encoded(),
-            "kind": _kind(match.place.node),
+            "kind": kind_of(match.place.node),
             "partitions": _partitions(match.place.node),
-            **moment_record("created", touch.created),
-            **moment_record("changed", touch.changed),
+            **moment_cells("created", touch.created),
+            **moment_cells("changed", touch.changed),
         }
-
-
-def _kind(node: Node) -> str:
-    return "directory" if isinstance(node, Directory) else "leaf"
 
 
 def _partitions(node: Node) -> int | None:
@@ -145,7 +131,7 @@ def _partitions(node: Node) -> int | None:
 
 def _block(path: str, node: Node, timed: Timed) -> str:
     touch, partitions = timed.touch(), _partitions(node)
-    fields = {"path": path, "type": _kind(node)}
+    fields = {"path": path, "type": kind_of(node)}
     if partitions is not None:
         fields["partitions"] = str(partitions)
     fields["created"] = moment_text(touch.created)
@@ -153,16 +139,4 @@ def _block(path: str, node: Node, timed: Timed) -> str:
     return "".join(f"{name:<12}{text}\n" for name, text in fields.items())
 
 
-def _json_line(path: str, node: Node, timed: Timed) -> str:
-    touch = timed.touch()
-    value = {
-        "path": path,
-        "type": _kind(node),
-        "partitions": _partitions(node),
-        "created": moment_json(touch.created),
-        "changed": moment_json(touch.changed),
-    }
-    return json.dumps(value) + "\n"
-
-
-COMMAND = Stat()
+COMMAND = StatCommand()

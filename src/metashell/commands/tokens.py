@@ -4,46 +4,49 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.options import refuse_more
-from metashell.commands.rows import HISTORY, Asked, Column, RowsCommand, rows_manual
+from metashell.commands.framework.command import Manual
+from metashell.commands.framework.options import refuse_more
+from metashell.commands.rows.columns import flag, integer, one_table, text, texts, time_at
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, RowsQuery
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 COLUMNS: Final = (
-    Column("token_id", "The token's id."),
-    Column("owner", "Whose it is."),
-    Column("requester", "Who asked for it.", shown=False),
-    Column("renewers", "Who else may renew it."),
-    Column("issue_time", "When it was issued."),
-    Column("expiry_time", "When it expires unless it is renewed."),
-    Column("max_time", "Until when it can be renewed.", shown=False),
-    Column("expired", "Whether it has expired at the last record; null: [redacted]."),
-    Column(
+    text("token_id", "The token's id."),
+    text("owner", "Whose it is."),
+    text("requester", "Who asked for it.", shown=False),
+    texts("renewers", "Who else may renew it."),
+    text("issue_time", "When it was issued."),
+    text("expiry_time", "When it expires unless it is renewed."),
+    text("max_time", "Until when it can be renewed.", shown=False),
+    flag("expired", "Whether it has expired at the last record; null: no record has a time."),
+    integer(
         "created_offset",
         "Offset of the record that made it; null: the newest checkpoint or older.",
         shown=False,
     ),
-    Column("created_time", "Time of that record.", shown=False),
-    Column("changed_offset", "Offset of the last record about it.", shown=False),
-    Column("changed_time", "Time of that record.", shown=False),
+    time_at("created_time", "Time of that record.", shown=False),
+    integer("changed_offset", "Offset of the last record about it.", shown=False),
+    time_at("changed_time", "Time of that record.", shown=False),
 )
 
 
-class Tokens(RowsCommand):
+class TokensCommand(RowsCommand):
     """List delegation tokens."""
 
     name = "tokens"
     summary = "List delegation tokens."
-    columns = COLUMNS
-    manual = rows_manual(
+    tables = one_table(*COLUMNS)
+    takes_paths = False
+    of_each_cluster = True
+    manual = Manual(
         synopsis="tokens [OPTION...]",
         description=(
-            "Lists the delegation tokens. Their ids are shown; their owners, requesters, renewers "
-            "and times are secret, and only shown where metashell was started with "
-            "--show-secrets. A token's password is not in the metadata."
+            "Lists the delegation tokens: whose they are, who may renew them and until when. A "
+            "token's password, its HMAC, is not in the metadata."
         ),
-        columns=COLUMNS,
         options=(HISTORY,),
         examples=(
             ("tokens", "all of them"),
@@ -51,12 +54,12 @@ class Tokens(RowsCommand):
         ),
     )
 
-    def answer(self, asked: Asked) -> pa.Table:
+    def answer(self, query: RowsQuery) -> None:
         """The tokens."""
         from metashell.answers.users import tokens_table
 
-        refuse_more(self, asked.parsed.arguments)
-        return tokens_table(asked.image, asked.source.redaction)
+        refuse_more(self, query.parsed.arguments)
+        query.add(tokens_table(query.image))
 
 
-COMMAND = Tokens()
+COMMAND = TokensCommand()

@@ -2,27 +2,47 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import dataclass
 
-from metashell.commands.base import Command, Context, Manual, Option
-from metashell.commands.options import parse_options
-from metashell.commands.targets import Targets, shown, shown_text, write_chunks
+from metashell.commands.framework.command import Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.targets import Targets, shown, write_chunks
+from metashell.commands.rows.columns import one_table, text
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.node_columns import DEPTH, KIND, kind_of
+from metashell.commands.rows.query import RowsQuery
+from metashell.errors import MetashellError
+from metashell.fs.glob import Match
 from metashell.fs.node import Directory, Node
+from metashell.fs.path import encode_name, join
+from metashell.fs.walk import Failed
 
 _CHUNK_LINES = 2048
 _INDENT = "  "
 
 
-class Tree(Command):
+class TreeCommand(RowsCommand):
     """Print directories, leaves and their texts."""
 
     name = "tree"
     summary = "Print a subtree with the contents of its nodes."
+    tables = one_table(
+        text("path", "The node's path.", shown=False),
+        DEPTH,
+        text("name", "Its name."),
+        KIND,
+        text("text", "The text of a leaf, as cat prints it."),
+    )
+    has_text = True
     manual = Manual(
-        synopsis="tree [-L LEVELS] [PATH...]",
+        synopsis="tree [-L LEVELS] [-o FORMAT] [PATH...]",
         description=(
             "Prints the name of each node below PATH (the current directory without one), indented "
             "by two spaces a level, and under a leaf's name its text. Of a leaf, prints the text."
+            "\n\n"
+            "Rows (-o) are those of the same nodes; a PATH that is a leaf has a row too."
         ),
         options=(
             Option(
@@ -35,46 +55,100 @@ class Tree(Command):
             ("tree /image/features", "the features and their levels"),
             ("tree /image/configs", "every configuration"),
             ("tree -L 2 /image/topics", "the names of all topics"),
+            ("tree -o json /image/features", "for a script"),
         ),
     )
 
-    def run(self, context: Context, args: Sequence[str]) -> int:
+    def answer(self, query: RowsQuery) -> None:
+        """A row for each node."""
+        levels = query.parsed.count("-L")
+        targets = Targets(query.context, self.name, query.parsed.arguments or ["."])
+        for match in targets:
+            query.add(
+                {
+                    "path": visit.path,
+                    "depth": visit.depth,
+                    "name": visit.name,
+                    "kind": kind_of(visit.node),
+                    "text": visit.text,
+                }
+                for visit in _visits(match, levels, targets.failed)
+            )
+        query.status = targets.status
+
+    def write_text(self, context: Context, parsed: Parsed) -> int:
         """Print the trees one after the other."""
-        parsed = parse_options(self, args)
         levels = parsed.count("-L")
         targets = Targets(context, self.name, parsed.arguments or ["."])
         for match in targets:
-            write_chunks(context, _lines(context, match.place.node, levels), _CHUNK_LINES)
+            lines = _lines(context, _visits(match, levels, targets.failed))
+            write_chunks(context, lines, _CHUNK_LINES)
         return targets.status
 
 
-def _lines(context: Context, start: Node, levels: int | None) -> Iterator[str]:
-    """Yield the lines of a tree, each with its newline, keeping the open directories in a stack."""
+@dataclass(frozen=True, slots=True)
+class _Visit:
+    """A node of a tree."""
+
+    path: str
+    name: str
+    depth: int
+    """0 for the start, which is told of where it is a leaf."""
+    node: Node | None
+    text: str | None
+    """The text of a leaf that has one."""
+
+
+def _visits(match: Match, levels: int | None, failed: Failed) -> Iterator[_Visit]:
+    """Yield the nodes below a start, or a leaf alone, keeping the open directories in a stack."""
+    start, path = match.place.node, match.place.encoded()
     if not isinstance(start, Directory):
-        yield shown_text(context, start.text()) + "\n"
+        try:
+            yield _Visit(path, match.place.name, 0, start, start.text())
+        except MetashellError as error:
+            failed(match.path, error)
         return
-    stack = [(start, iter(start.names()), "")]
+    stack: list[tuple[Directory, Iterator[str], str, str]] = []
+    try:
+        stack.append((start, iter(start.names()), match.path, path))
+    except MetashellError as error:
+        failed(match.path, error)
     while stack:
-        directory, names, indent = stack[-1]
+        directory, names, above, path = stack[-1]
         name = next(names, None)
         if name is None:
             stack.pop()
             continue
-        yield f"{indent}{shown(context, name)}:\n"
-        node = directory.child(name)
-        if isinstance(node, Directory):
-            if levels is None or len(stack) < levels:
-                stack.append((node, iter(node.names()), indent + _INDENT))
-        elif node is not None:
-            yield _leaf_lines(context, node.text(), indent + _INDENT)
+        depth, below, text, node = len(stack), join(path, encode_name(name, directory)), None, None
+        try:
+            node = directory.child(name)
+            if isinstance(node, Directory):
+                if levels is None or depth < levels:
+                    stack.append((node, iter(node.names()), join(above, name), below))
+            elif node is not None:
+                text = node.text()
+        except MetashellError as error:
+            failed(join(above, name), error)
+        yield _Visit(below, name, depth, node, text)
+
+
+def _lines(context: Context, visits: Iterator[_Visit]) -> Iterator[str]:
+    """The lines of a tree, each with its newline."""
+    for visit in visits:
+        if not visit.depth:
+            yield f"{visit.text}\n"
+            continue
+        yield f"{_INDENT * (visit.depth - 1)}{shown(context, visit.name)}:\n"
+        if visit.text is not None:
+            yield _leaf_lines(context, visit.text, _INDENT * visit.depth)
 
 
 def _leaf_lines(context: Context, text: str, indent: str) -> str:
-    """A leaf's text under its name: as Kafka prints it, or safe for a terminal."""
+    """A leaf's text under its name: as Kafka prints it, or so that it passes for no node."""
     if context.out.is_terminal:
         # Indented throughout, or a text of several lines could pass for nodes that are not there.
-        text = shown_text(context, text).replace("\n", f"\n{indent}")
+        text = text.replace("\n", f"\n{indent}")
     return f"{indent}{text}\n"
 
 
-COMMAND = Tree()
+COMMAND = TreeCommand()

@@ -4,44 +4,56 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.options import refuse_more
-from metashell.commands.rows import HISTORY, Asked, Column, RowsCommand, rows_manual
+from metashell.commands.framework.command import Manual
+from metashell.commands.framework.options import refuse_more
+from metashell.commands.rows.columns import (
+    flag,
+    integer,
+    integers,
+    one_table,
+    text,
+    texts,
+    time_at,
+)
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, RowsQuery
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    pass
 
 COLUMNS: Final = (
-    Column("user", "The user's name."),
-    Column("mechanisms", "SCRAM mechanisms that it has credentials for."),
-    Column("iterations", "Iterations of each, in the same order."),
-    Column("quotas", "Whether a quota names the user."),
-    Column("acls", "How many ACLs name User: and the user's name."),
-    Column(
+    text("user", "The user's name."),
+    texts("mechanisms", "SCRAM mechanisms that it has credentials for."),
+    integers("iterations", "Iterations of each, in the same order."),
+    flag("quotas", "Whether a quota names the user."),
+    integer("acls", "How many ACLs name User: and the user's name."),
+    integer(
         "created_offset",
         "Offset of the record that made its first credential that there is; null: the newest "
         "checkpoint or older.",
         shown=False,
     ),
-    Column("created_time", "Time of that record.", shown=False),
-    Column("changed_offset", "Offset of the last record about its credentials.", shown=False),
-    Column("changed_time", "Time of that record."),
+    time_at("created_time", "Time of that record.", shown=False),
+    integer("changed_offset", "Offset of the last record about its credentials.", shown=False),
+    time_at("changed_time", "Time of that record."),
 )
 
 
-class Users(RowsCommand):
+class UsersCommand(RowsCommand):
     """List users with SCRAM credentials."""
 
     name = "users"
     summary = "List users with SCRAM credentials."
-    columns = COLUMNS
-    manual = rows_manual(
+    tables = one_table(*COLUMNS)
+    takes_paths = False
+    of_each_cluster = True
+    manual = Manual(
         synopsis="users [OPTION...]",
         description=(
             "Lists the users that have SCRAM credentials, with their mechanisms and iterations; "
             "salts and keys are never shown. Users that are known by a certificate, Kerberos, a "
             "token or a file of a node are not in the metadata."
         ),
-        columns=COLUMNS,
         options=(HISTORY,),
         examples=(
             ("users", "all of them"),
@@ -50,12 +62,12 @@ class Users(RowsCommand):
         ),
     )
 
-    def answer(self, asked: Asked) -> pa.Table:
+    def answer(self, query: RowsQuery) -> None:
         """The users."""
         from metashell.answers.users import users_table
 
-        refuse_more(self, asked.parsed.arguments)
-        return users_table(asked.image)
+        refuse_more(self, query.parsed.arguments)
+        query.add(users_table(query.image))
 
 
-COMMAND = Users()
+COMMAND = UsersCommand()

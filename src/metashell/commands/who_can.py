@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.acl_words import (
+from metashell.commands.framework.acl_arguments import (
     TYPES,
-    Resource,
+    AclResource,
     complete_operation,
     complete_principal,
     complete_resource,
@@ -15,17 +15,18 @@ from metashell.commands.acl_words import (
     parse_principal,
     parse_resource,
 )
-from metashell.commands.assuming import ASSUME, assumptions_of
-from metashell.commands.base import Completion, Context, Option
-from metashell.commands.options import Parsed, parse_options, refuse_more
-from metashell.commands.rows import HISTORY, Asked, Column, RowsCommand, rows_manual
+from metashell.commands.framework.assume_option import ASSUME, assumptions_of
+from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed, parse_options, refuse_more
+from metashell.commands.rows.columns import integer, one_table, text, time_at
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
-from metashell.image.acl_names import ASKED_OF, OPERATIONS
+from metashell.image.acl_names import OPERATIONS
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from metashell.answers.acls import Acl
     from metashell.answers.assume import Assumptions
     from metashell.answers.authorize import Authorizer
@@ -37,34 +38,37 @@ _FIRST_WITH_NETWORKS: Final = "4.4-IV1"
 """metadata.version from which on ACLs of networks can be made (KIP-1276)."""
 
 COLUMNS: Final = (
-    Column("principal", "Who asks; User:* is everyone who is not named in another row."),
-    Column("host", "From where; * is anywhere that is not in another row."),
-    Column("result", "ALLOWED or DENIED."),
-    Column("why", "The ACL that decides, in short, or what else does."),
-    Column("acls", "How many ACLs each would decide so.", shown=False),
-    Column("acl_id", "Id of the ACL that decides.", shown=False),
-    Column("acl_resource_name", "Its resource's name or prefix.", shown=False),
-    Column("acl_pattern_type", "LITERAL or PREFIXED.", shown=False),
-    Column("acl_principal", "Its principal.", shown=False),
-    Column("acl_host", "Its host.", shown=False),
-    Column("acl_operation", "Its operation.", shown=False),
-    Column("acl_permission", "ALLOW or DENY.", shown=False),
-    Column(
+    text("principal", "Who asks; User:* is everyone who is not named in another row."),
+    text("host", "From where; * is anywhere that is not in another row."),
+    text("result", "ALLOWED or DENIED."),
+    text("why", "The ACL that decides, in short, or what else does."),
+    integer("acls", "How many ACLs each would decide so.", shown=False),
+    text("acl_id", "Id of the ACL that decides.", shown=False),
+    text("acl_resource_type", "Its resource's type.", shown=False),
+    text("acl_resource_name", "Its resource's name or prefix.", shown=False),
+    text("acl_pattern_type", "LITERAL or PREFIXED.", shown=False),
+    text("acl_principal", "Its principal.", shown=False),
+    text("acl_host", "Its host.", shown=False),
+    text("acl_operation", "Its operation.", shown=False),
+    text("acl_permission", "ALLOW or DENY.", shown=False),
+    integer(
         "created_offset",
         "Offset of the record that made it; null: the newest checkpoint or older.",
         shown=False,
     ),
-    Column("created_time", "Time of that record.", shown=False),
+    time_at("created_time", "Time of that record.", shown=False),
 )
 
 
-class WhoCan(RowsCommand):
+class WhoCanCommand(RowsCommand):
     """Tell who may do something."""
 
     name = "who-can"
     summary = "Tell who may do something with a resource, from where, and why."
-    columns = COLUMNS
-    manual = rows_manual(
+    tables = one_table(*COLUMNS)
+    takes_paths = False
+    of_each_cluster = True
+    manual = Manual(
         synopsis="who-can OPERATION TYPE:NAME [--principal NAME] [--host ADDRESS] [OPTION...]",
         description=(
             "Decides as Kafka's StandardAuthorizer does. ACLs count that are about the resource "
@@ -73,6 +77,11 @@ class WhoCan(RowsCommand):
             "ALTER_CONFIGS allows DESCRIBE_CONFIGS; one that denies denies nothing else.\n\n"
             "There is a row for each principal that an ACL about this names, and one for everyone "
             "else. Where the host matters there are several: that of the narrowest host holds. "
+            "Where brokers take another right too, it is part of the decision: CREATE of the "
+            "cluster allows CREATE of any topic, DELETE of the cluster allows DeleteTopics of any, "
+            "and WRITE on any topic is enough where IDEMPOTENT_WRITE is asked for (Kafka calls "
+            "that by resource type, and first tries a topic called hardcode). Diagnostics name "
+            "requests that ask for another right than the one in question, or take another.\n\n"
             "ACLs of networks are taken as brokers of Kafka 4.4 take them; older ones never match "
             "them.\n\n"
             "Super users and allow.everyone.if.no.acl.found are not in the metadata: they count "
@@ -82,7 +91,6 @@ class WhoCan(RowsCommand):
             "Exit status: with --principal 0 where it is allowed (without --host: from hosts that "
             "no ACL names) and 1 where it is denied; else 1 where nobody is allowed."
         ),
-        columns=COLUMNS,
         options=(
             Option(("--principal",), "About that principal alone, such as User:alice.", "NAME"),
             Option(("--host",), "From that address alone.", "ADDRESS"),
@@ -110,7 +118,7 @@ class WhoCan(RowsCommand):
             context.warn(escape(f"{self.name}: {remark}"))
         return status
 
-    def answer(self, asked: Asked) -> pa.Table:
+    def answer(self, query: RowsQuery) -> None:
         """A row for each principal and host."""
         from metashell.answers.acls import read_acls
         from metashell.answers.authorize import (
@@ -120,13 +128,13 @@ class WhoCan(RowsCommand):
             everyone_by_host,
         )
 
-        operation, resource = self._question(asked.parsed)
+        operation, resource = self._question(query.parsed)
         assert resource.name is not None
-        rules = Rules.of(assumptions_of(asked.parsed))
+        rules = Rules.of(assumptions_of(query.parsed))
         authorizer = Authorizer(
-            read_acls(asked.image), operation, resource.type_code, resource.name, rules
+            read_acls(query.image), operation, resource.type_code, resource.name, rules
         )
-        principal, host = asked.parsed.values.get("--principal"), _host(asked.parsed)
+        principal, host = query.parsed.values.get("--principal"), _host(query.parsed)
         principals = authorizer.principals() if principal is None else [parse_principal(principal)]
         if host is None:
             decisions = everyone_by_host(authorizer, principals)
@@ -134,11 +142,11 @@ class WhoCan(RowsCommand):
             decisions = [authorizer.decide(one, host) for one in principals]
         counted = decisions if principal is None else decisions[:1]
         if not any(decision.is_allowed for decision in counted):
-            asked.status = ExitCode.FAILED
-        _tell(asked, authorizer)
-        return decisions_table(asked.image, decisions)
+            query.status = ExitCode.FAILED
+        _tell(query, authorizer)
+        query.add(decisions_table(query.image, decisions))
 
-    def _question(self, parsed: Parsed) -> tuple[int, Resource]:
+    def _question(self, parsed: Parsed) -> tuple[int, AclResource]:
         arguments = parsed.arguments
         if len(arguments) < 2:
             raise UsageError(
@@ -179,39 +187,51 @@ def _host(parsed: Parsed) -> HostPattern | None:
     return host
 
 
-def _tell(asked: Asked, authorizer: Authorizer) -> None:
+def _tell(query: RowsQuery, authorizer: Authorizer) -> None:
     """Report ACLs that do not do what they seem to."""
 
     def first(acls: list[Acl]) -> str:
         more = f" and {len(acls) - 1} more" if len(acls) > 1 else ""
         return f"ACL {acls[0].id}{more}"
 
+    for remark in authorizer.remarks:
+        query.warn(remark)
     if acls := authorizer.malformed:
-        asked.warn(
+        query.warn(
             f"{first(acls)}: the principal {acls[0].principal!r} has no type; Kafka's authorizer"
             " fails where it meets that"
         )
     if acls := authorizer.hostless:
-        asked.warn(f"{first(acls)}: no client has the host {acls[0].host!r}, so it never counts")
-    if (acls := authorizer.networks) and _may_have_older_brokers(asked):
-        asked.warn(
+        query.warn(f"{first(acls)}: no client has the host {acls[0].host!r}, so it never counts")
+    if (acls := authorizer.networks) and _may_have_older_brokers(query):
+        query.warn(
             f"{first(acls)}: brokers before 4.4 never match a network such as {acls[0].host}"
         )
 
 
-def _may_have_older_brokers(asked: Asked) -> bool:
+def _may_have_older_brokers(query: RowsQuery) -> bool:
     from metashell.image.features import METADATA_VERSIONS
 
     levels = {name: level for level, name in METADATA_VERSIONS.items()}
-    return (asked.image.metadata_version or 0) < levels[_FIRST_WITH_NETWORKS]
+    return (query.image.metadata_version or 0) < levels[_FIRST_WITH_NETWORKS]
 
 
 def _remarks(parsed: Parsed, assumptions: Assumptions) -> list[str]:
     """What should be known of an answer to these words."""
+    from metashell.answers.other_rights import NO_RIGHT, How, Right, other_rights
+
     operation, resource = parse_operation(parsed.arguments[0]), parse_resource(parsed.arguments[1])
     name, found = OPERATIONS[operation], []
-    if name not in ASKED_OF[resource.type_name]:
-        fitting = [kind for kind in TYPES if name in ASKED_OF[kind]]
+    right = Right(name, resource.type_name)
+    found += [
+        one.text
+        for one in other_rights(right)
+        if one.said_where is None and one.how is not How.DECIDES
+    ]
+    if remark := NO_RIGHT.get(right):
+        found.append(remark)
+    if not right.is_asked:
+        fitting = [kind for kind in TYPES if Right(name, kind).is_asked]
         found.append(
             f"brokers never ask for {name} of a {resource.type_name}, only of"
             f" {' and '.join(fitting)}"
@@ -230,4 +250,4 @@ def _remarks(parsed: Parsed, assumptions: Assumptions) -> list[str]:
     return found
 
 
-COMMAND = WhoCan()
+COMMAND = WhoCanCommand()

@@ -10,26 +10,30 @@ Source: the XDelta classes of org.apache.kafka.image; PartitionRegistration.merg
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Final
 
-from metashell.fs.nodes.settings import entity_name
-from metashell.image.acl_names import (
-    OPERATIONS,
-    PATTERN_TYPES,
-    PERMISSION_TYPES,
-    RESOURCE_TYPES,
-    code_name,
+from metashell.image.features import METADATA_VERSION, metadata_version_name
+from metashell.parts.known import all_parts
+from metashell.parts.partition_fields import (
+    BROKER_LISTS,
+    KAFKA_NAMES,
+    LISTS,
+    RECOVERY_STATES,
 )
-from metashell.image.configs import resource_type_name
-from metashell.image.features import KRAFT_VERSION, METADATA_VERSION, metadata_version_name
-from metashell.image.security import SCRAM_MECHANISMS
+from metashell.parts.spec import PartSpec, hook
+from metashell.parts.view import SecretValue, view_of
 from metashell.redact import Redaction
+from metashell.schema.registry import Registry
 from metashell.schema.uuids import MIGRATING, uuid_text
 
 Fields = Mapping[str, Any]
 Path = tuple[str, ...]
+
+IMAGE: Final = "image"
+"""The directory that parts are below."""
 
 
 class _Unknown:
@@ -63,6 +67,10 @@ class PartHistory(ABC):
     """Names of the messages that concern it."""
     root: Path
     """Where its nodes are."""
+    is_meant: Callable[[Path], bool] = staticmethod(lambda _: True)
+    """Whether a node is asked for; others need not be followed."""
+    is_complete = False
+    """Whether all that could be there is known when the next record comes."""
     in_checkpoint = False
     """Whether the record that comes next is part of a checkpoint: a state, not a change."""
 
@@ -72,160 +80,57 @@ class PartHistory(ABC):
 
 
 class KeyedHistory(PartHistory):
-    """A part whose records write a node whole, or remove it."""
+    """A part whose records write a node whole, or remove it, as its declaration says."""
 
-    def __init__(self) -> None:
+    def __init__(self, part: PartSpec, registry: Registry, redaction: Redaction) -> None:
+        self.view, self._redaction = view_of(part, registry), redaction
+        self.records = part.messages
+        self.root = (IMAGE, *part.path)
         self.nodes: dict[Path, Mapping[str, Any]] = {}
 
-    @abstractmethod
-    def written(self, name: str, fields: Fields) -> tuple[Path, Mapping[str, Any] | None] | None:
-        """The node that a record writes and its fields, None where it removes it."""
+    def written(self, name: str, fields: Fields) -> Mapping[str, Any] | None:
+        """The fields of the node that a record writes; None where it removes it."""
+        put = self.view.spec.put
+        removes = name != put.message or (
+            put.removing_column is not None and fields[put.removing_column] == put.removing_value
+        )
+        return None if removes else self.view.told(fields, self._redaction)
 
     def apply(self, name: str, fields: Fields) -> Iterator[Effect]:
-        found = self.written(name, fields)
-        if found is not None:
-            path, after = found
-            before = self.nodes.get(path)
-            yield Effect((*self.root, *path), before, after)
+        path = self.view.names_of(self.view.key_of(fields))
+        if path is not None and self.is_meant((*self.root, *path)):
+            before, after = self.nodes.get(path), self.written(name, fields)
+            refused = None if after is not None or before is not None else self._refused(name)
+            yield Effect((*self.root, *path), before, after, refused)
             if after is None:
                 self.nodes.pop(path, None)
             else:
                 self.nodes[path] = after
 
-
-class Features(KeyedHistory):
-    records = ("FeatureLevelRecord",)
-    root = ("image", "features")
-
-    def written(self, name: str, fields: Fields) -> tuple[Path, Mapping[str, Any] | None] | None:
-        feature, level = fields["name"], fields["feature_level"]
-        if feature == KRAFT_VERSION:
+    def _refused(self, name: str) -> str | None:
+        """Why a record does not count that removes what is not there; None where it does."""
+        remove = self.view.spec.remove
+        if not self.is_complete or remove is None or remove.message != name:
             return None
-        if feature == METADATA_VERSION:
-            return ("metadataVersion",), {"": metadata_version_name(level)} if level else None
-        return (f"finalized_{feature}",), {"": level} if level else None
+        return remove.unknown
 
 
-class ProducerIds(KeyedHistory):
-    records = ("ProducerIdsRecord",)
-    root = ("image", "producerIds")
+class FeatureHistory(KeyedHistory):
+    """Levels of features; that of metadata.version is told by its release."""
 
-    def written(self, name: str, fields: Fields) -> tuple[Path, Mapping[str, Any] | None] | None:
-        return ("nextProducerId",), {"": fields["next_producer_id"]}
-
-
-class Controllers(KeyedHistory):
-    records = ("RegisterControllerRecord", "UnregisterControllerRecord")
-    root = ("image", "cluster", "controllers")
-
-    def written(self, name: str, fields: Fields) -> tuple[Path, Mapping[str, Any] | None] | None:
-        path = (str(fields["controller_id"]),)
-        if name == "UnregisterControllerRecord":
-            return path, None
-        return path, {
-            "incarnationId": uuid_text(fields["incarnation_id"]),
-            "zkMigrationReady": fields["zk_migration_ready"],
-            "listeners": _listeners(fields["end_points"]),
-            "supportedFeatures": _features(fields["features"]),
-        }
+    def written(self, name: str, fields: Fields) -> Mapping[str, Any] | None:
+        found = super().written(name, fields)
+        if found is None or fields["name"] != METADATA_VERSION:
+            return found
+        return {"": metadata_version_name(fields["feature_level"])}
 
 
-class Acls(KeyedHistory):
-    records = ("AccessControlEntryRecord", "RemoveAccessControlEntryRecord")
-    root = ("image", "acls", "byId")
-
-    def written(self, name: str, fields: Fields) -> tuple[Path, Mapping[str, Any] | None] | None:
-        path = (uuid_text(fields["id"]),)
-        if name == "RemoveAccessControlEntryRecord":
-            return path, None
-        return path, {
-            "resourceType": code_name(RESOURCE_TYPES, fields["resource_type"]),
-            "resourceName": fields["resource_name"],
-            "patternType": code_name(PATTERN_TYPES, fields["pattern_type"]),
-            "principal": fields["principal"],
-            "host": fields["host"],
-            "operation": code_name(OPERATIONS, fields["operation"]),
-            "permissionType": code_name(PERMISSION_TYPES, fields["permission_type"]),
-        }
-
-
-class Scram(KeyedHistory):
-    records = ("UserScramCredentialRecord", "RemoveUserScramCredentialRecord")
-    root = ("image", "scram")
-
-    def __init__(self, redaction: Redaction) -> None:
-        super().__init__()
-        self._redaction = redaction
-
-    def written(self, name: str, fields: Fields) -> tuple[Path, Mapping[str, Any] | None] | None:
-        mechanism = SCRAM_MECHANISMS.get(fields["mechanism"])
-        if mechanism is None:
-            return None
-        path = (mechanism, fields["name"])
-        if name == "RemoveUserScramCredentialRecord":
-            return path, None
-        return path, {
-            "salt": _Secret(fields["salt"].hex(), self._redaction),
-            "storedKey": _Secret(fields["stored_key"].hex(), self._redaction),
-            "serverKey": _Secret(fields["server_key"].hex(), self._redaction),
-            "iterations": fields["iterations"],
-        }
-
-
-class Tokens(KeyedHistory):
-    records = ("DelegationTokenRecord", "RemoveDelegationTokenRecord")
-    root = ("image", "delegationToken")
-
-    def __init__(self, redaction: Redaction) -> None:
-        super().__init__()
-        self._redaction = redaction
-
-    def written(self, name: str, fields: Fields) -> tuple[Path, Mapping[str, Any] | None] | None:
-        path = (fields["token_id"],)
-        if name == "RemoveDelegationTokenRecord":
-            return path, None
-        names = {
-            "owner": "owner",
-            "tokenRequester": "requester",
-            "renewers": "renewers",
-            "issueTimestamp": "issue_timestamp",
-            "maxTimestamp": "max_timestamp",
-            "expiryTimestamp": "expiration_timestamp",
-        }
-        return path, {
-            shown: _Secret(str(fields[column]), self._redaction) for shown, column in names.items()
-        }
-
-
-class Quotas(KeyedHistory):
-    records = ("ClientQuotaRecord",)
-    root = ("image", "clientQuotas")
-
-    def written(self, name: str, fields: Fields) -> tuple[Path, Mapping[str, Any] | None] | None:
-        pairs = ((e["entity_type"], e["entity_name"]) for e in fields["entity"])
-        path = (entity_name(pairs), fields["key"])
-        return path, None if fields["remove"] else {"": fields["value"]}
-
-
-class Configs(KeyedHistory):
+class ConfigHistory(KeyedHistory):
     """Config values; removing a topic takes those of its name along."""
 
-    records = ("ConfigRecord", "TopicRecord", "RemoveTopicRecord")
-    root = ("image", "configs")
-
-    def __init__(self, redaction: Redaction) -> None:
-        super().__init__()
-        self._redaction = redaction
+    def __init__(self, part: PartSpec, registry: Registry, redaction: Redaction) -> None:
+        super().__init__(part, registry, redaction)
         self._topics: dict[bytes, str] = {}
-
-    def written(self, name: str, fields: Fields) -> tuple[Path, Mapping[str, Any] | None] | None:
-        kind, resource = resource_type_name(fields["resource_type"]), fields["resource_name"]
-        path = (f"{kind}:{resource}" if resource else kind, fields["name"])
-        value = fields["value"]
-        if value is None:
-            return path, None
-        hidden = self._redaction.hides_config(kind, fields["name"])
-        return path, {"": _Secret(value, self._redaction) if hidden else value}
 
     def apply(self, name: str, fields: Fields) -> Iterator[Effect]:
         if name == "ConfigRecord":
@@ -238,19 +143,11 @@ class Configs(KeyedHistory):
                 yield Effect((*self.root, *path), self.nodes.pop(path), None)
 
 
-class Brokers(PartHistory):
+class BrokerHistory(KeyedHistory):
     """Registrations; fencing and changes must name the registered epoch."""
 
-    records = (
-        "RegisterBrokerRecord",
-        "UnregisterBrokerRecord",
-        "FenceBrokerRecord",
-        "UnfenceBrokerRecord",
-        "BrokerRegistrationChangeRecord",
-    )
-    root = ("image", "cluster", "brokers")
-
-    def __init__(self) -> None:
+    def __init__(self, part: PartSpec, registry: Registry, redaction: Redaction) -> None:
+        super().__init__(part, registry, redaction)
         self._brokers: dict[int, dict[str, Any]] = {}
 
     def apply(self, name: str, fields: Fields) -> Iterator[Effect]:
@@ -262,7 +159,7 @@ class Brokers(PartHistory):
             yield Effect(path, before, None)
             return
         if name == "RegisterBrokerRecord":
-            after = _registration(fields)
+            after = dict(self.view.told(fields, self._redaction))
         else:
             known = before or {"epoch": UNKNOWN}
             if known["epoch"] is not UNKNOWN and known["epoch"] != epoch:
@@ -274,22 +171,31 @@ class Brokers(PartHistory):
         self._brokers[node] = after
 
 
-class Quorum(KeyedHistory):
+class QuorumHistory(PartHistory):
     """The control records: who leads, who votes, kraft.version."""
 
-    records = ("LeaderChangeMessage", "VotersRecord", "KRaftVersionRecord")
     root = ("quorum",)
 
-    def written(self, name: str, fields: Fields) -> tuple[Path, Mapping[str, Any] | None] | None:
+    def __init__(self, part: PartSpec, _registry: Registry, _redaction: Redaction) -> None:
+        self.records = part.messages
+        self._known: dict[str, Any] = {}
+
+    def apply(self, name: str, fields: Fields) -> Iterator[Effect]:
+        leaf, value = self._told(name, fields)
+        before, after = self._known.get(leaf), {"": value}
+        yield Effect((*self.root, leaf), before, after)
+        self._known[leaf] = after
+
+    def _told(self, name: str, fields: Fields) -> tuple[str, Any]:
         if name == "LeaderChangeMessage":
-            return ("leader",), {"": fields["leader_id"]}
+            return "leader", fields["leader_id"]
         if name == "KRaftVersionRecord":
-            return ("kraft.version",), {"": fields["k_raft_version"]}
-        voters = [f"{v['voter_id']}:{uuid_text(v['voter_directory_id'])}" for v in fields["voters"]]
-        return ("voters",), {"": sorted(voters)}
+            return "kraft.version", fields["k_raft_version"]
+        voters = (f"{v['voter_id']}:{uuid_text(v['voter_directory_id'])}" for v in fields["voters"])
+        return "voters", sorted(voters)
 
 
-class Topics(PartHistory):
+class TopicHistory(PartHistory):
     """Topics and their partitions, under ``byName`` or ``byId``."""
 
     records = (
@@ -343,6 +249,8 @@ class Topics(PartHistory):
         if self.in_checkpoint and topic_id in self._partitions:
             return
         yield Effect(path, None, shown)
+        # The topics stand in the order in which they were made.
+        self._partitions.pop(topic_id, None)
         self._partitions[topic_id] = {}
 
     def _removed(self, path: Path, topic_id: bytes) -> Iterator[Effect]:
@@ -353,9 +261,10 @@ class Topics(PartHistory):
             yield Effect((*path, str(partition)), before, None)
 
     def _clear(self, name: str) -> Iterator[Effect]:
-        for topic_id, partitions in self._partitions.items():
-            if name and self._names.get(topic_id) != name:
-                continue
+        topics = [topic for topic in self._partitions if self._names.get(topic) == name]
+        # A name means the topic that was made last of those that have it.
+        for topic_id in topics[-1:] if name else self._partitions:
+            partitions = self._partitions[topic_id]
             key = uuid_text(topic_id) if self.by == "byId" else self._names.get(topic_id, "?")
             for partition, before in partitions.items():
                 if before["elr"] == [] and before["lastKnownElr"] == []:
@@ -366,15 +275,8 @@ class Topics(PartHistory):
                 partitions[partition] = after
 
 
-_LISTS: Final = {
-    "replicas": "replicas",
-    "isr": "isr",
-    "removingReplicas": "removing_replicas",
-    "addingReplicas": "adding_replicas",
-    "elr": "eligible_leader_replicas",
-    "lastKnownElr": "last_known_elr",
-}
-_RECOVERY: Final = {0: "RECOVERED", 1: "RECOVERING"}
+_LISTS: Final = {KAFKA_NAMES[name]: LISTS[name] for name in BROKER_LISTS}
+_RECOVERY: Final = dict(enumerate(RECOVERY_STATES))
 
 
 def _made(fields: Fields) -> dict[str, Any] | str:
@@ -396,15 +298,7 @@ def _made(fields: Fields) -> dict[str, Any] | str:
 
 
 _NOTHING_KNOWN: Final[Mapping[str, Any]] = dict.fromkeys(
-    (
-        "leader",
-        *_LISTS,
-        "directories",
-        "leaderRecoveryState",
-        "leaderEpoch",
-        "partitionEpoch",
-    ),
-    UNKNOWN,
+    ("leader", *_LISTS, *KAFKA_NAMES.values()), UNKNOWN
 )
 
 
@@ -451,32 +345,6 @@ def _directories(given: list[bytes] | None, replicas: list[int]) -> list[str] | 
     return [uuid_text(d) for d in given] if len(given) == len(replicas) else None
 
 
-def _listeners(endpoints: list[Fields] | None) -> list[str]:
-    return sorted(f"{e['name']}://{e['host']}:{e['port']}" for e in endpoints or ())
-
-
-def _features(features: list[Fields] | None) -> dict[str, list[int]]:
-    return {
-        f["name"]: [f["min_supported_version"], f["max_supported_version"]]
-        for f in sorted(features or (), key=lambda f: str(f["name"]))
-    }
-
-
-def _registration(fields: Fields) -> dict[str, Any]:
-    cordoned = fields["cordoned_log_dirs"]
-    return {
-        "epoch": fields["broker_epoch"],
-        "incarnationId": uuid_text(fields["incarnation_id"]),
-        "listeners": _listeners(fields["end_points"]),
-        "supportedFeatures": _features(fields["features"]),
-        "rack": fields["rack"],
-        "fenced": fields["fenced"],
-        "inControlledShutdown": fields["in_controlled_shutdown"],
-        "directories": sorted(uuid_text(d) for d in fields["log_dirs"] or ()),
-        "cordonedDirectories": None if cordoned is None else sorted(map(uuid_text, cordoned)),
-    }
-
-
 def _broker_change(name: str, fields: Fields) -> dict[str, Any]:
     if name != "BrokerRegistrationChangeRecord":
         return {"fenced": name == "FenceBrokerRecord"}
@@ -492,35 +360,20 @@ def _broker_change(name: str, fields: Fields) -> dict[str, Any]:
     return change
 
 
-class _Secret(str):
-    """A secret that is compared by its value and shown as the policy says."""
-
-    shown: str
-
-    def __new__(cls, value: str, redaction: Redaction) -> _Secret:
-        made = super().__new__(cls, value)
-        made.shown = str(redaction.secret(value))
-        return made
-
-
 def shown_value(value: Any) -> Any:
     """A value as it may be shown: secrets hidden, what is not known as ``?``."""
-    if isinstance(value, _Secret):
+    if isinstance(value, SecretValue):
         return value.shown
     return str(value) if value is UNKNOWN else value
 
 
-def part_histories(redaction: Redaction) -> list[PartHistory]:
-    """A fresh state machine for each part."""
-    return [
-        Features(),
-        ProducerIds(),
-        Controllers(),
-        Brokers(),
-        Acls(),
-        Scram(redaction),
-        Tokens(redaction),
-        Quotas(),
-        Configs(redaction),
-        Quorum(),
-    ]
+def part_histories(registry: Registry, redaction: Redaction) -> list[PartHistory]:
+    """A fresh state machine for each part, but for the topics'."""
+    histories: list[PartHistory] = []
+    for part in all_parts():
+        if part.history or (part.path and not part.by_topic):
+            follow = hook(part.history) if part.history else KeyedHistory
+            # A user's own definition may lack what tells its things apart.
+            with suppress(KeyError):
+                histories.append(follow(part, registry, redaction))
+    return histories

@@ -17,14 +17,15 @@ from metashell.fs.change_parts import (
     Effect,
     PartHistory,
     Path,
-    Topics,
+    TopicHistory,
     part_histories,
     shown_value,
 )
-from metashell.image.records import Records
-from metashell.image.topics import hash_ids
+from metashell.parts.known import all_parts
+from metashell.records.records import Records
 from metashell.redact import Redaction
 from metashell.schema.arena import I64, AnyArray
+from metashell.schema.id_table import hash_ids
 from metashell.schema.model import MessageSpec
 from metashell.schema.rows import to_rows
 from metashell.schema.uuids import uuid_text
@@ -41,10 +42,7 @@ _SEARCHED_ONE_BY_ONE: Final = 16
 """Topics whose records are looked for id by id; of more, all ids are decoded."""
 
 _COUNTERS: Final = ("leaderEpoch", "partitionEpoch")
-"""Fields that move with others and are shown alone only."""
-
-_CREATE: Final = ("TopicRecord", "PartitionRecord", "AccessControlEntryRecord")
-"""Records that make what was never there before."""
+"""Fields that move with others."""
 
 
 @dataclass(slots=True)
@@ -57,7 +55,7 @@ class Newest:
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class NodeChange:
     """What one record did to one node."""
 
     path: Path
@@ -80,6 +78,11 @@ class Change:
     """Of what was refused."""
 
 
+def without_counters(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of a change, in short: without epochs that moved together with others."""
+    return {name: pair for name, pair in fields.items() if name not in _COUNTERS} or fields
+
+
 def find_changes(
     records: Records,
     redaction: Redaction,
@@ -87,7 +90,7 @@ def find_changes(
     literal: Sequence[str | None],
     leaders: Mapping[int, int],
     newest: Newest | None = None,
-) -> Iterator[Change]:
+) -> Iterator[NodeChange]:
     """Every change of the nodes that a path means and of all below them, oldest first.
 
     Args:
@@ -115,11 +118,14 @@ class _Follow:
         self._records, self._tests, self._literal = records, tests, literal
         self._every = records.every
         self._ids: AnyArray | None = _NOT_LOOKED_FOR
-        parts: list[PartHistory] = [p for p in part_histories(redaction) if self._leads_to(p.root)]
+        every = part_histories(records.registry, redaction)
+        parts = [part for part in every if self._leads_to(part.root)]
+        for part in parts:
+            part.is_meant = self._meant
         for by in ("byName", "byId"):
-            topics = Topics(by)
+            topics = TopicHistory(by)
             # Each topic is there twice; one that both names mean is told once.
-            seen = any(isinstance(part, Topics) for part in parts)
+            seen = any(isinstance(part, TopicHistory) for part in parts)
             if self._leads_to(topics.root) and not seen:
                 parts.append(topics)
         self._parts = parts
@@ -134,7 +140,7 @@ class _Follow:
     def _meant(self, path: Path) -> bool:
         return len(path) >= len(self._tests) and self._leads_to(path)
 
-    def run(self, newest: Newest | None) -> Iterator[Change]:
+    def run(self, newest: Newest | None) -> Iterator[NodeChange]:
         by_name: dict[str, list[PartHistory]] = {}
         for part in self._parts:
             for name in part.records:
@@ -156,7 +162,7 @@ class _Follow:
 
     def _name_topics(self, rows: I64) -> None:
         """Records before the oldest state may concern topics that it names."""
-        topics = next((part for part in self._parts if isinstance(part, Topics)), None)
+        topics = next((part for part in self._parts if isinstance(part, TopicHistory)), None)
         if topics is None or not (self._records.frames.offset[rows] < self._begin).any():
             return
         _, columns = self._every.columns("TopicRecord")
@@ -186,7 +192,7 @@ class _Follow:
         kinds: I64,
         names: Sequence[str],
         by_name: Mapping[str, Sequence[PartHistory]],
-    ) -> Iterator[Change]:
+    ) -> Iterator[NodeChange]:
         decoded: dict[int, dict[str, object]] = {}
         for kind in np.unique(kinds).tolist():
             good, columns = self._every.decode(names[kind], rows[kinds == kind])
@@ -209,7 +215,7 @@ class _Follow:
             base = end > 0
             older = offset < self._begin
             for part in by_name[names[kind]]:
-                part.in_checkpoint = base
+                part.in_checkpoint, part.is_complete = base, not older
                 for effect in part.apply(names[kind], fields):
                     if not self._meant(effect.path):
                         continue
@@ -238,7 +244,7 @@ class _Follow:
 
     def _rows(self, name: str, parts: Sequence[PartHistory]) -> I64:
         rows = self._every.rows(name)
-        topics = next((part for part in parts if isinstance(part, Topics)), None)
+        topics = next((part for part in parts if isinstance(part, TopicHistory)), None)
         if topics is None or len(parts) > 1 or name == "ClearElrRecord":
             return rows
         ids = self._topic_ids(topics)
@@ -254,13 +260,13 @@ class _Follow:
         wanted = np.isin(hash_ids(columns.fixed("topic_id")), hash_ids(ids))
         return good[wanted]
 
-    def _topic_ids(self, topics: Topics) -> AnyArray | None:
+    def _topic_ids(self, topics: TopicHistory) -> AnyArray | None:
         """Ids that the path's topics ever had: V16[k]; None for all."""
         if self._ids is _NOT_LOOKED_FOR:
             self._ids = self._find_topic_ids(topics)
         return self._ids
 
-    def _find_topic_ids(self, topics: Topics) -> AnyArray | None:
+    def _find_topic_ids(self, topics: TopicHistory) -> AnyArray | None:
         depth = len(topics.root)
         if len(self._tests) <= depth:
             return None
@@ -275,7 +281,7 @@ class _Follow:
         return np.unique(ids[[bool(test(text)) for text in names.texts()]])
 
 
-def _change(effect: Effect, spec: MessageSpec, *, base: bool, older: bool) -> Change | None:
+def _change(effect: Effect, spec: MessageSpec, *, base: bool, older: bool) -> NodeChange | None:
     """An effect as it is told; None where a checkpoint says only what is known already.
 
     Args:
@@ -294,16 +300,13 @@ def _change(effect: Effect, spec: MessageSpec, *, base: bool, older: bool) -> Ch
                 fields[name] = (shown_value(old), shown_value(new))
     if base and before is not None and not fields:
         return None
-    if len(fields) > 1 and before is not None and after is not None and not base:
-        told = {name: pair for name, pair in fields.items() if name not in _COUNTERS}
-        fields = told or fields
     if effect.refused is not None:
         verb = "refused"
     elif after is None:
         verb = "removed"
     elif before is None and all(old is None for old, _ in fields.values()):
         partial = any(value is UNKNOWN for value in after.values())
-        partial |= older and spec.name not in _CREATE
+        partial |= older and not _draws_keys(spec.name)
         verb = "present" if base else "changed" if partial else "created"
         if partial:
             fields = {name: ("?", new) for name, (_, new) in fields.items() if new != "?"}
@@ -312,9 +315,15 @@ def _change(effect: Effect, spec: MessageSpec, *, base: bool, older: bool) -> Ch
         verb = "present"
     else:
         verb = "changed" if fields else "unchanged"
-    return Change(
+    return NodeChange(
         effect.path, None, None, None, None, None, spec.type_name, verb, fields, effect.refused
     )
+
+
+def _draws_keys(message: str) -> bool:
+    """Whether a record of a message makes what was never there before."""
+    drawing = (part for part in all_parts() if part.draws_keys)
+    return any(message == part.put.message for part in drawing)
 
 
 def _leaders(records: Records) -> Sequence[Any]:

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
-    from metashell.fs.node import Directory
     from metashell.image.image import Image
     from metashell.schema.arena import I64
 
@@ -47,28 +46,3 @@ class GridCodes:
     directories: I64
     leaves: I64
     bounds: I64
-
-
-def ask_grid_codes(directory: Directory, judge: Judge) -> GridCodes:
-    """Ask every directory and leaf of a grid."""
-    import numpy as np
-
-    from metashell.fs.node import Directory
-
-    grid = directory.grid()
-    assert grid is not None
-    sizes = [len(grid.shapes[shape]) for shape in grid.shape_of]
-    bounds = np.zeros(len(grid.names) + 1, dtype=np.int64)
-    np.cumsum(sizes, out=bounds[1:])
-    directories = np.zeros(len(grid.names), dtype=np.int64)
-    leaves = np.zeros(int(bounds[-1]), dtype=np.int64)
-    for i, name in enumerate(grid.names):
-        child = directory.child(name)
-        if not isinstance(child, Directory):
-            continue
-        directories[i] = child.judged(judge)
-        at = int(bounds[i])
-        for j, leaf_name in enumerate(grid.shapes[grid.shape_of[i]]):
-            leaf = child.child(leaf_name)
-            leaves[at + j] = 0 if leaf is None else leaf.judged(judge)
-    return GridCodes(directories, leaves, bounds)

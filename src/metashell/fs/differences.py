@@ -7,20 +7,25 @@ is what was asked for.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from metashell.fs.nodes.settings import entity_name
-from metashell.image.compare import Change, compare_partitions, compare_rows, pair_topics
-from metashell.image.configs import resource_type_name
-from metashell.image.features import METADATA_VERSION
+from metashell.checks.compare import (
+    ChangeKind,
+    compare_partitions,
+    compare_rows,
+    pair_topics,
+    without_same_rows,
+)
 from metashell.image.partitions import shape_names
-from metashell.image.security import SCRAM_MECHANISMS
+from metashell.parts.known import all_parts
+from metashell.parts.spec import hook
+from metashell.parts.view import view_of
 from metashell.schema.uuids import uuid_text
 
 if TYPE_CHECKING:
-    from metashell.image.compare import TopicPairs
+    from metashell.checks.compare import TopicPairs
     from metashell.image.image import Image
     from metashell.image.partitions import Partitions
 
@@ -35,7 +40,7 @@ _FEW_TOPICS: Final = 16
 class Difference:
     """A leaf that differs, or a topic that only one image has."""
 
-    change: Change
+    change: ChangeKind
     part: str
     """As digests name the parts."""
     names: Names
@@ -68,35 +73,18 @@ class Scope:
         return {n[depth] for n in self._nodes if len(n) > depth and n[:depth] == names}
 
 
-def _config_names(key: Any) -> Names:
-    code, resource, name = key
-    kind = resource_type_name(code)
-    return (f"{kind}:{resource}" if resource else kind, name)
-
-
-def _feature_names(key: Any) -> Names:
-    return ("metadataVersion" if key[0] == METADATA_VERSION else f"finalized_{key[0]}",)
-
-
-_ROWS: Final[Sequence[tuple[Names, str, Callable[[Any], Names]]]] = (
-    (("image", "acls", "byId"), "acls", lambda key: (uuid_text(key[0]),)),
-    (("image", "clientQuotas"), "client_quotas", lambda key: (entity_name(key[0]), key[1])),
-    (("image", "cluster", "brokers"), "brokers", lambda key: (str(key[0]),)),
-    (("image", "cluster", "controllers"), "controllers", lambda key: (str(key[0]),)),
-    (("image", "configs"), "configs", _config_names),
-    (("image", "delegationToken"), "delegation_tokens", lambda key: (key[0],)),
-    (("image", "features"), "features", _feature_names),
-    (("image", "producerIds"), "producer_ids", lambda _: ("nextProducerId",)),
-    (("image", "scram"), "scram", lambda key: (SCRAM_MECHANISMS[key[0]], key[1])),
-)
-"""Where each part but the topics stands, by path, and its leaves' names by key."""
-
+_IMAGE: Final = "image"
 _BY_NAME: Final = ("image", "topics", "byName")
 _BY_ID: Final = ("image", "topics", "byId")
 
 
 def find_differences(
-    left: Image, right: Image, scope: Scope, *, whole_topics: bool = False
+    left: Image,
+    right: Image,
+    scope: Scope,
+    *,
+    whole_topics: bool = False,
+    two_clusters: bool = False,
 ) -> Iterator[Difference]:
     """Yield what differs, sorted by path.
 
@@ -105,20 +93,32 @@ def find_differences(
         right: The image after.
         scope: What to compare.
         whole_topics: Tell a topic that only one image has leaf by leaf.
+        two_clusters: The images are of two clusters: ACLs are the same whatever their ids.
     """
-    for base, part, names_of in _ROWS:
-        if not scope.touches(base):
-            continue
-        found = [(base + names_of(key), change) for change, key in compare_rows(left, right, part)]
-        for names, change in sorted(found):
-            if scope.covers(names):
-                yield Difference(change, part, names)
+    for part in sorted((part for part in all_parts() if part.path), key=lambda part: part.path):
+        if part.differences:
+            yield from hook(part.differences)(left, right, scope, whole=whole_topics)
+        elif not part.by_topic and scope.touches((_IMAGE, *part.path)):
+            rows = compare_rows(left, right, part.name)
+            if two_clusters and part.draws_keys:
+                rows = without_same_rows(rows, left, right, part.name)
+            view, base = view_of(part, left.records.registry), (_IMAGE, *part.path)
+            found = [(base + (view.names_of(key) or ()), change) for change, key in rows]
+            for names, change in sorted(found):
+                if scope.covers(names):
+                    yield Difference(change, part.name, names)
+
+
+def topic_differences(
+    left: Image, right: Image, scope: Scope, *, whole: bool
+) -> Iterator[Difference]:
+    """Differences of topics and their partitions; arguments as for `find_differences`."""
     by_name = scope.touches(_BY_NAME)
     # Below /image or /image/topics it is the same again.
     if scope.touches(_BY_ID) and not scope.covers(_BY_ID[:2]):
-        yield from _TopicDifferences(left, right, scope, _BY_ID, whole=whole_topics)
+        yield from _TopicDifferences(left, right, scope, _BY_ID, whole=whole)
     if by_name:
-        yield from _TopicDifferences(left, right, scope, _BY_NAME, whole=whole_topics)
+        yield from _TopicDifferences(left, right, scope, _BY_NAME, whole=whole)
 
 
 class _TopicDifferences:
@@ -139,9 +139,9 @@ class _TopicDifferences:
             i, j = before.get(key), after.get(key)
             if j is None:
                 assert i is not None
-                yield from self._whole_topic(Change.REMOVED, key, self._left, i)
+                yield from self._whole_topic(ChangeKind.REMOVED, key, self._left, i)
             elif i is None:
-                yield from self._whole_topic(Change.ADDED, key, self._right, j)
+                yield from self._whole_topic(ChangeKind.ADDED, key, self._right, j)
             else:
                 yield from self._leaves(key, i, j, found.get(i, ()))
 
@@ -158,9 +158,9 @@ class _TopicDifferences:
 
     def _partitions(
         self, pairs: TopicPairs, *, few: bool
-    ) -> Mapping[int, Sequence[tuple[int, Change]]]:
+    ) -> Mapping[int, Sequence[tuple[int, ChangeKind]]]:
         """Partitions that differ, by the left image's topic."""
-        found: dict[int, list[tuple[int, Change]]] = {}
+        found: dict[int, list[tuple[int, ChangeKind]]] = {}
         if not few:
             every = self._left.partitions, self._right.partitions
             self._compare(*every, pairs.left, pairs.right, found)
@@ -176,33 +176,35 @@ class _TopicDifferences:
         right: Partitions,
         topics_left: Sequence[int],
         topics_right: Sequence[int],
-        found: dict[int, list[tuple[int, Change]]],
+        found: dict[int, list[tuple[int, ChangeKind]]],
     ) -> None:
         differ = compare_partitions(left, right, topics_left, topics_right)
         for pair, a, b in zip(
             differ.pair.tolist(), differ.left.tolist(), differ.right.tolist(), strict=True
         ):
             number = int(right.partition[b] if a < 0 else left.partition[a])
-            change = Change.ADDED if a < 0 else Change.REMOVED if b < 0 else Change.CHANGED
+            change = (
+                ChangeKind.ADDED if a < 0 else ChangeKind.REMOVED if b < 0 else ChangeKind.CHANGED
+            )
             found.setdefault(topics_left[pair], []).append((number, change))
 
     def _leaves(
-        self, key: str, i: int, j: int, partitions: Sequence[tuple[int, Change]]
+        self, key: str, i: int, j: int, partitions: Sequence[tuple[int, ChangeKind]]
     ) -> Iterator[Difference]:
         """Differences of a topic that both images have."""
         left, right = self._left.topics, self._right.topics
         leaves = [(str(number), change, "partitions") for number, change in partitions]
         if self._base == _BY_NAME and left.ids[i].tobytes() != right.ids[j].tobytes():
-            leaves.append(("id", Change.CHANGED, "topics"))
+            leaves.append(("id", ChangeKind.CHANGED, "topics"))
         if self._base == _BY_ID and left.raw_names.text(i) != right.raw_names.text(j):
-            leaves.append(("name", Change.CHANGED, "topics"))
+            leaves.append(("name", ChangeKind.CHANGED, "topics"))
         for leaf, change, part in sorted(leaves):
             names = (*self._base, key, leaf)
             if self._scope.covers(names):
                 yield Difference(change, part, names)
 
     def _whole_topic(
-        self, change: Change, key: str, image: Image, topic: int
+        self, change: ChangeKind, key: str, image: Image, topic: int
     ) -> Iterator[Difference]:
         """A topic that only one image has: in one where all of it is asked for."""
         names = (*self._base, key)

@@ -1,8 +1,9 @@
 r"""How hostile text is shown to a person, and how any text becomes bytes for a program.
 
 Names and values of a cluster can hold anything. On a terminal, characters that steer it or reorder
-what is read are shown as escapes (``\x1b``, ``\u202e``); in a pipe they go out as they are. This
-module only rewrites strings; it must never decide whether a reader is a terminal.
+what is read are shown as escapes (``\x1b``, ``\u202e``); in a pipe they go out as they are. Every
+output that is a terminal passes what it is given through `for_terminal`. This module only rewrites
+strings; it must never decide whether a reader is a terminal.
 
 A backslash stays as it is: Kafka's own names are full of them, and an escape is for the eye, not
 for reading back (`metashell.fs.path.encode_name` is).
@@ -37,6 +38,20 @@ def escape_text(text: str) -> str:
     if text.isascii() and text.isprintable():
         return text
     return _UNSAFE_IN_TEXT.sub(_escaped, text)
+
+
+class Coloured(str):
+    """Text with colour sequences of the program's own; all data in it is escaped already.
+
+    Made last: what is cut from it or joined with it is plain text again.
+    """
+
+    __slots__ = ()
+
+
+def for_terminal(text: str) -> str:
+    """Text as a terminal may be sent it: unsafe characters escaped, but for `Coloured` text."""
+    return text if isinstance(text, Coloured) else escape_text(text)
 
 
 def to_bytes(text: str) -> bytes:

@@ -14,10 +14,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from metashell.errors import NoSuchPathError, PathError
-from metashell.fs.node import Directory, Grid, Node
-from metashell.fs.path import Place, find_child, is_absolute, join, resolve, step
+from metashell.errors import MetashellError, NoSuchPathError, PathError
+from metashell.fs.grid import Grid
+from metashell.fs.node import Directory, Node
+from metashell.fs.path import NodePlace, find_child, is_absolute, join, resolve, step
 from metashell.fs.pattern import Pattern, has_wildcard
+from metashell.fs.walk import Failed, refuse
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +28,7 @@ class Match:
 
     path: str
     """The path as typed, its wildcards replaced by the names that matched."""
-    place: Place
+    place: NodePlace
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +46,11 @@ class _Component:
 
 
 def expand(
-    root: Directory, typed: str, pattern: str | None = None, cwd: str = "/"
+    root: Directory,
+    typed: str,
+    pattern: str | None = None,
+    cwd: str = "/",
+    failed: Failed = refuse,
 ) -> Iterator[Match]:
     """Yield the places that a typed path names, at least one.
 
@@ -54,6 +60,7 @@ def expand(
         pattern: The same path with a backslash before each character that was quoted; `typed` is
             the pattern where it is None.
         cwd: Where a relative path starts.
+        failed: Told of what a wildcard meets and can't be looked at.
 
     Raises:
         NoSuchPathError: Nothing matches.
@@ -66,14 +73,20 @@ def expand(
         return
     components = _compile(typed, source)
     found = False
-    for match in _matches(_start(root, typed, cwd), components, is_absolute(typed)):
+
+    def fail(path: str, error: MetashellError) -> None:
+        nonlocal found
+        found = True
+        failed(path, error)
+
+    for match in _matches(_start(root, typed, cwd), components, is_absolute(typed), fail):
         found = True
         yield match
     if not found:
         yield Match(typed, _literally(root, typed, cwd))
 
 
-def _literally(root: Directory, typed: str, cwd: str) -> Place:
+def _literally(root: Directory, typed: str, cwd: str) -> NodePlace:
     """Look up a pattern that matched nothing as if it had no wildcards."""
     try:
         return resolve(root, typed, cwd)
@@ -81,8 +94,8 @@ def _literally(root: Directory, typed: str, cwd: str) -> Place:
         raise NoSuchPathError(typed) from None
 
 
-def _start(root: Directory, typed: str, cwd: str) -> Place:
-    return Place(root) if is_absolute(typed) else resolve(root, cwd)
+def _start(root: Directory, typed: str, cwd: str) -> NodePlace:
+    return NodePlace(root) if is_absolute(typed) else resolve(root, cwd)
 
 
 def _compile(typed: str, source: str) -> list[_Component]:
@@ -103,17 +116,25 @@ def _ends_in_open_backslash(raw: str) -> bool:
     return (len(raw) - len(raw.rstrip("\\"))) % 2 == 1
 
 
-def _matches(start: Place, components: Sequence[_Component], absolute: bool) -> Iterator[Match]:
+def _matches(
+    start: NodePlace, components: Sequence[_Component], absolute: bool, failed: Failed
+) -> Iterator[Match]:
     """Walk the components depth first with a stack of iterators, one a component."""
-    stack: list[Iterator[Match]] = [iter((Match("/" if absolute else "", start),))]
+    begin = "/" if absolute else ""
+    stack: list[tuple[str, Iterator[Match]]] = [(begin, iter((Match(begin, start),)))]
     while stack:
-        match = next(stack[-1], None)
+        path, matches = stack[-1]
+        try:
+            match = next(matches, None)
+        except MetashellError as error:
+            failed(path, error)
+            match = None
         if match is None:
             stack.pop()
         elif len(stack) > len(components):
             yield match
         else:
-            stack.append(_children(match, components, len(stack) - 1))
+            stack.append((match.path, _children(match, components, len(stack) - 1)))
 
 
 def _children(match: Match, components: Sequence[_Component], i: int) -> Iterator[Match]:
@@ -135,7 +156,7 @@ def _children(match: Match, components: Sequence[_Component], i: int) -> Iterato
     for name in _matching_names(node, pattern, components, i):
         child = node.child(name)
         if child is not None:
-            yield Match(_append(match.path, name), Place(child, name, place))
+            yield Match(_append(match.path, name), NodePlace(child, name, place))
 
 
 def _looked_up(
@@ -151,7 +172,7 @@ def _looked_up(
                 break
     for real in sorted(found):
         name, child_node = found[real]
-        yield Match(_append(match.path, name), Place(child_node, real, match.place))
+        yield Match(_append(match.path, name), NodePlace(child_node, real, match.place))
 
 
 def _matching_names(

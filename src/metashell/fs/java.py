@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from metashell.schema.times import java_time
+from metashell.schema.timestamps import java_time
 
 __all__ = ["java_bool", "java_list", "java_optional", "java_time"]
 

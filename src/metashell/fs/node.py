@@ -12,39 +12,22 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from metashell.errors import NoSuchPathError, PathError
-from metashell.fs.contents import GridCodes, Judge, ask_grid_codes
-from metashell.fs.times import GridTimes, Times, ask_children, ask_grid
+from metashell.fs.contents import Judge
+from metashell.fs.touch_times import Times, ask_children
 
 if TYPE_CHECKING:
     from typing import Self
 
-    from metashell.fs.texts import GridTexts
+    from metashell.fs.grid import Grid
     from metashell.schema.arena import I64
 
 JsonValue: TypeAlias = (
     "None | bool | int | float | str | Sequence[JsonValue] | Mapping[str, JsonValue]"
 )
 """What a leaf's structured value is made of."""
-
-
-@dataclass(frozen=True, slots=True)
-class Grid:
-    """The whole subtree of a directory that holds only directories of leaves.
-
-    Many of these directories hold leaves of the same names (``0 1 2 id name``), so the distinct
-    lists of names, the *shapes*, are few.
-    """
-
-    names: Sequence[str]
-    """Child directories, sorted by code point."""
-    shapes: Sequence[tuple[str, ...]]
-    """Distinct lists of leaf names, each sorted by code point."""
-    shape_of: Sequence[int]
-    """Index into `shapes` for each of `names`."""
 
 
 class Leaf(ABC):
@@ -110,25 +93,9 @@ class Directory(ABC):
         """Times of children: (created: int64[n], changed: int64[n]), -1 for what is not known."""
         return ask_children(self, names)
 
-    def grid_times(self) -> GridTimes:
-        """Last changes of everything in `grid`, which must be there."""
-        return ask_grid(self)
-
     def judged(self, judge: Judge) -> int:
         """As `Leaf.judged`."""
         return 0
-
-    def grid_judged(self, judge: Judge) -> GridCodes:
-        """The same of everything in `grid`, which must be there."""
-        return ask_grid_codes(self, judge)
-
-    def grid_texts(self) -> GridTexts | None:
-        """The texts of the leaves in `grid`, where it can give many at once faster than each."""
-        return None
-
-    def grid_json(self) -> GridTexts | None:
-        """The same of their values, each as JSON on a line."""
-        return None
 
     def names_from(self, prefix: str, limit: int) -> Sequence[str]:
         """At most `limit` child names that begin with `prefix`, in order (for completion)."""
@@ -187,6 +154,12 @@ class FixedDirectory(Directory):
         return self._made[name]
 
     def times(self) -> Times | None:
-        found = [child.times() for name in self._names if (child := self.child(name)) is not None]
-        rows = [t.changed for t in found if t is not None and t.changed is not None]
-        return Times(None, max(rows)) if rows else None
+        return newest_of(self)
+
+
+def newest_of(directory: Directory) -> Times | None:
+    """Times of a directory by those of its children."""
+    children = map(directory.child, directory.names())
+    found = [child.times() for child in children if child is not None]
+    rows = [times.changed for times in found if times is not None and times.changed is not None]
+    return Times(None, max(rows)) if rows else None

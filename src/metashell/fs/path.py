@@ -14,6 +14,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from metashell.errors import NoSuchPathError, NotADirectoryPathError
 from metashell.fs.escape import UNSAFE
@@ -26,14 +27,23 @@ _UNREACHABLE = re.compile(f"[/{UNSAFE}]")
 _SPECIAL = re.compile(f"[/{UNSAFE}\\s'\"\\\\*?\\[\\]{{}}|]")
 
 
+CLUSTERS: Final = "clusters"
+"""The directory of a fleet's root that holds its clusters."""
+
+
+def cluster_path(name: str) -> str:
+    """The path of one of a fleet's clusters, whose names need no encoding."""
+    return f"/{CLUSTERS}/{name}"
+
+
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Place:
+class NodePlace:
     """A node and how it is reached from the root."""
 
     node: Node
     name: str = ""
     """The node's real name in its parent; empty for the root."""
-    parent: Place | None = None
+    parent: NodePlace | None = None
 
     def names(self) -> tuple[str, ...]:
         """Real names of the components from the root to this node."""
@@ -47,8 +57,8 @@ class Place:
             parts.append(encode_name(place.name, parent if isinstance(parent, Directory) else None))
         return "/" + "/".join(parts)
 
-    def _chain(self) -> list[Place]:
-        chain: list[Place] = []
+    def _chain(self) -> list[NodePlace]:
+        chain: list[NodePlace] = []
         place = self
         while place.parent is not None:
             chain.append(place)
@@ -82,7 +92,7 @@ def normalise(path: str, cwd: str = "/") -> str:
     return "/" + "/".join(parts)
 
 
-def resolve(root: Directory, path: str, cwd: str = "/") -> Place:
+def resolve(root: Directory, path: str, cwd: str = "/") -> NodePlace:
     """Look up what a path, relative to `cwd`, names.
 
     Raises:
@@ -91,7 +101,7 @@ def resolve(root: Directory, path: str, cwd: str = "/") -> Place:
     """
     if not path:
         raise NoSuchPathError("''")
-    place = Place(root)
+    place = NodePlace(root)
     if not is_absolute(path):
         place = _walk_down(place, split(cwd), path)
     return _walk_down(place, path.split("/"), path)
@@ -115,7 +125,7 @@ def find_child(directory: Directory, typed: str) -> tuple[str, Node] | None:
     return None
 
 
-def step(place: Place, typed: str, path: str) -> Place:
+def step(place: NodePlace, typed: str, path: str) -> NodePlace:
     """Go from a place to what one typed component names; `path` is for the error.
 
     Raises:
@@ -132,10 +142,10 @@ def step(place: Place, typed: str, path: str) -> Place:
     found = find_child(node, typed)
     if found is None:
         raise node.missing(path)
-    return Place(found[1], found[0], place)
+    return NodePlace(found[1], found[0], place)
 
 
-def _walk_down(place: Place, parts: Iterable[str], path: str) -> Place:
+def _walk_down(place: NodePlace, parts: Iterable[str], path: str) -> NodePlace:
     for part in parts:
         place = step(place, part, path)
     return place

@@ -14,14 +14,24 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from metashell.fs.node import Directory, Grid, Node
+from metashell.errors import MetashellError
+from metashell.fs.grid import Grid
+from metashell.fs.node import Directory, Node
 from metashell.fs.path import join
 
 CHUNK_PATHS = 8192
 """About how many paths go into one piece of text: some 350 KB."""
 
+Failed = Callable[[str, MetashellError], None]
+"""Told of a node that can't be looked at: its path as printed, and why. The walk then goes on."""
+
 NameWriter = Callable[[str, Directory], str]
 """How a component is written into a path, given its name and its parent."""
+
+
+def refuse(path: str, error: MetashellError) -> None:
+    """End a walk at the first node that can't be looked at."""
+    raise error
 
 
 @dataclass(slots=True)
@@ -64,6 +74,7 @@ def walk(
     max_depth: int | None = None,
     write_name: NameWriter | None = None,
     enters: Callable[[str], bool] | None = None,
+    failed: Failed = refuse,
 ) -> Iterator[Visit | GridVisit]:
     """Visit a node and all below it, parents before children, children in order.
 
@@ -74,6 +85,8 @@ def walk(
         write_name: How names are written into paths; None for as they are.
         enters: Asked, before a directory's children are looked at, with what stands before their
             names in their paths; None for always.
+        failed: Told of a directory whose children can't be told, and of a child that can't be
+            made; the others are visited.
     """
     start = Visit(path, path.rstrip("/").rpartition("/")[2] or "/", node, 0)
     yield start
@@ -87,10 +100,13 @@ def walk(
         base = f"{visit.path}/" if depth else join(visit.path, "")
         if (max_depth is not None and depth >= max_depth) or (enters and not enters(base)):
             return None
-        grid = directory.grid()
-        if grid is not None:
-            return GridVisit(base, directory, grid, depth)
-        stack.append((directory, base, iter(directory.names()), depth + 1))
+        try:
+            grid = directory.grid()
+            if grid is not None:
+                return GridVisit(base, directory, grid, depth)
+            stack.append((directory, base, iter(directory.names()), depth + 1))
+        except MetashellError as error:
+            failed(visit.path, error)
         return None
 
     whole = below(start)
@@ -103,7 +119,12 @@ def walk(
             stack.pop()
             continue
         written = name if write_name is None else write_name(name, directory)
-        visit = Visit(base + written, name, directory.child(name), depth)
+        visit = Visit(base + written, name, None, depth)
+        try:
+            visit.node = directory.child(name)
+        except MetashellError as error:
+            failed(visit.path, error)
+            continue
         yield visit
         whole = below(visit)
         if whole:
@@ -111,14 +132,19 @@ def walk(
 
 
 def paths(
-    node: Node, path: str, *, end: str = "\n", write_name: NameWriter | None = None
+    node: Node,
+    path: str,
+    *,
+    end: str = "\n",
+    write_name: NameWriter | None = None,
+    failed: Failed = refuse,
 ) -> Iterator[str]:
     """Yield the paths of a node and all below it, each followed by `end`, as pieces of text.
 
     Cost: on a grid, one join a directory, whatever the number of its leaves.
     """
     lines: list[str] = []
-    for visit in walk(node, path, write_name=write_name):
+    for visit in walk(node, path, write_name=write_name, failed=failed):
         if isinstance(visit, Visit):
             lines.append(visit.path)
             if len(lines) < CHUNK_PATHS:

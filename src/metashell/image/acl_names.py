@@ -58,7 +58,10 @@ ASKED_OF: Final[Mapping[str, Sequence[str]]] = {
     "DELEGATION_TOKEN": ("DESCRIBE",),
     "USER": ("CREATE_TOKENS", "DESCRIBE_TOKENS"),
 }
-"""Operations that brokers ask the authorizer for, by resource type."""
+"""Operations that Kafka's tools take for an ACL of a resource type.
+
+Brokers ask for each of them, and for DELETE of the cluster.
+"""
 
 CLUSTER_NAME: Final = "kafka-cluster"
 """The name of the one resource of type CLUSTER."""

@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cache, partial
-from typing import Any, Final, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
-from metashell.image.configs import resource_type_name
 from metashell.image.image import Image
-from metashell.image.keyed import Part
+from metashell.image.part_rows import PartRows
 from metashell.image.partitions import Partitions
-from metashell.image.records import Records
-from metashell.image.security import SCRAM_MECHANISMS
 from metashell.log.frames import Frames
-from metashell.redact import REDACTED, Redaction, record_secret_fields
+from metashell.parts.known import all_parts, part_of_table
+from metashell.parts.partition_fields import BROKER_LISTS
+from metashell.parts.spec import PartSpec, hook
+from metashell.records.records import Records
+from metashell.redact import REDACTED, Redaction, hidden_bytes, row_secret_fields
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import (
     columns_to_arrow,
@@ -32,31 +33,33 @@ from metashell.schema.arrow import (
     uuid_array,
 )
 from metashell.schema.columns import Columns
-from metashell.schema.model import snake_case
+from metashell.schema.model import FieldSpec, snake_case
+from metashell.schema.resource_types import resource_type_name
 
 Makers: TypeAlias = dict[str, Callable[[], pa.Array]]
 """What makes each column of a table."""
 
 
-def _topics(image: Image) -> Makers:
-    topics, layout = image.topics, image.partition_layout
+def topic_columns(image: Image, _: Redaction) -> Makers:
+    """Those of topics; without what is known of their partitions but how many there are."""
+    topics = image.topics
     return {
         "topic_id": lambda: uuid_array(topics.ids),
         "name": lambda: string_array(topics.raw_names),
-        "partitions": lambda: fixed_array(np.diff(layout.bounds).astype(np.int32)),
+        "partitions": lambda: fixed_array(np.diff(image.partition_layout.bounds).astype(np.int32)),
         **_where(image.records, "created", lambda: topics.created),
         **_where(image.records, "changed", lambda: topics.changed),
     }
 
 
-def _partitions(image: Image) -> Makers:
+def partition_columns(image: Image, _: Redaction) -> Makers:
+    """Those of partitions, each folded when it is asked for."""
     partitions, topics = image.partitions, image.topics
-    names = ("replicas", "isr", "removing_replicas", "adding_replicas", "elr", "last_known_elr")
     return {
         "topic_id": lambda: uuid_array(topics.ids[partitions.topic]),
         "topic": lambda: string_array(topics.raw_names.take(partitions.topic)),
         "partition_id": lambda: fixed_array(partitions.partition),
-        **{name: partial(_list, partitions, name) for name in names},
+        **{name: partial(_list, partitions, name) for name in BROKER_LISTS},
         "directories": lambda: _directories(image),
         "leader": lambda: fixed_array(partitions.leader),
         "leader_recovery_state": lambda: fixed_array(partitions.leader_recovery_state),
@@ -89,121 +92,79 @@ def _list(partitions: Partitions, name: str) -> pa.Array:
     return list_array(fixed_array(values), list_offsets, None)
 
 
-def _brokers(image: Image, _: Redaction) -> pa.Table:
-    brokers = image.brokers
-    columns = columns_to_arrow(brokers.registration)
-    spec = {s.column_name: s for s in brokers.registration.specs}
-    columns["fenced"] = fixed_array(brokers.fenced)
-    columns["in_controlled_shutdown"] = fixed_array(brokers.in_controlled_shutdown)
-    columns["log_dirs"] = to_arrow(spec["log_dirs"], brokers.log_dirs)
-    columns["cordoned_log_dirs"] = to_arrow(spec["cordoned_log_dirs"], brokers.cordoned_log_dirs)
-    return _table(image, columns, brokers.created, brokers.changed)
-
-
-def _features(image: Image, _: Redaction) -> pa.Table:
-    return _part_table(image, image.features)
-
-
-def _controllers(image: Image, _: Redaction) -> pa.Table:
-    return _part_table(image, image.controllers)
-
-
-def _acls(image: Image, _: Redaction) -> pa.Table:
-    return _part_table(image, image.acls)
-
-
-def _configs(image: Image, redaction: Redaction) -> pa.Table:
-    part = image.configs
-    columns = columns_to_arrow(part.columns)
-    kinds = [resource_type_name(code) for code in part.columns.fixed("resource_type").tolist()]
-    columns["resource_type"] = pa.array(kinds, type=pa.string())
-    keys = part.columns.span("name").texts()
-    hidden = [redaction.hides_config(kind, key) for kind, key in zip(kinds, keys, strict=True)]
-    columns["value"] = _hide(columns["value"], hidden)
-    return _table(image, columns, part.created, part.changed)
-
-
-def _client_quotas(image: Image, _: Redaction) -> pa.Table:
-    part = image.quotas
-    columns = columns_to_arrow(part.columns)
-    del columns["remove"]
-    return _table(image, columns, part.created, part.changed)
-
-
-def _producer_ids(image: Image, _: Redaction) -> pa.Table:
-    found = image.producer_ids
-    values, rows = ([found[0]], [found[1]]) if found else ([], [])
-    at = np.array(rows, dtype=np.int64)
-    return _table(image, {"next_producer_id": pa.array(values, type=pa.int64())}, at, at)
-
-
-def _scram_credentials(image: Image, redaction: Redaction) -> pa.Table:
-    part = image.scram
-    columns = columns_to_arrow(part.columns)
-    codes = part.columns.fixed("mechanism").tolist()
-    names = [SCRAM_MECHANISMS.get(code, str(code)) for code in codes]
-    columns["mechanism"] = pa.array(names, type=pa.string())
-    return _table(
-        image,
-        _hide_fields("UserScramCredentialRecord", columns, redaction),
-        part.created,
-        part.changed,
-    )
-
-
-def _delegation_tokens(image: Image, redaction: Redaction) -> pa.Table:
-    part = image.tokens
-    columns = columns_to_arrow(part.columns)
-    return _table(
-        image, _hide_fields("DelegationTokenRecord", columns, redaction), part.created, part.changed
-    )
-
-
-def _voters(image: Image, _: Redaction) -> pa.Table:
+def voter_columns(image: Image, _: Redaction) -> Makers:
+    """Those of voters; a quorum of fixed ones has their ids alone."""
     quorum = image.quorum
     if quorum.voters is None or quorum.voters_row is None:
         ids = list(quorum.leaders[-1].voters) if quorum.leaders else []
-        return pa.table({"voter_id": pa.array(ids, type=pa.int32())})
+        return {"voter_id": lambda: pa.array(ids, type=pa.int32())}
     rows = np.full(quorum.voters.n, quorum.voters_row, dtype=np.int64)
-    return _table(image, columns_to_arrow(quorum.voters), rows, rows)
+    columns = columns_to_arrow(quorum.voters)
+    return {
+        **{name: partial(columns.__getitem__, name) for name in columns},
+        **_where(image.records, "created", lambda: rows),
+        **_where(image.records, "changed", lambda: rows),
+    }
 
 
-def _whole(makers: Callable[[Image], Makers]) -> Callable[[Image, Redaction], pa.Table]:
-    return lambda image, _: pa.table({name: make() for name, make in makers(image).items()})
+def part_columns(image: Image, part: PartSpec, redaction: Redaction) -> Makers:
+    """Those of a part: what its records say, then when they did."""
+    if part.makers:
+        own: Makers = hook(part.makers)(image, redaction)
+        return own
+    rows = PartRows(image, part)
+    columns = rows.part.columns
+    named = {f.column: f for f in rows.view.key if f.codes and f.codes.named_in_tables}
+
+    def make(spec: FieldSpec) -> pa.Array:
+        name = spec.column_name
+        if name in named:
+            form = named[name].form
+            codes = columns.fixed(name).tolist()
+            texts = {code: form.name(code) or str(code) for code in set(codes)}
+            return pa.array([texts[code] for code in codes], type=pa.string())
+        hidden = rows.hidden(name, redaction)
+        array = to_arrow(spec, columns.fields[name])
+        return array if hidden is None else _hide(array, hidden)
+
+    return {
+        **{
+            spec.column_name: partial(make, spec)
+            for spec in columns.specs
+            if part.columns is None or spec.column_name in part.columns
+        },
+        **_where(image.records, "created", lambda: rows.part.created),
+        **_where(image.records, "changed", lambda: rows.part.changed),
+    }
 
 
-_BY_COLUMN: Final[dict[str, Callable[[Image], Makers]]] = {
-    "partitions": _partitions,
-    "topics": _topics,
-}
-"""Large tables, of which few columns are much cheaper than all."""
+def table_names() -> Sequence[str]:
+    """Names of the image's tables, sorted."""
+    return sorted(part.table_name for part in all_parts())
 
-TABLES: Final[dict[str, Callable[[Image, Redaction], pa.Table]]] = {
-    "acls": _acls,
-    "brokers": _brokers,
-    "client_quotas": _client_quotas,
-    "configs": _configs,
-    "controllers": _controllers,
-    "delegation_tokens": _delegation_tokens,
-    "features": _features,
-    "partitions": _whole(_partitions),
-    "producer_ids": _producer_ids,
-    "scram_credentials": _scram_credentials,
-    "topics": _whole(_topics),
-    "voters": _voters,
-}
-"""The image's tables by name."""
+
+def image_table(table: str, image: Image, redaction: Redaction) -> pa.Table:
+    """A table of the image.
+
+    Raises:
+        KeyError: There is no such table; see `table_names`.
+    """
+    return pa.table({name: make() for name, make in _makers(table, image, redaction).items()})
+
+
+def _makers(table: str, image: Image, redaction: Redaction) -> Makers:
+    part = part_of_table(table)
+    if part is None:
+        raise KeyError(table)
+    return part_columns(image, part, redaction)
 
 
 def some_columns(
     table: str, image: Image, redaction: Redaction, columns: Sequence[str]
 ) -> pa.Table:
     """Some columns of a table of the image, in that order; at least one."""
-    makers = _BY_COLUMN.get(table)
-    if makers is None:
-        return TABLES[table](image, redaction).select(list(columns))
-    of_table = makers(image)
-    return pa.table({name: of_table[name]() for name in columns})
+    makers = _makers(table, image, redaction)
+    return pa.table({name: makers[name]() for name in columns})
 
 
 def records_table(records: Records, message: str, redaction: Redaction) -> pa.Table:
@@ -233,14 +194,16 @@ def message_columns(message: str, columns: Columns, redaction: Redaction) -> dic
 
 
 def unknown_table(records: Records, redaction: Redaction) -> pa.Table:
-    """Records that no definition describes, their values as bytes."""
+    """Records that no definition describes; ``raw`` tells of their values or has them."""
     frames, rows = records.frames, records.unknown_rows()
     api_keys = frames.api_key[rows].tolist()
     raws = []
     for row, key in zip(rows.tolist(), api_keys, strict=True):
         spec = records.registry.metadata.get(key)
-        hidden = spec is not None and redaction.hides_raw(spec.name, None)
-        raws.append(REDACTED.encode() if hidden else records.raw(row))
+        name, raw = None if spec is None else spec.name, records.raw(row)
+        if redaction.hides_raw(name, None):
+            raw = hidden_bytes(name, raw, records.batch_position(row)).encode()
+        raws.append(raw)
     return pa.table(
         {
             "offset": pa.array(frames.offset[rows]),
@@ -251,18 +214,6 @@ def unknown_table(records: Records, redaction: Redaction) -> pa.Table:
             "raw": pa.array(raws, type=pa.binary()),
         }
     )
-
-
-def _part_table(image: Image, part: Part) -> pa.Table:
-    return _table(image, columns_to_arrow(part.columns), part.created, part.changed)
-
-
-def _table(image: Image, columns: dict[str, Any], created: I64, changed: I64) -> pa.Table:
-    where = {
-        **_where(image.records, "created", lambda: created),
-        **_where(image.records, "changed", lambda: changed),
-    }
-    return pa.table({**columns, **{name: make() for name, make in where.items()}})
 
 
 def _where(records: Records, prefix: str, rows_of: Callable[[], I64]) -> Makers:
@@ -293,8 +244,8 @@ def _hide_fields(
     message: str, columns: dict[str, pa.Array], redaction: Redaction
 ) -> dict[str, pa.Array]:
     """Replace fields that are secret in every record of a type (see `Redaction`)."""
-    secret = {snake_case(name[0].upper() + name[1:]) for name in record_secret_fields(message, {})}
-    if redaction.show_secrets or message == "ConfigRecord":
+    secret = {snake_case(name[0].upper() + name[1:]) for name in row_secret_fields(message)}
+    if redaction.show_secrets:
         return columns
     return {
         name: _hide(array, [True] * len(array)) if name in secret else array

@@ -1,4 +1,4 @@
-"""Brokers and controllers: their registrations.
+"""Brokers: their registrations.
 
 A broker is made by RegisterBrokerRecord and gone with UnregisterBrokerRecord; in between it is
 fenced, unfenced and changed by records that must name its registered epoch, or they are faults.
@@ -9,15 +9,19 @@ Source: org.apache.kafka.image.ClusterDelta, org.apache.kafka.metadata.BrokerReg
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from metashell.image.fold import Events, last_marked, sort_events
-from metashell.image.keyed import Part, fold_part, join_spans
-from metashell.image.records import Records
+from metashell.image.keyed import join_spans
+from metashell.records.records import Records
 from metashell.schema.arena import I32, I64, AnyArray, Bools
-from metashell.schema.columns import Columns, SpanColumn
+from metashell.schema.columns import Columns, DecodedColumn, FixedColumn, SpanColumn
+
+if TYPE_CHECKING:
+    from metashell.image.image import Image
 
 _REGISTER: Final = 0
 _UNREGISTER: Final = 1
@@ -26,7 +30,7 @@ _UNFENCE: Final = 3
 _CHANGE: Final = 4
 
 
-@dataclass(slots=True)
+@dataclass
 class Brokers:
     """The registered brokers, by id; k of them."""
 
@@ -50,6 +54,18 @@ class Brokers:
     def __len__(self) -> int:
         return self.registration.n
 
+    @cached_property
+    def columns(self) -> Columns:
+        """As registered, with what was changed since."""
+        changed: dict[str, DecodedColumn] = {
+            "fenced": FixedColumn(self.fenced),
+            "in_controlled_shutdown": FixedColumn(self.in_controlled_shutdown),
+            "log_dirs": self.log_dirs,
+            "cordoned_log_dirs": self.cordoned_log_dirs,
+        }
+        own = self.registration
+        return Columns(own.specs, own.n, own.ok, {**own.fields, **changed})
+
     @property
     def ids(self) -> I32:
         """int32[k]."""
@@ -68,8 +84,9 @@ class _Source:
     columns: Columns
 
 
-def fold_brokers(records: Records) -> Brokers:
+def fold_brokers(image: Image) -> Brokers:
     """Fold the five record types about brokers."""
+    records = image.records
     sources = [
         _source(records, _REGISTER, "RegisterBrokerRecord", "broker_id", "broker_epoch"),
         _source(records, _UNREGISTER, "UnregisterBrokerRecord", "broker_id", "broker_epoch"),
@@ -217,11 +234,3 @@ class _BrokerFold:
         begin = np.where(gone >= 0, gone + 1, self.events.first[alive])
         registrations = np.flatnonzero(self.kinds == _REGISTER)
         return registrations[np.searchsorted(registrations, begin)]
-
-
-def fold_controllers(records: Records) -> Part:
-    """The registered controllers, by id."""
-    part = fold_part(
-        records, "RegisterControllerRecord", "UnregisterControllerRecord", ["controller_id"]
-    )
-    return part.take(np.argsort(part.columns.fixed("controller_id"), kind="stable"))

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metashell.image.records import Records
 from metashell.image.topics import ENDLESS, Topics
+from metashell.records.records import Records
 from metashell.schema.arena import I64
 
 

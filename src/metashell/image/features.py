@@ -1,14 +1,11 @@
-"""Finalized features and the metadata version; producer ids.
+"""Finalized features and the metadata version.
 
-Source: org.apache.kafka.image.{FeaturesDelta, ProducerIdsDelta}, MetadataVersion.
+Source: org.apache.kafka.image.FeaturesDelta, MetadataVersion.
 """
 
 from __future__ import annotations
 
 from typing import Final
-
-from metashell.image.keyed import Part, fold_nullable
-from metashell.image.records import Records
 
 METADATA_VERSION: Final = "metadata.version"
 KRAFT_VERSION: Final = "kraft.version"
@@ -62,16 +59,8 @@ def metadata_version_name(level: int) -> str:
     return METADATA_VERSIONS.get(level, str(level))
 
 
-def fold_features(records: Records) -> Part:
-    """The finalized features, metadata.version among them; level 0 removes one."""
-    rows, columns = records.columns("FeatureLevelRecord")
-    gone = columns.fixed("feature_level") == 0
-    return fold_nullable(records, rows, columns, ["name"], gone)
-
-
-def fold_producer_ids(records: Records) -> tuple[int, int] | None:
-    """The next producer id and the row that says so; None where no record does."""
-    rows, columns = records.columns("ProducerIdsRecord")
-    if not len(rows):
+def feature_leaf(name: str) -> str | None:
+    """Name of a feature's leaf below ``/image/features``; None for one that has none there."""
+    if name == KRAFT_VERSION:
         return None
-    return int(columns.fixed("next_producer_id")[-1]), int(rows[-1])
+    return "metadataVersion" if name == METADATA_VERSION else f"finalized_{name}"

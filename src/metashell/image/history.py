@@ -14,12 +14,12 @@ import numpy as np
 
 from metashell.errors import MetashellError
 from metashell.image.image import Image
-from metashell.image.lazy import lazy
-from metashell.image.records import Records
+from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog, read_history, read_until
 from metashell.log.point import Point
+from metashell.records.records import Records
 from metashell.schema.arena import I64
-from metashell.schema.times import iso_time
+from metashell.schema.timestamps import iso_time
 
 if TYPE_CHECKING:
     from metashell.log.frames import Batches
@@ -29,7 +29,7 @@ _KEPT: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
+class CoveredPoint:
     """A point that the files cover, and the records before it."""
 
     log: MetadataLog
@@ -75,7 +75,7 @@ class History:
         highs += [f.end_offset - 1 for f in files if f.end_offset is not None]
         return min(lows, default=0), max(highs, default=-1)
 
-    def at(self, point: Point, *, record: bool = False) -> Moment:
+    def at(self, point: Point, *, record: bool = False) -> CoveredPoint:
         """Find the records that make up the state at a point.
 
         Args:
@@ -108,9 +108,9 @@ class History:
                 f" whole or not at all: shown is the state after offset {first - 1}"
             )
             offset = first - 1
-        return Moment(log, records.until(row), offset, tuple(notes))
+        return CoveredPoint(log, records.until(row), offset, tuple(notes))
 
-    def whole_image(self, moment: Moment | None) -> Image | None:
+    def whole_image(self, moment: CoveredPoint | None) -> Image | None:
         """The image at a moment (None for the newest) folded from the oldest state, whose rows
         remember most; None where that is no other than the image itself.
         """
@@ -122,7 +122,7 @@ class History:
         row, _ = end_row(records, moment.offset, record=True)
         return Image(records.until(row))
 
-    def records_until(self, moment: Moment | None) -> Records:
+    def records_until(self, moment: CoveredPoint | None) -> Records:
         """Records from the oldest state up to a moment, None for the end of the log."""
         log, records = self.oldest
         if moment is None:
@@ -134,7 +134,7 @@ class History:
     def _covering(self, offset: int) -> tuple[MetadataLog, Records]:
         """Files that the state at an offset can be folded from: read ones where there are."""
         known = [self._newest, *self._nearest]
-        if "oldest" in self.__dict__:
+        if History.oldest.is_known(self):
             known.append(self.oldest)
         for pair in known:
             if _covers(pair[0], offset):

@@ -5,26 +5,24 @@ Source: org.apache.kafka.image.MetadataImage.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, cast
 
 import numpy as np
 
-from metashell.image.cluster import Brokers, fold_brokers, fold_controllers
-from metashell.image.configs import fold_configs
-from metashell.image.features import METADATA_VERSION, fold_features, fold_producer_ids
-from metashell.image.keyed import Part
-from metashell.image.lazy import lazy
+from metashell.image.cluster import Brokers
+from metashell.image.features import METADATA_VERSION
+from metashell.image.keyed import Part, fold_keyed
 from metashell.image.partitions import Partitions, fold_partitions, partition_keys
-from metashell.image.parts import FOLDED_FROM
-from metashell.image.quotas import fold_quotas
-from metashell.image.records import Records
-from metashell.image.security import fold_acls, fold_scram, fold_tokens
-from metashell.image.topics import Topics, fold_topics
-from metashell.image.voters import QuorumImage, fold_quorum
+from metashell.image.topics import Topics
+from metashell.image.voters import QuorumImage
+from metashell.lazy import lazy
 from metashell.log.frames import CONTROL, control_key
+from metashell.parts.known import all_parts, find_part
+from metashell.parts.spec import hook
+from metashell.records.record_faults import report_unknown
+from metashell.records.records import Records
 from metashell.schema.arena import I32, I64
 from metashell.schema.model import MessageSpec
 
@@ -78,53 +76,61 @@ class Image:
         keys = set(records.frames.api_key[came][records.counted[came]].tolist())
         by_name = records.registry.by_name
         with self.lock:
-            for parts, names in FOLDED_FROM.items():
-                specs = (by_name[name] for name in names if name in by_name)
+            for part in all_parts():
+                specs = (by_name[name] for name in part.messages if name in by_name)
                 if keys.isdisjoint(_key_of(spec) for spec in specs):
+                    folded = (part.name, *part.folded_with)
                     new.__dict__.update(
-                        {part: self.__dict__[part] for part in parts if part in self.__dict__}
+                        {name: self.__dict__[name] for name in folded if name in self.__dict__}
                     )
-                    if "partitions" in parts:
+                    if part.name == "partitions":
                         new._partitions_of = self._partitions_of
         return new
 
-    @lazy
-    def features(self) -> Part:
-        """Finalized features."""
-        return fold_features(self.records)
+    def part(self, name: str) -> Part:
+        """A part by its name, folded when it is first asked for.
+
+        Of a part with a fold of its own it is what that gives: see `brokers`, `topics`,
+        `partitions` and `quorum`.
+        """
+        with self.lock:
+            found = self.__dict__.get(name)
+            if found is None:
+                spec = find_part(name)
+                fold = hook(spec.fold) if spec.fold else None
+                found = fold_keyed(self.records, spec) if fold is None else fold(self)
+                self.__dict__[name] = found
+            return cast(Part, found)
 
     @lazy
     def metadata_version(self) -> int | None:
         """Level of metadata.version, None where no record sets it."""
-        names = self.features.columns.span("name").texts()
+        names = self.part("features").columns.span("name").texts()
         if METADATA_VERSION not in names:
             return None
-        return int(self.features.columns.fixed("feature_level")[names.index(METADATA_VERSION)])
+        return int(
+            self.part("features").columns.fixed("feature_level")[names.index(METADATA_VERSION)]
+        )
 
-    @lazy
-    def producer_ids(self) -> tuple[int, int] | None:
-        """The next producer id and the row that set it."""
-        return fold_producer_ids(self.records)
-
-    @lazy
+    @property
     def brokers(self) -> Brokers:
         """Broker registrations."""
-        return fold_brokers(self.records)
+        return cast(Brokers, self.part("brokers"))
 
-    @lazy
-    def controllers(self) -> Part:
-        """Controller registrations."""
-        return fold_controllers(self.records)
-
-    @lazy
+    @property
     def topics(self) -> Topics:
         """Topics."""
-        return fold_topics(self.records)
+        return cast(Topics, self.part("topics"))
 
-    @lazy
+    @property
     def partitions(self) -> Partitions:
         """Partitions of every topic."""
-        return fold_partitions(self.records, self.topics)
+        return cast(Partitions, self.part("partitions"))
+
+    @property
+    def quorum(self) -> QuorumImage:
+        """Voters, kraft.version and leaders as the log has them."""
+        return cast(QuorumImage, self.part("quorum"))
 
     def partitions_of(self, topic: int) -> Partitions:
         """Partitions of one topic (by index), or of all where they are folded already.
@@ -149,36 +155,6 @@ class Image:
             return PartitionLayout(self.partitions.topic_bounds, self.partitions.partition)
         topic, ids = partition_keys(self.records, self.topics)
         return PartitionLayout(np.searchsorted(topic, np.arange(len(self.topics) + 1)), ids)
-
-    @lazy
-    def configs(self) -> Part:
-        """Config values."""
-        return fold_configs(self.records, self.topics)
-
-    @lazy
-    def quotas(self) -> Part:
-        """Client quotas."""
-        return fold_quotas(self.records)
-
-    @lazy
-    def acls(self) -> Part:
-        """ACLs."""
-        return fold_acls(self.records)
-
-    @lazy
-    def scram(self) -> Part:
-        """SCRAM credentials."""
-        return fold_scram(self.records)
-
-    @lazy
-    def tokens(self) -> Part:
-        """Delegation tokens."""
-        return fold_tokens(self.records)
-
-    @lazy
-    def quorum(self) -> QuorumImage:
-        """Voters, kraft.version and leaders as the log has them."""
-        return fold_quorum(self.records)
 
     @lazy
     def provenance(self) -> ImageProvenance:
@@ -219,24 +195,11 @@ class Image:
         """Fold every part, so that every fault is found."""
         records = self.records
         _ = records.applied
-        folds: tuple[Callable[[], object], ...] = (
-            lambda: self.features,
-            lambda: self.producer_ids,
-            lambda: self.brokers,
-            lambda: self.controllers,
-            lambda: self.topics,
-            lambda: self.partitions.leader,
-            lambda: self.configs,
-            lambda: self.quotas,
-            lambda: self.acls,
-            lambda: self.scram,
-            lambda: self.tokens,
-            lambda: self.quorum,
-            records.check_the_rest,
-        )
-        for fold in folds:
-            fold()
-        records.report_unknown()
+        for part in all_parts():
+            self.part(part.name)
+        _ = self.partitions.leader
+        records.check_the_rest()
+        report_unknown(records)
 
 
 def _key_of(spec: MessageSpec) -> int:

@@ -1,7 +1,7 @@
 """Parts whose records write a key whole, or remove it: most of the image.
 
 Which record makes a key, which removes it, and which fields are the key is all that tells these
-parts apart: controllers, ACLs, SCRAM credentials, delegation tokens, features, configs.
+parts apart, and stands in their declarations (`metashell.parts`).
 
 Source: the XDelta classes of org.apache.kafka.image.
 """
@@ -14,9 +14,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from metashell.image.fold import group_keys, survivors
-from metashell.image.records import Records
+from metashell.image.quotas import pair_sets
+from metashell.parts.spec import PartSpec, Put, hook
+from metashell.records.records import Records
 from metashell.schema.arena import I64, AnyArray, Bools
-from metashell.schema.columns import Columns, FixedColumn, SpanColumn
+from metashell.schema.columns import Columns, FixedColumn, SpanColumn, StructArrayColumn
 
 
 @dataclass(slots=True)
@@ -38,13 +40,43 @@ class Part:
         return Part(self.columns.take(order), self.created[order], self.changed[order])
 
 
+def fold_keyed(records: Records, spec: PartSpec) -> Part:
+    """Fold a part by what its declaration says that its records do."""
+    put, remove, key = spec.put, spec.remove, [field.column for field in spec.key]
+    if remove is None:
+        rows, columns = records.columns(put.message)
+        part = fold_nullable(rows, columns, key, removing(put, columns))
+    else:
+        part = fold_part(
+            records,
+            put.message,
+            remove.message,
+            key,
+            is_sound=hook(spec.is_sound) if spec.is_sound else None,
+            unknown_removal=remove.unknown,
+        )
+    if spec.sorted_by:
+        part = part.take(np.argsort(part.columns.fixed(spec.sorted_by), kind="stable"))
+    return part
+
+
+def removing(put: Put, columns: Columns) -> Bools:
+    """Which of the putting records remove their key: bool[n]."""
+    if put.removing_column is None:
+        return np.zeros(columns.n, dtype=np.bool_)
+    if put.removing_value is None:
+        return ~columns.span(put.removing_column).valid()
+    found: Bools = columns.fixed(put.removing_column) == put.removing_value
+    return found
+
+
 def fold_part(
     records: Records,
     writes: str,
     removes: str,
     key: Sequence[str],
     *,
-    sound: Callable[[I64, Columns], Bools] | None = None,
+    is_sound: Callable[[Records, I64, Columns], Bools] | None = None,
     unknown_removal: str | None = None,
 ) -> Part:
     """Fold a part with one record type that writes and one that removes.
@@ -54,19 +86,19 @@ def fold_part(
         writes: Name of the message that writes a key.
         removes: Name of the message that removes it; it has the key's fields under the same names.
         key: Column names of the key.
-        sound: Tells which writing records apply, having reported the others.
+        is_sound: Tells which writing records apply, having reported the others.
         unknown_removal: The fault where a removed key did not exist; None where that is fine.
     """
     rows, columns = records.columns(writes)
-    if sound is not None:
-        applies = sound(rows, columns)
+    if is_sound is not None:
+        applies = is_sound(records, rows, columns)
         if not applies.all():
             keep = np.flatnonzero(applies)
             rows, columns = rows[keep], columns.take(keep)
     removed_rows, removed = records.columns(removes)
     n = len(rows)
     all_rows = np.concatenate([rows, removed_rows])
-    parts = [_joined(columns, removed, name) for name in key]
+    parts = [join_parts([key_part(columns, name), key_part(removed, name)]) for name in key]
     groups = group_keys(parts, len(all_rows))
     is_removal = np.zeros(len(all_rows), dtype=np.bool_)
     is_removal[n:] = True
@@ -76,26 +108,31 @@ def fold_part(
     return Part(columns.take(alive.last), all_rows[alive.created], all_rows[alive.last])
 
 
-def fold_nullable(
-    records: Records, rows: I64, columns: Columns, key: Sequence[str], removes: Bools
-) -> Part:
+def fold_nullable(rows: I64, columns: Columns, key: Sequence[str], removes: Bools) -> Part:
     """Fold a part whose one record type removes its key by a null or zero value."""
-    parts = [_part(columns, name) for name in key]
+    parts = [key_part(columns, name) for name in key]
     alive = survivors(group_keys(parts, len(rows)), rows, removes)
     return Part(columns.take(alive.last), rows[alive.created], rows[alive.last])
 
 
-def _part(columns: Columns, name: str) -> AnyArray | SpanColumn:
+def key_part(columns: Columns, name: str) -> AnyArray | SpanColumn:
+    """A column as a part of a key."""
     column = columns.fields[name]
+    if isinstance(column, StructArrayColumn):
+        return pair_sets(column)
     assert isinstance(column, FixedColumn | SpanColumn)
     return column.values if isinstance(column, FixedColumn) else column
 
 
-def _joined(left: Columns, right: Columns, name: str) -> AnyArray | SpanColumn:
-    a, b = _part(left, name), _part(right, name)
-    if isinstance(a, SpanColumn) and isinstance(b, SpanColumn):
-        return join_spans(a, b)
-    return np.concatenate([a, b])
+def join_parts(parts: Sequence[AnyArray | SpanColumn]) -> AnyArray | SpanColumn:
+    """The same column of several messages, one after the other."""
+    joined = parts[0]
+    for part in parts[1:]:
+        if isinstance(joined, SpanColumn) and isinstance(part, SpanColumn):
+            joined = join_spans(joined, part)
+        else:
+            joined = np.concatenate([joined, part])
+    return joined
 
 
 def join_spans(a: SpanColumn, b: SpanColumn) -> SpanColumn:

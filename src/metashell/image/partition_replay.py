@@ -14,24 +14,14 @@ from typing import Final
 
 import numpy as np
 
-from metashell.image.records import Records
 from metashell.log.frames import Merged
+from metashell.parts.partition_fields import LISTS
+from metashell.records.records import Records
 from metashell.schema.arena import I32, I64, AnyArray
 from metashell.schema.columns import Columns
 
 NO_LEADER_CHANGE: Final = -2
 NO_STATE_CHANGE: Final = -1
-LISTS: Final = {
-    "isr": "isr",
-    "replicas": "replicas",
-    "removing_replicas": "removing_replicas",
-    "adding_replicas": "adding_replicas",
-    "elr": "eligible_leader_replicas",
-    "last_known_elr": "last_known_elr",
-    "directories": "directories",
-}
-"""Fields that are lists, and their columns' names in both record types."""
-
 EMPTY: Final = -1
 """In place of an event: nothing provides the field, it is empty."""
 

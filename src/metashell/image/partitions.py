@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -24,19 +24,22 @@ from metashell.image.elr import Clears, find_clears
 from metashell.image.fold import last_marked, sort_events
 from metashell.image.partition_replay import (
     EMPTY,
-    LISTS,
     NO_LEADER_CHANGE,
     NO_STATE_CHANGE,
     Happenings,
     Replay,
     State,
 )
-from metashell.image.records import Records
 from metashell.image.topics import Topics
 from metashell.log.frames import Merged
+from metashell.parts.partition_fields import LISTS
+from metashell.records.records import Records
 from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.uuids import uuid_texts
+
+if TYPE_CHECKING:
+    from metashell.image.image import Image
 
 _NO_CHANGE: Final = {"leader": NO_LEADER_CHANGE, "leader_recovery_state": NO_STATE_CHANGE}
 
@@ -333,6 +336,11 @@ class Partitions:
         inside = group < len(self._last)
         at, group = at[inside], group[inside]
         return np.unique(group[at >= self._first[group]])
+
+
+def partitions_of_all(image: Image) -> Partitions:
+    """The partitions of an image."""
+    return fold_partitions(image.records, image.topics)
 
 
 def fold_partitions(records: Records, topics: Topics, only: int | None = None) -> Partitions:

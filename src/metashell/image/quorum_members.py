@@ -9,14 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from metashell.schema.uuids import uuid_text
 
 if TYPE_CHECKING:
-    from metashell.image.records import Records
-    from metashell.image.voters import Leadership, QuorumImage
+    from metashell.image.image import Image
+    from metashell.image.voters import LeaderChange, QuorumImage
     from metashell.quorum.description import QuorumDescription, Replica
+    from metashell.records.records import Records
+    from metashell.schema.columns import Columns
 
 ONLY_IN_LOG: Final = "log"
 ONLY_DESCRIBED: Final = "DescribeQuorum"
@@ -24,7 +27,7 @@ _NO_DIRECTORY: Final = bytes(16)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Member:
+class QuorumMember:
     """A voter or an observer; None for what is not known."""
 
     id: int
@@ -42,35 +45,99 @@ class Member:
     """Who alone has a voter: `ONLY_IN_LOG`, `ONLY_DESCRIBED`; None where nothing differs."""
 
 
-def voters_in_log(quorum: QuorumImage) -> list[Member]:
+def voters_in_log(quorum: QuorumImage) -> list[QuorumMember]:
     """Voters of the newest VotersRecord, else ids of the last leader change."""
     voters = quorum.voters
     if voters is None:
         ids = quorum.leaders[-1].voters if quorum.leaders else ()
-        return [Member(id=voter) for voter in ids]
-    endpoints = voters.structs("endpoints")
+        return [QuorumMember(id=voter) for voter in ids]
+    listeners = _listeners(voters, "endpoints")
+    directories = voters.fixed("voter_directory_id")
+    return [
+        QuorumMember(
+            id=voter,
+            directory_id=uuid_text(directories[row].tobytes()),
+            endpoints=listeners[row],
+        )
+        for row, voter in enumerate(voters.fixed("voter_id").tolist())
+    ]
+
+
+def known_voters(image: Image, static: Sequence[int] = ()) -> list[QuorumMember]:
+    """Voters as `voters_in_log`, else those given; endpoints come from registrations where needed.
+
+    Args:
+        image: The cluster.
+        static: As `static_voters` has them.
+    """
+    registered = image.part("controllers").columns
+    listeners = dict(
+        zip(
+            registered.fixed("controller_id").tolist(),
+            _listeners(registered, "end_points"),
+            strict=True,
+        )
+    )
+    return [
+        replace(voter, endpoints=listeners.get(voter.id)) if voter.endpoints is None else voter
+        for voter in voters_in_log(image.quorum) or [QuorumMember(id=voter) for voter in static]
+    ]
+
+
+def static_voters(state: Mapping[str, object] | None) -> list[int]:
+    """Ids of a static quorum's voters, by keys and values of a node's own ``quorum-state``."""
+    voters = None if state is None else state.get("currentVoters")
+    return [voter for voter in voters if isinstance(voter, int)] if isinstance(voters, list) else []
+
+
+def _listeners(records: Columns, name: str) -> list[tuple[str, ...]]:
+    """The endpoints of each record, such as ``CONTROLLER://host:9093``."""
+    endpoints = records.structs(name)
     items, bounds = endpoints.items, endpoints.list_offsets.tolist()
-    listeners = [
-        f"{name}://{host}:{port}"
-        for name, host, port in zip(
+    texts = [
+        f"{listener}://{f'[{host}]' if ':' in host else host}:{port}"
+        for listener, host, port in zip(
             items.span("name").texts(),
             items.span("host").texts(),
             items.fixed("port").tolist(),
             strict=True,
         )
     ]
-    directories = voters.fixed("voter_directory_id")
-    return [
-        Member(
-            id=voter,
-            directory_id=uuid_text(directories[row].tobytes()),
-            endpoints=tuple(listeners[bounds[row] : bounds[row + 1]]),
-        )
-        for row, voter in enumerate(voters.fixed("voter_id").tolist())
-    ]
+    return [tuple(texts[a:b]) for a, b in pairwise(bounds)]
 
 
-def voters_of(quorum: QuorumImage, description: QuorumDescription | None) -> list[Member]:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Leading:
+    """Who leads the quorum, as a log and the files beside it tell."""
+
+    leader: int | None
+    """None where nothing names the leader of the epoch."""
+    epoch: int
+    """The newest epoch that is known; -1 for none."""
+    by_file: bool
+    """Whether ``quorum-state`` told one of both."""
+
+
+def who_leads(quorum: QuorumImage, log_epoch: int, state: Mapping[str, object] | None) -> Leading:
+    """The leader of the newest epoch that a log or ``quorum-state`` knows.
+
+    Args:
+        quorum: What the log says; it names the leader of an epoch first.
+        log_epoch: The epoch of its last record, -1 without one.
+        state: Keys and values of the node's ``quorum-state``; None without it. The node may know
+            of an election that its log has no record of, or lost it to a checkpoint.
+    """
+    told = {} if state is None else state
+    leader, epoch = told.get("leaderId"), told.get("leaderEpoch")
+    newest = max(log_epoch, epoch if isinstance(epoch, int) else -1)
+    elected = next((c.leader for c in reversed(quorum.leaders) if c.epoch == newest), None)
+    by_file = newest > log_epoch
+    if elected is None and epoch == newest and isinstance(leader, int) and leader >= 0:
+        elected, by_file = leader, True
+    return Leading(leader=elected, epoch=newest, by_file=by_file)
+
+
+def voters_of(quorum: QuorumImage, description: QuorumDescription | None) -> list[QuorumMember]:
     """Voters by the log and by the leader, in the order of their ids.
 
     Who votes is compared only where the log has a VotersRecord: a static quorum has none.
@@ -81,7 +148,7 @@ def voters_of(quorum: QuorumImage, description: QuorumDescription | None) -> lis
     described = [_described(replica, description) for replica in description.voters]
     if quorum.voters is None:
         return sorted(described, key=_order)
-    by_id: dict[int, list[Member]] = {}
+    by_id: dict[int, list[QuorumMember]] = {}
     for member in described:
         by_id.setdefault(member.id, []).append(member)
     found = []
@@ -99,16 +166,16 @@ def voters_of(quorum: QuorumImage, description: QuorumDescription | None) -> lis
     return sorted(found, key=_order)
 
 
-def observers_of(description: QuorumDescription | None) -> list[Member]:
+def observers_of(description: QuorumDescription | None) -> list[QuorumMember]:
     """Who follows without a vote, as the leader tells it, in the order of their ids."""
     if description is None:
         return []
     return sorted((_described(r, description) for r in description.observers), key=_order)
 
 
-def _described(replica: Replica, description: QuorumDescription) -> Member:
+def _described(replica: Replica, description: QuorumDescription) -> QuorumMember:
     directory = replica.directory_id
-    return Member(
+    return QuorumMember(
         id=replica.id,
         directory_id=None if directory in (None, _NO_DIRECTORY) else uuid_text(directory),
         endpoints=description.endpoints.get(replica.id),
@@ -119,11 +186,11 @@ def _described(replica: Replica, description: QuorumDescription) -> Member:
     )
 
 
-def _order(member: Member) -> tuple[int, str]:
+def _order(member: QuorumMember) -> tuple[int, str]:
     return member.id, member.directory_id or ""
 
 
-def by_name(members: Iterable[Member]) -> dict[str, Member]:
+def by_name(members: Iterable[QuorumMember]) -> dict[str, QuorumMember]:
     """Members by id, or ``id@directoryId`` where an id repeats."""
     listed = list(members)
     times: dict[int, int] = {}
@@ -148,7 +215,7 @@ class Epoch:
 
 def known_epochs(
     records: Records,
-    leaders: Sequence[Leadership],
+    leaders: Sequence[LeaderChange],
     starts: Mapping[int, int],
     newest: int,
 ) -> dict[int, Epoch]:

@@ -1,4 +1,4 @@
-"""Client quotas: a value per entity and key.
+"""Sets of pairs as keys: the entities of client quotas.
 
 An entity is a set of (type, name) pairs, a null name meaning the default of that type; the order in
 which a record lists them does not matter.
@@ -12,31 +12,19 @@ import os
 
 import numpy as np
 
-from metashell.image.fold import group_keys, survivors
-from metashell.image.keyed import Part
-from metashell.image.records import Records
+from metashell.image.fold import group_keys
 from metashell.schema.arena import I64
-from metashell.schema.columns import Columns, StructArrayColumn
+from metashell.schema.columns import StructArrayColumn
 
 
-def fold_quotas(records: Records) -> Part:
-    """The quota values that are set, by entity and key."""
-    rows, columns = records.columns("ClientQuotaRecord")
-    groups = group_keys([entity_keys(columns), columns.span("key")], len(rows))
-    alive = survivors(groups, rows, columns.fixed("remove"))
-    return Part(columns.take(alive.last), rows[alive.created], rows[alive.last])
-
-
-def entity_keys(columns: Columns) -> I64:
-    """int64[n]: equal for records of the same set of pairs.
+def pair_sets(entity: StructArrayColumn) -> I64:
+    """int64[n]: equal for lists of the same set of pairs, the last of a type counting.
 
     Pairs are numbered exactly; a set is the sum of random numbers drawn for its pairs, so that no
     input can make two sets meet but by a chance of one in 2**64.
     """
-    entity = columns.structs("entity")
-    pairs = group_keys(
-        [entity.items.span("entity_type"), entity.items.span("entity_name")], entity.items.n
-    )
+    items = entity.items
+    pairs = group_keys([items.span(spec.column_name) for spec in items.specs], items.n)
     n_pairs = int(pairs.max()) + 1 if len(pairs) else 0
     drawn = np.frombuffer(os.urandom(8 * n_pairs), dtype=np.uint64)
     terms = drawn[pairs]
@@ -52,7 +40,7 @@ def _overruled(entity: StructArrayColumn) -> I64:
     several = np.flatnonzero(entity.counts > 1)
     if not several.size:
         return several
-    types = group_keys([entity.items.span("entity_type")], entity.items.n)
+    types = group_keys([entity.items.span(entity.items.specs[0].column_name)], entity.items.n)
     row = np.repeat(np.arange(len(entity.counts)), np.maximum(entity.counts, 0))
     order = np.lexsort((np.arange(len(types)), types, row))
     same = (row[order][1:] == row[order][:-1]) & (types[order][1:] == types[order][:-1])

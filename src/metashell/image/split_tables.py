@@ -24,16 +24,17 @@ import numpy as np
 import pyarrow as pa
 
 from metashell.image.arrow import message_columns, times
-from metashell.image.json_values import JsonValues
-from metashell.image.records import Records
-from metashell.image.row_filter import RowFilter, type_of
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import CONTROL_KEY, HEADER, NO_KEY, control_key
 from metashell.log.names import CheckpointName, SegmentName, parse_name
 from metashell.log.read import SLACK, Loaded, anonymous
 from metashell.log.splits import Split, read_split
 from metashell.log.window import WINDOW_BYTES
-from metashell.redact import REDACTED, Redaction
+from metashell.records.json_values import JsonValues
+from metashell.records.record_faults import report_unknown
+from metashell.records.records import Records
+from metashell.records.split_filter import RowFilter, type_of
+from metashell.redact import REDACTED, Redaction, hidden_bytes, type_may_hold_secrets
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import binary_array
 from metashell.schema.columns import SpanColumn
@@ -135,7 +136,7 @@ def record_batches(
         where: What is wanted.
         values: Whether the column ``value`` is wanted; it is null otherwise.
         raw: Whether there is a column ``raw``, the whole value of a record; of a type that can
-            hold secrets, it is redacted as a whole.
+            hold secrets and where it is not understood, it is redacted as a whole.
         window_bytes: As for `read_split`.
 
     Raises:
@@ -304,7 +305,7 @@ class _Window:
         """What is wrong with the batches, then with the records, by their place."""
         records = self.records
         keys = records.frames.api_key
-        records.report_unknown()
+        report_unknown(records)
         for spec in records.registry.by_name.values():
             if spec.control_type is not None:
                 rows = np.flatnonzero(keys == control_key(spec.control_type))
@@ -362,22 +363,33 @@ def _types(keys: AnyArray, registry: Registry) -> pa.Array:
 
 
 def _raws(records: Records, rows: I64, redaction: Redaction) -> pa.Array:
-    """Whole values of records, redacted where the type can hold secrets."""
+    """Whole values of records; redacted where the type can hold secrets, or is not understood."""
     frames = records.frames
     starts = frames.values(rows)
     lengths = np.maximum(frames.stop[rows] - starts, 0)
     raws = binary_array(SpanColumn(frames.arena, "u1", starts, lengths))
+    if redaction.show_secrets:
+        return raws
+    hidden, texts = np.ones(len(rows), dtype=np.bool_), np.full(len(rows), None, dtype=object)
     keys = frames.api_key[rows]
-    secret = [
-        key
-        for key, spec in records.registry.metadata.items()
-        if redaction.hides_raw(spec.name, None)
-    ]
-    hidden = np.isin(keys, secret)
+    for key in np.unique(keys).tolist():
+        spec, at = records.spec_of_key(key), np.flatnonzero(keys == key)
+        name = None if spec is None else spec.name
+        if name is not None and type_may_hold_secrets(name):
+            texts[at] = REDACTED.encode()
+            continue
+        if name is not None:
+            understood, _ = records.decode(name, rows[at], ())
+            is_understood = np.isin(rows[at], understood)
+            hidden[at[is_understood]], at = False, at[~is_understood]
+        for i in at.tolist():
+            row = int(rows[i])
+            told = hidden_bytes(name, records.raw(row), records.batch_position(row))
+            texts[i] = told.encode()
     if not hidden.any():
         return raws
-    stand_in = pa.scalar(REDACTED.encode(), type=raws.type)
-    return pa.compute.if_else(pa.array(hidden), stand_in, raws)
+    stand_ins = pa.array(texts.tolist(), type=raws.type)
+    return pa.compute.if_else(pa.array(hidden), stand_ins, raws)
 
 
 def _batch(arrays: Sequence[pa.Array], schema: pa.Schema) -> pa.RecordBatch:

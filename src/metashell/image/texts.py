@@ -13,28 +13,19 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.image.partitions import Partitions
+from metashell.parts.partition_fields import (
+    DIRECTORIES,
+    KAFKA_NAMES,
+    LISTS,
+    RECOVERY_STATE,
+    RECOVERY_STATES,
+)
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import uuid_array
 from metashell.schema.columns import SpanColumn
 from metashell.schema.uuids import MIGRATING, uuid_text
 
-_LIST_FIELDS: Final = (
-    ("isr", "isr"),
-    ("removingReplicas", "removing_replicas"),
-    ("addingReplicas", "adding_replicas"),
-    ("elr", "elr"),
-    ("lastKnownElr", "last_known_elr"),
-)
-_NUMBER_FIELDS: Final = (("leaderEpoch", "leader_epoch"), ("partitionEpoch", "partition_epoch"))
-FIELD_NAMES: Final = (
-    *("replicas", "directories"),
-    *(name for name, _ in _LIST_FIELDS),
-    *("leader", "leaderRecoveryState"),
-    *(name for name, _ in _NUMBER_FIELDS),
-)
-"""The fields, in the order in which they are written."""
 _TABLE_MOST: Final = 1 << 16
-RECOVERY_STATES: Final = ("RECOVERED", "RECOVERING")
 _Piece: TypeAlias = "str | pa.LargeStringArray"
 
 
@@ -64,18 +55,20 @@ def partition_texts(partitions: Partitions, rows: I64, form: Form = KAFKA) -> pa
     replicas = partitions.list_column("replicas").take(rows)
     states = pa.array([f"{form.quote}{s}{form.quote}" for s in RECOVERY_STATES], pa.large_string())
     recovery = partitions.leader_recovery_state[rows].astype(np.int8)
-    values: list[tuple[_Piece, ...]] = [
-        _numbers(replicas),
-        _directories(partitions, replicas, rows, form.quote),
-        *(_numbers(partitions.list_column(column).take(rows)) for _, column in _LIST_FIELDS),
-        (_strings(partitions.leader[rows]),),
-        (states.take(pa.array(recovery)),),
-        *((_strings(getattr(partitions, column)[rows]),) for _, column in _NUMBER_FIELDS),
-    ]
+
+    def pieces_of(name: str) -> tuple[_Piece, ...]:
+        if name == DIRECTORIES:
+            return _directories(partitions, replicas, rows, form.quote)
+        if name in LISTS:
+            return _numbers(partitions.list_column(name).take(rows))
+        if name == RECOVERY_STATE:
+            return (states.take(pa.array(recovery)),)
+        return (_strings(getattr(partitions, name)[rows]),)
+
     pieces: list[_Piece] = [form.begin]
-    for i, (name, value) in enumerate(zip(FIELD_NAMES, values, strict=True)):
+    for i, (name, kafka) in enumerate(KAFKA_NAMES.items()):
         before = ", " if i else ""
-        pieces += [f"{before}{form.before_name}{name}{form.after_name}", *value]
+        pieces += [f"{before}{form.before_name}{kafka}{form.after_name}", *pieces_of(name)]
     return _side_by_side([*pieces, form.end])
 
 

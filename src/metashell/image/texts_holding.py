@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.image.partitions import Partitions
-from metashell.image.texts import FIELD_NAMES, RECOVERY_STATES
+from metashell.parts.partition_fields import KAFKA_NAMES, RECOVERY_STATES
 from metashell.schema.arena import Bools, rows_with
 from metashell.schema.arrow import fixed_binary_array, uuid_array
 from metashell.schema.uuids import MIGRATING, TEXT_LENGTH, uuid_text
@@ -30,7 +30,9 @@ _PINNED: Final = tuple(
 )
 _WORD: Final = re.compile(r"[A-Za-z0-9_-]+")
 _NUMBER: Final = re.compile(r"-?[0-9]*")
-_WORDS: Final = "\n".join(("PartitionRegistration", *FIELD_NAMES, *RECOVERY_STATES)).lower()
+_WORDS: Final = "\n".join(
+    ("PartitionRegistration", *KAFKA_NAMES.values(), *RECOVERY_STATES)
+).lower()
 _BETWEEN: Final = ("(", "=[], ", ")")
 """What stands between words, or holds what does."""
 

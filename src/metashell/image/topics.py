@@ -8,18 +8,21 @@ Source: org.apache.kafka.image.TopicsDelta.
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from metashell.image.fold import group_keys, last_marked, sort_events, survivors
-from metashell.image.records import Records
+from metashell.records.records import Records
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import SpanColumn
+from metashell.schema.id_table import IdTable, id_pairs
 from metashell.schema.uuids import parse_uuid, uuid_texts
+
+if TYPE_CHECKING:
+    from metashell.image.image import Image
 
 ENDLESS: Final = 1 << 62
 """In place of a row: of a life that has not ended."""
@@ -131,84 +134,9 @@ class Lives:
         return out
 
 
-def id_pairs(ids: AnyArray) -> AnyArray:
-    """``V16[n]`` as uint64[n, 2], to compare and hash by."""
-    return np.ascontiguousarray(ids).view("<u8").reshape(-1, 2)
-
-
-def hash_ids(ids: AnyArray) -> AnyArray:
-    """uint64[n] of ``V16[n]``."""
-    pairs = id_pairs(ids)
-    hashes: AnyArray = pairs[:, 0] ^ (pairs[:, 1] * np.uint64(0x9E3779B97F4A7C15))
-    return hashes
-
-
-class IdTable:
-    """Distinct ids, to be looked up by the million: a hash table with linear probing.
-
-    Args:
-        ids: V16[k].
-    """
-
-    def __init__(self, ids: AnyArray) -> None:
-        k = len(ids)
-        self._pairs = id_pairs(ids)
-        self._factors = np.frombuffer(os.urandom(16), dtype=np.uint64) | np.uint64(1)
-        self._mask = np.int64((1 << max((2 * k).bit_length(), 4)) - 1)
-        self._slots = np.full(int(self._mask) + 1, -1, dtype=np.int64)
-        at, left = self._first_slots(self._pairs), np.arange(k, dtype=np.int64)
-        # The table is half empty, so this ends; how ids are mixed nobody can know beforehand, so
-        # none can be made to collide.
-        while left.size:
-            slots = at[left]
-            free = self._slots[slots] < 0
-            self._slots[slots[free]] = left[free]
-            left = left[self._slots[slots] != left]
-            at[left] = (at[left] + 1) & self._mask
-
-    def _first_slots(self, pairs: AnyArray) -> I64:
-        mixed = pairs[:, 0] * self._factors[0]
-        mixed += pairs[:, 1] * self._factors[1]
-        # A multiplication mixes towards the high bits.
-        mixed >>= np.uint64(24)
-        slots: I64 = mixed.view(np.int64) & self._mask
-        return slots
-
-    def index_of(self, ids: AnyArray) -> I64:
-        """Index of each id: int64[n], -1 for those that are not there."""
-        pairs = id_pairs(ids)
-        # Records of a topic mostly stand together.
-        differs = (pairs[1:, 0] != pairs[:-1, 0]) | (pairs[1:, 1] != pairs[:-1, 1])
-        begins = np.flatnonzero(differs) + 1
-        if len(begins) < len(pairs) // 4:
-            starts = np.append(0, begins)
-            return np.repeat(self._found(pairs[starts]), np.diff(np.append(starts, len(pairs))))
-        return self._found(pairs)
-
-    def _found(self, pairs: AnyArray) -> I64:
-        """The same for each pair of halves."""
-        at = self._first_slots(pairs)
-        found = self._slots[at]
-        if not len(self._pairs):
-            return found
-        left = np.flatnonzero((found >= 0) & ~self._same(found, pairs))
-        while left.size:
-            at[left] = (at[left] + 1) & self._mask
-            found[left] = self._slots[at[left]]
-            again = found[left] >= 0
-            again &= ~self._same(found[left], pairs[left])
-            left = left[again]
-        return found
-
-    def _same(self, found: I64, pairs: AnyArray) -> Bools:
-        """Whether each found id is the one looked for; of no meaning where none was found."""
-        same: Bools = self._pairs[:, 0][found] == pairs[:, 0]
-        same &= self._pairs[:, 1][found] == pairs[:, 1]
-        return same
-
-
-def fold_topics(records: Records) -> Topics:
+def fold_topics(image: Image) -> Topics:
     """Fold TopicRecord and RemoveTopicRecord."""
+    records = image.records
     made_rows, made = records.columns("TopicRecord")
     gone_rows, gone = records.columns("RemoveTopicRecord")
     n_made = len(made_rows)

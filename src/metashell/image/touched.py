@@ -13,20 +13,23 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from metashell.image.configs import RESOURCE_TYPES
 from metashell.image.fold import group_keys
-from metashell.image.keyed import join_spans
-from metashell.image.lazy import lazy
-from metashell.image.parts import PARTITIONS, SCRAM, TOPICS
-from metashell.image.quotas import entity_keys
+from metashell.image.keyed import join_parts, join_spans, key_part
+from metashell.image.security import SCRAM_MECHANISMS
+from metashell.lazy import lazy
 from metashell.log.frames import CONTROL_KEY
+from metashell.parts.forms import code_names
+from metashell.parts.known import find_part
+from metashell.parts.spec import NamedCodes, PartField, PartSpec, hook
 from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.columns import Columns, SpanColumn
+from metashell.schema.resource_types import ResourceType
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
-    from metashell.image.records import Records
+    from metashell.records.records import Records
 
-_TOPIC: Final = 2
+_OF_PARTITIONS: Final = ("PartitionRecord", "PartitionChangeRecord")
 
 
 class Touched:
@@ -36,6 +39,7 @@ class Touched:
         self.lock = image.lock
         self._image = image
         self._records = image.records
+        self._by_level: dict[str, I64] = {}
 
     def newest(self, *messages: str) -> int:
         """The newest record of some types."""
@@ -50,7 +54,7 @@ class Touched:
     @lazy
     def topics(self) -> int:
         """About any topic."""
-        newest = self.newest(*TOPICS, *PARTITIONS)
+        newest = self.newest("TopicRecord", "RemoveTopicRecord", *_OF_PARTITIONS)
         if self.newest("ClearElrRecord") > newest:
             # It changes only partitions that have something to clear, which the fold knows.
             newest = max(newest, int(self.each_topic.max(initial=-1)))
@@ -70,7 +74,7 @@ class Touched:
 
     def topic(self, topic: int) -> int:
         """About one topic or its partitions, folded alone where the others are not needed."""
-        if "each_topic" in self.__dict__:
+        if Touched.each_topic.is_known(self):
             return int(self.each_topic[topic])
         partitions = self._image.partitions_of(topic)
         begin, end = np.searchsorted(partitions.topic, [topic, topic + 1]).tolist()
@@ -86,39 +90,68 @@ class Touched:
             return max(newest, self._last_removal_of_configs())
         return newest
 
-    @lazy
-    def config_resources(self) -> I64:
-        """int64[configs]: about the resource that each config value belongs to."""
-        rows, columns = self._records.columns("ConfigRecord")
-        types = columns.fixed("resource_type")
-        # Types that Kafka does not know share a directory.
-        types = np.where(np.isin(types, list(RESOURCE_TYPES)), types, 0).astype(np.int8)
-        groups = group_keys([types, columns.span("resource_name")], len(rows))
-        return _newest_of_group(rows, groups, self._image.configs.changed)
+    def newest_of(self, part: PartSpec) -> int:
+        """About a part, removals of its things included."""
+        if part.newest:
+            row: int = hook(part.newest)(self._image)
+            return row
+        return self.newest(*part.own_messages)
 
-    @lazy
-    def quota_entities(self) -> I64:
-        """int64[quotas]: about the entity that each quota belongs to."""
-        rows, columns = self._records.columns("ClientQuotaRecord")
-        return _newest_of_group(rows, entity_keys(columns), self._image.quotas.changed)
+    def newest_by_level(self, part: PartSpec) -> I64:
+        """int64[k]: about the first directory that each thing of a part is in."""
+        with self.lock:
+            if part.name not in self._by_level and part.groups:
+                self._by_level[part.name] = hook(part.groups)(self._image)
+            if part.name not in self._by_level:
+                rows, groups = self._level_events(part)
+                changed = self._image.part(part.name).changed
+                self._by_level[part.name] = _newest_of_group(rows, groups, changed)
+            return self._by_level[part.name]
 
-    @lazy
-    def scram(self) -> dict[int, int]:
-        """About each mechanism that ever had a credential."""
+    def newest_by_code(self, part: PartSpec) -> dict[int, int]:
+        """About each code that a thing of the part ever had in place of its first name."""
+        (column,) = part.levels[0].of
         newest: dict[int, int] = {}
-        for name in SCRAM:
-            rows, columns = self._records.columns(name)
-            mechanisms = columns.fixed("mechanism")
-            for mechanism in np.unique(mechanisms).tolist():
-                row = int(rows[mechanisms == mechanism].max())
-                newest[mechanism] = max(newest.get(mechanism, -1), row)
+        for message in part.own_messages:
+            rows, columns = self._records.columns(message)
+            codes = columns.fixed(column)
+            for code in np.unique(codes).tolist():
+                row = int(rows[codes == code].max())
+                newest[code] = max(newest.get(code, -1), row)
+        return newest
+
+    def _level_events(self, part: PartSpec) -> tuple[I64, I64]:
+        """Rows of all records about a part's things, ascending, and the directory of each."""
+        key = {field.column: field for field in part.key}
+        found = [self._records.columns(message) for message in part.own_messages]
+        rows = np.concatenate([rows for rows, _ in found])
+        groups = group_keys(
+            [
+                join_parts([_level_part(columns, key[name]) for _, columns in found])
+                for name in part.levels[0].of
+            ],
+            len(rows),
+        )
+        order = np.argsort(rows, kind="stable")
+        return rows[order], groups[order]
+
+    @lazy
+    def scram_users(self) -> dict[str, int]:
+        """About each user that ever had a credential of a mechanism that Kafka knows."""
+        newest: dict[str, int] = {}
+        for message in find_part("scram").own_messages:
+            rows, columns = self._records.columns(message)
+            known = np.flatnonzero(np.isin(columns.fixed("mechanism"), list(SCRAM_MECHANISMS)))
+            names = columns.span("name").take(known).texts()
+            for name, row in zip(names, rows[known].tolist(), strict=True):
+                newest[name] = max(newest.get(name, -1), row)
         return newest
 
     def _last_removal_of_configs(self) -> int:
         """The newest removal of a topic that had a config value at that moment."""
         rows, columns = self._records.columns("ConfigRecord")
         removed = self._image.topics.removed
-        of_topics = np.flatnonzero(columns.fixed("resource_type") == _TOPIC)
+        of_topics = np.flatnonzero(columns.fixed("resource_type") == ResourceType.TOPIC)
         rows, columns = rows[of_topics], columns.take(of_topics)
         n = len(rows)
         groups = group_keys(
@@ -142,6 +175,19 @@ class Touched:
         last = last[last >= 0]
         alive = last[columns.span("value").valid()[configs[last]]]
         return int(removal_of_life[life[alive]].max(initial=-1))
+
+
+def newest_config(image: Image) -> int:
+    """The newest record about any config."""
+    return image.touched.configs
+
+
+def _level_part(columns: Columns, field: PartField) -> AnyArray | SpanColumn:
+    """A key column of records; codes that have no name of their own share a directory."""
+    part = key_part(columns, field.column)
+    if isinstance(part, SpanColumn) or not isinstance(field.form, NamedCodes):
+        return part
+    return np.where(np.isin(part, list(code_names(field.form))), part, 0).astype(part.dtype)
 
 
 def _newest_of_group(rows: I64, groups: I64, wanted: I64) -> I64:

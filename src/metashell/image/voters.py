@@ -6,13 +6,17 @@ Source: org.apache.kafka.raft.internals.KRaftControlRecordStateMachine.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from metashell.image.records import Records
+from metashell.records.records import Records
 from metashell.schema.columns import Columns
+
+if TYPE_CHECKING:
+    from metashell.image.image import Image
 
 
 @dataclass(frozen=True, slots=True)
-class Leadership:
+class LeaderChange:
     """One LeaderChangeMessage: who began to lead, and from which offset on."""
 
     leader: int
@@ -30,8 +34,13 @@ class QuorumImage:
     voters: Columns | None
     """Elements of the newest VotersRecord: voter_id, voter_directory_id, endpoints, ..."""
     voters_row: int | None
-    leaders: list[Leadership]
+    leaders: list[LeaderChange]
     """Every leader change that the files hold, in order."""
+
+
+def quorum_of(image: Image) -> QuorumImage:
+    """The quorum as an image's records have it."""
+    return fold_quorum(image.records)
 
 
 def fold_quorum(records: Records) -> QuorumImage:
@@ -46,12 +55,12 @@ def fold_quorum(records: Records) -> QuorumImage:
     return QuorumImage(kraft_version, newest, newest_row, _leaders(records))
 
 
-def _leaders(records: Records) -> list[Leadership]:
+def _leaders(records: Records) -> list[LeaderChange]:
     rows, columns = records.columns("LeaderChangeMessage")
     voters, frames = columns.structs("voters"), records.frames_at(rows)
     ids, bounds = voters.items.fixed("voter_id").tolist(), voters.list_offsets.tolist()
     return [
-        Leadership(leader, epoch, offset, time, tuple(ids[a:b]))
+        LeaderChange(leader, epoch, offset, time, tuple(ids[a:b]))
         for leader, epoch, offset, time, a, b in zip(
             columns.fixed("leader_id").tolist(),
             frames.epochs(rows).tolist(),

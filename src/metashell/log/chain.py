@@ -244,7 +244,7 @@ class Chainer:
 
         In a window this may be for the next one to tell, which then begins here.
         """
-        self._need = self._bytes_lacking(pos)
+        self._need = self._missing_bytes(pos)
         if self._need:
             return pos
         whole, budget = self.stop == self._end, self.carry.budget
@@ -271,7 +271,7 @@ class Chainer:
         self.carry.resumed = following - self._origin
         return following
 
-    def _bytes_lacking(self, pos: int) -> int:
+    def _missing_bytes(self, pos: int) -> int:
         """How many bytes a batch needs that reaches beyond the window; 0 where none does."""
         if self.stop == self._end:
             return 0

@@ -1,13 +1,91 @@
-"""Whether the files of a metadata directory changed since they were looked at."""
+"""A metadata directory as it is listed, and whether its files changed since."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
+from typing import NamedTuple
 
-from metashell.log.names import parse_name
-from metashell.log.places import Place, entries_in
-from metashell.log.read import unreadable
+from metashell.errors import SourceError
+from metashell.log.names import Listing, list_names, parse_name
+from metashell.places.files import unreadable
+from metashell.places.place import Place, entries_in
+
+
+class ListedFile(NamedTuple):
+    """What a listing says of a segment or checkpoint."""
+
+    size: int
+    """Bytes."""
+    mtime_ns: int
+    inode: int | None
+    """None in a store."""
+    allocated: int
+    """Bytes that it takes on the disk: fewer where it has holes."""
+
+
+@dataclass(frozen=True, slots=True)
+class DirectoryState:
+    """A directory at the moment when it was listed; nothing of its files was read."""
+
+    place: Place
+    names: tuple[str, ...]
+    """Of all that is in it."""
+    files: Mapping[str, ListedFile]
+    """Segments and checkpoints, but for those that vanished meanwhile."""
+
+    @property
+    def listing(self) -> Listing:
+        """Its segments and checkpoints by their names."""
+        return list_names(self.names)
+
+    @property
+    def signature(self) -> object:
+        """What tells one state of a directory from another; see `signature`."""
+        return tuple(
+            sorted(
+                (name, file.size, file.mtime_ns, *(() if file.inode is None else (file.inode,)))
+                for name, file in self.files.items()
+            )
+        )
+
+
+def list_directory(place: Place) -> DirectoryState:
+    """List a directory.
+
+    Raises:
+        SourceError: That can't be done.
+    """
+    if not isinstance(place, str):
+        entries = entries_in(place)
+        files = {
+            entry.name: ListedFile(entry.size, entry.mtime_ns or 0, None, entry.size)
+            for entry in entries
+            if parse_name(entry.name) is not None
+        }
+        return DirectoryState(place, tuple(entry.name for entry in entries), files)
+    names, files = [], {}
+    try:
+        with os.scandir(place) as scanned:
+            for one in scanned:
+                names.append(one.name)
+                if parse_name(one.name) is None:
+                    continue
+                with suppress(OSError):
+                    status = one.stat()
+                    allocated = getattr(status, "st_blocks", -(-status.st_size // 512)) * 512
+                    files[one.name] = ListedFile(
+                        status.st_size, status.st_mtime_ns, status.st_ino, allocated
+                    )
+    except NotADirectoryError as error:
+        raise SourceError(
+            f"{place}: not a directory", hint="one file alone is opened with -s"
+        ) from error
+    except OSError as error:
+        raise unreadable(place, error) from error
+    return DirectoryState(place, tuple(names), files)
 
 
 def signature(place: Place) -> object:
@@ -20,23 +98,4 @@ def signature(place: Place) -> object:
     Raises:
         SourceError: The directory can't be listed.
     """
-    if not isinstance(place, str):
-        return tuple(
-            sorted(
-                (entry.name, entry.size, entry.mtime_ns or 0)
-                for entry in entries_in(place)
-                if parse_name(entry.name) is not None
-            )
-        )
-    found = []
-    try:
-        with os.scandir(place) as entries:
-            for entry in entries:
-                if parse_name(entry.name) is None:
-                    continue
-                with suppress(OSError):
-                    status = entry.stat()
-                    found.append((entry.name, status.st_size, status.st_mtime_ns, status.st_ino))
-    except OSError as error:
-        raise unreadable(place, error) from error
-    return tuple(sorted(found))
+    return list_directory(place).signature

@@ -14,8 +14,19 @@ from metashell.errors import DecodeError
 
 NAMES: Final = {0: "none", 1: "gzip", 2: "snappy", 3: "lz4", 4: "zstd"}
 
-MAX_BATCH_BYTES: Final = 64 << 20
-"""Inflated bytes that one batch may have. Kafka's own limit for a metadata batch is 8 MiB."""
+MAX_BATCH_BYTES: Final = 12 << 20
+"""Inflated bytes that one batch may have: half as many again as a controller writes at most.
+
+What a controller writes, to the log or to a checkpoint, has 8 MiB at most, and is not compressed.
+
+Source: org.apache.kafka.raft.KafkaRaftClient.MAX_BATCH_SIZE_BYTES, which bounds the batches of
+RecordsSnapshotWriter, of the formatter and of BatchFileWriter, too.
+"""
+
+
+class TooLargeError(DecodeError):
+    """Data inflates to more than it may."""
+
 
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER_BYTES: Final = 16
@@ -30,7 +41,8 @@ def inflate(codec: int, payload: memoryview, limit: int = MAX_BATCH_BYTES) -> by
         limit: Most bytes that may come out.
 
     Raises:
-        DecodeError: Unknown codec, damaged data, or more than `limit` bytes.
+        TooLargeError: There are more than `limit` bytes.
+        DecodeError: Unknown codec, or damaged data.
     """
     if codec not in NAMES or codec == 0:
         raise DecodeError(f"unknown compression codec {codec}")
@@ -44,7 +56,7 @@ def inflate(codec: int, payload: memoryview, limit: int = MAX_BATCH_BYTES) -> by
     except (zlib.error, OSError, ValueError, EOFError, MemoryError) as e:
         raise DecodeError(f"{NAMES[codec]} data is damaged: {_first_line(e)}") from e
     if len(data) > limit:
-        raise DecodeError(f"{NAMES[codec]} data is over the limit of {limit} bytes inflated")
+        raise TooLargeError(f"{NAMES[codec]} data is over the limit of {limit} bytes inflated")
     return data
 
 
@@ -91,7 +103,7 @@ def _unsnappy_block(block: memoryview, limit: int) -> bytes:
         raise ValueError("its length is malformed")
     # Three bytes can copy 64, so an honest block inflates by no more than that.
     if size > limit or size > 32 * len(block) + 64:
-        raise DecodeError(f"snappy block claims {size} bytes, over the limit")
+        raise TooLargeError(f"snappy block claims {size} bytes, over the limit")
     data: bytes = pa.Codec("snappy").decompress(block, decompressed_size=size, asbytes=True)
     return data
 

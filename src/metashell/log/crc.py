@@ -12,10 +12,9 @@ import importlib.util
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 
-def _load_crc32c() -> Callable[[Any], int]:
+def _load_crc32c() -> Callable[..., int]:
     if "crc32c" not in sys.modules:
         package = importlib.util.find_spec("crc32c")
         for root in (package.submodule_search_locations or ()) if package else ():
@@ -32,5 +31,5 @@ def _load_crc32c() -> Callable[[Any], int]:
     return crc32c.crc32c
 
 
-crc32c: Callable[[Any], int] = _load_crc32c()
-"""CRC-32C of a buffer."""
+crc32c: Callable[..., int] = _load_crc32c()
+"""CRC-32C of a buffer; with a second argument, of what that is the CRC of and the buffer behind."""

@@ -12,12 +12,14 @@ opening is listed again, and only what was there when a file was opened is read.
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from metashell.errors import DecodeError, SourceError
+from metashell.errors import SourceError
+from metashell.log.changed import DirectoryState, list_directory
+from metashell.log.control import CHECKPOINT_ENDS, first_control_type
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import (
     METADATA_DIRECTORY,
@@ -29,7 +31,9 @@ from metashell.log.names import (
     parse_name,
     topic_of,
 )
-from metashell.log.places import (
+from metashell.log.read import Loaded, ReadProgress, load, not_read, opened
+from metashell.places.files import FileRef, MemoryFile, name_of
+from metashell.places.place import (
     Place,
     base_name,
     child_of,
@@ -40,8 +44,9 @@ from metashell.log.places import (
     place_of,
     read_beginning,
 )
-from metashell.log.read import FileRef, Loaded, MemoryFile, Progress, VanishedError, load, name_of
-from metashell.log.remote import RemotePlace
+from metashell.places.remote import RemotePlace
+from metashell.places.vanished import VanishedError
+from metashell.read_settings import READ_DEFAULTS, ReadSettings
 
 _LISTING_TRIES: Final = 5
 
@@ -67,6 +72,8 @@ class MetadataLog:
     """The files by name where they were fetched from a quorum; `path` then only names it."""
     remote: RemotePlace | None = None
     """Where `path` is, if it is not on this machine."""
+    signature: object = None
+    """The directory's `metashell.log.changed.signature` before its files were read."""
 
     @property
     def place(self) -> Place:
@@ -79,6 +86,29 @@ class MetadataLog:
             return self.in_memory[name]
         return file_at(self.place) if self.is_file else file_in(self.place, name)
 
+    def unreadable(self) -> list[Fault]:
+        """The files beyond `loaded` that can't be opened, on this machine; the replay needs none.
+
+        A store is not asked: that takes a request for each file.
+        """
+        if self.is_file or self.in_memory is not None or self.remote is not None:
+            return []
+        read, found = {file.name for file in self.loaded.files}, []
+        listing = self.listing
+        offsets: dict[str, int | None] = dict.fromkeys(c.name for c in listing.checkpoints)
+        offsets.update((segment.name, segment.base_offset) for segment in listing.segments)
+        for name, base_offset in offsets.items():
+            if name in read:
+                continue
+            try:
+                with opened(self.path_of(name)):
+                    pass
+            except VanishedError:
+                continue  # A node deletes what it has a checkpoint of.
+            except SourceError as e:
+                found.append(not_read(name, e, base_offset))
+        return found
+
 
 def find_metadata_directory(path: str | os.PathLike[str] | RemotePlace) -> Place:
     """The ``__cluster_metadata-0`` that a path means: itself, or the one in a node's log dir.
@@ -89,22 +119,40 @@ def find_metadata_directory(path: str | os.PathLike[str] | RemotePlace) -> Place
     Raises:
         SourceError: It is neither; the message says what it is instead.
     """
+    return _find(path)[0]
+
+
+def list_metadata_directory(path: str | os.PathLike[str] | RemotePlace) -> DirectoryState:
+    """The same, listed; each directory is listed once.
+
+    Raises:
+        SourceError: As `find_metadata_directory`, or it can't be listed.
+    """
+    place, state = _find(path)
+    return list_directory(place) if state is None else state
+
+
+def _find(
+    path: str | os.PathLike[str] | RemotePlace,
+) -> tuple[Place, DirectoryState | None]:
+    """The metadata directory, and its state where that is the directory of the path."""
     place = place_of(path)
     if isinstance(place, str):
         place = os.path.normpath(place)
-    names = names_in(place)
+    state = list_directory(place)
+    names = state.names
     inner = child_of(place, METADATA_DIRECTORY)
     if METADATA_DIRECTORY in names and is_directory(inner):
-        return inner
+        return inner, None
     name = base_name(place)
     topic_id = _topic_id(place) if "partition.metadata" in names else None
     if name != METADATA_DIRECTORY and topic_id != METADATA_TOPIC_ID:
         _refuse_other_directories(place, name, names, topic_id)
-    return place
+    return place, state
 
 
 def _refuse_other_directories(
-    path: Place, name: str, names: list[str], topic_id: str | None
+    path: Place, name: str, names: Sequence[str], topic_id: str | None
 ) -> None:
     """Raise for what is surely no metadata log; a renamed copy of one is let pass."""
     topic = topic_of(name)
@@ -139,30 +187,37 @@ def _topic_id(path: Place) -> str | None:
 
 
 def read_directory(
-    path: str | RemotePlace, *, committed_only: bool = False, progress: Progress | None = None
+    path: str | RemotePlace | DirectoryState,
+    settings: ReadSettings = READ_DEFAULTS,
+    *,
+    progress: ReadProgress | None = None,
 ) -> MetadataLog:
     """Read what a directory's newest state is made of.
 
     Args:
-        path: A metadata directory (see `find_metadata_directory`).
-        committed_only: Stop at the end of the newest checkpoint: what follows it in a directory
-            may not be committed.
+        path: A metadata directory (see `find_metadata_directory`), perhaps as it was listed.
+        settings: Where only what is committed is wanted the newest checkpoint ends it: what
+            follows it in a directory may not be committed.
         progress: Called while bytes are read.
 
     Raises:
         SourceError: It can't be read, or holds no file of a metadata log.
     """
-    place = place_of(path)
-    for _ in range(_LISTING_TRIES):
+    state = path if isinstance(path, DirectoryState) else list_directory(place_of(path))
+    place = state.place
+    for attempt in range(_LISTING_TRIES):
+        if attempt:
+            state = list_directory(place)
         # Never an endless chase after a node that deletes faster than we read.
         with suppress(VanishedError):
-            listing = list_names(names_in(place))
-            return _read_listed(place, listing, committed_only, progress)
+            log = _read_listed(place, state.listing, settings, progress)
+            log.signature = state.signature
+            return log
     raise SourceError(f"{place}: its files keep vanishing while they are opened", hint="try again")
 
 
 def _read_listed(
-    path: Place, listing: Listing, committed_only: bool, progress: Progress | None
+    path: Place, listing: Listing, settings: ReadSettings, progress: ReadProgress | None
 ) -> MetadataLog:
     if listing.is_empty:
         raise SourceError(
@@ -174,7 +229,8 @@ def _read_listed(
     for checkpoint in reversed(listing.checkpoints):
         if checkpoint.is_bootstrap:
             break
-        segments = () if committed_only else segments_after(listing, checkpoint.end_offset)
+        after = segments_after(listing, checkpoint.end_offset)
+        segments = () if settings.committed_only else after
         loaded = load(_paths(path, checkpoint, segments), progress)
         reason = why_not_whole(loaded)
         if reason is None:
@@ -182,9 +238,9 @@ def _read_listed(
             return _finish(_log(path, loaded, listing, checkpoint, faults, notes))
         faults.append(reason)
         notes.append(f"{reason.file} is not used: {reason.reason}")
-    if committed_only:
+    if settings.committed_only:
         notes.append("no checkpoint says what is committed: nothing of the segments is shown")
-    segments = () if committed_only else listing.segments
+    segments = () if settings.committed_only else listing.segments
     return _without_checkpoint(path, listing, segments, faults, notes, progress)
 
 
@@ -194,7 +250,7 @@ def _without_checkpoint(
     segments: tuple[SegmentName, ...],
     faults: list[Fault],
     notes: list[str],
-    progress: Progress | None,
+    progress: ReadProgress | None,
 ) -> MetadataLog:
     """Segments alone, behind the zero checkpoint where there is one."""
     boot = next((c for c in reversed(listing.checkpoints) if c.is_bootstrap), None)
@@ -222,7 +278,7 @@ def _stand_for_state(loaded: Loaded, checkpoint: CheckpointName) -> None:
     loaded.files[0].end_offset, loaded.files[0].epoch = checkpoint.end_offset, checkpoint.epoch
 
 
-def read_history(log: MetadataLog, progress: Progress | None = None) -> MetadataLog:
+def read_history(log: MetadataLog, progress: ReadProgress | None = None) -> MetadataLog:
     """Read a directory from the oldest state that leads up to its end without a gap.
 
     That is the beginning of the log where its first segment is there, else the oldest whole
@@ -241,7 +297,7 @@ def read_history(log: MetadataLog, progress: Progress | None = None) -> Metadata
     raise SourceError(f"{log.path}: its files keep vanishing while they are opened")
 
 
-def _read_from_oldest(log: MetadataLog, progress: Progress | None) -> MetadataLog:
+def _read_from_oldest(log: MetadataLog, progress: ReadProgress | None) -> MetadataLog:
     listing, newest = log.listing, log.checkpoint
     if newest is None or newest.is_bootstrap:
         return log
@@ -287,7 +343,7 @@ def _end_of_last_gap(log: MetadataLog) -> int:
     return after
 
 
-def read_until(log: MetadataLog, offset: int, progress: Progress | None = None) -> MetadataLog:
+def read_until(log: MetadataLog, offset: int, progress: ReadProgress | None = None) -> MetadataLog:
     """Read what the state after an offset is made of: the nearest checkpoint before, and segments.
 
     Args:
@@ -346,41 +402,12 @@ def why_not_whole(loaded: Loaded) -> Fault | None:
     if not chain.positions:
         return Fault(FaultKind.DAMAGED, "it is empty", file.name, 0)
     view = memoryview(loaded.buffer)
-    for position, control_type, what in (
-        (chain.positions[0], 3, "header"),
-        (chain.positions[-1], 4, "footer"),
-    ):
+    ends = (chain.positions[0], chain.positions[-1])
+    for position, (control_type, what) in zip(ends, CHECKPOINT_ENDS, strict=True):
         if first_control_type(view, position) != control_type:
             reason = f"no snapshot {what}: it was not finished"
             return Fault(FaultKind.DAMAGED, reason, file.name, position - file.start)
     return None
-
-
-def first_control_type(view: memoryview, position: int) -> int | None:
-    """The control type of a batch's first record, or None for a batch of data."""
-    attributes = view[position + 22]
-    if not attributes & 0x20:
-        return None
-    record = view[position + 61 :]
-    if attributes & 0x07:
-        from metashell.log.compression import inflate
-
-        length = int.from_bytes(view[position + 8 : position + 12], "big")
-        try:
-            record = memoryview(inflate(attributes & 0x07, record[: length - 49]))
-        except DecodeError:
-            return None
-    pos = 0
-    # Length; attributes; timestamp and offset deltas; a key of four bytes: version and type.
-    try:
-        for width in (5, 1, 10, 5):
-            for _ in range(width):
-                pos += 1
-                if width == 1 or record[pos - 1] < 0x80:
-                    break
-        return record[pos + 3] << 8 | record[pos + 4] if record[pos] == 8 else None
-    except IndexError:
-        return None
 
 
 def _finish(log: MetadataLog) -> MetadataLog:
@@ -436,7 +463,7 @@ def note_of(fault: Fault, last: bool) -> str:
     return str(fault)
 
 
-def read_file(path: str | RemotePlace, *, progress: Progress | None = None) -> MetadataLog:
+def read_file(path: str | RemotePlace, *, progress: ReadProgress | None = None) -> MetadataLog:
     """Read one checkpoint or segment alone; of a path, a URI or a place.
 
     Raises:

@@ -19,6 +19,8 @@ class FaultKind(StrEnum):
     """A record's bytes do not hold what its definition says."""
     UNKNOWN = "unknown"
     """A record type or version that no definition describes; kept raw."""
+    UNREADABLE = "unreadable"
+    """A file that is in the directory and can't be read."""
     REPLAY = "replay"
     """A sound record that does not fit the state before it."""
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from metashell.errors import DecodeError
 from metashell.log.chain import Chain
-from metashell.log.compression import MAX_BATCH_BYTES, inflate
+from metashell.log.compression import MAX_BATCH_BYTES, TooLargeError, inflate
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.lanes import find_records
 from metashell.log.read import SLACK, Loaded
@@ -53,6 +53,14 @@ CODEC: Final = 0x07
 
 _BLOCK: Final = 32_768
 
+INFLATED_BYTES: Final = 80 << 20
+"""Memory that compressed batches framed together may take, beside twice the size of their files."""
+
+RECORD_BYTES: Final = 160
+"""Memory that a record takes beside its own bytes: its place, and what is decoded of it."""
+
+_NO_ROOM: Final = "compressed batches of this log inflate to more than is kept in memory"
+
 
 @dataclass(slots=True)
 class Batches:
@@ -73,7 +81,7 @@ class Merged:
     """Of records that stand for others as well: how much of what those did they stand for.
 
     Both have one element a record, which is 1 or what the record itself does where it stands only
-    for itself. See `metashell.image.condense`.
+    for itself. See `metashell.condensed.condense`.
     """
 
     changes: I32
@@ -132,6 +140,10 @@ class Frames:
         """Where the value of each row given begins: int64."""
         start = self.start[rows]
         return value_spans(self.arena, start, np.full_like(start, self.arena.size))[0]
+
+    def unread(self, rows: AnyArray) -> Bools:
+        """Which of the rows given have no value any more, but the reason why it can't be read."""
+        return np.zeros(len(rows), dtype=np.bool_)
 
 
 NO_KEY: Final = -1
@@ -250,22 +262,29 @@ def _payloads(arena: Arena, pos: I64, header: AnyArray, faults: _Faults) -> tupl
     compressed = np.flatnonzero(codec)
     if not compressed.size:
         return arena, starts, stops
-    pieces, at = [], arena.size
-    # A file of nothing but bombs may not grow without bound either.
-    budget = 64 * arena.size + MAX_BATCH_BYTES
+    # One buffer that grows: pieces that are joined would be there twice.
+    whole = bytearray(arena.u1[: arena.size])
+    # A file of nothing but bombs may not grow without bound either, nor one of tiny records.
+    budget = INFLATED_BYTES + 2 * arena.size
     for i in compressed.tolist():
         payload = arena.u1[int(starts[i]) : int(stops[i])].data
         try:
             data = inflate(int(codec[i]), payload, min(MAX_BATCH_BYTES, budget))
+            n = min(max(int(header["count"][i]), 0), len(data) // MIN_RECORD_BYTES)
+            needed = len(data) + n * RECORD_BYTES
+            if needed > budget:
+                raise TooLargeError(_NO_ROOM)
         except DecodeError as e:
-            faults.add(np.array([i]), e.message)
-            data = b""
-        budget -= len(data)
-        pieces.append(data)
-        starts[i], stops[i] = at, at + len(data)
-        at += len(data)
-    whole = b"".join([arena.u1[: arena.size].tobytes(), *pieces, bytes(SLACK)])
-    return Arena(whole, at), starts, stops
+            no_room = isinstance(e, TooLargeError) and budget < MAX_BATCH_BYTES
+            faults.add(np.array([i]), _NO_ROOM if no_room else e.message)
+            data, needed = b"", 0
+        budget -= needed
+        starts[i] = len(whole)
+        whole += data
+        stops[i] = len(whole)
+    size = len(whole)
+    whole += bytes(SLACK)
+    return Arena(whole, size), starts, stops
 
 
 def _decode_heads(arena: Arena, batches: Batches, begin: I64, size: I32, faults: _Faults) -> Frames:

@@ -6,6 +6,8 @@ every batch that has one. With batches sorted by record count, the active ones a
 A large batch would make few lanes of many steps, so it is cut into several lanes first
 (`_split_lanes`): a guess at where its n-th record begins, believed only when the lane before it
 arrives exactly there.
+
+Where few lanes are left a step costs more than its records: those are walked one by one.
 """
 
 from __future__ import annotations
@@ -20,15 +22,18 @@ from metashell.schema.arena import I32, I64, AnyArray, Arena
 from metashell.schema.encode import encode_uvarint
 from metashell.schema.varint import read_varint
 
-Report: TypeAlias = Callable[[AnyArray, str], None]
+FaultReport: TypeAlias = Callable[[AnyArray, str], None]
 """Called with batches (by index) found unreadable, and why."""
 
 _LANE_RECORDS: Final = 2_048
 """A batch of more records is cut into lanes of about this many."""
 
+_FEW_LANES: Final = 32
+"""Lanes below which a step of all takes longer than a record of each by itself."""
+
 
 def find_records(
-    arena: Arena, starts: I64, stops: I64, counts: I64, first_row: I64, report: Report
+    arena: Arena, starts: I64, stops: I64, counts: I64, first_row: I64, report: FaultReport
 ) -> tuple[I64, I32]:
     """Find every record: (first byte after its length: int64, bytes from there on: int32)."""
     total = int(first_row[-1])
@@ -44,7 +49,8 @@ def find_records(
     beyond = stop + 1
     negative = np.zeros(len(order), dtype=np.uint16)
     n_active = np.searchsorted(-count, -np.arange(int(count[0]) if count.size else 0), side="left")
-    for n in n_active.tolist():
+    n_steps = int(np.searchsorted(-n_active, -_FEW_LANES, side="right"))
+    for n in n_active[:n_steps].tolist():
         at = pos[:n]
         word = arena.le16[at]
         more = (word >> np.uint16(7)) & np.uint16(1)
@@ -66,16 +72,21 @@ def find_records(
         size[rows] = end - body
         rows += 1
         pos[:n] = end
+    for i in np.flatnonzero(count > n_steps).tolist():
+        left = int(count[i]) - n_steps
+        pos[i] = _walk(arena, int(pos[i]), int(stop[i]), int(row[i]), left, begin, size)
     arrived = np.empty(len(order), dtype=np.bool_)
     arrived[order] = (pos == stop) & (negative & np.uint16(1) == 0)
     bad = np.unique(lanes.batch[~arrived])
     if lanes.guessed and bad.size:
         # A guess was wrong, or the batch is: hop through those batches without guessing.
-        redo = np.zeros(len(counts), dtype=np.int64)
-        redo[bad] = counts[bad]
-        _hop_plain(arena, starts, stops, redo, first_row, report, begin, size)
-    else:
-        report(bad, "its records do not fill it exactly")
+        ends = [
+            _walk(arena, int(starts[i]), int(stops[i]), int(first_row[i]), int(counts[i]), begin,
+                  size)
+            for i in bad.tolist()
+        ]  # fmt: skip
+        bad = bad[np.array(ends, dtype=np.int64) != stops[bad]]
+    report(bad, "its records do not fill it exactly")
     return begin, size
 
 
@@ -94,39 +105,38 @@ class _Lanes:
     guessed: bool = False
 
 
-def _hop_plain(
-    arena: Arena,
-    starts: I64,
-    stops: I64,
-    counts: I64,
-    first_row: I64,
-    report: Report,
-    begin: I64,
-    size_of: I32,
-) -> None:
-    """Hop through batches one record after the other, for the few on which guessing failed."""
-    for i in np.flatnonzero(counts).tolist():
-        first, pos, stop = int(first_row[i]), int(starts[i]), int(stops[i])
-        base, data = pos, arena.u1[pos : stop + 8].tobytes()
-        size = stop - base
-        at = 0
-        for row in range(first, first + int(counts[i])):
-            value, shift = 0, 0
-            while at < size and shift < 35:
-                byte = data[at]
-                at += 1
-                value |= (byte & 0x7F) << shift
-                shift += 7
-                if byte < 0x80:
-                    break
-            end = at + ((value >> 1) ^ -(value & 1))
-            if end < at or end > size:
-                at = size + 1
-                break
-            begin[row], size_of[row] = base + at, end - at
-            at = end
-        if at != size:
-            report(np.array([i]), "its records do not fill it exactly")
+def _walk(arena: Arena, pos: int, stop: int, row: int, count: int, begin: I64, size_of: I32) -> int:
+    """Hop through a lane one record after the other; return where it ends, `stop` + 1 if beyond."""
+    if pos > stop:
+        return stop + 1
+    data, size, at = arena.u1[pos:stop].tobytes(), stop - pos, 0
+    begins, sizes = [], []
+    for _ in range(count):
+        value, shift, byte = 0, 0, 0x80
+        while at < size and shift < 35 and byte >= 0x80:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+        end = at + ((value & 0xFFFFFFFF) >> 1)
+        if byte >= 0x80 or value & 1 or end > size:
+            return stop + 1
+        begins.append(pos + at)
+        sizes.append(end - at)
+        at = end
+        if len(begins) == _LANE_RECORDS:
+            row = _put(row, begins, sizes, begin, size_of)
+    _put(row, begins, sizes, begin, size_of)
+    return pos + at
+
+
+def _put(row: int, begins: list[int], sizes: list[int], begin: I64, size_of: I32) -> int:
+    """Hand on the records found, from a row on; return the row behind them."""
+    behind = row + len(begins)
+    begin[row:behind], size_of[row:behind] = begins, sizes
+    begins.clear()
+    sizes.clear()
+    return behind
 
 
 def _split_lanes(arena: Arena, lanes: _Lanes) -> _Lanes:

@@ -21,7 +21,8 @@ from metashell.log.chain import HEAD, MAX_TIMESTAMP, Chain, Chainer, batches
 from metashell.log.directory import MetadataLog, why_not_whole
 from metashell.log.fault import FaultKind
 from metashell.log.names import Listing, checkpoint_name, segment_name
-from metashell.log.read import SLACK, Loaded, LogFile, MemoryFile, anonymous
+from metashell.log.read import SLACK, Loaded, LogFile, anonymous
+from metashell.places.files import MemoryFile
 
 _FIRST_CAPACITY: Final = 1 << 20
 _MOST_FORESEEN: Final = 1 << 30

@@ -19,8 +19,11 @@ from typing import Final
 METADATA_DIRECTORY: Final = "__cluster_metadata-0"
 METADATA_TOPIC_ID: Final = "AAAAAAAAAAAAAAAAAAAAAQ"
 
-_SEGMENT: Final = re.compile(r"(\d{20})\.log")
-_CHECKPOINT: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint")
+_SEGMENT: Final = re.compile(r"(\d{20})\.log", re.ASCII)
+_MAX_OFFSET: Final = (1 << 63) - 1
+_MAX_EPOCH: Final = (1 << 31) - 1
+"""No file of Kafka's has a larger number in its name: an int64 and an int32."""
+_CHECKPOINT: Final = re.compile(r"(\d{20})-(\d{10})\.checkpoint", re.ASCII)
 _TOPIC_PARTITION: Final = re.compile(r"(.+)-(\d+)(?:\.[0-9a-f]{32}-(?:delete|future|stray))?")
 
 
@@ -71,10 +74,12 @@ def checkpoint_name(end_offset: int, epoch: int) -> CheckpointName:
 
 def parse_name(name: str) -> SegmentName | CheckpointName | None:
     """Tell what a file is by its name; None for files that hold no metadata."""
-    if match := _SEGMENT.fullmatch(name):
+    if (match := _SEGMENT.fullmatch(name)) and int(match[1]) <= _MAX_OFFSET:
         return SegmentName(int(match[1]), name)
     if match := _CHECKPOINT.fullmatch(name):
-        return CheckpointName(int(match[1]), int(match[2]), name)
+        end_offset, epoch = int(match[1]), int(match[2])
+        if end_offset <= _MAX_OFFSET and epoch <= _MAX_EPOCH:
+            return CheckpointName(end_offset, epoch, name)
     return None
 
 

@@ -8,10 +8,8 @@ which decoders rely on (`metashell.schema.arena`).
 from __future__ import annotations
 
 import contextlib
-import errno
 import mmap
 import os
-import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -19,10 +17,12 @@ from typing import Final, Protocol, TypeAlias
 
 from metashell.errors import SourceError
 from metashell.log.chain import Chain, Chainer
-from metashell.log.fault import Fault
+from metashell.log.extent import extent, rest_of
+from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import SegmentName, parse_name
-from metashell.log.remote import OnStore, RemoteFile, fill, opened_together
-from metashell.log.vanished import VanishedError as VanishedError  # noqa: PLC0414 (mypy asks)
+from metashell.places.files import FileRef, MemoryFile, name_of, open_regular, unreadable
+from metashell.places.remote import OnStore, RemoteFile, fill, opened_together
+from metashell.places.vanished import VanishedError
 
 SLACK: Final = 1024
 """Zero bytes behind the last; the same number as the arena's."""
@@ -33,25 +33,8 @@ _READ_STEP: Final = 1 << 20
 _HUGE: Final = 4 << 20
 """Size from which huge pages are asked for."""
 
-Progress: TypeAlias = Callable[[int, int], None]
+ReadProgress: TypeAlias = Callable[[int, int], None]
 """Called with (bytes done, bytes in all) while files are read."""
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryFile:
-    """A file that was fetched from a quorum and is in memory only."""
-
-    name: str
-    content: memoryview
-
-
-FileRef: TypeAlias = str | MemoryFile | RemoteFile
-"""What can be read: a path, a file in memory, or one in a store."""
-
-
-def name_of(file: FileRef) -> str:
-    """A file's name, without directories."""
-    return os.path.basename(file) if isinstance(file, str) else file.name
 
 
 @dataclass(slots=True)
@@ -90,36 +73,20 @@ class Loaded:
         return [fault for file in self.files for fault in file.chain.faults]
 
 
-def open_regular(path: str) -> tuple[int, int]:
-    """Open a regular file for reading.
+def not_read(name: str, error: SourceError | VanishedError, offset: int | None = None) -> Fault:
+    """The fault that stands for what is not read of a file.
 
-    Returns:
-        (file descriptor, size in bytes).
-
-    Raises:
-        VanishedError: There is none.
-        SourceError: It can't be opened, or is something else.
+    Args:
+        name: The file's.
+        error: Why.
+        offset: The first offset that it may hold, where its name says.
     """
-    try:
-        # O_NONBLOCK: opening a named pipe must not wait for a writer.
-        fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
-    except FileNotFoundError as e:
-        raise VanishedError(path) from e
-    except OSError as e:
-        raise unreadable(path, e) from e
-    status = os.fstat(fd)
-    if not stat.S_ISREG(status.st_mode):
-        os.close(fd)
-        raise SourceError(f"{path}: not a regular file")
-    return fd, status.st_size
-
-
-def unreadable(path: str, error: OSError) -> SourceError:
-    """The error that says why a file or directory can't be read, and what to do."""
-    hint = None
-    if error.errno in (errno.EACCES, errno.EPERM):
-        hint = "run as the user that Kafka runs as, or as a member of its group"
-    return SourceError(f"{path}: {(error.strerror or str(error))}", hint=hint)
+    if isinstance(error, VanishedError):
+        reason = "it is gone: it was there when the directory was listed"
+    else:
+        _, separator, behind = error.message.partition(f"{name}: ")
+        reason = f"it can't be read: {behind if separator else error.message}"
+    return Fault(FaultKind.UNREADABLE, reason, name, None, offset)
 
 
 class OpenFile(Protocol):
@@ -127,7 +94,7 @@ class OpenFile(Protocol):
 
     @property
     def size(self) -> int:
-        """Bytes, when it was opened."""
+        """Bytes that are looked at: its size when it was opened, see `metashell.log.extent`."""
 
     @property
     def step(self) -> int:
@@ -146,6 +113,7 @@ class _OnDisk:
     path: str
     fd: int
     size: int
+    whole: int
     step: int = _READ_STEP
 
     def read_into(self, target: memoryview, pos: int) -> int:
@@ -186,14 +154,18 @@ def opened(file: FileRef) -> Iterator[OpenFile]:
         with file.opened() as remote:
             yield remote
         return
-    fd, size = open_regular(file)
+    fd, whole = open_regular(file)
     try:
-        yield _OnDisk(file, fd, size)
+        try:
+            size = extent(fd, whole)
+        except OSError as e:
+            raise unreadable(file, e) from e
+        yield _OnDisk(file, fd, size, whole)
     finally:
         os.close(fd)
 
 
-def load(files: Sequence[FileRef], progress: Progress | None = None) -> Loaded:
+def load(files: Sequence[FileRef], progress: ReadProgress | None = None) -> Loaded:
     """Read files one behind the other and find their batches.
 
     Raises:
@@ -208,7 +180,7 @@ def load(files: Sequence[FileRef], progress: Progress | None = None) -> Loaded:
 
 
 def _load(
-    files: Sequence[FileRef], sources: list[OnStore] | None, progress: Progress | None
+    files: Sequence[FileRef], sources: list[OnStore] | None, progress: ReadProgress | None
 ) -> Loaded:
     """Read files; those of a store are open already and are read all at once."""
     # Else one file is open at a time: a log may have more segments than a process may have files.
@@ -225,17 +197,25 @@ def _load(
         if ends is None:
             with opened(file) as source:
                 read = _read_whole(source, view[at : at + size], at, total, progress)
+                whole = whole_size(source)
         else:
-            at, read = start, ends[i]
+            at, read, whole = start, ends[i], size
         start += size
         name = name_of(file)
         is_segment = isinstance(parse_name(name), SegmentName)
         chain = Chainer(view, at, at + read, name, last_offset if is_segment else -1).run()
+        if whole > read == size:
+            chain.faults.append(rest_of(name, whole, read, max(chain.last_offset, last_offset) + 1))
         if is_segment:
             last_offset = max(last_offset, chain.last_offset)
         found.append(LogFile(name, at, read, chain))
         at += read
     return Loaded(buffer, at, found)
+
+
+def whole_size(source: OpenFile) -> int:
+    """A file's size, what is not looked at included."""
+    return source.whole if isinstance(source, _OnDisk) else source.size
 
 
 def _size_of(file: FileRef) -> int:
@@ -244,7 +224,7 @@ def _size_of(file: FileRef) -> int:
 
 
 def _read_whole(
-    source: OpenFile, target: memoryview, done: int, total: int, progress: Progress | None
+    source: OpenFile, target: memoryview, done: int, total: int, progress: ReadProgress | None
 ) -> int:
     """Fill `target` as far as the file goes; it may have become shorter since it was measured."""
     at = 0

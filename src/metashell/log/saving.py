@@ -28,7 +28,7 @@ class SavedFile:
 
 
 @dataclass(slots=True)
-class Copy:
+class LogCopy:
     """What is to be written of a log."""
 
     files: list[SavedFile] = field(default_factory=list)
@@ -45,14 +45,14 @@ class Copy:
         return sum(file.size for file in self.files)
 
 
-def copy_of(log: MetadataLog, last_offset: int | None = None) -> Copy:
+def copy_of(log: MetadataLog, last_offset: int | None = None) -> LogCopy:
     """What to write so that replaying it gives the state that the log's loaded files give.
 
     Args:
         log: The files, as they were read.
         last_offset: Leave out what is behind it; a batch counts whole or not at all.
     """
-    out = Copy()
+    out = LogCopy()
     for file in log.loaded.files:
         if file.chain.faults:
             out.notes.append(f"{file.chain.faults[0]}: only sound batches are saved")
@@ -63,7 +63,7 @@ def copy_of(log: MetadataLog, last_offset: int | None = None) -> Copy:
     return out
 
 
-def _add_checkpoint(out: Copy, log: MetadataLog, file: LogFile) -> None:
+def _add_checkpoint(out: LogCopy, log: MetadataLog, file: LogFile) -> None:
     assert file.end_offset is not None
     name = checkpoint_name(file.end_offset, max(file.epoch, 0)).name
     spans = [(begin, end) for begin, end, *_ in batches(log.loaded.buffer, file.chain.positions)]
@@ -72,7 +72,7 @@ def _add_checkpoint(out: Copy, log: MetadataLog, file: LogFile) -> None:
         out.last_offset = file.end_offset - 1
 
 
-def _add_segment(out: Copy, log: MetadataLog, file: LogFile, last_offset: int | None) -> None:
+def _add_segment(out: LogCopy, log: MetadataLog, file: LogFile, last_offset: int | None) -> None:
     first, spans = -1, []
     for begin, end, base, last, epoch in batches(log.loaded.buffer, file.chain.positions):
         if last_offset is not None and last > last_offset:

@@ -19,13 +19,17 @@ from typing import Final, TypeAlias
 from metashell.errors import SourceError
 from metashell.log.boundaries import Boundary, Cutter, OffsetIndex, read_index
 from metashell.log.chain import HEAD, Carry
-from metashell.log.directory import find_gaps, first_control_type, segments_after
+from metashell.log.control import CHECKPOINT_ENDS, first_control_type
+from metashell.log.directory import find_gaps, segments_after
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import CheckpointName, Listing, SegmentName, list_names
-from metashell.log.places import Place, file_in, names_in, place_of
-from metashell.log.read import FileRef, Loaded, OpenFile, VanishedError, opened
-from metashell.log.remote import RemotePlace
+from metashell.log.read import Loaded, OpenFile, opened
 from metashell.log.window import WINDOW_BYTES, windows_of
+from metashell.places.files import FileRef
+from metashell.places.place import Place, file_in, names_in, place_of
+from metashell.places.remote import RemotePlace
+from metashell.places.vanished import VanishedError
+from metashell.read_settings import READ_DEFAULTS, ReadSettings
 
 SPLIT_BYTES: Final = 64 << 20
 
@@ -90,7 +94,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Known:
+class KnownBatches:
     """A file whose first batches were read before and need not be read again."""
 
     name: str
@@ -166,11 +170,11 @@ class _Planner:
     path: Place
     split_bytes: int
     uncut: Collection[str]
-    known: Mapping[str, Known] = field(default_factory=dict)
+    known: Mapping[str, KnownBatches] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
 
-    def replay(self, listing: Listing, committed_only: bool) -> Plan:
+    def replay(self, listing: Listing, settings: ReadSettings) -> Plan:
         """As `metashell.log.directory.read_directory` picks files."""
         for checkpoint in reversed(listing.checkpoints):
             if checkpoint.is_bootstrap:
@@ -179,25 +183,26 @@ class _Planner:
             if fault is None:
                 segments = segments_after(listing, checkpoint.end_offset)
                 return self._finish(
-                    listing, checkpoint, [first], () if committed_only else segments
+                    listing, checkpoint, [first], () if settings.committed_only else segments
                 )
             self.faults.append(fault)
             self.notes.append(f"{fault.file} is not used: {fault.reason}")
-        if committed_only:
+        if settings.committed_only:
             self.notes.append(
                 "no checkpoint says what is committed: nothing of the segments is shown"
             )
         boot = next((c for c in reversed(listing.checkpoints) if c.is_bootstrap), None)
         before = [] if boot is None else [self._look(boot, -1, tail=False)]
-        return self._finish(listing, boot, before, () if committed_only else listing.segments)
+        segments = () if settings.committed_only else listing.segments
+        return self._finish(listing, boot, before, segments)
 
     def tail(
-        self, listing: Listing, checkpoint: CheckpointName | None, committed_only: bool
+        self, listing: Listing, checkpoint: CheckpointName | None, settings: ReadSettings
     ) -> Plan:
         """What is not known of the files that begin with a checkpoint."""
         before = [] if checkpoint is None else [self._look(checkpoint, -1, tail=False)]
         segments: Sequence[SegmentName] = ()
-        if not committed_only:
+        if not settings.committed_only:
             segments = replayed_segments(listing, checkpoint)
         return self._finish(listing, checkpoint, before, segments)
 
@@ -309,8 +314,8 @@ def plan_splits(
     path: str | os.PathLike[str] | RemotePlace,
     split_bytes: int = SPLIT_BYTES,
     *,
+    settings: ReadSettings = READ_DEFAULTS,
     every: bool = False,
-    committed_only: bool = False,
     uncut: Collection[str] = (),
 ) -> Plan:
     """Cut a metadata directory's files into ranges that can be read by themselves.
@@ -318,8 +323,8 @@ def plan_splits(
     Args:
         path: The directory (see `metashell.log.directory.find_metadata_directory`).
         split_bytes: About how large a split is; files up to that size are left whole.
+        settings: As for `metashell.log.directory.read_directory`.
         every: Plan all segments and checkpoints instead of those that make up the newest state.
-        committed_only: As for `metashell.log.directory.read_directory`.
         uncut: Names of files that are left whole, such as one that a `SplitError` names.
 
     Raises:
@@ -335,7 +340,7 @@ def plan_splits(
             )
         planner = _Planner(place, max(split_bytes, 1), uncut)
         try:
-            return planner.every(listing) if every else planner.replay(listing, committed_only)
+            return planner.every(listing) if every else planner.replay(listing, settings)
         except VanishedError:
             continue
     raise SourceError(f"{place}: its files keep vanishing while they are opened", hint="try again")
@@ -345,9 +350,8 @@ def plan_tail(
     path: Place,
     listing: Listing,
     checkpoint: CheckpointName | None,
-    known: Sequence[Known],
-    *,
-    committed_only: bool = False,
+    known: Sequence[KnownBatches],
+    settings: ReadSettings,
 ) -> Plan:
     """As `plan_splits`, without what is known of the first files.
 
@@ -356,14 +360,14 @@ def plan_tail(
         listing: Its files.
         checkpoint: The one that the replay begins with.
         known: Files in replay order, that checkpoint first.
-        committed_only: As for `plan_splits`.
+        settings: As for `plan_splits`.
 
     Raises:
         VanishedError: A file is gone.
         SourceError: One can't be read.
     """
     planner = _Planner(path, SPLIT_BYTES, (), {file.name: file for file in known})
-    return planner.tail(listing, checkpoint, committed_only)
+    return planner.tail(listing, checkpoint, settings)
 
 
 def replayed_segments(
@@ -445,7 +449,7 @@ def _is_bootstrap(file: _File) -> bool:
 
 def _unfinished(file: _File) -> Fault | None:
     """What keeps a checkpoint of sound batches from being whole; None where it has no batch."""
-    for end, control_type, what in zip(file.ends, (3, 4), ("header", "footer"), strict=True):
+    for end, (control_type, what) in zip(file.ends, CHECKPOINT_ENDS, strict=True):
         if end is not None and end[1] != control_type:
             reason = f"no snapshot {what}: it was not finished"
             return Fault(FaultKind.DAMAGED, reason, file.name, end[0])

@@ -7,21 +7,15 @@ window grow, and so does damage behind which no sound batch is found.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterator
 from typing import Final
 
 from metashell.errors import SourceError
-from metashell.log.chain import HEADER_BYTES, Carry, Chainer
-from metashell.log.read import (
-    SLACK,
-    FileRef,
-    Loaded,
-    LogFile,
-    OpenFile,
-    anonymous,
-    name_of,
-    opened,
-)
+from metashell.log.chain import HEADER_BYTES, Carry, Chain, Chainer
+from metashell.log.extent import rest_of
+from metashell.log.read import SLACK, Loaded, LogFile, OpenFile, anonymous, opened, whole_size
+from metashell.places.files import FileRef, name_of
 
 WINDOW_BYTES: Final = 32 << 20
 
@@ -71,3 +65,7 @@ def windows_of(source: OpenFile, name: str, carry: Carry, size: int) -> Iterator
         chain = Chainer(view, 0, read, name, carry=carry).run()
         if chain.positions or chain.faults or chain.padding:
             yield Loaded(buffer, read, [LogFile(name, -begin, read, chain)])
+    whole = whole_size(source)
+    if carry.pos == source.size < whole:
+        rest = Chain(array("q"), [rest_of(name, whole, carry.pos, carry.last_offset + 1)])
+        yield Loaded(anonymous(SLACK), 0, [LogFile(name, -carry.pos, 0, rest)])

@@ -10,7 +10,7 @@ import re
 from typing import Final
 
 from metashell.errors import UsageError
-from metashell.quorum.security import Address
+from metashell.security.settings import Address
 
 _NODE_ID_MAX: Final = (1 << 31) - 1
 _PORT_MAX: Final = 65535

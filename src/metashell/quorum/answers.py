@@ -13,8 +13,8 @@ from typing import Any, Final
 
 from metashell.quorum.description import QuorumDescription, Replica
 from metashell.quorum.protocol import CONTROLLERS, Api, ErrorCode, the_partition
-from metashell.quorum.security import Address
 from metashell.quorum.session import Answer, PeerError
+from metashell.security.settings import Address
 
 _NOTHING: Final = memoryview(b"")
 

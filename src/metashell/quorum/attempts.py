@@ -12,8 +12,11 @@ from enum import IntEnum
 from typing import Final
 
 from metashell.errors import SourceError
-from metashell.quorum.security import Address
+from metashell.security.settings import Address
 
+BESIDE_S: Final = 1.0
+"""How long an address is waited for before the next one is tried beside it."""
+_HEAD_START_MAX_S: Final = 8.0
 _FIRST_PAUSE_S: Final = 0.05
 _LONGEST_PAUSE_S: Final = 2.0
 _ROUNDS_IN_VAIN: Final = 3
@@ -32,7 +35,7 @@ class Trouble(IntEnum):
     PASSING = 1
     """Something that may be over the next time."""
     UNREACHABLE = 2
-    """Nobody there: refused, no such host, no answer to a connection."""
+    """Nobody there: refused, no such host, no answer to a connection, or a late one."""
     FINAL = 3
     """The same would come again: credentials, a broker, another cluster."""
 
@@ -44,12 +47,15 @@ class Attempts:
         self._bootstrap = tuple(bootstrap)
         self._jitter = jitter
         self._endpoints: dict[int, Address] = {}
+        self._kept: dict[int, Address] = {}
         self._failures: dict[tuple[str, int], tuple[Address, str, Trouble]] = {}
         self._failures_before: dict[tuple[str, int], tuple[Address, str, Trouble]] = {}
         """Of the round before this one."""
         self._hint: str | None = None
         """What to do about one of them, where more is known than its reason tells."""
         self._out_of_reach: set[tuple[str, int]] = set()
+        self._n_silent: dict[tuple[str, int], int] = {}
+        """How often an address was left for one that answered sooner."""
         self._n_rounds = 0
         self._n_in_vain = 0
 
@@ -67,6 +73,33 @@ class Attempts:
                 return address
         return None
 
+    def with_neighbours(self, address: Address, leader_id: int | None) -> tuple[Address, ...]:
+        """An address, and those to be tried beside it where it does not answer.
+
+        Behind those that had no turn in this round come those that did not lead then: where the
+        leader hangs one of them is elected.
+        """
+        others = [a for a in self._candidates(leader_id) if a != address]
+        failures = [self._failures.get((a.host, a.port)) for a in others]
+        untried = [a for a, failure in zip(others, failures, strict=True) if failure is None]
+        again = [
+            a
+            for a, failure in zip(others, failures, strict=True)
+            if failure is not None and failure[2] is Trouble.NO_LEADER
+        ]
+        return (address, *untried, *again)
+
+    def head_start_s(self, address: Address) -> float:
+        """How long an address is tried alone: longer each time, as it may only be slow."""
+        n_silent = self._n_silent.get((address.host, address.port), 0)
+        return min(BESIDE_S * 2.0 ** min(n_silent, 16), _HEAD_START_MAX_S)
+
+    def silent(self, address: Address) -> None:
+        """Note that another one answered sooner."""
+        at = (address.host, address.port)
+        self._n_silent[at] = self._n_silent.get(at, 0) + 1
+        self.note(address, "it does not answer", Trouble.UNREACHABLE)
+
     def _candidates(self, leader_id: int | None) -> list[Address]:
         """All addresses, each once; last those that could not be reached the last time."""
         leader = [a for a in self._bootstrap if leader_id is not None and a.node_id == leader_id]
@@ -82,6 +115,22 @@ class Attempts:
         for node_id, address in endpoints.items():
             if node_id in self._endpoints or len(self._endpoints) < _KNOWN_MAX:
                 self._endpoints[node_id] = address
+
+    def is_node(self, address: Address, node_id: int | None) -> bool:
+        """Whether a node is known to listen at an address."""
+        if node_id is None:
+            return False
+        found = self._endpoints.get(node_id)
+        is_there = found is not None and (found.host, found.port) == (address.host, address.port)
+        return is_there or address.node_id == node_id
+
+    def keep(self) -> None:
+        """Note that what was learnt so far is of the quorum that is followed."""
+        self._kept = dict(self._endpoints)
+
+    def go_back(self) -> None:
+        """Forget what was learnt since of another quorum."""
+        self._endpoints = dict(self._kept)
 
     def knows(self, node_id: int) -> bool:
         """Whether an address of a node is known."""
@@ -111,6 +160,7 @@ class Attempts:
         """The leader answers."""
         self._failures.clear()
         self._failures_before.clear()
+        self._n_silent.clear()
         self._n_in_vain = 0
 
     def is_steady(self) -> None:
@@ -180,8 +230,9 @@ _HINTS: Final = (
         "controllers listen where `controller.quorum.bootstrap.servers` or"
         " `controller.quorum.voters` says",
     ),
-    ("SASL mechanism", "see `sasl.mechanism` of `--config FILE`"),
+    # Before the next: what a controller says of a wrong password names the mechanism, too.
     ("authentication with", "see `sasl.mechanism` and `sasl.jaas.config` of `--config FILE`"),
+    ("SASL mechanism", "see `sasl.mechanism` of `--config FILE`"),
     ("want SASL", "set `security.protocol` and `sasl.*` in `--config FILE`"),
     ("security.protocol", "set `security.protocol` in `--config FILE`"),
 )

@@ -40,6 +40,29 @@ class QuorumDescription:
     received_ms: int = 0
     """When it came, ms since the epoch by our clock."""
 
+    def may_follow(self, earlier: QuorumDescription) -> bool:
+        """Whether this may be the quorum that was described before: some voter is the same.
+
+        A voter is the same by its directory, where that is known of both (KIP-853), else by where
+        it listens, else by its id alone.
+        """
+        before = {voter.id: voter for voter in earlier.voters}
+        for voter in self.voters:
+            was = before.get(voter.id)
+            if was is None:
+                continue
+            ids = (voter.directory_id, was.directory_id)
+            places = (self.endpoints.get(voter.id), earlier.endpoints.get(voter.id))
+            if None not in ids:
+                is_same = ids[0] == ids[1]
+            elif places[0] and places[1]:
+                is_same = not set(places[0]).isdisjoint(places[1])
+            else:
+                is_same = True
+            if is_same:
+                return True
+        return not self.voters or not earlier.voters
+
     def lag(self, replica: Replica) -> int | None:
         """How many offsets a replica's log is behind the leader's; None where not known."""
         ends = [v.log_end_offset for v in self.voters if v.id == self.leader_id]
@@ -53,7 +76,7 @@ class LiveStatus:
     """How the following of a quorum stands."""
 
     leader_id: int | None
-    """None while no leader is known."""
+    """The last leader that was heard of; None while none was. See `leader_now`."""
     leader_address: str | None
     """``host:port`` of the connection that records come from; None without one."""
     epoch: int | None
@@ -70,6 +93,11 @@ class LiveStatus:
     """The newest answer to DescribeQuorum."""
     description_problem: str | None = None
     """Why there is no newer one, such as an ACL that is missing."""
+
+    @property
+    def leader_now(self) -> int | None:
+        """Who leads; None while nobody is known to: one that does not answer may not any more."""
+        return None if self.leader_address is None else self.leader_id
 
     @property
     def lag(self) -> int | None:

@@ -1,4 +1,5 @@
-"""What an observer knows, for those who look on: single values, replaced and never changed.
+"""What an observer holds of what it knows, for those who look on: single values, replaced and never
+changed.
 
 They are written by the thread that runs the observer and may be read by any other.
 """
@@ -11,8 +12,8 @@ from metashell.errors import MetashellError
 from metashell.quorum.description import QuorumDescription
 from metashell.quorum.inquiry import Inquiry
 from metashell.quorum.intake import Intake
-from metashell.quorum.security import Address
-from metashell.quorum.steps import State, Store
+from metashell.quorum.steps import LogStore, ObserverState
+from metashell.security.settings import Address
 
 
 class Facts:
@@ -23,8 +24,8 @@ class Facts:
         follow: Whether it goes on when it has caught up.
     """
 
-    def __init__(self, store: Store, *, follow: bool) -> None:
-        self.state = State.CHOOSING
+    def __init__(self, store: LogStore, *, follow: bool) -> None:
+        self.state = ObserverState.CHOOSING
         self.error: MetashellError | None = None
         """Why it failed."""
         self.store = store
@@ -40,25 +41,27 @@ class Facts:
         """When the quorum last answered."""
         self.problem: str | None = None
         """Why nothing comes at the moment."""
-        self._intake = Intake(store)
-        self._inquiry = Inquiry(goes_on=follow)
-        self._leads = False
+        self.intake = Intake(store)
+        """What becomes of records and snapshots."""
+        self.inquiry = Inquiry(goes_on=follow)
+        """What the quorum is asked about itself."""
+        self.leads = False
         """Whether the peer has answered a Fetch as the leader."""
 
     @property
     def high_watermark(self) -> int | None:
         """The newest that a leader told; None before the first."""
-        return self._intake.high_watermark
+        return self.intake.high_watermark
 
     @property
     def is_caught_up(self) -> bool:
         """Whether all is here that was committed when the leader first said what was."""
-        return self._intake.is_caught_up
+        return self.intake.is_caught_up
 
     @property
-    def _what_is_missing(self) -> str:
+    def what_is_missing(self) -> str:
         """What is waited for until it has caught up."""
-        if not self._leads:
+        if not self.leads:
             return "no leader was found"
         if self.high_watermark is None:
             return f"{self.address}: the leader knew no high watermark"
@@ -67,35 +70,35 @@ class Facts:
     @property
     def snapshot_progress(self) -> tuple[int, int] | None:
         """(bytes here, bytes in all) while a snapshot is fetched."""
-        return self._intake.snapshot_progress
+        return self.intake.snapshot_progress
 
     @property
     def cluster_id(self) -> str | None:
         """What the quorum says of its cluster's id; None where it does not tell us."""
-        return self._inquiry.cluster_id
+        return self.inquiry.cluster_id
 
     @property
     def description(self) -> QuorumDescription | None:
         """What the leader last said of the quorum."""
-        return self._inquiry.description
+        return self.inquiry.description
 
     @property
     def description_problem(self) -> str | None:
         """Why it says nothing."""
-        return self._inquiry.problem
+        return self.inquiry.problem
 
     @property
     def notes(self) -> Sequence[str]:
         """What the user should know, a sentence each."""
-        return self._intake.notes
+        return self.intake.notes
 
     @property
     def is_at_leader(self) -> bool:
         """Whether the connection there is has brought records, or that there are none."""
-        return self._leads
+        return self.leads
 
     @property
     def is_ready(self) -> bool:
         """Whether it has caught up, and the quorum was asked to describe itself."""
-        asking = self.state in {State.DESCRIBING, State.IDENTIFYING}
-        return self.is_caught_up and self._inquiry.has_asked and not asking
+        asking = self.state in {ObserverState.DESCRIBING, ObserverState.IDENTIFYING}
+        return self.is_caught_up and self.inquiry.has_asked and not asking

@@ -1,7 +1,7 @@
 """Runs an observer on real connections, in a thread of its own.
 
 Owns the thread: what others read of the observer are single values that it replaces, and it is
-never waited for longer than a slice of `transport`.
+never waited for long: what it sleeps in, `Follower.stop` wakes it from.
 """
 
 from __future__ import annotations
@@ -12,27 +12,27 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from metashell.errors import MetashellError, SourceError
+from metashell.quorum.cluster_query import ask_cluster_id
 from metashell.quorum.description import LiveStatus
 from metashell.quorum.observer import Observer
+from metashell.quorum.race import Race
 from metashell.quorum.steps import (
     Connect,
-    Connected,
     Elapsed,
     Event,
     Lost,
-    NotConnected,
     Read,
     Received,
     Sleep,
     Stop,
 )
-from metashell.quorum.transport import ConnectError, Connection, LostError
+from metashell.quorum.transport import Connection, LostError
 
 if TYPE_CHECKING:
     import ssl
 
 THREAD: Final = "metashell-quorum"
-_STOP_WAIT_S: Final = 2.0
+STOP_WAIT_S: Final = 2.0
 
 
 class Follower:
@@ -48,6 +48,8 @@ class Follower:
     ) -> None:
         self.observer = observer
         self._new_context = context
+        self._race: Race | None = None
+        """Whoever is asked for a first answer, while a connection is made."""
         self._context: ssl.SSLContext | None = None
         self._connection: Connection | None = None
         self._stopping = threading.Event()
@@ -60,7 +62,7 @@ class Follower:
         """Begin."""
         self._thread.start()
 
-    def stop(self, wait_s: float = _STOP_WAIT_S) -> None:
+    def stop(self, wait_s: float = STOP_WAIT_S) -> None:
         """End it; returns once the thread has let go of its connection, or soon after.
 
         Args:
@@ -69,7 +71,9 @@ class Follower:
         self._stopping.set()
         with self._news:
             self._news.notify_all()
-        connection = self._connection
+        race, connection = self._race, self._connection
+        if race is not None:
+            race.wake()
         if connection is not None:
             connection.wake()
         if self._thread.is_alive() and self._thread is not threading.current_thread():
@@ -78,13 +82,25 @@ class Follower:
     @property
     def error(self) -> MetashellError | None:
         """Why it ended by itself."""
-        return self._error or self.observer.error
+        return self._error or self.observer.facts.error
 
     def wait_until(self, condition: Callable[[], bool], timeout_s: float) -> bool:
         """Wait until something holds, the thread is over or the time is; whether it holds."""
         with self._news:
             self._news.wait_for(lambda: condition() or self._is_over, timeout_s)
         return condition()
+
+    def ask_cluster_id(self, timeout_s: float) -> str | None:
+        """Ask the leader, on a connection of its own, of which cluster it is; see `asking`.
+
+        None, too, while there is no leader: whoever is tried then may be of another cluster.
+        """
+        address = self.observer.facts.address
+        if address is None or not self.observer.facts.is_at_leader:
+            return None
+        found = ask_cluster_id(address, self.observer.new_mechanism, self._context, timeout_s)
+        self.observer.leadership.pin(found)
+        return found
 
     @property
     def is_over(self) -> bool:
@@ -94,17 +110,17 @@ class Follower:
     def status(self) -> LiveStatus:
         """How it stands."""
         observer = self.observer
-        last_word, error = observer.last_word, self.error
+        last_word, error = observer.facts.last_word, self.error
         return LiveStatus(
-            leader_id=observer.leader_id,
-            leader_address=str(observer.address) if observer.is_at_leader else None,
-            epoch=observer.epoch if last_word is not None else None,
-            high_watermark=observer.high_watermark,
-            end_offset=observer.store.committed_end,
+            leader_id=observer.facts.leader_id,
+            leader_address=str(observer.facts.address) if observer.facts.is_at_leader else None,
+            epoch=observer.facts.epoch if last_word is not None else None,
+            high_watermark=observer.facts.high_watermark,
+            end_offset=observer.facts.store.committed_end,
             last_word_s=None if last_word is None else max(time.monotonic() - last_word, 0.0),
-            problem=observer.problem if error is None else error.message,
-            description=observer.description,
-            description_problem=observer.description_problem,
+            problem=observer.facts.problem if error is None else error.message,
+            description=observer.facts.description,
+            description_problem=observer.facts.description_problem,
         )
 
     # The thread.
@@ -134,12 +150,16 @@ class Follower:
                 return
             self.observer.tell(event, time.monotonic())
             observer = self.observer
-            now = (observer.store.generation, observer.is_ready, observer.problem is None)
+            now = (
+                observer.facts.store.generation,
+                observer.facts.is_ready,
+                observer.facts.problem is None,
+            )
             if now != seen:
                 seen = now
                 with self._news:
                     self._news.notify_all()
-            if observer.is_ready and not observer.follow:
+            if observer.facts.is_ready and not observer.facts.follow:
                 return
 
     def _carry_out(self) -> Event | None:
@@ -148,15 +168,15 @@ class Follower:
         if isinstance(action, Stop):
             return None
         if isinstance(action, Connect):
-            self._drop()
-            try:
-                self._connection = Connection.open(action.address, action.timeout_s, self._context)
-            except ConnectError as e:
-                return NotConnected(e.reason, e.trouble)
-            return Connected()
+            self._drop_connection()
+            self._race = self._race or Race(self._context)
+            event = self._race.run(action, self._stopping.is_set)
+            self._connection = self._race.take()
+            return event
+        self._end_race()
         if isinstance(action, Sleep):
             if action.disconnected:
-                self._drop()
+                self._drop_connection()
             self._stopping.wait(max(action.until - time.monotonic(), 0.0))
             return Elapsed()
         return self._exchange(action)
@@ -168,11 +188,20 @@ class Follower:
                 action.send, action.into, action.deadline, self._stopping.is_set
             )
         except LostError as e:
-            self._drop()
-            return Lost(e.reason, e.trouble, e.is_silence, over_tls=self._context is not None)
+            self._drop_connection()
+            return Lost(e.reason, e.trouble, e.is_silence)
         return Received(n_bytes) if n_bytes else None
 
     def _drop(self) -> None:
+        self._end_race()
+        self._drop_connection()
+
+    def _end_race(self) -> None:
+        race, self._race = self._race, None
+        if race is not None:
+            race.end()
+
+    def _drop_connection(self) -> None:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()

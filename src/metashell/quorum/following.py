@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 from metashell.quorum.follower import Follower
 from metashell.quorum.observer import Observer
 from metashell.quorum.pace import IDLE_S
-from metashell.quorum.security import Address, Security
-from metashell.quorum.steps import Store
+from metashell.quorum.steps import LogStore
+from metashell.security.settings import Address, Security
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-    from metashell.quorum.sasl import Mechanism
+    from metashell.security.sasl import Mechanism
 
 
 def new_follower(
     addresses: Sequence[Address],
-    store: Store,
+    store: LogStore,
     security: Security,
     *,
     cluster_id: str | None,
@@ -46,7 +46,7 @@ def _mechanisms(security: Security) -> Callable[[str], Mechanism | None]:
         return lambda _: None
 
     def make(host: str) -> Mechanism:
-        from metashell.quorum.sasl import make_mechanism
+        from metashell.security.sasl import make_mechanism
 
         return make_mechanism(settings, host)
 
@@ -58,7 +58,7 @@ def _context(security: Security) -> Callable[[], SSLContext] | None:
         return None
 
     def make() -> SSLContext:
-        from metashell.quorum.tls import make_context
+        from metashell.security.tls import make_context
 
         return make_context(security.tls)
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from metashell.quorum.answers import read_cluster_id, read_describe_quorum, read_endpoints
+from metashell.quorum.answers import read_describe_quorum, read_endpoints
 from metashell.quorum.description import QuorumDescription
 from metashell.quorum.protocol import Api, ErrorCode
-from metashell.quorum.security import Address
-from metashell.quorum.session import Answer, Session
+from metashell.quorum.session import Answer, QuorumSession
+from metashell.security.settings import Address
 
 DESCRIBE_EVERY_S: Final = 2.0
 
@@ -38,9 +38,22 @@ class Inquiry:
         """Whether it was asked to describe itself."""
         self._goes_on = goes_on
         self._due = 0.0
-        self._asks_cluster = True
+        self._members: set[tuple[str, int]] = set()
+        """Where leaders of this quorum listened."""
+        self._is_refused = False
+        self._asked_for: set[int] = set()
+        """Leaders whose address was asked for."""
 
-    def asks_quorum(self, session: Session, now: float) -> bool:
+    def is_member(self, address: Address, session: QuorumSession) -> bool:
+        """Whether a leader is of the quorum that is followed, as far as can be known."""
+        return (
+            self.description is None
+            or self.problem is not None
+            or (address.host, address.port) in self._members
+            or session.version_of(Api.DESCRIBE_QUORUM) is None
+        )
+
+    def asks_quorum(self, session: QuorumSession, now: float) -> bool:
         """Whether DescribeQuorum is to be sent now; it counts as sent then."""
         if self.problem is not None or now < self._due or (self.has_asked and not self._goes_on):
             return False
@@ -50,24 +63,39 @@ class Inquiry:
             return False
         return True
 
-    def take_quorum(self, answer: Answer, now: float) -> None:
-        """Note an answer to DescribeQuorum."""
+    def take_quorum(self, answer: Answer, address: Address, now: float) -> bool:
+        """Note what a leader says; whether it may be one of the quorum that was described before.
+
+        What it says of another one is not noted.
+        """
         self._due = now + DESCRIBE_EVERY_S
         described = read_describe_quorum(answer)
-        if described.description is not None:
-            self.description = described.description
+        at, found = (address.host, address.port), described.description
+        if found is not None:
+            before = self.description
+            if before is not None and at not in self._members and not found.may_follow(before):
+                return False
+            self.description = found
         elif described.error == ErrorCode.CLUSTER_AUTHORIZATION_FAILED:
             self.problem = "DescribeQuorum is not allowed: it needs DESCRIBE on the cluster"
         elif described.error == ErrorCode.UNSUPPORTED_VERSION:
             self.problem = _NOT_SERVED
+        # Without an answer it is believed: there is nothing else to ask.
+        self._members.add(at)
+        return True
 
-    def asks_cluster(self, session: Session) -> bool:
-        """Whether DescribeCluster is to be sent now, for the cluster's id; once."""
-        asks = self._asks_cluster and session.version_of(Api.DESCRIBE_CLUSTER) is not None
-        self._asks_cluster = self._asks_cluster and not asks
-        return asks
+    def asks_address(self, session: QuorumSession, leader_id: int) -> bool:
+        """Whether DescribeCluster is to be sent now, for where a leader listens; once for each.
+
+        Before Kafka 3.9 no other answer says so. Who may not ask is not let in a second time, and
+        each time an error stands in the controller's log.
+        """
+        asks = not self._is_refused and leader_id not in self._asked_for
+        self._asked_for.add(leader_id)
+        return asks and (session.version_of(Api.DESCRIBE_CLUSTER) or 0) >= 1
 
     def take_cluster(self, answer: Answer) -> Mapping[int, Address]:
         """Note an answer to DescribeCluster; returns where controllers listen."""
-        self.cluster_id = read_cluster_id(answer) or self.cluster_id
+        refused = answer.fields["error_code"] == ErrorCode.CLUSTER_AUTHORIZATION_FAILED
+        self._is_refused = self._is_refused or refused
         return read_endpoints(answer)

@@ -12,8 +12,8 @@ from typing import Final
 
 from metashell.errors import DecodeError
 from metashell.quorum.answers import FetchAnswer, SnapshotPiece
-from metashell.quorum.security import Address
-from metashell.quorum.steps import Store
+from metashell.quorum.steps import LogStore
+from metashell.security.settings import Address
 
 NOTES_MAX: Final = 20
 """Notes of what went wrong are no log: the newest are kept."""
@@ -30,7 +30,7 @@ class RefusedError(Exception):
 class Intake:
     """The observer's side of the store."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: LogStore) -> None:
         self.store = store
         self.high_watermark: int | None = None
         """The newest that a leader told."""

@@ -23,6 +23,7 @@ from metashell.quorum.answers import LeaderHint, read_fetch, read_fetch_snapshot
 from metashell.quorum.attempts import Attempts, Trouble
 from metashell.quorum.facts import Facts
 from metashell.quorum.intake import RefusedError
+from metashell.quorum.leadership import Leadership
 from metashell.quorum.pace import IDLE_S, Pace
 from metashell.quorum.protocol import (
     Api,
@@ -33,10 +34,16 @@ from metashell.quorum.protocol import (
     fetch_body,
     fetch_snapshot_body,
 )
-from metashell.quorum.reasons import A_BROKER, ELECTION, refuse_hopeless, why_lost, why_not_leader
-from metashell.quorum.sasl import Mechanism
-from metashell.quorum.security import Address
-from metashell.quorum.session import Answer, PeerError, Session
+from metashell.quorum.reasons import (
+    A_BROKER,
+    ELECTION,
+    OTHER_CLUSTER,
+    refuse_hopeless,
+    why_lost,
+    why_not_connected,
+    why_not_leader,
+)
+from metashell.quorum.session import Answer, PeerError, QuorumSession, hello
 from metashell.quorum.steps import (
     EVENTS,
     Action,
@@ -44,17 +51,18 @@ from metashell.quorum.steps import (
     Connected,
     Elapsed,
     Event,
+    LogStore,
     Lost,
     NotConnected,
+    ObserverState,
     Read,
     Received,
     Sleep,
-    State,
     Stop,
-    Store,
 )
+from metashell.security.sasl import Mechanism
+from metashell.security.settings import Address
 
-CONNECT_S: Final = 5.0
 LONG_WAIT_MS: Final = 500
 """How long a leader may hold back an answer when there is nothing new."""
 SHORT_WAIT_MS: Final = 50
@@ -64,13 +72,11 @@ WAKES_ON_WATERMARK: Final = 18
 SNAPSHOT_PIECE_BYTES: Final = 4 << 20
 _BAD_MAX: Final = 5
 """Bad answers in a row after which another controller is asked."""
-_BEHIND_MAX: Final = 10
-"""Rounds in which nobody knows our epoch after which we take theirs."""
 _SIZABLE_BYTES: Final = 1 << 16
 """An answer of which more than this is here is worth waiting for."""
 
 
-class Observer(Facts):
+class Observer:
     """Follows a quorum.
 
     Args:
@@ -88,7 +94,7 @@ class Observer(Facts):
     def __init__(
         self,
         bootstrap: Sequence[Address],
-        store: Store,
+        store: LogStore,
         *,
         new_mechanism: Callable[[str], Mechanism | None] = lambda _: None,
         cluster_id: str | None = None,
@@ -97,17 +103,18 @@ class Observer(Facts):
         silence_s: float = IDLE_S,
         jitter: Callable[[], float] | None = None,
     ) -> None:
-        super().__init__(store, follow=follow)
+        self.facts = Facts(store, follow=follow)
+        """How the following stands."""
         self._attempts = Attempts(bootstrap, jitter or random.Random().random)
-        self._new_mechanism = new_mechanism
-        self._wanted_cluster = cluster_id
-        self._patience_s = patience_s
-        self._session: Session | None = None
+        self.leadership = Leadership(self.facts, self._attempts, cluster_id=cluster_id)
+        """Who leads, as far as was heard."""
+        self.new_mechanism = new_mechanism
+        self._patience_s, self._silence_s = patience_s, silence_s
+        self._session: QuorumSession | None = None
         self._has_answered = False
         """Whether the peer has answered any request."""
         self._n_bad = 0
         """Answers in a row that brought nothing but trouble."""
-        self._n_behind = 0
         self._pace = Pace(silence_s)
         self._referral: str | None = None
         """Why the peer is left once it has said where the leader listens."""
@@ -126,7 +133,7 @@ class Observer(Facts):
         """
         if self._began is None:
             self._began = now
-        handle = TRANSITIONS[self.state, type(event)]
+        handle = TRANSITIONS[self.facts.state, type(event)]
         try:
             handle(self, event, now)
         except PeerError as e:
@@ -137,92 +144,123 @@ class Observer(Facts):
         """What to do next."""
         if self._began is None:
             self._began = now
-        if self.state is not State.FAILED and now >= self._end_of_patience():
-            what = f"{self._what_is_missing} within {self._patience_s:g} s"
+        if self.facts.state is not ObserverState.FAILED and now >= self._end_of_patience():
+            what = f"{self.facts.what_is_missing} within {self._patience_s:g} s"
             self._attempts.break_off()
-            self._fail(self._attempts.error(what, self.problem))
-        elif self.state is State.CHOOSING:
+            self._fail(self._attempts.error(what, self.facts.problem))
+        elif self.facts.state is ObserverState.CHOOSING:
             self._choose(now)
-        if self.state is State.FAILED:
+        if self.facts.state is ObserverState.FAILED:
             return Stop()
-        if self.state is State.WAITING:
-            return Sleep(self._next_round, True)
-        if self.state is State.CONNECTING:
-            assert self.address is not None
-            return Connect(self.address, min(CONNECT_S, max(self._patience_s, 0.1)))
+        if self.facts.state is ObserverState.WAITING:
+            return Sleep(min(self._next_round, self._end_of_patience()), True)
+        if self.facts.state is ObserverState.CONNECTING:
+            assert self.facts.address is not None
+            return Connect(
+                self._attempts.with_neighbours(self.facts.address, self.facts.leader_id),
+                hello(),
+                self._attempts.head_start_s(self.facts.address),
+                self._silence_s,
+                self._end_of_patience(),
+            )
         assert self._session is not None
         if now < self._pace.resume:
-            return Sleep(self._pace.resume, False)
+            return Sleep(min(self._pace.resume, self._end_of_patience()), False)
         session, deadline = self._session, min(self._pace.deadline, self._end_of_patience())
         return Read(session.take_outgoing(), session.buffer(), deadline)
 
     # Choosing whom to ask.
 
     def _choose(self, now: float) -> None:
-        address = self._attempts.next(self.leader_id)
+        address = self._attempts.next(self.facts.leader_id)
         if address is not None:
-            self.address, self.state = address, State.CONNECTING
+            self.facts.address, self.facts.state = address, ObserverState.CONNECTING
             return
-        failed = None if self.is_caught_up else self._attempts.hopeless(self.leader_id)
+        failed = None if self.facts.is_caught_up else self._attempts.hopeless(self.facts.leader_id)
         if failed is not None:
             self._fail(failed)
             return
-        self.state, self._next_round = State.WAITING, now + self._attempts.pause_s()
-        self.problem = self._attempts.summary() or self.problem
+        self.facts.state, self._next_round = ObserverState.WAITING, now + self._attempts.pause_s()
+        self.facts.problem = self._attempts.summary() or self.facts.problem
+
+    @property
+    def gives_up_at(self) -> float | None:
+        """When all is given up if nothing comes; None before it began."""
+        return None if self._began is None else self._end_of_patience()
 
     def _end_of_patience(self) -> float:
-        """When all is given up if nothing comes."""
         assert self._began is not None
         comes = self._session is not None and self._session.n_pending >= _SIZABLE_BYTES
-        return math.inf if self.is_caught_up or comes else self._began + self._patience_s
+        return math.inf if self.facts.is_caught_up or comes else self._began + self._patience_s
 
     def _fail(self, error: MetashellError) -> None:
-        self.state, self.error, self._session = State.FAILED, error, None
+        self.facts.state, self.facts.error, self._session = ObserverState.FAILED, error, None
 
     def _begin_round(self, _event: Event, _now: float) -> None:
         self._attempts.begin_round()
-        self.state = State.CHOOSING
+        self.facts.state = ObserverState.CHOOSING
 
     # Connections.
 
-    def _connected(self, _event: Event, now: float) -> None:
-        assert self.address is not None
+    def _connected(self, event: Connected, now: float) -> None:
+        for address in event.silent:
+            self._attempts.silent(address)
+        self.facts.address = event.address
         try:
-            mechanism = self._new_mechanism(self.address.host)
+            mechanism = self.new_mechanism(self.facts.address.host)
         except MetashellError as e:
             raise PeerError(e.message, is_final=True, hint=e.hint) from e
-        self._session = Session(mechanism)
-        self.state, self._leads, self._has_answered = State.OPENING, False, False
+        self._session = QuorumSession.begun(mechanism)
+        self.facts.state, self.facts.leads, self._has_answered = ObserverState.OPENING, False, False
         self._pace.connected()
         self._pace.asked(now)
 
-    def _not_connected(self, event: NotConnected, _now: float) -> None:
-        self._give_up_on_peer(event.reason, event.trouble)
+    def _not_connected(self, event: NotConnected, now: float) -> None:
+        for address in (event.address, *event.silent):
+            if self._is_cut_short(address, now):
+                continue
+            is_silent = address != event.address
+            reason = "it does not answer" if is_silent else why_not_connected(event)
+            self._note(address, reason, Trouble.PASSING if is_silent else event.trouble)
+        if self.facts.address == event.address or self.facts.address in event.silent:
+            self.facts.state = ObserverState.CHOOSING
+
+    def _is_cut_short(self, address: Address, now: float) -> bool:
+        """Whether our patience ended before an address could say what it said the last time.
+
+        `action` then gives up all at once: who was cut short is not to blame for it.
+        """
+        return now >= self._end_of_patience() and self._attempts.has_answered(address)
 
     def _lost(self, event: Lost, now: float) -> None:
         assert self._session is not None
-        assert self.address is not None
+        assert self.facts.address is not None
         is_over = now >= self._end_of_patience()
-        if is_over and (self._leads or self._attempts.has_answered(self.address)):
-            return  # `action` gives up all at once; who was cut short is not to blame for it
+        if (is_over and self.facts.leads) or self._is_cut_short(self.facts.address, now):
+            return
         reason = why_lost(event, self._session, has_answered=self._has_answered)
         self._give_up_on_peer(reason, event.trouble)
 
     def _give_up_on_peer(self, reason: str, trouble: Trouble, hint: str | None = None) -> None:
         """Go on with the next address."""
-        assert self.address is not None
-        self._session, self._leads, self._referral = None, False, None
-        self._attempts.note(self.address, reason, trouble, hint)
-        self.problem = f"{self.address}: {reason}"
-        self.state = State.CHOOSING
+        assert self.facts.address is not None
+        self._session, self.facts.leads, self._referral = None, False, None
+        self._note(self.facts.address, reason, trouble, hint)
+        self.facts.state = ObserverState.CHOOSING
+
+    def _note(
+        self, address: Address, reason: str, trouble: Trouble, hint: str | None = None
+    ) -> None:
+        self._attempts.note(address, reason, trouble, hint)
+        self.facts.problem = f"{address}: {reason}"
 
     def _received(self, event: Received, now: float) -> Answer | None:
         assert self._session is not None
         self._pace.received(now)
-        self.n_received += event.n_bytes
+        self.facts.n_received += event.n_bytes
         answer = self._session.received(event.n_bytes)
         if answer is not None:
-            self.last_word, self._has_answered = now, True
+            self.facts.last_word, self._has_answered = now, True
             self._pace.throttle(answer.fields.get("throttle_time_ms", 0), now)
         return answer
 
@@ -247,58 +285,62 @@ class Observer(Facts):
         if self._pace.is_renewal_due(now):
             self._reconnect()
             return
-        store = self.store
+        store = self.facts.store
         waits = self._session.version_of(Api.FETCH) or 0
         short = store.held_back is not None and waits < WAKES_ON_WATERMARK
-        wait_ms = 0 if not self._leads else SHORT_WAIT_MS if short else LONG_WAIT_MS
+        wait_ms = 0 if not self.facts.leads else SHORT_WAIT_MS if short else LONG_WAIT_MS
         self._session.request(
             Api.FETCH,
             fetch_body(
-                epoch=self.epoch,
+                epoch=self.facts.epoch,
                 offset=store.end_offset,
-                last_epoch=min(store.last_epoch, self.epoch),
-                high_watermark=-1 if self.high_watermark is None else self.high_watermark,
+                last_epoch=min(store.last_epoch, self.facts.epoch),
+                high_watermark=-1
+                if self.facts.high_watermark is None
+                else self.facts.high_watermark,
                 max_wait_ms=wait_ms,
-                cluster_id=self._wanted_cluster,
+                cluster_id=self.leadership.wanted_cluster,
             ),
         )
-        self.state = State.FETCHING
-        self._asked_epoch, self._wait_ms = self.epoch, wait_ms
+        self.facts.state = ObserverState.FETCHING
+        self._asked_epoch, self._wait_ms = self.facts.epoch, wait_ms
         self._pace.asked(now, wait_ms)
 
     def _reconnect(self) -> None:
         """Authenticate again by a new connection to the same peer."""
-        assert self.address is not None
-        self._session, self.state = None, State.CONNECTING
+        assert self.facts.address is not None
+        self._session, self.facts.state = None, ObserverState.CONNECTING
 
     def _fetched(self, event: Received, now: float) -> None:
         answer = self._received(event, now)
         if answer is None:
             return
         fetched = read_fetch(answer)
-        refuse_hopeless(fetched.error, Api.FETCH)
-        self._learn(fetched.hint)
+        refuse_hopeless(fetched.error, Api.FETCH, is_learnt=self.leadership.is_learnt)
+        self.leadership.learn(fetched.hint)
         if fetched.error in ELECTION:
             self._not_the_leader(fetched.error, fetched.hint, now)
+            return
+        if fetched.error == ErrorCode.NONE and not self._is_of_this_quorum(now):
             return
         try:
             if fetched.error != ErrorCode.NONE:
                 raise RefusedError(f"it answers Fetch with {error_name(fetched.error)}")
-            self._is_leader(fetched.hint)
+            self.leadership.is_leader(fetched.hint)
             if fetched.snapshot is not None and fetched.diverging is None:
                 self._begin_snapshot(fetched.snapshot, now)
                 return
             if fetched.diverging is not None:
-                self._intake.diverge(*fetched.diverging)
+                self.facts.intake.diverge(*fetched.diverging)
             else:
-                self._fetched_more(self._intake.take(fetched), now)
+                self._fetched_more(self.facts.intake.take(fetched), now)
         except RefusedError as e:
             self._start_over(e.reason, now)
             return
         self._next_request(now)
 
     def _fetched_more(self, is_news: bool, now: float) -> None:
-        self._n_bad, self.problem = 0, None
+        self._n_bad, self.facts.problem = 0, None
         if is_news or self._wait_ms:
             self._attempts.is_steady()
         if is_news:
@@ -307,19 +349,28 @@ class Observer(Facts):
             # A leader that does not wait as long as it may must not make us run in circles.
             self._pace.hold_until(self._pace.asked_at + SHORT_WAIT_MS / 1000)
 
-    def _is_leader(self, hint: LeaderHint) -> None:
-        """The peer has answered as the leader of our epoch."""
-        self._leads, self._n_behind = True, 0
-        self._attempts.succeeded()
-        if hint.leader_id is not None:
-            self.leader_id = hint.leader_id
+    def _is_of_this_quorum(self, now: float) -> bool:
+        """Whether the leader's records are taken; else it has been asked for what shows that."""
+        assert self.facts.address is not None
+        assert self._session is not None
+        is_sure = self.leadership.wanted_cluster is not None
+        if not is_sure and not self.facts.inquiry.is_member(self.facts.address, self._session):
+            self._describe(now)
+            return False
+        if self.leadership.begins_anew is None:
+            return True
+        self.facts.intake.note(self.leadership.begins_anew)
+        self.facts.intake.forget()
+        self.leadership.begins_anew = None
+        self._fetch(now)
+        return False
 
     def _start_over(self, reason: str, now: float) -> None:
         """What came is no good: fetch again, later each time, and then from somebody else."""
         if self._n_bad >= _BAD_MAX:
             self._n_bad = 0
             raise PeerError(reason)
-        self.problem = f"{self.address}: {reason}"
+        self.facts.problem = f"{self.facts.address}: {reason}"
         self._slow_down(now)
         self._fetch(now)
 
@@ -330,36 +381,27 @@ class Observer(Facts):
     def _next_request(self, now: float) -> None:
         """Ask on: the quorum about itself where that is due, else for more records."""
         assert self._session is not None
-        if not self._inquiry.asks_quorum(self._session, now):
+        if not self.facts.inquiry.asks_quorum(self._session, now):
             self._fetch(now)
             return
-        self._session.request(Api.DESCRIBE_QUORUM, describe_quorum_body())
-        self.state = State.DESCRIBING
-        self._pace.asked(now)
+        self._describe(now)
 
     # Elections.
 
-    def _learn(self, hint: LeaderHint) -> None:
-        """Note who leads, where that is news."""
-        self._attempts.learn(hint.endpoints)
-        # An epoch without a leader is of no use: there is nobody to ask in it. A candidate that
-        # nobody votes for would draw us away from the leader that there is.
-        if hint.epoch is None or hint.leader_id is None or hint.epoch < self.epoch:
-            return
-        self.epoch, self.leader_id = hint.epoch, hint.leader_id
-
     def _not_the_leader(self, code: int, hint: LeaderHint, now: float) -> None:
         """Go where the answer points to, or on to the next."""
-        is_fenced = code == ErrorCode.FENCED_LEADER_EPOCH and self.epoch > self._asked_epoch
+        is_fenced = code == ErrorCode.FENCED_LEADER_EPOCH and self.facts.epoch > self._asked_epoch
         if is_fenced and self._n_bad < _BAD_MAX:
             # By now we know its epoch, and it may be the leader in it: whatever address it is
             # known by among controllers may not be one that leads there from here.
             self._n_bad += 1
             self._fetch(now)
             return
-        reason = why_not_leader(code, hint, self._asked_epoch)
+        assert self.facts.address is not None
+        is_itself = self._attempts.is_node(self.facts.address, hint.leader_id)
+        reason = why_not_leader(code, hint, self._asked_epoch, is_itself=is_itself)
         if code == ErrorCode.UNKNOWN_LEADER_EPOCH:
-            self._peer_is_behind(hint)
+            self.leadership.peer_is_behind(hint)
         self._n_bad = 0
         if self._tells_addresses(hint):
             # Before Kafka 3.9 only DescribeCluster says where the leader listens.
@@ -373,49 +415,39 @@ class Observer(Facts):
         assert self._session is not None
         if hint.leader_id is None or self._attempts.knows(hint.leader_id):
             return False
-        return (self._session.version_of(Api.DESCRIBE_CLUSTER) or 0) >= 1
-
-    def _peer_is_behind(self, hint: LeaderHint) -> None:
-        """It has not heard of our epoch. Where all say so for long, ours is not of this quorum."""
-        self._n_behind += 1
-        if self._n_behind > _BEHIND_MAX * self._attempts.n_addresses and hint.epoch is not None:
-            self._intake.note(
-                f"no controller knows leader epoch {self.epoch}: going on with {hint.epoch}"
-            )
-            self.epoch, self.leader_id, self._n_behind = hint.epoch, hint.leader_id, 0
-            self._intake.forget()
+        return self.facts.inquiry.asks_address(self._session, hint.leader_id)
 
     # Snapshots.
 
     def _begin_snapshot(self, snapshot: tuple[int, int], now: float) -> None:
-        assert self.address is not None
-        self._intake.begin_snapshot(snapshot, self.address)
-        self.problem = None
-        if self._intake.goes_back:
+        assert self.facts.address is not None
+        self.facts.intake.begin_snapshot(snapshot, self.facts.address)
+        self.facts.problem = None
+        if self.facts.intake.goes_back:
             again = "it begins again and again with a snapshot that is here"
             if self._n_bad >= _BAD_MAX:
                 raise RefusedError(again)
-            self.problem = f"{self.address}: {again}"
+            self.facts.problem = f"{self.facts.address}: {again}"
             self._slow_down(now)
         self._ask_for_piece(now)
 
     def _ask_for_piece(self, now: float) -> None:
         assert self._session is not None
-        assert self._intake.snapshot is not None
+        assert self.facts.intake.snapshot is not None
         if self._pace.is_renewal_due(now):
             self._reconnect()
             return
         self._session.request(
             Api.FETCH_SNAPSHOT,
             fetch_snapshot_body(
-                epoch=self.epoch,
-                snapshot=self._intake.snapshot,
-                pos=self._intake.snapshot_pos,
+                epoch=self.facts.epoch,
+                snapshot=self.facts.intake.snapshot,
+                pos=self.facts.intake.snapshot_pos,
                 max_bytes=SNAPSHOT_PIECE_BYTES,
-                cluster_id=self._wanted_cluster,
+                cluster_id=self.leadership.wanted_cluster,
             ),
         )
-        self.state, self._asked_epoch = State.FETCHING_SNAPSHOT, self.epoch
+        self.facts.state, self._asked_epoch = ObserverState.FETCHING_SNAPSHOT, self.facts.epoch
         self._pace.asked(now)
 
     def _fetched_piece(self, event: Received, now: float) -> None:
@@ -423,27 +455,27 @@ class Observer(Facts):
         if answer is None:
             return
         piece = read_fetch_snapshot(answer)
-        refuse_hopeless(piece.error, Api.FETCH_SNAPSHOT)
-        self._learn(piece.hint)
+        refuse_hopeless(piece.error, Api.FETCH_SNAPSHOT, is_learnt=self.leadership.is_learnt)
+        self.leadership.learn(piece.hint)
         if piece.error in ELECTION:
             self._not_the_leader(piece.error, piece.hint, now)
             return
         try:
             if piece.error != ErrorCode.NONE:
                 # Also UNKNOWN_SERVER_ERROR, which controllers send in place of any of these errors.
-                self._intake.drop_snapshot()
+                self.facts.intake.drop_snapshot()
                 name = error_name(piece.error)
                 raise RefusedError(f"the snapshot can't be had: {name}")
-            is_whole = self._intake.take_piece(piece)
+            is_whole = self.facts.intake.take_piece(piece)
         except RefusedError as e:
             self._start_over(e.reason, now)
             return
-        if not self._intake.goes_back:
+        if not self.facts.intake.goes_back:
             self._began = now
         if not is_whole:
             self._ask_for_piece(now)
             return
-        if not self._intake.goes_back:
+        if not self.facts.intake.goes_back:
             self._n_bad = 0
         self._fetch(now)
 
@@ -453,50 +485,54 @@ class Observer(Facts):
         answer = self._received(event, now)
         if answer is None:
             return
+        assert self.facts.address is not None
+        if not self.facts.inquiry.take_quorum(answer, self.facts.address, now):
+            self.leadership.unlearn()
+            self._n_bad = 0
+            raise PeerError(OTHER_CLUSTER, is_final=True)
+        self._fetch(now)
+
+    def _describe(self, now: float) -> None:
         assert self._session is not None
-        self._inquiry.take_quorum(answer, now)
-        if self._inquiry.asks_cluster(self._session):
-            self._identify(now)
-        else:
-            self._fetch(now)
+        self._session.request(Api.DESCRIBE_QUORUM, describe_quorum_body())
+        self.facts.state = ObserverState.DESCRIBING
+        self._pace.asked(now)
 
     def _identify(self, now: float) -> None:
         assert self._session is not None
         self._session.request(Api.DESCRIBE_CLUSTER, describe_cluster_body())
-        self.state = State.IDENTIFYING
+        self.facts.state = ObserverState.IDENTIFYING
         self._pace.asked(now)
 
     def _identified(self, event: Received, now: float) -> None:
         answer = self._received(event, now)
         if answer is None:
             return
-        self._attempts.learn(self._inquiry.take_cluster(answer))
-        if self._referral is None:
-            self._fetch(now)
-        else:
-            self._give_up_on_peer(self._referral, Trouble.NO_LEADER)
+        self._attempts.learn(self.facts.inquiry.take_cluster(answer))
+        assert self._referral is not None
+        self._give_up_on_peer(self._referral, Trouble.NO_LEADER)
 
     def _resumed(self, _event: Event, _now: float) -> None:
         """A request that was put off goes out now."""
 
     def _never(self, event: Event, _now: float) -> None:
-        raise AssertionError(f"{type(event).__name__} in state {self.state.value}")
+        raise AssertionError(f"{type(event).__name__} in state {self.facts.state.value}")
 
-    TABLE: ClassVar[Mapping[State, Mapping[type[Event], Callable[..., None]]]] = {
-        State.CONNECTING: {Connected: _connected, NotConnected: _not_connected},
-        State.OPENING: {Received: _open, Lost: _lost, Elapsed: _resumed},
-        State.FETCHING: {Received: _fetched, Lost: _lost, Elapsed: _resumed},
-        State.FETCHING_SNAPSHOT: {Received: _fetched_piece, Lost: _lost, Elapsed: _resumed},
-        State.DESCRIBING: {Received: _described, Lost: _lost, Elapsed: _resumed},
-        State.IDENTIFYING: {Received: _identified, Lost: _lost, Elapsed: _resumed},
-        State.WAITING: {Elapsed: _begin_round},
+    TABLE: ClassVar[Mapping[ObserverState, Mapping[type[Event], Callable[..., None]]]] = {
+        ObserverState.CONNECTING: {Connected: _connected, NotConnected: _not_connected},
+        ObserverState.OPENING: {Received: _open, Lost: _lost, Elapsed: _resumed},
+        ObserverState.FETCHING: {Received: _fetched, Lost: _lost, Elapsed: _resumed},
+        ObserverState.FETCHING_SNAPSHOT: {Received: _fetched_piece, Lost: _lost, Elapsed: _resumed},
+        ObserverState.DESCRIBING: {Received: _described, Lost: _lost, Elapsed: _resumed},
+        ObserverState.IDENTIFYING: {Received: _identified, Lost: _lost, Elapsed: _resumed},
+        ObserverState.WAITING: {Elapsed: _begin_round},
     }
     """What takes an event in a state. Others can't come: no action asks for them."""
 
 
-TRANSITIONS: Final[Mapping[tuple[State, type[Event]], Callable[..., None]]] = {
+TRANSITIONS: Final[Mapping[tuple[ObserverState, type[Event]], Callable[..., None]]] = {
     (state, event): Observer.TABLE.get(state, {}).get(event, Observer._never)
-    for state in State
+    for state in ObserverState
     for event in EVENTS
 }
 """Every state and event."""

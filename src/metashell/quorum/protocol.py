@@ -122,7 +122,7 @@ def encode_request(api: Api, version: int, correlation_id: int, fields: Mapping[
     header = struct.pack(">hhih", api, version, correlation_id, len(client)) + client
     if version in spec.flexible:
         header += b"\0"
-    body = encode_message(spec, version, fields)
+    body = encode_message(spec, version, fields, leaves_out=True)
     return struct.pack(">i", len(header) + len(body)) + header + body
 
 

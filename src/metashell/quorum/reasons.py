@@ -11,8 +11,8 @@ from typing import Final
 from metashell.quorum.answers import LeaderHint
 from metashell.quorum.attempts import Trouble
 from metashell.quorum.protocol import Api, ErrorCode, error_name
-from metashell.quorum.session import PeerError, Session
-from metashell.quorum.steps import Lost
+from metashell.quorum.session import PeerError, QuorumSession
+from metashell.quorum.steps import Lost, NotConnected
 
 ELECTION: Final = frozenset(
     {
@@ -40,34 +40,78 @@ _HOPELESS: Final[Mapping[int, str]] = {
 }
 
 
-def refuse_hopeless(code: int, api: Api) -> None:
-    """Raise PeerError for an error that would come again however often we asked."""
+OTHER_CLUSTER: Final = "it is of another cluster than the one that is followed"
+
+
+def refuse_hopeless(code: int, api: Api, *, is_learnt: bool = False) -> None:
+    """Raise PeerError for an error that would come again however often we asked.
+
+    Args:
+        code: The error.
+        api: What was asked.
+        is_learnt: Whether the cluster's id that was sent is what the quorum itself had told.
+    """
+    if code == ErrorCode.INCONSISTENT_CLUSTER_ID and is_learnt:
+        raise PeerError(OTHER_CLUSTER, is_final=True)
     reason = _HOPELESS.get(code)
     if reason is not None:
         name = "Fetch" if api is Api.FETCH else "FetchSnapshot"
         raise PeerError(reason.format(api=name), is_final=True)
 
 
-def why_not_leader(code: int, hint: LeaderHint, epoch: int) -> str:
+def why_not_leader(code: int, hint: LeaderHint, epoch: int, *, is_itself: bool = False) -> str:
     """Why a controller sent us on.
 
     Args:
         code: The error, one of `ELECTION`.
         hint: What it says of the leader.
         epoch: The leader epoch in which it was asked.
+        is_itself: Whether the leader that it names is itself: one that was elected a moment ago,
+            or resigned, does not lead and still says so (ResignedState, ProspectiveState).
     """
     if code == ErrorCode.BROKER_NOT_AVAILABLE:
         return "it is shutting down"
     if code == ErrorCode.UNKNOWN_LEADER_EPOCH:
         known = "" if hint.epoch is None else f", only of {hint.epoch}"
         return f"it has not heard of leader epoch {epoch}{known}"
+    if code == ErrorCode.FENCED_LEADER_EPOCH:
+        # Epoch 0 is none: that of whoever has heard of no leader.
+        over = f"leader epoch {epoch} is over" if epoch > 0 or hint.epoch is None else ""
+        if hint.epoch is None:
+            return over
+        newer = f"it knows no leader of epoch {hint.epoch}"
+        if hint.leader_id is not None:
+            newer = f"controller {hint.leader_id} leads in {hint.epoch}"
+        return f"{over}: {newer}" if over else newer
     if hint.leader_id is None:
         return f"it knows no leader ({error_name(code)})"
-    return f"it is not the leader: controller {hint.leader_id} is"
+    if is_itself:
+        return (
+            f"it is controller {hint.leader_id}, which does not lead in epoch {epoch} yet or any"
+            " more"
+        )
+    return f"it does not lead: it names controller {hint.leader_id} as the leader"
 
 
-def why_lost(lost: Lost, session: Session, *, has_answered: bool) -> str:
-    """What it means that a connection ended, or that nothing came.
+def why_not_connected(event: NotConnected) -> str:
+    """What it means that an address gave no answer.
+
+    One that is silent hangs, or is none; one that closes what it was asked on has a reason.
+    """
+    if not event.was_closed or event.trouble is Trouble.FINAL:
+        return event.reason
+    if event.over_tls:
+        # With TLS 1.3 a client's certificate is missed after the handshake, and the alert that
+        # says so gets lost where the connection is reset behind it.
+        return (
+            f"{event.reason} after the TLS handshake: does that listener want a client certificate"
+            " that it trusts? (ssl.keystore.location)"
+        )
+    return f"{event.reason}: does that listener speak TLS? (security.protocol)"
+
+
+def why_lost(lost: Lost, session: QuorumSession, *, has_answered: bool) -> str:
+    """What it means that a connection ended on which something came, or that no more does.
 
     Args:
         lost: What happened.
@@ -78,15 +122,6 @@ def why_lost(lost: Lost, session: Session, *, has_answered: bool) -> str:
     if lost.trouble is Trouble.FINAL:
         return reason
     if not session.is_ready:
-        if session.n_received == 0 and lost.over_tls and not lost.is_silence:
-            # With TLS 1.3 a client's certificate is missed after the handshake, and the alert that
-            # says so gets lost where the connection is reset behind it.
-            return (
-                f"{reason} after the TLS handshake: does that listener want a client certificate"
-                " that it trusts? (ssl.keystore.location)"
-            )
-        if session.n_received == 0 and not lost.over_tls:
-            return f"{reason}: does that listener speak TLS? (security.protocol)"
         return f"{reason} while {session.state.value}"
     if has_answered or lost.is_silence or session.has_sasl:
         return reason

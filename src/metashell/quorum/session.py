@@ -28,8 +28,8 @@ from metashell.quorum.protocol import (
     error_name,
     request_spec,
 )
-from metashell.quorum.sasl import Mechanism, TicketError
-from metashell.quorum.words import one_line
+from metashell.security.peer_text import one_line
+from metashell.security.sasl import Mechanism, TicketError
 from metashell.version import __version__
 
 _HANDSHAKE_MAX_STEPS: Final = 16
@@ -74,7 +74,7 @@ class _Asked:
     correlation_id: int
 
 
-class Session:
+class QuorumSession:
     """The protocol's side of one connection.
 
     Args:
@@ -98,6 +98,13 @@ class Session:
         self.n_received = 0
         """Bytes that came so far."""
         self._ask(Api.API_VERSIONS, 4, _SOFTWARE)
+
+    @classmethod
+    def begun(cls, mechanism: Mechanism | None) -> QuorumSession:
+        """One whose first request, `hello`, was sent already."""
+        session = cls(mechanism)
+        session.take_outgoing()
+        return session
 
     @property
     def has_sasl(self) -> bool:
@@ -271,6 +278,11 @@ class Session:
         if self._steps > _HANDSHAKE_MAX_STEPS:
             raise PeerError("the SASL exchange does not end", is_final=True)
         self.request(Api.SASL_AUTHENTICATE, {"auth_bytes": message})
+
+
+def hello() -> bytes:
+    """The first request on every connection."""
+    return QuorumSession().take_outgoing()
 
 
 _SOFTWARE: Final = {"client_software_name": "metashell", "client_software_version": __version__}

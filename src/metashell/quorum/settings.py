@@ -12,21 +12,21 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Final
 
 from metashell.errors import SourceError, UsageError
+from metashell.node_files.config import KafkaConfig
 from metashell.quorum.addresses import parse_addresses
-from metashell.quorum.config import Config
-from metashell.quorum.jaas import check_module, login_module, parse_jaas
 from metashell.quorum.known_keys import is_known_key, may_be_shown
-from metashell.quorum.providers import resolve_variables
-from metashell.quorum.security import (
+from metashell.redact import REDACTED, hide_own_property
+from metashell.security.jaas import check_module, login_module, parse_jaas
+from metashell.security.providers import resolve_variables
+from metashell.security.settings import (
     MECHANISMS,
     PROTOCOLS,
     Address,
+    KeyStore,
     SaslSettings,
     Security,
-    Store,
     TlsSettings,
 )
-from metashell.redact import REDACTED, hide_own_property
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -57,7 +57,7 @@ _BLANKS: Final = "".join(map(chr, range(0x21)))
 """What Java trims from a value."""
 
 
-def addresses_of(config: Config) -> tuple[Address, ...]:
+def addresses_of(config: KafkaConfig) -> tuple[Address, ...]:
     """The addresses of controllers that a file names.
 
     Raises:
@@ -97,7 +97,7 @@ def addresses_of(config: Config) -> tuple[Address, ...]:
     )
 
 
-def security_of(config: Config | None) -> Security:
+def security_of(config: KafkaConfig | None) -> Security:
     """How to speak to the controllers; plain where there is no file.
 
     Raises:
@@ -133,7 +133,7 @@ class _View:
     known, else ``listener.name.<name>.<key>``, else ``<key>``.
     """
 
-    def __init__(self, config: Config, listener: str | None = None) -> None:
+    def __init__(self, config: KafkaConfig, listener: str | None = None) -> None:
         self.config = config
         self.listener = listener
         self._prefixes = [""] if listener is None else [f"listener.name.{listener.lower()}.", ""]
@@ -190,7 +190,7 @@ class _View:
         return SourceError(f"{self.what(key)} is `{shown}`: {reason}", hint=hint)
 
 
-def _listener_of(config: Config) -> str | None:
+def _listener_of(config: KafkaConfig) -> str | None:
     """The controllers' listener of a server's file, of several the first as in Kafka."""
     view, key = _View(config), "controller.listener.names"
     names = view.words(key)
@@ -318,7 +318,7 @@ def _store_password(view: _View, kind: str, store_type: str, notices: list[str])
     return None
 
 
-def _truststore(view: _View, notices: list[str]) -> Store | None:
+def _truststore(view: _View, notices: list[str]) -> KeyStore | None:
     """Whom to trust; None for the system's authorities."""
     kind, key = "ssl.truststore", "ssl.truststore.certificates"
     certificates = view.text(key)
@@ -327,7 +327,7 @@ def _truststore(view: _View, notices: list[str]) -> Store | None:
     if certificates is None and path is None:
         return None
     store_type = _store_type(view, kind, has_text=certificates is not None)
-    return Store(
+    return KeyStore(
         type=store_type,
         path=path,
         password=_store_password(view, kind, store_type, notices),
@@ -335,7 +335,7 @@ def _truststore(view: _View, notices: list[str]) -> Store | None:
     )
 
 
-def _keystore(view: _View, notices: list[str]) -> Store | None:
+def _keystore(view: _View, notices: list[str]) -> KeyStore | None:
     """The client's certificate; None for none."""
     kind, chain_key, key_key = (
         "ssl.keystore", "ssl.keystore.certificate.chain", "ssl.keystore.key",
@@ -352,7 +352,7 @@ def _keystore(view: _View, notices: list[str]) -> Store | None:
     if key is None and path is None:
         return None
     store_type = _store_type(view, kind, has_text=key is not None)
-    return Store(
+    return KeyStore(
         type=store_type,
         path=path,
         password=_store_password(view, kind, store_type, notices),
@@ -423,7 +423,7 @@ def _unused(view: _View, protocol: str) -> Iterator[str]:
             yield f"`{prefix}*` properties are not used: `security.protocol` is {how}"
 
 
-def _unknown(config: Config, *, server: bool) -> list[str]:
+def _unknown(config: KafkaConfig, *, server: bool) -> list[str]:
     """Notices of properties that Kafka does not know; keys, never values."""
     unknown = [key for key in config.settings if not is_known_key(key, server=server)]
     named = sorted(filter(may_be_shown, unknown))[:_UNKNOWN_MAX]

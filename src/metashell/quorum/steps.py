@@ -12,10 +12,10 @@ from enum import Enum
 from typing import Final, Protocol
 
 from metashell.quorum.attempts import Trouble
-from metashell.quorum.security import Address
+from metashell.security.settings import Address
 
 
-class State(Enum):
+class ObserverState(Enum):
     """What the observer is at."""
 
     CHOOSING = "choosing"
@@ -36,36 +36,47 @@ class State(Enum):
     """It can't be done; `Observer.error` says why."""
 
 
-SUCCESSORS: Final[Mapping[State, frozenset[State]]] = {
-    State.CHOOSING: frozenset({State.CONNECTING, State.WAITING, State.FAILED}),
-    State.CONNECTING: frozenset({State.OPENING, State.CHOOSING, State.FAILED}),
-    State.OPENING: frozenset({State.FETCHING, State.CHOOSING, State.FAILED}),
+SUCCESSORS: Final[Mapping[ObserverState, frozenset[ObserverState]]] = {
+    ObserverState.CHOOSING: frozenset(
+        {ObserverState.CONNECTING, ObserverState.WAITING, ObserverState.FAILED}
+    ),
+    ObserverState.CONNECTING: frozenset(
+        {ObserverState.OPENING, ObserverState.CHOOSING, ObserverState.FAILED}
+    ),
+    ObserverState.OPENING: frozenset(
+        {ObserverState.FETCHING, ObserverState.CHOOSING, ObserverState.FAILED}
+    ),
     # CONNECTING: an authentication that runs out is renewed by a new connection.
-    State.FETCHING: frozenset(
+    ObserverState.FETCHING: frozenset(
         {
-            State.FETCHING_SNAPSHOT,
-            State.DESCRIBING,
-            State.IDENTIFYING,
-            State.CONNECTING,
-            State.CHOOSING,
-            State.FAILED,
+            ObserverState.FETCHING_SNAPSHOT,
+            ObserverState.DESCRIBING,
+            ObserverState.IDENTIFYING,
+            ObserverState.CONNECTING,
+            ObserverState.CHOOSING,
+            ObserverState.FAILED,
         }
     ),
-    State.FETCHING_SNAPSHOT: frozenset(
+    ObserverState.FETCHING_SNAPSHOT: frozenset(
         {
-            State.FETCHING,
-            State.IDENTIFYING,
-            State.CONNECTING,
-            State.CHOOSING,
-            State.FAILED,
+            ObserverState.FETCHING,
+            ObserverState.IDENTIFYING,
+            ObserverState.CONNECTING,
+            ObserverState.CHOOSING,
+            ObserverState.FAILED,
         }
     ),
-    State.DESCRIBING: frozenset(
-        {State.IDENTIFYING, State.FETCHING, State.CONNECTING, State.CHOOSING, State.FAILED}
+    ObserverState.DESCRIBING: frozenset(
+        {
+            ObserverState.FETCHING,
+            ObserverState.CONNECTING,
+            ObserverState.CHOOSING,
+            ObserverState.FAILED,
+        }
     ),
-    State.IDENTIFYING: frozenset({State.FETCHING, State.CONNECTING, State.CHOOSING, State.FAILED}),
-    State.WAITING: frozenset({State.CHOOSING, State.FAILED}),
-    State.FAILED: frozenset(),
+    ObserverState.IDENTIFYING: frozenset({ObserverState.CHOOSING, ObserverState.FAILED}),
+    ObserverState.WAITING: frozenset({ObserverState.CHOOSING, ObserverState.FAILED}),
+    ObserverState.FAILED: frozenset(),
 }
 """What each state can turn into; besides, all but CHOOSING and CONNECTING can last."""
 
@@ -75,15 +86,25 @@ SUCCESSORS: Final[Mapping[State, frozenset[State]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Connected:
-    """The connection that was asked for is there, TLS included."""
+    """A controller answers: `Connect.hello` was sent, and its answer is what comes next."""
+
+    address: Address
+    silent: tuple[Address, ...] = ()
+    """Those that had their time by then and did not answer."""
 
 
 @dataclass(frozen=True, slots=True)
 class NotConnected:
-    """The connection could not be made."""
+    """One of the addresses gave no answer; the others may still."""
 
+    address: Address
     reason: str
     trouble: Trouble = Trouble.UNREACHABLE
+    silent: tuple[Address, ...] = ()
+    """Others that did not answer up to `Connect.deadline`, which is over."""
+    was_closed: bool = False
+    """Whether there was a connection, TLS included, and the peer closed it."""
+    over_tls: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +121,6 @@ class Lost:
     reason: str
     trouble: Trouble = Trouble.PASSING
     is_silence: bool = False
-    over_tls: bool = False
-    """Whether a TLS handshake had come to its end."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,10 +137,22 @@ EVENTS: Final[Sequence[type[Event]]] = (Connected, NotConnected, Received, Lost,
 
 @dataclass(frozen=True, slots=True)
 class Connect:
-    """Drop the connection there is, and open one; then tell `Connected` or `NotConnected`."""
+    """Drop the connection there is, and get an answer from one of some addresses.
 
-    address: Address
-    timeout_s: float
+    The first is tried, and where it does not answer the next one beside it, and so on; the first
+    that answers is kept (`Connected`), and what fails is told (`NotConnected`). Asked for again,
+    those attempts go on that are under way.
+    """
+
+    addresses: tuple[Address, ...]
+    hello: bytes
+    """What each is sent."""
+    head_start_s: float
+    """How long the first one is tried alone; any other `attempts.BESIDE_S`."""
+    limit_s: float
+    """How long one may take to answer, the connection included."""
+    deadline: float
+    """When to give up all of them, on the clock that `now` is told from."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,7 +182,7 @@ class Stop:
 Action = Connect | Read | Sleep | Stop
 
 
-class Store(Protocol):
+class LogStore(Protocol):
     """Where the log goes: `metashell.log.live.LiveLog`. What it refuses it says by DecodeError."""
 
     @property

@@ -1,25 +1,42 @@
 """Connections to controllers: the only sockets of the program.
 
-Owns TCP and TLS, and turns whatever the system says into a clause for people. Reads and writes in
-short slices, so that whoever wants the thread to stop never waits for a peer.
+Owns TCP and TLS, and turns whatever the system says into a clause for people. A thread that waits
+for a peer sleeps; whoever wants it to stop wakes it (`Connection.wake`).
 """
 
 from __future__ import annotations
 
 import contextlib
 import socket
+import threading
 import time
 from collections.abc import Callable
+from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from metashell.quorum.attempts import Trouble
-from metashell.quorum.security import Address
+from metashell.security.settings import Address
 
 if TYPE_CHECKING:
     import ssl
 
-_SLICE_S: Final = 0.2
-"""How long a system call may block before it is asked whether to stop."""
+CONNECT_S: Final = 5.0
+"""How long a host may take to accept a connection."""
+_NAMES_S: Final = 2.0
+"""How long it may take to look whose certificate it is that was refused."""
+
+
+class Phase(Enum):
+    """What a connection is at until it has its first answer."""
+
+    NAME = "its name was not resolved within"
+    CONNECTION = "no connection within"
+    TLS = "no answer to the TLS handshake within"
+    ANSWER = "it does not answer"
+
+
+Watch = Callable[[Phase, "socket.socket | None"], None]
+"""Is told what begins, and by which socket; may raise OSError, which ends it."""
 
 
 class ConnectError(Exception):
@@ -45,24 +62,40 @@ class Connection:
 
     def __init__(self, sock: socket.socket, address: Address) -> None:
         self._socket, self._address = sock, address
+        self._early = b""
+        """What came before anybody had a place for it."""
 
     @classmethod
-    def open(cls, address: Address, timeout_s: float, context: ssl.SSLContext | None) -> Connection:
+    def open(
+        cls,
+        address: Address,
+        timeout_s: float,
+        context: ssl.SSLContext | None,
+        watch: Watch = lambda *_: None,
+    ) -> Connection:
         """Connect, and shake hands where there is TLS.
+
+        Args:
+            address: Where to.
+            timeout_s: How long all of it may take; looking up the name can't be cut short.
+            context: Of TLS; None without.
+            watch: Is told what is done.
 
         Raises:
             ConnectError: It can't be done.
         """
+        end = time.monotonic() + timeout_s
+        connect_s = min(timeout_s, CONNECT_S)
         try:
-            sock = socket.create_connection((address.host, address.port), timeout_s)
+            sock = _connected(address, connect_s, watch)
         except (OSError, UnicodeError, OverflowError) as e:
-            raise ConnectError(_why_not_connected(e, timeout_s)) from e
+            raise ConnectError(_why_not_connected(e, connect_s)) from e
         try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
             if context is not None:
-                sock = _secured(sock, address, timeout_s, context)
-            sock.settimeout(_SLICE_S)
+                sock = _secured(sock, address, timeout_s, end, context, watch)
+            watch(Phase.ANSWER, sock)
         except OSError as e:
             sock.close()
             raise ConnectError(e.strerror or str(e)) from e
@@ -70,6 +103,20 @@ class Connection:
             sock.close()
             raise
         return cls(sock, address)
+
+    def greet(self, hello: bytes, deadline: float, stop: Callable[[], bool]) -> bool:
+        """Send something, and wait until its answer begins; `exchange` gives it out then.
+
+        Returns:
+            Whether it does; False where `stop` said so.
+
+        Raises:
+            LostError: The peer closed the connection, or is silent.
+        """
+        first = bytearray(1 << 12)
+        n_bytes = self.exchange(hello, memoryview(first), deadline, stop)
+        self._early = bytes(first[:n_bytes])
+        return bool(n_bytes)
 
     def exchange(
         self, send: bytes, into: memoryview, deadline: float, stop: Callable[[], bool]
@@ -80,7 +127,7 @@ class Connection:
             send: What to send.
             into: Where to put what comes.
             deadline: When to give up, on time.monotonic's clock.
-            stop: Asked again and again; ends this at once.
+            stop: Ends this; who has it say so calls `wake` behind that.
 
         Returns:
             How many bytes came; 0 where `stop` said so.
@@ -91,9 +138,13 @@ class Connection:
         rest = memoryview(send)
         while not stop():
             # Looked at first: a peer that sends byte after byte never lets a call time out.
-            if time.monotonic() >= deadline:
-                raise LostError("it does not answer", is_silence=True)
+            left_s = deadline - time.monotonic()
+            if left_s <= 0:
+                raise LostError(Phase.ANSWER.value, is_silence=True)
             try:
+                if self._early and not rest:
+                    return self._take_early(into)
+                self._socket.settimeout(left_s)
                 if rest:
                     rest = rest[self._socket.send(rest) :]
                     continue
@@ -101,11 +152,20 @@ class Connection:
             except TimeoutError:
                 continue
             except OSError as e:
+                if stop():
+                    break
                 raise _lost(e, self._address) from e
-            if n_bytes == 0:
+            if n_bytes:
+                return n_bytes
+            if not stop():
                 raise LostError("it closed the connection")
-            return n_bytes
         return 0
+
+    def _take_early(self, into: memoryview) -> int:
+        n_bytes = min(len(into), len(self._early))
+        into[:n_bytes] = self._early[:n_bytes]
+        self._early = self._early[n_bytes:]
+        return n_bytes
 
     def wake(self) -> None:
         """Let the thread that waits in `exchange` go on, from another one; then nothing comes."""
@@ -118,47 +178,101 @@ class Connection:
         self._socket.close()
 
 
+def _connected(address: Address, timeout_s: float, watch: Watch) -> socket.socket:
+    """Connect to one of the addresses that a host's name stands for: all share the time."""
+    watch(Phase.NAME, None)
+    found = socket.getaddrinfo(address.host, address.port, type=socket.SOCK_STREAM)
+    end, error = time.monotonic() + timeout_s, OSError("no such host")
+    for i, (family, kind, protocol, _, at) in enumerate(found):
+        sock = socket.socket(family, kind, protocol)
+        try:
+            watch(Phase.CONNECTION, sock)
+            sock.settimeout(max((end - time.monotonic()) / (len(found) - i), 0.001))
+            sock.connect(at)
+        except OSError as e:
+            sock.close()
+            error = e
+        except BaseException:
+            sock.close()
+            raise
+        else:
+            return sock
+    raise error
+
+
+def _wrapped(
+    sock: socket.socket,
+    context: ssl.SSLContext,
+    host: str | None,
+    end: float,
+    watch: Watch = lambda *_: None,
+) -> ssl.SSLSocket:
+    """Begin TLS up to a time; without a host whoever has the certificate is believed.
+
+    A connection takes the settings of its context when it is made, and several are made side by
+    side: whether the host is checked is set under a lock.
+    """
+    with _WRAPPING:
+        checks_host, context.check_hostname = (
+            context.check_hostname,
+            context.check_hostname and host is not None,
+        )
+        try:
+            secured = context.wrap_socket(sock, server_hostname=host, do_handshake_on_connect=False)
+        finally:
+            context.check_hostname = checks_host
+    try:
+        watch(Phase.TLS, secured)
+        secured.settimeout(max(end - time.monotonic(), 0.001))
+        secured.do_handshake()
+    except BaseException:
+        secured.close()
+        raise
+    return secured
+
+
+_WRAPPING: Final = threading.Lock()
+
+
 def _secured(
-    sock: socket.socket, address: Address, timeout_s: float, context: ssl.SSLContext
+    sock: socket.socket,
+    address: Address,
+    timeout_s: float,
+    end: float,
+    context: ssl.SSLContext,
+    watch: Watch,
 ) -> socket.socket:
-    from metashell.quorum.tls import is_about_host, tls_problem
+    from metashell.security.tls import is_about_host, tls_problem
 
     # A dot at the end says that the name is whole; certificates do without.
     host = address.host.removesuffix(".")
     try:
         host.encode("idna")  # as ssl does when it has let go of the socket already
-        sock.settimeout(timeout_s)
-        return context.wrap_socket(sock, server_hostname=host)
+        return _wrapped(sock, context, host, end, watch)
     except TimeoutError:
-        raise ConnectError(
-            f"no answer to the TLS handshake within {timeout_s:g} s: does that listener speak TLS?"
-            " (security.protocol)",
-            Trouble.PASSING,
-        ) from None
+        raise ConnectError(in_vain(Phase.TLS, timeout_s), Trouble.PASSING) from None
     except OSError as e:
         # Who is closed on may be early: a controller that starts or ends does that as well.
         trouble = Trouble.PASSING if _is_closed(e) else Trouble.FINAL
-        names = _names_of(address, timeout_s, context) if is_about_host(e) else ()
+        names = _names_of(address, end, context) if is_about_host(e) else ()
         raise ConnectError(tls_problem(e, host, names=names), trouble) from e
     except ValueError:  # such as an empty part of a name
         raise ConnectError("TLS can't ask for a host of that name", Trouble.FINAL) from None
 
 
-def _names_of(address: Address, timeout_s: float, context: ssl.SSLContext) -> tuple[str, ...]:
+def _names_of(address: Address, end: float, context: ssl.SSLContext) -> tuple[str, ...]:
     """For whom the peer's certificate is: OpenSSL tells only where it does not check the host."""
-    from metashell.quorum.tls import certificate_names
+    from metashell.security.tls import certificate_names
 
-    context.check_hostname = False
+    left_s = min(end - time.monotonic(), _NAMES_S)
     try:
         with (
-            socket.create_connection((address.host, address.port), timeout_s) as sock,
-            context.wrap_socket(sock) as secured,
+            _connected(address, left_s, lambda *_: None) as sock,
+            _wrapped(sock, context, None, time.monotonic() + left_s) as secured,
         ):
             return certificate_names(secured.getpeercert() or {})
     except (OSError, ValueError):
         return ()
-    finally:
-        context.check_hostname = True
 
 
 def _is_closed(error: OSError) -> bool:
@@ -171,13 +285,18 @@ def _why_not_connected(error: Exception, timeout_s: float) -> str:
     if isinstance(error, socket.gaierror):
         return "no such host" if error.errno in _NO_HOST else (error.strerror or str(error))
     if isinstance(error, TimeoutError):
-        return f"no connection within {timeout_s:g} s"
+        return in_vain(Phase.CONNECTION, timeout_s)
     if isinstance(error, ConnectionRefusedError):
         return "connection refused"
     if isinstance(error, UnicodeError):
         return "no such host"
     text = getattr(error, "strerror", None) or str(error)
     return text[:1].lower() + text[1:]
+
+
+def in_vain(phase: Phase, seconds: float) -> str:
+    """What did not happen in how long."""
+    return f"{phase.value} {round(seconds, 1):g} s"
 
 
 _NO_HOST: Final = {
@@ -191,7 +310,7 @@ def _lost(error: OSError, address: Address) -> LostError:
     if _is_closed(error):
         return LostError("it closed the connection")
     if type(error).__module__ == "ssl":
-        from metashell.quorum.tls import tls_problem
+        from metashell.security.tls import tls_problem
 
         # With TLS 1.3 a certificate of ours is refused only now.
         return LostError(tls_problem(error, address.host), Trouble.FINAL)

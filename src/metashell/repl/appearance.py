@@ -8,7 +8,7 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.styles import Style
 from prompt_toolkit.utils import get_cwidth
 
-from metashell.commands.standing import Status, items
+from metashell.commands.framework.status import SourceStatus, items
 from metashell.fs.escape import escape
 from metashell.repl.status import PENDING
 from metashell.themes import DEFAULT, THEMES
@@ -65,10 +65,10 @@ def prompt(source_name: str, cwd: str, *, width: int, failed: bool) -> StyleAndT
     ]
 
 
-def toolbar(status: Status | None, *, show_secrets: bool) -> StyleAndTextTuples:
+def toolbar(status: SourceStatus | None, *, show_secrets: bool) -> StyleAndTextTuples:
     """Return the bottom toolbar; None stands for a status not known yet."""
     if status is None:
-        shown = [("fact", PENDING), *items(Status(), show_secrets=show_secrets)]
+        shown = [("fact", PENDING), *items(SourceStatus(), show_secrets=show_secrets)]
     else:
         shown = items(status, show_secrets=show_secrets)
     fragments: StyleAndTextTuples = []

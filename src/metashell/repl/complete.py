@@ -17,9 +17,9 @@ from prompt_toolkit.completion import (
 )
 from prompt_toolkit.document import Document
 
-from metashell.commands.base import Context
-from metashell.commands.complete import complete_line
-from metashell.commands.words import find_pipe
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.command_line import find_pipe
+from metashell.commands.framework.completion import complete_line
 from metashell.fs.escape import escape
 from metashell.repl.line import is_comment
 

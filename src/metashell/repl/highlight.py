@@ -10,8 +10,8 @@ from prompt_toolkit.formatted_text import StyleAndTextTuples
 from prompt_toolkit.layout.processors import Processor, Transformation, TransformationInput
 from prompt_toolkit.lexers import Lexer
 
-from metashell.commands.base import Mode
-from metashell.commands.words import find_pipe
+from metashell.commands.framework.command import LineMode
+from metashell.commands.framework.command_line import find_pipe
 from metashell.fs.escape import UNSAFE
 from metashell.repl.line import is_comment
 
@@ -103,7 +103,7 @@ class LineLexer(Lexer):
     """
 
     def __init__(
-        self, is_command: Callable[[str], bool], mode: Callable[[], Mode | None] = lambda: None
+        self, is_command: Callable[[str], bool], mode: Callable[[], LineMode | None] = lambda: None
     ) -> None:
         self._is_command, self._mode = is_command, mode
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from prompt_toolkit.history import History
 
 from metashell.fs.escape import to_bytes
-from metashell.log.uri import holds_credentials
+from metashell.places.uri import holds_credentials
 
 MAX_LINES = 10_000
 """Lines kept when the file is opened; appended lines may exceed it until the next time."""

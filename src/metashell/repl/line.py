@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from metashell.commands.words import find_pipe
+from metashell.commands.framework.command_line import find_pipe
 from metashell.errors import UsageError
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ShellLine:
     """One line, taken apart."""
 
     command: str | None
@@ -27,7 +27,7 @@ def is_comment(line: str) -> bool:
     return line.lstrip().startswith("#")
 
 
-def parse(line: str) -> Line:
+def parse(line: str) -> ShellLine:
     """Take a line apart.
 
     Raises:
@@ -35,15 +35,15 @@ def parse(line: str) -> Line:
     """
     stripped = line.strip()
     if not stripped or is_comment(stripped):
-        return Line(None, None)
+        return ShellLine(None, None)
     if stripped.startswith("!"):
-        return Line(None, stripped[1:].strip())
+        return ShellLine(None, stripped[1:].strip())
     bar = find_pipe(line)
     if bar is None:
-        return Line(stripped, None)
+        return ShellLine(stripped, None)
     command, pipeline = line[:bar].strip(), line[bar + 1 :].strip()
     if not command:
         raise UsageError("nothing stands before |")
     if not pipeline:
         raise UsageError("nothing stands behind |")
-    return Line(command, pipeline)
+    return ShellLine(command, pipeline)

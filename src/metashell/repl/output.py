@@ -1,8 +1,8 @@
 """Where a command's text goes in the REPL: the screen, a pager, or the system's shell.
 
 Short output is written to the screen; output longer than the screen goes to the user's pager,
-whole, while it is made. No more than a screenful is ever held. Text meant for a person was escaped
-by the command that wrote it; nothing here changes it.
+whole, while it is made. No more than a screenful is ever held. What the screen or the pager gets
+has passed `for_terminal`; what another program gets is as the command wrote it.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import TextIO
 
 from prompt_toolkit.utils import get_cwidth
 
-from metashell.commands.pager import pager_environment
-from metashell.fs.escape import to_bytes
+from metashell.commands.framework.pager import pager_environment
+from metashell.fs.escape import for_terminal, to_bytes
 from metashell.repl import interrupts
 
 REVEAL_AFTER_S = 0.15
@@ -122,7 +122,7 @@ class Plain:
         """Nothing is held."""
 
 
-class Rows:
+class ScreenRows:
     """Counts the screen rows that a text takes."""
 
     def __init__(self, width: int) -> None:
@@ -171,7 +171,7 @@ class Screen:
         self._held: list[str] = []
         self._n_shown = 0  # of the pieces in _held
         self._timer: threading.Timer | None = None
-        self._rows = Rows(self.width)
+        self._rows = ScreenRows(self.width)
         self._last_char = "\n"
 
     @property
@@ -188,6 +188,7 @@ class Screen:
         """Write text; raises BrokenPipeError once the user has left the pager."""
         if not text:
             return
+        text = for_terminal(text)
         if self._pager is not None:
             self._pager.write(text)
             return

@@ -1,6 +1,6 @@
 """What the REPL is told about a source, and the way in.
 
-This module must stay cheap to import: whoever builds a `Session` may never start the REPL.
+This module must stay cheap to import: whoever builds a `ShellSession` may never start the REPL.
 """
 
 from __future__ import annotations
@@ -9,27 +9,28 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from metashell.commands.aliases import NO_HABITS, Habits
-from metashell.commands.standing import Status
+from metashell.commands.framework.aliases import NO_HABITS, Habits
+from metashell.commands.framework.status import SourceStatus
 from metashell.fs.node import Directory
 
 if TYPE_CHECKING:
-    from metashell.source import Source
+    from metashell.sources.fleet import FleetSource
+    from metashell.sources.source import Source
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class ShellSession:
     """One source, as the REPL sees it."""
 
     root: Directory
     """The root of the file system."""
     source_name: str
     """What the prompt calls the source, such as ``demo``."""
-    status: Callable[[], Status]
+    status: Callable[[], SourceStatus]
     """The state for the toolbar. May be slow: it is called in a thread, never twice at once."""
     warm_up: Callable[[], None] | None = None
     """Computes what the first commands will need; called once, in the thread of `status`."""
-    source: Source | None = None
+    opened: Source | FleetSource | None = None
     """What the tree stands on, for the commands that look behind it."""
     show_secrets: bool = False
     """Whether secrets are shown; the toolbar then says so."""
@@ -41,7 +42,7 @@ class Session:
     """Whether diagnostics are not coloured either."""
 
 
-def run(session: Session) -> int:
+def run(session: ShellSession) -> int:
     """Read and run lines until the user leaves.
 
     Returns:

@@ -21,22 +21,22 @@ from prompt_toolkit.shortcuts import CompleteStyle, PromptSession
 from prompt_toolkit.utils import is_dumb_terminal
 
 from metashell import commands
-from metashell.commands.base import Context
-from metashell.commands.cluster import source_here
-from metashell.commands.defect import defect_lines
-from metashell.commands.pager import pager_command
-from metashell.commands.place import follow
-from metashell.commands.run import run_line
-from metashell.commands.standing import Status, status_of, with_live_facts
+from metashell.commands.framework.cluster import opened_here
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.defect import defect_lines
+from metashell.commands.framework.pager import pager_command
+from metashell.commands.framework.run import run_line
+from metashell.commands.framework.session_place import follow
+from metashell.commands.framework.status import SourceStatus, status_of, with_live_facts
 from metashell.errors import ExitCode, MetashellError, UsageError
 from metashell.fs.escape import escape
 from metashell.repl import appearance, interrupts
 from metashell.repl.complete import LineCompleter
 from metashell.repl.highlight import LineLexer, Misleading
 from metashell.repl.history import LineHistory, default_path
-from metashell.repl.line import Line, parse
+from metashell.repl.line import ShellLine, parse
 from metashell.repl.output import Pipe, Plain, Screen, terminal_size, write_to
-from metashell.repl.session import Session
+from metashell.repl.session import ShellSession
 from metashell.repl.status import StatusWatcher
 
 MAX_HELD_WARNINGS = 100
@@ -57,7 +57,7 @@ class Shell:
 
     def __init__(
         self,
-        session: Session,
+        session: ShellSession,
         *,
         history_path: Path | None = None,
         terminal_input: Input | None = None,
@@ -69,9 +69,6 @@ class Shell:
         self._is_dumb = terminal_output is None and is_dumb_terminal()
         self._has_colour = not os.environ.get("NO_COLOR") and not self._is_dumb
         self._history = LineHistory(history_path or default_path())
-        source = session.source
-        self._is_live = source is not None and source.live is not None
-        self._told = set() if source is None or source.live is None else {*source.live.notes}
         self._status = 0
         self._out: Screen | Plain = self._new_output()
         self._held_warnings: list[str] = []
@@ -82,9 +79,13 @@ class Shell:
             warn=self._warn,
             interactive=True,
             history=self._history.lines,
-            source=session.source,
             habits=session.habits,
         )
+        if session.opened is not None:
+            self._context.show(session.opened)
+        source = self._context.source
+        self._is_live = source is not None and source.capabilities.follows
+        self._warned = set() if source is None or source.live is None else {*source.live.notes}
         self._watcher = StatusWatcher(self._source_status, self._redraw, session.warm_up)
         self._is_status_due = False
         # On a terminal without abilities prompt_toolkit only echoes keys, after it has sent
@@ -113,12 +114,12 @@ class Shell:
                     return ExitCode.OK
                 self._context.mode = None
 
-    def _source_status(self) -> Status:
+    def _source_status(self) -> SourceStatus:
         """The state for the toolbar, of the point that `at` went to, of a fleet's cluster."""
-        source = source_here(self._context) if self._context.fleet else self._context.source
-        if source is None or source is self._session.source:
+        opened = opened_here(self._context) if self._context.fleet else self._context.source
+        if opened is None or opened is self._session.opened:
             return self._session.status()
-        return status_of(source)
+        return status_of(opened)
 
     def _new_prompt(self, keys: Input | None, screen: Output | None) -> PromptSession[str]:
         if screen is None and not self._stdout.isatty() and self._stderr.isatty():
@@ -199,9 +200,10 @@ class Shell:
 
     def _toolbar(self) -> StyleAndTextTuples:
         latest = self._watcher.latest
-        now = with_live_facts(latest or Status(), self._context.source) if self._is_live else None
-        if now is not None and now.is_live:
-            latest = now  # known before anything is decoded
+        source = self._context.source
+        if self._is_live and source is not None:
+            now = with_live_facts(latest or SourceStatus(), source)
+            latest = now if now.is_live else latest  # known before anything is decoded
         return appearance.toolbar(latest, show_secrets=self._session.show_secrets)
 
     def run_line(self, text: str) -> int:
@@ -224,7 +226,7 @@ class Shell:
             write_to(self._stderr, "\n")  # behind the ^C that the terminal echoed
         return status
 
-    def _run_parsed(self, line: Line) -> int:
+    def _run_parsed(self, line: ShellLine) -> int:
         if line.command is None:
             return self._status if line.shell is None else self._run_shell(line.shell)
         if line.shell is not None:
@@ -276,8 +278,8 @@ class Shell:
         if source is None or source.live is None:
             return
         for note in source.live.notes:
-            if note not in self._told:
-                self._told.add(note)
+            if note not in self._warned:
+                self._warned.add(note)
                 self._warn(f"metashell: warning: {note}")
 
     def _run_shell(self, command: str) -> int:

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable
 from contextlib import suppress
 
-from metashell.commands.standing import Status
+from metashell.commands.framework.status import SourceStatus
 from metashell.errors import MetashellError
 
 STATUS_THREAD = "metashell-status"
@@ -26,7 +26,7 @@ class StatusWatcher:
 
     def __init__(
         self,
-        compute: Callable[[], Status],
+        compute: Callable[[], SourceStatus],
         changed: Callable[[], None],
         afterwards: Callable[[], None] | None = None,
     ) -> None:
@@ -35,7 +35,7 @@ class StatusWatcher:
         self._afterwards = afterwards
         self._lock = threading.Lock()
         self._running = False
-        self.latest: Status | None = None
+        self.latest: SourceStatus | None = None
         """The newest status, or None before the first is known."""
 
     def refresh(self) -> None:
@@ -50,9 +50,9 @@ class StatusWatcher:
         try:
             status = self._compute()
         except MetashellError as error:
-            status = Status(notes=(error.message,))
+            status = SourceStatus(notes=(error.message,))
         except Exception as error:  # a toolbar must not end the shell
-            status = Status(notes=(f"no status: {type(error).__name__}",))
+            status = SourceStatus(notes=(f"no status: {type(error).__name__}",))
         with self._lock:
             self._running = False
             is_new = status != self.latest

@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import (
-    Column,
     Columns,
+    DecodedColumn,
     FixedColumn,
     SpanColumn,
     StructColumn,
@@ -38,7 +38,7 @@ def columns_to_arrow(columns: Columns, *, uuid_text: bool = True) -> dict[str, p
     }
 
 
-def to_arrow(spec: FieldSpec, column: Column, *, uuid_text: bool = True) -> pa.Array:
+def to_arrow(spec: FieldSpec, column: DecodedColumn, *, uuid_text: bool = True) -> pa.Array:
     """One column: null where the field is null."""
     if isinstance(column, FixedColumn):
         return fixed_array(column.values, uuid_text=uuid_text)

@@ -20,9 +20,9 @@ import numpy as np
 
 from metashell.schema.arena import I64, SLACK, AnyArray, Arena
 from metashell.schema.columns import (
-    Column,
     Columns,
     ColumnsBuilder,
+    DecodedColumn,
     FixedColumn,
     SpanColumn,
     StructArrayColumn,
@@ -120,7 +120,7 @@ class _BlockDecoder:
     ) -> tuple[Columns, I64]:
         """Decode one struct a row; returns its columns and the cursors behind it."""
         n = len(pos)
-        out: dict[str, Column] = {}
+        out: dict[str, DecodedColumn] = {}
         ahead = 0
         for field in plan.fields:
             keep = wanted is None or field.name in wanted
@@ -148,7 +148,7 @@ class _BlockDecoder:
 
     def variable(
         self, field: FieldPlan, flexible: bool, pos: I64, end: I64, keep: bool = True
-    ) -> tuple[Column, I64]:
+    ) -> tuple[DecodedColumn, I64]:
         """Decode a field whose size is in the bytes."""
         if field.struct is not None:
             if field.spec.is_array:
@@ -185,7 +185,7 @@ class _BlockDecoder:
 
     def _one_struct(
         self, field: FieldPlan, pos: I64, end: I64, *, tagged: bool = False
-    ) -> tuple[Column, I64]:
+    ) -> tuple[DecodedColumn, I64]:
         """A nullable struct has a marker in front: a byte, or as a tagged field a varint."""
         assert field.struct is not None
         if not field.nullable:
@@ -207,7 +207,7 @@ class _BlockDecoder:
 
     def _struct_array(
         self, field: FieldPlan, flexible: bool, pos: I64, end: I64, keep: bool
-    ) -> tuple[Column, I64]:
+    ) -> tuple[DecodedColumn, I64]:
         """Find where every element begins, then decode all of them together."""
         plan = field.struct
         assert plan is not None
@@ -248,7 +248,7 @@ class _BlockDecoder:
         pos: I64,
         end: I64,
         wanted: Collection[str] | None,
-        out: dict[str, Column],
+        out: dict[str, DecodedColumn],
     ) -> I64:
         """Find the tagged fields of all rows, then decode each tag where it is."""
         n = len(pos)
@@ -272,7 +272,7 @@ class _BlockDecoder:
 
     def _tagged(
         self, field: FieldPlan, flexible: bool, start: I64, stop: I64
-    ) -> tuple[Column, I64]:
+    ) -> tuple[DecodedColumn, I64]:
         """Decode the content of a tag."""
         if field.size and not field.spec.is_array:
             return FixedColumn(self._fixed(field, start)), start + field.size
@@ -385,10 +385,12 @@ class _BlockDecoder:
             at = stop
         pos[row] = at
 
-    def _default(self, field: FieldPlan, n: int) -> Column:
+    def _default(self, field: FieldPlan, n: int) -> DecodedColumn:
         return self._filled(field, None, np.empty(0, dtype=np.int64), n)
 
-    def _filled(self, field: FieldPlan, column: Column | None, rows: I64, n: int) -> Column:
+    def _filled(
+        self, field: FieldPlan, column: DecodedColumn | None, rows: I64, n: int
+    ) -> DecodedColumn:
         """Spread a column over n rows; the others take the field's default."""
         if column is not None and len(rows) == n:
             return column
@@ -419,7 +421,7 @@ class _BlockDecoder:
         return StructArrayColumn(counts, list_offsets, items)
 
     def _filled_struct(
-        self, field: FieldPlan, column: Column | None, rows: I64, n: int
+        self, field: FieldPlan, column: DecodedColumn | None, rows: I64, n: int
     ) -> StructColumn:
         """Absent structs are null, or have every field at its default."""
         assert field.struct is not None

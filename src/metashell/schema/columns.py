@@ -170,7 +170,7 @@ class StructColumn:
         return StructColumn(self.present[rows], self.items.take(rows))
 
 
-Column: TypeAlias = FixedColumn | SpanColumn | StructArrayColumn | StructColumn
+DecodedColumn: TypeAlias = FixedColumn | SpanColumn | StructArrayColumn | StructColumn
 
 
 @dataclass(slots=True)
@@ -180,7 +180,7 @@ class Columns:
     specs: tuple[FieldSpec, ...]
     n: int
     ok: Bools
-    fields: dict[str, Column]
+    fields: dict[str, DecodedColumn]
 
     def fixed(self, name: str) -> AnyArray:
         """Values of a fixed-size field: dtype[n]."""
@@ -217,7 +217,7 @@ class Columns:
         return Columns(self.specs, self.n, self.ok, fields)
 
 
-def _head(column: Column, n: int) -> Column:
+def _head(column: DecodedColumn, n: int) -> DecodedColumn:
     match column:
         case FixedColumn():
             return FixedColumn(column.values[:n])
@@ -232,7 +232,7 @@ def _head(column: Column, n: int) -> Column:
             )
 
 
-def _on(column: Column, arena: Arena) -> Column:
+def _on(column: DecodedColumn, arena: Arena) -> DecodedColumn:
     match column:
         case FixedColumn():
             return column
@@ -300,7 +300,7 @@ class ColumnsBuilder:
         self._first: Columns | None = None
         self._ok = _ArrayBuilder(n)
         self._arrays: dict[str, tuple[_ArrayBuilder, ...]] = {}
-        self._nested: dict[str, list[Column]] = {}
+        self._nested: dict[str, list[DecodedColumn]] = {}
 
     def add(self, block: Columns) -> None:
         """Add the next rows."""
@@ -330,7 +330,7 @@ class ColumnsBuilder:
         assert first is not None
         if first.n == self._n:
             return first
-        fields: dict[str, Column] = {}
+        fields: dict[str, DecodedColumn] = {}
         for name, column in first.fields.items():
             if name in self._nested:
                 fields[name] = _concat(self._nested[name])
@@ -352,7 +352,7 @@ def concat_columns(parts: Sequence[Columns]) -> Columns:
     return Columns(parts[0].specs, len(ok), ok, fields)
 
 
-def _concat(columns: Sequence[Column]) -> Column:
+def _concat(columns: Sequence[DecodedColumn]) -> DecodedColumn:
     first = columns[0]
     if isinstance(first, FixedColumn):
         return FixedColumn(

@@ -1,4 +1,8 @@
-"""Encodes one message: the inverse of `scalar.decode_message`, for the few that we send.
+"""From field values to the bytes of a message: the inverse of `metashell.schema.scalar`.
+
+Generic and slow: for the few messages that we send, and for what tests and benchmarks make up.
+Values are as the scalar decoder gives them: snake_case names, uuids and bytes as ``bytes``, structs
+as dicts; a field that is left out holds its default.
 
 Source: org.apache.kafka.message.MessageDataGenerator.
 """
@@ -7,36 +11,60 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 from metashell.schema.model import FieldSpec, MessageSpec
-from metashell.schema.scalar import STRUCT_FORMATS, default_value
+from metashell.schema.scalar import STRUCT_FORMATS, UNKNOWN_TAGS, default_value
 
 _FORMATS: Final = {"bool": ">?", **STRUCT_FORMATS}
 
 
-def encode_message(spec: MessageSpec, version: int, fields: Mapping[str, Any]) -> bytes:
+def encode_message(
+    spec: MessageSpec, version: int, fields: Mapping[str, Any], *, leaves_out: bool = False
+) -> bytes:
     """Encode a message.
 
     Args:
         spec: Its definition.
         version: The version to write it in, one of the definition's.
-        fields: Values by snake_case name, as `scalar.decode_message` gives them. What is missing
-            has its default; what the version does not have is left out.
+        fields: Values by snake_case name. ``_unknown_tags``, here and in nested structs, is a list
+            of (tag, bytes) to be written beside the known ones.
+        leaves_out: Whether what the message or the version does not have is left out and not
+            refused.
 
     Raises:
-        ValueError: A value does not fit its field.
+        ValueError: A name is no field of the message, a value does not fit its field, or the
+            version can't carry it.
     """
-    out = bytearray()
+    writer = _Writer(version, version in spec.flexible, leaves_out)
     try:
-        _struct(out, spec.fields, version, fields, flexible=version in spec.flexible)
+        writer.struct(spec.fields, fields)
     except (struct.error, TypeError, AttributeError) as e:
         raise ValueError(f"{spec.name} version {version}: {e}") from e
-    return bytes(out)
+    return bytes(writer.out)
+
+
+def encode_record(
+    spec: MessageSpec, version: int, fields: Mapping[str, Any], *, frame_version: int = 1
+) -> bytes:
+    """Encode the value of a metadata record: the frame, then the message.
+
+    Raises:
+        ValueError: As `encode_message`.
+    """
+    assert spec.api_key is not None
+    header = encode_uvarint(frame_version) + encode_uvarint(spec.api_key) + encode_uvarint(version)
+    return header + encode_message(spec, version, fields)
+
+
+def encode_control_key(control_type: int, version: int = 0) -> bytes:
+    """Encode the key of a control record."""
+    return struct.pack(">hh", version, control_type)
 
 
 def encode_uvarint(value: int) -> bytes:
-    """An unsigned varint."""
+    """Encode a number that is not negative, seven bits a byte, the lowest first."""
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
@@ -45,77 +73,101 @@ def encode_uvarint(value: int) -> bytes:
     return bytes(out)
 
 
-def _struct(
-    out: bytearray,
-    specs: Sequence[FieldSpec],
-    version: int,
-    fields: Mapping[str, Any],
-    *,
-    flexible: bool,
-) -> None:
-    tagged: list[tuple[int, bytes]] = []
-    for spec in specs:
-        if version not in spec.versions:
-            continue
-        default = default_value(spec)
-        value = fields.get(spec.column_name, default)
-        if version not in spec.tagged:
-            _field(out, spec, version, value, flexible)
-        elif value != default:
-            assert spec.tag is not None
-            tagged.append((spec.tag, _tagged(spec, version, value)))
-    if not flexible:
-        return
-    out += encode_uvarint(len(tagged))
-    for tag, data in sorted(tagged):
-        out += encode_uvarint(tag) + encode_uvarint(len(data)) + data
+def encode_varint(value: int) -> bytes:
+    """Encode a signed number of up to 64 bits as zigzag varint."""
+    return encode_uvarint(value << 1 if value >= 0 else (-value << 1) - 1)
 
 
-def _tagged(spec: FieldSpec, version: int, value: Any) -> bytes:
-    """The content of a tag."""
-    content = bytearray()
-    if spec.is_struct and not spec.is_array and version in spec.nullable:
-        # Here a varint says whether the struct is there, and elsewhere a byte.
-        content += encode_uvarint(0 if value is None else 1)
-        if value is not None:
-            _element(content, spec, version, value, flexible=True)
-    else:
-        _field(content, spec, version, value, flexible=True)
-    return bytes(content)
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes values of one version."""
 
+    version: int
+    is_flexible: bool
+    leaves_out: bool
+    out: bytearray = field(default_factory=bytearray)
 
-def _field(out: bytearray, spec: FieldSpec, version: int, value: Any, flexible: bool) -> None:
-    if not spec.is_array:
-        if spec.is_struct and version in spec.nullable:
-            out += struct.pack(">b", -1 if value is None else 1)
-            if value is None:
-                return
-        _element(out, spec, version, value, flexible)
-        return
-    _length(out, ">i", None if value is None else len(value), flexible)
-    for element in value or ():
-        _element(out, spec, version, element, flexible)
+    def struct(self, specs: Sequence[FieldSpec], fields: Mapping[str, Any]) -> None:
+        """The fields of a struct, those with tags behind the others."""
+        if not self.leaves_out:
+            self._check_names(specs, fields)
+        tags: dict[int, list[bytes]] = {}
+        for spec in specs:
+            if self.version not in spec.versions:
+                continue
+            default = default_value(spec)
+            value = fields.get(spec.column_name, default)
+            if self.version not in spec.tagged:
+                self._field(spec, value)
+            elif value != default:
+                assert spec.tag is not None
+                tags.setdefault(spec.tag, []).append(self._tagged(spec, value))
+        for tag, data in fields.get(UNKNOWN_TAGS, ()):
+            tags.setdefault(tag, []).append(data)
+        if not self.is_flexible:
+            if tags:
+                raise ValueError(f"version {self.version} has no tagged fields")
+            return
+        self.out.extend(encode_uvarint(sum(len(contents) for contents in tags.values())))
+        for tag in sorted(tags):
+            for data in tags[tag]:
+                self.out.extend(encode_uvarint(tag) + encode_uvarint(len(data)) + data)
 
+    def _check_names(self, specs: Sequence[FieldSpec], fields: Mapping[str, Any]) -> None:
+        by_name = {spec.column_name: spec for spec in specs}
+        for name, value in fields.items():
+            if name == UNKNOWN_TAGS:
+                continue
+            if name not in by_name:
+                raise ValueError(f"no field `{name}`; there are {', '.join(by_name)}")
+            spec = by_name[name]
+            if self.version not in spec.versions and value != default_value(spec):
+                raise ValueError(f"version {self.version} has no field `{name}`")
 
-def _element(out: bytearray, spec: FieldSpec, version: int, value: Any, flexible: bool) -> None:
-    if spec.is_struct:
-        _struct(out, spec.fields, version, value, flexible=flexible)
-    elif spec.type == "uuid":
-        if len(value) != 16:
-            raise ValueError(f"{spec.name}: a uuid has 16 bytes")
-        out += value
-    elif spec.type in _FORMATS:
-        out += struct.pack(_FORMATS[spec.type], value)
-    else:
-        data = value.encode() if isinstance(value, str) else value
-        form = ">h" if spec.type == "string" else ">i"
-        _length(out, form, None if data is None else len(data), flexible)
-        out += data or b""
+    def _tagged(self, spec: FieldSpec, value: Any) -> bytes:
+        """The content of a tag."""
+        if value is None and spec.is_struct and not spec.is_array and self._may_be_null(spec):
+            return b"\x00"
+        # A tagged struct that may be null has a varint 1 in front: the byte of an untagged one.
+        content = _Writer(self.version, self.is_flexible, self.leaves_out)
+        content._field(spec, value)
+        return bytes(content.out)
 
+    def _field(self, spec: FieldSpec, value: Any) -> None:
+        if value is None and not self._may_be_null(spec):
+            raise ValueError(f"`{spec.column_name}` can't be null in version {self.version}")
+        if not spec.is_array:
+            if spec.is_struct and self._may_be_null(spec):
+                self.out.extend(b"\xff" if value is None else b"\x01")
+                if value is None:
+                    return
+            self._element(spec, value)
+            return
+        self._length(">i", None if value is None else len(value))
+        for element in value or ():
+            self._element(spec, element)
 
-def _length(out: bytearray, form: str, length: int | None, flexible: bool) -> None:
-    """A length, or that the value is null."""
-    if flexible:
-        out += encode_uvarint(0 if length is None else length + 1)
-    else:
-        out += struct.pack(form, -1 if length is None else length)
+    def _element(self, spec: FieldSpec, value: Any) -> None:
+        if spec.is_struct:
+            self.struct(spec.fields, value)
+        elif spec.type == "uuid":
+            if len(value) != 16:
+                raise ValueError(f"`{spec.column_name}`: a uuid has 16 bytes")
+            self.out.extend(value)
+        elif spec.type in _FORMATS:
+            self.out.extend(struct.pack(_FORMATS[spec.type], value))
+        else:
+            data = value.encode() if isinstance(value, str) else value
+            form = ">h" if spec.type == "string" else ">i"
+            self._length(form, None if data is None else len(data))
+            self.out.extend(data or b"")
+
+    def _length(self, form: str, length: int | None) -> None:
+        """A length, or that the value is null."""
+        if self.is_flexible:
+            self.out.extend(encode_uvarint(0 if length is None else length + 1))
+        else:
+            self.out.extend(struct.pack(form, -1 if length is None else length))
+
+    def _may_be_null(self, spec: FieldSpec) -> bool:
+        return self.version in spec.nullable

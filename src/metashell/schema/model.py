@@ -207,12 +207,15 @@ def _parse_field(
     tagged = Versions.parse(str(raw.get("taggedVersions", "none")))
     if (tag is None) != (tagged == NO_VERSIONS):
         raise SchemaError(f"{name}: tag and taggedVersions go together")
+    nullable = Versions.parse(str(raw.get("nullableVersions", "none")))
+    if element in FIXED_SIZES and not is_array and nullable != NO_VERSIONS:
+        raise SchemaError(f"{name}: {element} can't be null, so it has no nullableVersions")
     return FieldSpec(
         name=name,
         type=element,
         is_array=is_array,
         versions=Versions.parse(str(raw["versions"])),
-        nullable=Versions.parse(str(raw.get("nullableVersions", "none"))),
+        nullable=nullable,
         tagged=tagged,
         tag=int(str(tag)) if tag is not None else None,
         default=_parse_default(name, element, is_array or is_struct, raw.get("default")),
@@ -224,6 +227,8 @@ def _parse_default(
     name: str, element: str, is_composite: bool, raw: object
 ) -> bool | int | float | str | None:
     if raw == "null":
+        if element in FIXED_SIZES and not is_composite:
+            raise SchemaError(f"{name}: {element} can't be null, so that is no default")
         return None
     if is_composite or element in VARIABLE_TYPES:
         return "" if raw is None else str(raw)

@@ -6,7 +6,9 @@ the way to the image.
 
 from __future__ import annotations
 
-from metashell.schema.columns import Column, Columns, FixedColumn, SpanColumn, StructColumn
+import numpy as np
+
+from metashell.schema.columns import Columns, DecodedColumn, FixedColumn, SpanColumn, StructColumn
 from metashell.schema.model import FieldSpec
 from metashell.schema.plan import ELEMENT
 
@@ -14,14 +16,25 @@ from metashell.schema.plan import ELEMENT
 def to_rows(columns: Columns) -> list[dict[str, object]]:
     """One dict a row, as `scalar.decode_message` gives it (without unknown tags)."""
     specs = [spec for spec in columns.specs if spec.column_name in columns.fields]
-    values = [_values(spec, columns.fields[spec.column_name]) for spec in specs]
+    values = [values_of(spec, columns.fields[spec.column_name]) for spec in specs]
     names = [spec.column_name for spec in specs]
     if not names:
         return [{} for _ in range(columns.n)]
     return [dict(zip(names, row, strict=True)) for row in zip(*values, strict=True)]
 
 
-def _values(spec: FieldSpec, column: Column) -> list[object]:
+def value_of(spec: FieldSpec, column: DecodedColumn, row: int) -> object:
+    """The value of one row."""
+    if isinstance(column, FixedColumn):
+        value = column.values[row]
+        return value.tobytes() if spec.type == "uuid" else value.item()
+    if isinstance(column, SpanColumn) and not spec.is_array:
+        return column.text(row) if spec.type == "string" else column.raw(row)
+    return values_of(spec, column.take(np.array([row], dtype=np.int64)))[0]
+
+
+def values_of(spec: FieldSpec, column: DecodedColumn) -> list[object]:
+    """The values of all rows."""
     if isinstance(column, FixedColumn):
         if spec.type == "uuid":
             return [value.tobytes() for value in column.values]

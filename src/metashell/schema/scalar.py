@@ -149,6 +149,19 @@ def decode_message(
     return fields
 
 
+def unknown_tags(
+    spec: MessageSpec, version: int, data: bytes | memoryview, start: int = 0
+) -> list[tuple[int, int]]:
+    """Find the content of the tags that the definition lacks, in a message that decodes.
+
+    Returns:
+        (its first byte, its end) of each; other arguments and errors as `decode_message`.
+    """
+    reader = _Reader(data, start, len(data))
+    reader.read_struct(spec.fields, version, flexible=version in spec.flexible)
+    return reader.unknown
+
+
 def default_value(spec: FieldSpec) -> object:
     """Give the value that a field holds where it is absent."""
     if spec.default is None:
@@ -239,6 +252,8 @@ class _Reader:
         self.pos = pos
         self._stop = stop
         self._path: list[str] = []
+        self.unknown: list[tuple[int, int]] = []
+        """Where the content of unknown tags lies."""
 
     @property
     def left(self) -> int:
@@ -279,6 +294,7 @@ class _Reader:
             if size > self.left:
                 raise self.fail(f"tag {tag} of {size} bytes, but {self.left} are left")
             if tag not in known:
+                self.unknown.append((self.pos, self.pos + size))
                 unknown.append((tag, self._read_bytes(size)))
                 continue
             spec = known[tag]

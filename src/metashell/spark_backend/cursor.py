@@ -16,8 +16,10 @@ from metashell.errors import SourceError
 from metashell.log.chain import HEAD, HEADER_BYTES, Carry, batches
 from metashell.log.fault import Fault
 from metashell.log.names import Listing, SegmentName
-from metashell.log.read import FileRef, Loaded, VanishedError, opened
+from metashell.log.read import Loaded, opened
 from metashell.log.window import WINDOW_BYTES, windows_of
+from metashell.places.files import FileRef
+from metashell.places.vanished import VanishedError
 
 NO_LIMIT: Final = 1 << 62
 

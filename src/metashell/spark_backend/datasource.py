@@ -8,14 +8,18 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from functools import cached_property
+from typing import Any, Final
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
 from metashell.errors import UsageError
-from metashell.spark_backend.options import Options, parse_options
+from metashell.places.uri import holds_credentials
+from metashell.spark_backend.options import Options, catalog_options, parse_options
 from metashell.spark_backend.schemas import (
     FAULTS,
     FILES,
@@ -27,6 +31,9 @@ from metashell.spark_backend.schemas import (
 )
 from metashell.spark_backend.tables import table_schema
 
+_OPTIONS: Final = "kraft.options"
+"""Metadata of the first column of a table of Spark's catalog: the table's options."""
+
 
 class KRaftDataSource(DataSource):
     """Tables of the metadata logs in directories: local ones, and every URI that Arrow opens."""
@@ -36,37 +43,67 @@ class KRaftDataSource(DataSource):
         """What ``format`` calls it."""
         return "kraft"
 
+    _is_planned = False
+
+    def __getstate__(self) -> dict[str, Any]:
+        # Once it has made a reader it is sent with each task, which asks for its name alone.
+        return {} if self._is_planned else self.__dict__
+
     @cached_property
     def _parsed(self) -> Options:
-        options = parse_options(self.options)
-        check_table(options)
-        return options
+        return _checked(self.options)
 
     def schema(self) -> StructType:
         """The columns of the table asked for."""
-        return to_struct(table_schema(self._parsed))
+        struct = to_struct(table_schema(self._parsed))
+        of_catalog = catalog_options(self.options)
+        if of_catalog is not None:
+            # Whoever reads a table of the catalog gets its columns and none of its options.
+            if any(map(holds_credentials, of_catalog.values())):
+                raise UsageError(
+                    "path: credentials in a URI would be kept in Spark's catalog for all to see;"
+                    " give them in the environment, or make a temporary view"
+                )
+            struct.fields[0].metadata = {_OPTIONS: json.dumps(of_catalog)}
+        return struct
+
+    def _asked(self, schema: StructType) -> Options:
+        """The options given, or those that a table of the catalog was made with."""
+        self._is_planned = True
+        kept = schema.fields[0].metadata.get(_OPTIONS) if schema.fields else None
+        if kept is None or {"path", "paths"} & {name.lower() for name in self.options}:
+            return self._parsed
+        return _checked({**json.loads(kept), **{n.lower(): v for n, v in self.options.items()}})
 
     def reader(self, schema: StructType) -> DataSourceReader:
         """For ``spark.read``."""
         from metashell.spark_backend.reader import KRaftReader
 
-        return KRaftReader(self._parsed, self._columns(schema))
+        options = self._asked(schema)
+        return KRaftReader(options, _columns(options, schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """For ``spark.readStream``."""
         from metashell.spark_backend.streaming import KRaftStreamReader
 
-        options = self._parsed
+        options = self._asked(schema)
         if is_state(options.table) or options.table in {FILES, FAULTS}:
             raise UsageError(
                 f"{options.table}: no stream has this table; there are records and the record types"
             )
-        if options.committed_only:
+        if options.settings.committed_only:
             raise UsageError("committedOnly: a stream does not wait for checkpoints")
-        return KRaftStreamReader(options, self._columns(schema))
+        return KRaftStreamReader(options, _columns(options, schema))
 
-    def _columns(self, schema: StructType) -> pa.Schema:
-        """The columns wanted: all, or those of a schema that the user gave."""
-        wanted = from_struct(schema)
-        check_columns(table_schema(self._parsed), wanted, self._parsed.table)
-        return wanted
+
+def _checked(given: Mapping[str, str]) -> Options:
+    options = parse_options(given)
+    check_table(options)
+    return options
+
+
+def _columns(options: Options, schema: StructType) -> pa.Schema:
+    """The columns wanted: all, or those of a schema that the user gave."""
+    wanted = from_struct(schema)
+    check_columns(table_schema(options), wanted, options.table)
+    return wanted

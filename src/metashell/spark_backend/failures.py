@@ -22,6 +22,13 @@ _SECRET: Final = re.compile(
     r"(?i)((?:secret|password|token|access[.]?key|credential)[\w.]*\s*[=:]\s*)\S+"
 )
 
+NO_MEMORY: Final = "a Python worker of Spark ran out of memory"
+_FOR_PYTHON: Final = (
+    "fewer tasks at a time (`--master local[2]`, spark.executor.cores), or more memory beside the"
+    " JVM's: `--spark-conf spark.executor.memoryOverhead=...`, and spark.executor.pyspark.memory"
+    " where it is set"
+)
+
 _KNOWN: Final = (
     (
         re.compile(r"PYTHON_VERSION_MISMATCH|different (?:minor )?version than"),
@@ -34,9 +41,19 @@ _KNOWN: Final = (
         "install metashell there, or send a packed environment with `--spark-conf`",
     ),
     (
-        re.compile(r"OutOfMemoryError|exit code 137|Container killed"),
+        re.compile(r"OutOfMemoryError"),
         "Spark ran out of memory",
         "`--spark-conf spark.driver.memory=...`, or spark.executor.memory for a cluster",
+    ),
+    (
+        re.compile(rf"\b_?(?:Array|Arrow)?MemoryError\b|{NO_MEMORY}"),
+        NO_MEMORY,
+        _FOR_PYTHON,
+    ),
+    (
+        re.compile(r"exit code 137|Container killed|Python worker exited unexpectedly"),
+        "a Python worker of Spark was killed, most likely for lack of memory",
+        _FOR_PYTHON,
     ),
     (
         re.compile(r"UNAUTHENTICATED|PERMISSION_DENIED|StatusCode\.(?:UNAUTH|PERMISSION)"),
@@ -89,6 +106,23 @@ def failures(what: str, *, explain: Callable[[], str | None] = lambda: None) -> 
         if _is_grpc(error):
             raise failure(what, error) from error
         raise
+
+
+@contextmanager
+def within_memory() -> Iterator[None]:
+    """Say what helps where a block of a task runs out of memory.
+
+    Raises:
+        SourceError: It did.
+    """
+    try:
+        yield
+    except MemoryError as error:
+        raise SourceError(
+            f"{NO_MEMORY}; what helps is a smaller splitBytes, fewer tasks at a time"
+            " (spark.executor.cores), or more memory beside the JVM's"
+            " (spark.executor.memoryOverhead)"
+        ) from error
 
 
 def _is_interrupt(error: BaseException) -> bool:

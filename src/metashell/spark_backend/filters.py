@@ -7,7 +7,7 @@ understood here costs time and never rows.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -20,21 +20,37 @@ _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 LEAST: Final = -(1 << 63)
 MOST: Final = (1 << 63) - 1
 
+_TEXT_TESTS: Final[Mapping[str, Callable[[str, str], bool]]] = {
+    "starts_with": str.startswith,
+    "ends_with": str.endswith,
+    "match_substring": str.__contains__,
+}
+"""Tests of a text, by the name of Arrow's function that does the same to a column."""
+
 
 @dataclass(slots=True)
-class Wanted:
+class TableFilter:
     """A table's rows that are wanted: those of the values named, in the ranges named."""
 
     values: dict[str, frozenset[Any]] = field(default_factory=dict)
     """By column, one of these; columns that are not here may be anything."""
     ranges: dict[str, tuple[int, int]] = field(default_factory=dict)
     """By column of numbers or times (microseconds since the epoch): lowest and highest."""
+    texts: dict[str, frozenset[tuple[str, str]]] = field(default_factory=dict)
+    """By column of texts, all of these tests: one of `_TEXT_TESTS`, and what it looks for."""
+    nulls: dict[str, frozenset[bool]] = field(default_factory=dict)
+    """By column, whether null is wanted, or all but null; both leave nothing."""
 
     def may_be(self, column: str, value: object) -> bool:
         """Whether rows with a value in a column can be wanted."""
         values = self.values.get(column)
         if values is not None and value not in values:
             return False
+        if self.nulls.get(column, frozenset()) - {value is None}:
+            return False
+        for test, text in self.texts.get(column, ()):
+            if not isinstance(value, str) or not _TEXT_TESTS[test](value, text):
+                return False
         if column in self.ranges:
             low, high = self.ranges[column]
             return isinstance(value, int) and low <= value <= high
@@ -49,12 +65,28 @@ class Wanted:
             high = min(high, max(numbers, default=LEAST))
         return low, high
 
+    def may_begin(self, column: str, start: str) -> bool:
+        """Whether rows can be wanted whose text in a column begins so."""
+        values = self.values.get(column)
+        if values is not None and not any(str(value).startswith(start) for value in values):
+            return False
+        starts = [text for test, text in self.texts.get(column, ()) if test == "starts_with"]
+        return all(text.startswith(start) or start.startswith(text) for text in starts)
+
     @property
     def is_nothing(self) -> bool:
         """Whether no row at all can be wanted."""
-        return any(not v for v in self.values.values()) or any(
-            low > high for low, high in self.ranges.values()
+        return (
+            any(not v for v in self.values.values())
+            or any(low > high for low, high in self.ranges.values())
+            or any(
+                len(nulls) > 1 or (True in nulls and self._excludes_null(column))
+                for column, nulls in self.nulls.items()
+            )
         )
+
+    def _excludes_null(self, column: str) -> bool:
+        return column in self.values or column in self.ranges or column in self.texts
 
     def take(self, filters: Iterable[Filter]) -> None:
         """Note what filters say; all of them have to hold."""
@@ -73,6 +105,24 @@ class Wanted:
                 self._between(one.attribute, None, 0, one.value, -1)
             elif isinstance(one, ds.LessThanOrEqual):
                 self._between(one.attribute, None, 0, one.value, 0)
+            elif isinstance(one, ds.StringStartsWith):
+                self._text(one.attribute, "starts_with", one.value)
+            elif isinstance(one, ds.StringEndsWith):
+                self._text(one.attribute, "ends_with", one.value)
+            elif isinstance(one, ds.StringContains):
+                self._text(one.attribute, "match_substring", one.value)
+            elif isinstance(one, ds.IsNull | ds.IsNotNull):
+                self._null(one.attribute, isinstance(one, ds.IsNull))
+
+    def _text(self, attribute: Sequence[str], test: str, text: object) -> None:
+        if len(attribute) == 1 and isinstance(text, str):
+            column = attribute[0]
+            self.texts[column] = self.texts.get(column, frozenset()) | {(test, text)}
+
+    def _null(self, attribute: Sequence[str], is_null: bool) -> None:
+        if len(attribute) == 1:
+            column = attribute[0]
+            self.nulls[column] = self.nulls.get(column, frozenset()) | {is_null}
 
     def _one_of(self, attribute: Sequence[str], values: Sequence[object]) -> None:
         if len(attribute) != 1:
@@ -106,11 +156,14 @@ class Wanted:
         import pyarrow.compute as pc
 
         mask = None
-        for column in (*self.values, *self.ranges):
+        for column in dict.fromkeys((*self.values, *self.ranges, *self.texts, *self.nulls)):
             at = batch.schema.get_field_index(column)
             if at < 0:
                 continue
             array = batch.column(at)
+            for is_null in self.nulls.get(column, ()):
+                test = pc.is_null(array) if is_null else pc.is_valid(array)
+                mask = test if mask is None else pc.and_(mask, test)
             if pa.types.is_timestamp(array.type):
                 array = array.cast(pa.int64())
             if not (pa.types.is_integer(array.type) or pa.types.is_string(array.type)):
@@ -128,6 +181,9 @@ class Wanted:
                 if LEAST <= low <= MOST and LEAST <= high <= MOST:
                     tests.append(pc.greater_equal(array, low))
                     tests.append(pc.less_equal(array, high))
+            if pa.types.is_string(array.type):
+                of_text = self.texts.get(column, ())
+                tests += [getattr(pc, test)(array, text) for test, text in of_text]
             for test in tests:
                 mask = test if mask is None else pc.and_(mask, test)
         return batch if mask is None else batch.filter(mask, null_selection_behavior="drop")

@@ -6,32 +6,42 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from metashell.commands.find_parser import parse
-from metashell.commands.words import Word
+from metashell.commands.find.parser import parse
+from metashell.commands.framework.command_line import Word
 from metashell.errors import SourceError
+from metashell.fs.path import CLUSTERS
 from metashell.spark_backend.find_tasks import (
     FAILED,
     FOUND,
     JOINED,
-    Search,
+    LACKING,
+    FindTask,
     Share,
     find_in_pieces,
     join_found,
 )
 from metashell.spark_backend.schemas import to_struct
-from metashell.spark_backend.tasks import Job
+from metashell.spark_backend.tasks import FoldJob
 
 if TYPE_CHECKING:
-    from metashell.spark_backend.fold import Fold
+    from pyspark.sql import DataFrame
+
+    from metashell.spark_backend.fold import Fold, LogPart
+
+_ORDER: Final = ("word", "components")
+_SORTED_BYTES: Final = 16 << 20
+"""About how much of what was found is sorted by a task, and sent at a time."""
+_ROW_BYTES: Final = 64
+"""What a row takes besides its text."""
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class FoundRow:
     """Some of what a search found: a row of `JOINED`."""
 
     text: str
@@ -40,10 +50,10 @@ class Piece:
     quits: bool
     """Whether the search ends here."""
     told: Sequence[tuple[int, str, str]] = ()
-    """`FAILED` or `WARNED`, what a directory is called, and what is to be said of it."""
+    """`FAILED`, `WARNED` or `LACKING`, what a directory is called, and what is to be said of it."""
 
     @classmethod
-    def of(cls, row: Any) -> Piece:
+    def of(cls, row: Any) -> FoundRow:
         """Of a row."""
         return cls(
             text=_decoded(row["text"]),
@@ -58,25 +68,30 @@ def _decoded(data: bytes) -> str:
 
 
 @dataclass(slots=True)
-class Finding:
+class SparkSearch:
     """A search: iterate over it for the text to print; then `matched` are the starts there are.
 
     Raises:
         SourceError: While iterating: the directory can't be read, and nobody wants to be told.
     """
 
-    pieces: Callable[[], Iterator[Piece]]
+    pieces: Callable[[], Iterator[FoundRow]]
     failed: Callable[[str, str], None] | None = None
     """Told the name of each directory that can't be read, and why."""
     warned: Callable[[str, str], None] | None = None
     """Told what a user should know of a directory."""
     matched: set[int] = field(default_factory=set)
+    missing: dict[str, None] = field(default_factory=dict)
+    """Nodes that can't be looked at, each with why."""
 
     def __iter__(self) -> Iterator[str]:
         for piece in self.pieces():
             for kind, name, text in piece.told:
                 if kind == FAILED and self.failed is None:
                     raise SourceError(text)
+                if kind == LACKING:
+                    self.missing[text] = None
+                    continue
                 tell = self.failed if kind == FAILED else self.warned
                 if tell is not None:
                     tell(name, text)
@@ -96,16 +111,16 @@ def is_for_parts(args: Sequence[str]) -> bool:
     return not any(".." in start.split("/") for start in parse(args).starts)
 
 
-def search_of(args: Sequence[str], cwd: str, *, escapes: bool) -> Search:
+def search_of(args: Sequence[str], cwd: str, *, escapes: bool) -> FindTask:
     """The words of a ``find``, to be sent."""
     words = tuple(
         (str(arg), arg.pattern, arg.wild) if isinstance(arg, Word) else (str(arg), None, False)
         for arg in args
     )
-    return Search(words=words, cwd=cwd, escapes=escapes)
+    return FindTask(words=words, cwd=cwd, escapes=escapes)
 
 
-def find(fold: Fold, search: Search, names: Sequence[str] | None = None) -> Finding:
+def find(fold: Fold, search: FindTask, names: Sequence[str] | None = None) -> SparkSearch:
     """Search the directories of a fold.
 
     Args:
@@ -114,38 +129,43 @@ def find(fold: Fold, search: Search, names: Sequence[str] | None = None) -> Find
         names: What each is called below ``/clusters``; None where there is one directory, which
             is the root.
     """
-    jobs, settings, shares = fold.jobs, fold.settings, shares_of(fold.jobs, names)
+    settings, named = fold.settings, replace(fold, jobs=below_names(fold.jobs, names))
 
-    def run(key: Any, pieces: pa.Table) -> pa.Table:
-        number, part = (value.as_py() for value in key)
-        return find_in_pieces(jobs[number], pieces, shares(number, part), search, settings)
+    def run(job: FoldJob, part: LogPart, pieces: pa.Table) -> pa.Table:
+        share = share_of(job, part.directory, part.number)
+        return find_in_pieces(job, pieces, share, search, settings)
 
-    def pieces() -> Iterator[Piece]:
-        found = fold.spread(fold.pieces(), "directory", "part").applyInArrow(run, to_struct(FOUND))
-        # Sorting samples first: the search should not run twice for it.
-        found = found.persist()
+    def pieces() -> Iterator[FoundRow]:
+        # It is sorted once it is known how much it is: the search should not run twice for that.
+        found = named.each(run, FOUND).persist()
         try:
-            joined = found.orderBy("word", "components").mapInArrow(join_found, to_struct(JOINED))
+            in_order = found.repartitionByRange(_tasks_for(found), *_ORDER)
+            joined = in_order.sortWithinPartitions(*_ORDER).mapInArrow(
+                join_found, to_struct(JOINED)
+            )
             for row in joined.toLocalIterator(prefetchPartitions=True):
-                yield Piece.of(row)
+                yield FoundRow.of(row)
         finally:
             # After ^C the line to Java may be broken; that is not what is to be told.
             with suppress(Exception):
                 found.unpersist()
 
-    return Finding(pieces)
+    return SparkSearch(pieces)
 
 
-def shares_of(jobs: Sequence[Job], names: Sequence[str] | None) -> Callable[[int, int], Share]:
-    """What a part of a job is a part of."""
-    n_parts = [job.n_parts for job in jobs]
+def _tasks_for(found: DataFrame) -> int:
+    """Tasks that sort what was found: this process gets what one of them has at a time."""
+    ((n_bytes,),) = found.selectExpr(f"sum(octet_length(text) + {_ROW_BYTES})").collect()
+    return int((n_bytes or 0) // _SORTED_BYTES) + 1
 
-    def share(number: int, part: int) -> Share:
-        return Share(
-            above=() if names is None else ("clusters", names[number]),
-            part=part,
-            n_parts=n_parts[number],
-            is_first=number == 0,
-        )
 
-    return share
+def below_names(jobs: Sequence[FoldJob], names: Sequence[str] | None) -> list[FoldJob]:
+    """Directories as they are called below ``/clusters``; as they are where there are no names."""
+    if names is None:
+        return list(jobs)
+    return [replace(job, above=(CLUSTERS, name)) for job, name in zip(jobs, names, strict=True)]
+
+
+def share_of(job: FoldJob, number: int, part: int) -> Share:
+    """What a part of a directory is a part of, given their numbers."""
+    return Share(above=job.above, part=part, n_parts=job.n_parts, is_first=number == 0)

@@ -15,28 +15,29 @@ from typing import Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.find_expression import (
+from metashell.commands.find.expression import (
     Act,
     Constant,
-    Effect,
     Exec,
     Expression,
     Printf,
     Query,
+    WalkEffect,
 )
-from metashell.commands.find_grid import PRINTS
-from metashell.commands.find_parser import parse
-from metashell.commands.find_search import write_encoded
-from metashell.commands.words import Word
-from metashell.condensed_source import source_of
-from metashell.errors import PathError, SourceError
+from metashell.commands.find.grid import PRINTS
+from metashell.commands.find.parser import parse
+from metashell.commands.find.search import write_encoded
+from metashell.commands.framework.command_line import Word
+from metashell.commands.framework.targets import line_of
+from metashell.errors import MetashellError, PathError, SourceError
 from metashell.fs.escape import escape
 from metashell.fs.glob import Match, expand
 from metashell.fs.node import Directory, FixedDirectory, Node
 from metashell.fs.path import resolve
-from metashell.fs.walk import GridVisit, Visit, indices, walk, written_grid
-from metashell.source import Settings
-from metashell.spark_backend.tasks import Failure, Job, log_or_whole
+from metashell.fs.walk import Failed, GridVisit, Visit, indices, refuse, walk, written_grid
+from metashell.read_settings import ReadSettings
+from metashell.sources.condensed import source_of
+from metashell.spark_backend.tasks import Failure, FoldJob, log_or_whole
 
 FOUND: Final = pa.schema(
     [
@@ -48,10 +49,12 @@ FOUND: Final = pa.schema(
 )
 """``word``: which start; ``components``: names on the way; ``text``: what is printed; a start that
 is there has a row with no text. A directory that was looked at and can't be read has a row of the
-word `FAILED` with its name and why; what a user should know of one has the word `WARNED`."""
+word `FAILED` with its name and why; what a user should know of one has the word `WARNED`, and a
+node in it that can't be looked at the word `LACKING`."""
 
 FAILED: Final = -1
 WARNED: Final = -2
+LACKING: Final = -3
 
 _BATCH_ROWS: Final = 16_384
 _TOPICS: Final = ("image", "topics")
@@ -61,7 +64,7 @@ _Row = tuple[int, list[bytes], bytes, bool]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Search:
+class FindTask:
     """A ``find``, as it was typed; picklable."""
 
     words: tuple[tuple[str, str | None, bool], ...]
@@ -101,7 +104,7 @@ class Share:
 
 
 def find_in_pieces(
-    job: Job, pieces: pa.Table, share: Share, search: Search, settings: Settings
+    job: FoldJob, pieces: pa.Table, share: Share, search: FindTask, settings: ReadSettings
 ) -> pa.Table:
     """Search what the pieces of a part hold; a table of `FOUND`."""
     log, is_whole = log_or_whole(job, pieces)
@@ -117,15 +120,16 @@ def find_in_pieces(
         if unread.was_asked:
             told = [(FAILED, name, _encoded([log.message])[0], False)]
     else:
-        source = source_of(log, settings, job.place)
-        try:
-            batches = list(find_part(source.root, share, search))
-        except SourceError as e:
-            # Of a file beside the log. It is no reason to lose the other directories.
-            batches, told = [], [(FAILED, name, _encoded([e.message])[0], False)]
-        if not share.part and not told:
+        source, lines = source_of(log, settings, job.place), dict[str, None]()
+
+        def failed(path: str, error: MetashellError) -> None:
+            lines[line_of(path, error)] = None
+
+        batches = list(find_part(source.root, share, search, failed))
+        told = [(LACKING, name, _encoded([line])[0], False) for line in lines]
+        if not share.part:
             _ = source.condensed  # what is wrong with files is known now
-            told = [(WARNED, name, _encoded([text])[0], False) for text in source.warnings]
+            told += [(WARNED, name, _encoded([text])[0], False) for text in source.warnings]
     if told:
         batches.append(_batch(told))
     return pa.Table.from_batches(batches, schema=FOUND)
@@ -195,14 +199,22 @@ class _Covered(Directory):
         return _Covered(node, self._way[1:], self._covered) if name == self._way[0] else node
 
 
-def find_part(root: Directory, share: Share, search: Search) -> Iterator[pa.RecordBatch]:
+def find_part(
+    root: Directory, share: Share, search: FindTask, failed: Failed = refuse
+) -> Iterator[pa.RecordBatch]:
     """Search a part.
+
+    Args:
+        root: The directory's own file system.
+        share: Which part of it.
+        search: What for.
+        failed: Told of a node that can't be looked at.
 
     Returns:
         Batches of `FOUND`, sorted within each start.
     """
     rows: list[_Row] = []
-    for row in _Finder(part_root(root, share), share, search).rows():
+    for row in _Finder(part_root(root, share), share, search, failed).rows():
         rows.append(row)
         if len(rows) >= _BATCH_ROWS:
             yield _batch(rows)
@@ -218,8 +230,8 @@ def _batch(rows: list[_Row]) -> pa.RecordBatch:
 
 
 class _Finder:
-    def __init__(self, root: Directory, share: Share, search: Search) -> None:
-        self.root, self.share, self.search = root, share, search
+    def __init__(self, root: Directory, share: Share, search: FindTask, failed: Failed) -> None:
+        self.root, self.share, self.search, self.failed = root, share, search, failed
         self.query: Query = parse(search.typed())
         self.kinds = {
             is_dir: cache(self._given(self.query.expression.given(is_dir=is_dir), is_dir))
@@ -241,12 +253,16 @@ class _Finder:
             except PathError:
                 # Another part may have it; where none has, whoever asked says so.
                 continue
+            except SourceError as error:
+                # It is told of; whether the start is there is not known.
+                self.failed(str(start), error)
+                yield word, [], b"", False
 
     def _matches(self, start: str) -> Iterator[Match]:
         if not isinstance(start, Word):
-            yield from expand(self.root, start, None, self.search.cwd)
+            yield from expand(self.root, start, None, self.search.cwd, self.failed)
         elif start.wild:
-            yield from expand(self.root, str(start), start.pattern, self.search.cwd)
+            yield from expand(self.root, str(start), start.pattern, self.search.cwd, self.failed)
         else:
             yield Match(str(start), resolve(self.root, str(start), self.search.cwd))
 
@@ -263,6 +279,7 @@ class _Finder:
             enters=(lambda base: base.startswith(prefix) or prefix.startswith(base))
             if prefix
             else None,
+            failed=self.failed,
         )
         way = list(at)
         for visit in visits:
@@ -321,7 +338,7 @@ class _Finder:
 
 
 class _Told:
-    """What an evaluation says; a `metashell.commands.find_expression.Doer`."""
+    """What an evaluation says; a `metashell.commands.find.expression.Doer`."""
 
     def __init__(self, *, escapes: bool) -> None:
         self.text = ""
@@ -333,7 +350,7 @@ class _Told:
         assert isinstance(action, Act)
         if action.effect in PRINTS:
             self.text += f"{escape(path) if self._escapes else path}{action.effect.value}"
-        elif action.effect is Effect.QUIT:
+        elif action.effect is WalkEffect.QUIT:
             self.quits = True
         else:
             self.pruned = True

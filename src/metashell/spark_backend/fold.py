@@ -9,32 +9,46 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from dataclasses import dataclass, field, replace
+from functools import reduce
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.condensed.log import CondensedLog, Condensing, even_spread
 from metashell.errors import MetashellError, SourceError
-from metashell.image.arrow import TABLES
-from metashell.image.condensing import CondensedLog, Condensing
+from metashell.image.arrow import image_table, table_names
 from metashell.image.image import Image
 from metashell.log.directory import find_metadata_directory
-from metashell.log.places import Place
 from metashell.log.splits import SPLIT_BYTES, plan_splits
+from metashell.parts.known import all_parts
+from metashell.places.place import Place
+from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
-from metashell.source import Settings
-from metashell.spark_backend.filters import Wanted
-from metashell.spark_backend.schemas import ORIGIN, conform, from_struct, to_struct, with_origin
+from metashell.spark_backend.filters import TableFilter
+from metashell.spark_backend.packing import packed
+from metashell.spark_backend.schemas import (
+    ORIGIN,
+    conform,
+    from_struct,
+    registry_of,
+    to_struct,
+    with_origin,
+)
 from metashell.spark_backend.sites import BadSite, Site, find_sites
 from metashell.spark_backend.tables import state_schema
 from metashell.spark_backend.tasks import (
+    NOT_SPREAD,
     PIECES,
+    WHOLE,
     Failure,
-    Item,
-    Job,
-    condense_items,
+    FoldJob,
+    Work,
+    condense,
     condense_part,
+    job_of_pieces,
     log_of,
     log_or_whole,
 )
@@ -42,15 +56,34 @@ from metashell.spark_backend.tasks import (
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_PARTS_PER_CORE = 6
+TASKS_PER_CORE = 6
+"""Tasks that a core has in turn where there is that much to do: they differ in length."""
 _PART_BYTES = 32 << 20
 """Bytes of a log for which one more part is made."""
-_OF_PARTS = ("partitions", "topics")
-"""Tables that are folded in parts; the others come from part 0."""
+_PLANNING_BYTES = 1 << 20
+"""What planning a directory takes, which opens its files and reads its checkpoint through."""
 _REASONS = pa.schema([("reason", pa.string())])
 _COUNTS = pa.schema([("table", pa.string()), ("rows", pa.int64())])
+_TASKS = pa.schema([("task", pa.int32()), ("work", pa.binary())])
+_JOB = PIECES.get_field_index("job")
 
 Batches = Iterator[pa.RecordBatch]
+
+
+def _in_parts() -> frozenset[str]:
+    """Tables that are folded in parts; the others come from part 0."""
+    return frozenset(part.table_name for part in all_parts() if part.by_topic)
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Which parts of a directory that is spread are wanted."""
+
+    condition: str
+    """Of Spark SQL, about the columns of `PIECES`."""
+
+
+ALL_PARTS, PART_0, PARTS_OF_TOPICS = Parts("true"), Parts("part = 0"), Parts("part > 0")
 
 
 @dataclass(slots=True)
@@ -65,8 +98,8 @@ class Fold:
 
     spark: SparkSession
     sites: Sequence[Site]
-    jobs: Sequence[Job]
-    settings: Settings = field(default_factory=Settings)
+    jobs: Sequence[FoldJob]
+    settings: ReadSettings = field(default_factory=ReadSettings)
     bad: Sequence[BadSite] = ()
     """Places that are no metadata directory, or could not be read."""
     _kept: DataFrame | None = field(default=None, init=False)
@@ -75,31 +108,20 @@ class Fold:
         """A table of the image of every directory, behind the columns that name it.
 
         Raises:
-            KeyError: There is no such table (`metashell.image.arrow.TABLES`).
+            KeyError: There is no such table (`metashell.image.arrow.table_names`).
         """
         schema = from_struct(to_struct(with_origin(state_schema(name))))
-        jobs, origins, make = self.jobs, [site.origin for site in self.sites], TABLES[name]
-        redaction, in_parts = Redaction(self.settings.show_secrets), name in _OF_PARTS
+        redaction = Redaction(self.settings.show_secrets)
 
-        def fold(_: Any, pieces: pa.Table) -> pa.Table:
-            number, part = pieces["directory"][0].as_py(), pieces["part"][0].as_py()
-            log, is_whole = log_or_whole(jobs[number], pieces)
-            if isinstance(log, Failure) or (is_whole and part > 1):
+        def fold(job: FoldJob, part: LogPart, pieces: pa.Table) -> pa.Table:
+            log, is_whole = log_or_whole(job, pieces)
+            if isinstance(log, Failure) or (is_whole and part.number > 1):
                 return schema.empty_table()
-            own = make(Image(log.records), redaction)
-            batches = [conform(batch, schema, origins[number]) for batch in own.to_batches()]
+            own = image_table(name, Image(log.records), redaction)
+            batches = [conform(batch, schema, job.origin) for batch in own.to_batches()]
             return pa.Table.from_batches(batches, schema=schema)
 
-        pieces = self.pieces()
-        # What has no parts of its own is folded whole.
-        whole = [i for i, job in enumerate(jobs) if not job.n_parts]
-        if in_parts:
-            wanted = (pieces["part"] > 0) | pieces["directory"].isin(whole)
-        else:
-            wanted = pieces["part"] == 0
-        grouped = self.spread(pieces.where(wanted), "directory", "part")
-        folded: DataFrame = grouped.applyInArrow(fold, to_struct(schema))
-        return folded
+        return self.each(fold, schema, PARTS_OF_TOPICS if name in _in_parts() else PART_0)
 
     def counts(self) -> DataFrame:
         """How many rows each table has of each directory: everything folded, and nothing sent.
@@ -107,28 +129,25 @@ class Fold:
         Columns: cluster_id, node_id, directory, table, rows.
         """
         schema = from_struct(to_struct(with_origin(_COUNTS)))
-        jobs, origins = self.jobs, [site.origin for site in self.sites]
         redaction = Redaction(self.settings.show_secrets)
 
-        def fold(key: Any, pieces: pa.Table) -> pa.Table:
-            number, part = (value.as_py() for value in key)
-            log, is_whole = log_or_whole(jobs[number], pieces)
-            if isinstance(log, Failure) or (is_whole and part):
+        def fold(job: FoldJob, part: LogPart, pieces: pa.Table) -> pa.Table:
+            log, is_whole = log_or_whole(job, pieces)
+            if isinstance(log, Failure) or (is_whole and part.number):
                 return schema.empty_table()
             image = Image(log.records)
-            in_parts = jobs[number].n_parts > 0 and not is_whole
+            in_parts, by_topic = job.n_parts > 0 and not is_whole, _in_parts()
             rows = [
-                {"table": name, "rows": len(make(image, redaction))}
-                for name, make in TABLES.items()
-                if not in_parts or (name in _OF_PARTS) == (part > 0)
+                {"table": name, "rows": len(image_table(name, image, redaction))}
+                for name in table_names()
+                if not in_parts or (name in by_topic) == (part.number > 0)
             ]
             own = pa.RecordBatch.from_pylist(rows, schema=_COUNTS)
-            return pa.Table.from_batches([conform(own, schema, origins[number])])
+            return pa.Table.from_batches([conform(own, schema, job.origin)])
 
-        grouped = self.spread(self.pieces(), "directory", "part")
-        of_parts: DataFrame = grouped.applyInArrow(fold, to_struct(schema))
         return (
-            of_parts.groupBy(*ORIGIN.names, "table")
+            self.each(fold, schema)
+            .groupBy(*ORIGIN.names, "table")
             .sum("rows")
             .withColumnRenamed("sum(rows)", "rows")
         )
@@ -139,20 +158,16 @@ class Fold:
         Columns: cluster_id, node_id, directory, reason. What could not be planned is in `bad`.
         """
         schema = from_struct(to_struct(with_origin(_REASONS)))
-        jobs, origins = self.jobs, [site.origin for site in self.sites]
 
-        def fold(key: Any, pieces: pa.Table) -> pa.Table:
-            number = key[0].as_py()
-            log, _ = log_or_whole(jobs[number], pieces)
+        def fold(job: FoldJob, part: LogPart, pieces: pa.Table) -> pa.Table:
+            del part
+            log, _ = log_or_whole(job, pieces)
             if not isinstance(log, Failure):
                 return schema.empty_table()
             own = pa.RecordBatch.from_pylist([{"reason": log.message}], schema=_REASONS)
-            return pa.Table.from_batches([conform(own, schema, origins[number])])
+            return pa.Table.from_batches([conform(own, schema, job.origin)])
 
-        pieces = self.pieces()
-        grouped = self.spread(pieces.where(pieces["part"] == 0), "directory")
-        failed: DataFrame = grouped.applyInArrow(fold, to_struct(schema))
-        return failed
+        return self.each(fold, schema, PART_0)
 
     def persist(self) -> Fold:
         """Keep what is left of the splits, for who asks for several tables; see `unpersist`."""
@@ -186,44 +201,137 @@ class Fold:
         return [found[i] for i in range(len(jobs))]
 
     def _logs_of(
-        self, jobs: Sequence[Job], numbers: Sequence[int]
+        self, jobs: Sequence[FoldJob], numbers: Sequence[int]
     ) -> Iterator[tuple[int, CondensedLog | Failure]]:
-        pieces = self.pieces(jobs, numbers)
-        if any(jobs[i].n_parts for i in numbers):
+        def condense_all(job: FoldJob, part: LogPart, pieces: pa.Table) -> pa.Table:
+            del part
+            pieces = pieces.set_column(_JOB, PIECES.field(_JOB), pa.nulls(len(pieces), pa.binary()))
+            return condense_part(job, pieces) if job.n_parts else pieces
 
-            def condense(_: Any, group: pa.Table) -> pa.Table:
-                return condense_part(jobs, group)
-
-            grouped = self.spread(pieces, "directory", "part", "active")
-            pieces = grouped.applyInArrow(condense, to_struct(PIECES))
-        found = pieces.toArrow().cast(PIECES)
+        anew = replace(self, jobs=jobs)
+        found = anew.each(condense_all, PIECES, only=numbers).toArrow().cast(PIECES)
         for i in numbers:
             yield i, log_of(jobs[i], found.filter(pc.equal(found["directory"], i)))
 
-    def pieces(
-        self, jobs: Sequence[Job] | None = None, numbers: Sequence[int] | None = None
-    ) -> DataFrame:
+    def pieces(self) -> DataFrame:
         """What is left of every split, by part; columns as `PIECES`."""
-        if jobs is None and self._kept is not None:
+        if self._kept is not None:
             return self._kept
-        jobs = self.jobs if jobs is None else jobs
-        chosen = range(len(jobs)) if numbers is None else numbers
-        items = [item for i in chosen for item in jobs[i].items(i)]
-        return run_items(self.spark, items, _condensing(jobs, items), PIECES)
+        works, _ = self._works(range(len(self.jobs)))
+        return self._run(works, condense, PIECES)
 
-    def spread(self, pieces: DataFrame, *keys: str) -> Any:
-        """Group pieces, over more tasks than there are cores: parts differ in size."""
-        n_parts = sum(job.n_parts + 1 for job in self.jobs)
-        n_tasks = max(1, min(n_parts, _PARTS_PER_CORE * parallelism(self.spark)))
-        return pieces.repartition(n_tasks, *keys).groupBy(*keys)
+    def each(
+        self,
+        function: PartFunction,
+        schema: pa.Schema,
+        parts: Parts = ALL_PARTS,
+        *,
+        only: Sequence[int] | None = None,
+    ) -> DataFrame:
+        """Call a function with the pieces of each part of each directory.
+
+        A directory that is not spread is condensed and handed over by one task; of one that is, a
+        task has the pieces of a part, from all that condensed some.
+
+        Args:
+            function: Makes rows of a part.
+            schema: Their columns.
+            parts: Which parts of directories that are spread; the others are handed over whole.
+            only: Numbers of the directories wanted; all where None.
+        """
+        works, n_groups = self._works(range(len(self.jobs)) if only is None else only)
+        alone = [work for work in works if not work.n_parts]
+        spread = [work for work in works if work.n_parts]
+        frames = []
+        if alone or not spread:
+            if self._kept is None:
+                frames.append(self._run(alone, _at_once(function), schema))
+            else:
+                whole = self._kept.where(f"`group` = {WHOLE}")
+                frames.append(whole.mapInArrow(_in_turn(function), to_struct(schema)))
+        if spread:
+            pieces = self._run(spread, condense, PIECES) if self._kept is None else self._kept
+            chosen = pieces.where(f"`group` <> {WHOLE}").where(parts.condition)
+            together = chosen.repartitionById(n_groups, "group")
+            frames.append(together.mapInArrow(_together(function), to_struct(schema)))
+        return reduce(lambda one, other: one.unionAll(other), frames)
+
+    def _works(self, numbers: Iterable[int]) -> tuple[list[Work], int]:
+        """What is to be condensed, and how many parts are spread."""
+        works: list[Work] = []
+        n_groups = 0
+        for i in numbers:
+            works += self.jobs[i].work(i, n_groups)
+            if self.jobs[i].n_parts:
+                n_groups += self.jobs[i].n_parts + 1
+        return works, n_groups
+
+    def _run(
+        self, works: Sequence[Work], run: Callable[[Work], Batches], schema: pa.Schema
+    ) -> DataFrame:
+        tasks = tasks_of(works, parallelism(self.spark))
+        return run_tasks(self.spark, tasks, run, schema)
 
 
-def _condensing(jobs: Sequence[Job], items: Sequence[Item]) -> Callable[[Batches], Batches]:
-    def run(batches: Batches) -> Batches:
-        for batch in batches:
-            yield from condense_items(jobs, items, batch.column(0).to_pylist())
+def tasks_of(works: Sequence[Work], n_cores: int) -> list[list[Work]]:
+    """Work packed into tasks, those with the most bytes first."""
+    weighed = sorted(
+        [(work.weight, i) for i, work in enumerate(works)], key=lambda w: (-w[0], w[1])
+    )
+    packs = packed(weighed, SPLIT_BYTES, TASKS_PER_CORE * n_cores)
+    return [[works[i] for i in pack] for pack in packs]
+
+
+@dataclass(frozen=True, slots=True)
+class LogPart:
+    """A part of a directory."""
+
+    directory: int
+    """Its number among the directories."""
+    number: int
+    """0 for all but the partitions, or for all where the directory is not spread."""
+
+
+PartFunction: TypeAlias = Callable[[FoldJob, LogPart, pa.Table], pa.Table]
+"""Makes rows of the pieces of a part."""
+
+
+def _at_once(function: PartFunction) -> Callable[[Work], Batches]:
+    """Condense a whole directory and hand it over."""
+
+    def run(work: Work) -> Batches:
+        assert work.job is not None
+        pieces = pa.Table.from_batches(condense(work), PIECES)
+        yield from function(work.job, LogPart(work.directory, 0), pieces).to_batches()
 
     return run
+
+
+def _in_turn(function: PartFunction) -> Callable[[Batches], Batches]:
+    """Hand over whole directories, of which the pieces come one after the other."""
+
+    def run(batches: Batches) -> Batches:
+        rows = (batch.slice(i, 1) for batch in batches for i in range(batch.num_rows))
+        for _, own in groupby(rows, key=lambda row: row["directory"][0].as_py()):
+            yield from _of_part(function, own)
+
+    return run
+
+
+def _together(function: PartFunction) -> Callable[[Batches], Batches]:
+    """Hand over a part, of which a task has all pieces."""
+
+    def run(batches: Batches) -> Batches:
+        return _of_part(function, batches)
+
+    return run
+
+
+def _of_part(function: PartFunction, batches: Iterable[pa.RecordBatch]) -> Batches:
+    pieces = pa.Table.from_batches([batch.cast(PIECES) for batch in batches], PIECES)
+    if len(pieces):
+        part = LogPart(pieces["directory"][0].as_py(), pieces["part"][0].as_py())
+        yield from function(job_of_pieces(pieces), part, pieces).to_batches()
 
 
 @contextmanager
@@ -234,15 +342,30 @@ def _as_failure(found: dict[int, CondensedLog | Failure], number: int) -> Iterat
         found[number] = Failure(e.message, e.hint)
 
 
-def run_items(
+def run_tasks(
     spark: SparkSession,
-    items: Sequence[Any],
-    run: Callable[[Batches], Batches],
+    tasks: Sequence[Sequence[Any]],
+    run: Callable[[Any], Batches],
     schema: pa.Schema,
 ) -> DataFrame:
-    """Run a function over the numbers of items, a task each."""
-    n = max(1, len(items))
-    return spark.range(0, len(items), 1, n).mapInArrow(run, to_struct(schema))
+    """Call a function with each piece of work that is packed into tasks.
+
+    A task gets its own work as data. What a function closes over goes to every task.
+    """
+    rows = [
+        pa.RecordBatch.from_pylist([{"task": i, "work": pickle.dumps(list(task))}], schema=_TASKS)
+        for i, task in enumerate(tasks or [[]])
+    ]
+
+    def run_all(batches: Batches) -> Batches:
+        for batch in batches:
+            for own in batch["work"].to_pylist():
+                for piece in pickle.loads(own):
+                    yield from run(piece)
+
+    frame = spark.createDataFrame(pa.Table.from_batches(rows, _TASKS))
+    placed = frame.repartitionById(len(rows), "task")
+    return placed.mapInArrow(run_all, to_struct(schema))
 
 
 def parallelism(spark: SparkSession) -> int:
@@ -257,7 +380,7 @@ def parallelism(spark: SparkSession) -> int:
 def fold_directories(
     spark: SparkSession,
     paths: str | Iterable[str],
-    settings: Settings | None = None,
+    settings: ReadSettings | None = None,
     *,
     split_bytes: int = SPLIT_BYTES,
 ) -> Fold:
@@ -266,22 +389,22 @@ def fold_directories(
     Args:
         spark: A session.
         paths: Metadata directories or log dirs that hold one; URIs too.
-        settings: How they are read; `Settings.strict` is not possible.
+        settings: How they are read; `ReadSettings.strict` is not possible.
         split_bytes: About how much one task decodes at a time, which bounds its memory.
 
     Raises:
         SourceError: None of them can be read.
         MetashellError: A glob matches nothing.
     """
-    sites, bad = find_sites([paths] if isinstance(paths, str) else paths, Wanted())
-    return fold_sites(spark, sites, bad, settings or Settings(), split_bytes)
+    sites, bad = find_sites([paths] if isinstance(paths, str) else paths, TableFilter())
+    return fold_sites(spark, sites, bad, settings or ReadSettings(), split_bytes)
 
 
 def fold_sites(
     spark: SparkSession,
     sites: Sequence[Site],
     bad: Sequence[BadSite],
-    settings: Settings,
+    settings: ReadSettings,
     split_bytes: int = SPLIT_BYTES,
     *,
     keeps_bad: bool = False,
@@ -296,16 +419,16 @@ def fold_sites(
         split_bytes: Likewise.
         keeps_bad: Have a job for those too that can't be planned, which says why.
     """
-    planned: list[tuple[Site, Job]] = []
+    planned: list[tuple[Site, FoldJob]] = []
     failed = list(bad)
     n_cores = parallelism(spark)
     for site, job in zip(sites, _plan(spark, sites, settings, split_bytes, n_cores), strict=True):
         if isinstance(job, Failure) and keeps_bad:
-            planned.append((site, Job.failed(site.place, job)))
+            planned.append((site, FoldJob.failed(site.place, job)))
         elif isinstance(job, Failure):
             failed.append(BadSite(site.directory, job.message))
         else:
-            planned.append((site, job))
+            planned.append((site, replace(job, origin=site.origin)))
     if not planned and failed:
         raise SourceError(failed[0].reason)
     return Fold(spark, [site for site, _ in planned], [job for _, job in planned], settings, failed)
@@ -314,13 +437,13 @@ def fold_sites(
 def _plan(
     spark: SparkSession,
     sites: Sequence[Site],
-    settings: Settings,
+    settings: ReadSettings,
     split_bytes: int,
     n_cores: int,
-) -> list[Job | Failure]:
+) -> list[FoldJob | Failure]:
     """Plan directories: one here, several in executors, as it reads their checkpoints."""
 
-    def plan(site: Site) -> Job | Failure:
+    def plan(site: Site) -> FoldJob | Failure:
         try:
             return job_of(site.place, settings, split_bytes, n_cores)
         except MetashellError as e:
@@ -330,32 +453,34 @@ def _plan(
         return [plan(site) for site in sites]
     schema = pa.schema([("site", pa.int32()), ("job", pa.binary())])
 
-    def run(batches: Batches) -> Batches:
-        for batch in batches:
-            for i in batch.column(0).to_pylist():
-                row = {"site": i, "job": pickle.dumps(plan(sites[i]))}
-                yield pa.RecordBatch.from_pylist([row], schema=schema)
+    def run(numbered: tuple[int, Site]) -> Batches:
+        number, site = numbered
+        row = {"site": number, "job": pickle.dumps(plan(site))}
+        yield pa.RecordBatch.from_pylist([row], schema=schema)
 
-    found = run_items(spark, sites, run, schema).toArrow().to_pydict()
+    # What they weigh is what is to be found out.
+    weighed = [(_PLANNING_BYTES, numbered) for numbered in enumerate(sites)]
+    tasks = packed(weighed, SPLIT_BYTES, TASKS_PER_CORE * n_cores)
+    found = run_tasks(spark, tasks, run, schema).toArrow().to_pydict()
     jobs = dict(zip(found["site"], map(pickle.loads, found["job"]), strict=True))
     return [jobs[i] for i in range(len(sites))]
 
 
 def job_of(
-    place: Place, settings: Settings, split_bytes: int = SPLIT_BYTES, n_cores: int = 1
-) -> Job:
+    place: Place, settings: ReadSettings, split_bytes: int = SPLIT_BYTES, n_cores: int = 1
+) -> FoldJob:
     """Plan one directory, or the one in a log dir; errors as `plan_splits`."""
     place = find_metadata_directory(place)
-    plan = plan_splits(place, split_bytes, committed_only=settings.committed_only)
-    how = Condensing.of_plan(plan, show_secrets=settings.show_secrets, schemas=settings.schemas)
+    plan = plan_splits(place, split_bytes, settings=settings)
+    how = Condensing.of_plan(plan, settings)
     size = sum(split.end - split.begin for split in plan.splits)
-    n_parts = (
-        0 if len(plan.splits) <= 2 else min(_PARTS_PER_CORE * n_cores, size // _PART_BYTES + 1)
-    )
-    return Job(
+    spread = NOT_SPREAD
+    if size > 2 * split_bytes:  # more than a task has room for
+        n_parts = min(TASKS_PER_CORE * n_cores, size // _PART_BYTES + 1)
+        spread = even_spread(plan, n_parts, registry_of(settings.schemas))
+    return FoldJob(
         place=place,
         plan=plan,
         how=how,
-        n_parts=n_parts,
-        committed_only=settings.committed_only,
+        spread=spread,
     )

@@ -9,6 +9,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from importlib.util import find_spec
 from typing import Final
@@ -40,8 +41,10 @@ def check(master: str) -> None:
         check_java(os.environ)
 
 
-def lacking(master: str) -> SourceError | None:
+def missing_requirement(master: str) -> SourceError | None:
     """What is missing here, None where nothing is."""
+    if "pyspark.worker" in sys.modules:
+        return SourceError("Spark can't be used: this is one of its tasks")
     try:
         check(master)
     except SourceError as error:

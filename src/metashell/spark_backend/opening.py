@@ -7,43 +7,49 @@ image, once it is here, needs no session any more.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, suppress
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pyarrow as pa
 
-from metashell.cache import store
-from metashell.condensed_source import CondensedSource
+from metashell.condensed.log import CondensedLog, Condensing
 from metashell.errors import SourceError
-from metashell.fleet import CLUSTERS, FleetSource, open_fleet
-from metashell.image.condensing import CondensedLog, Condensing
-from metashell.kept import open_kept
-from metashell.log.changed import signature
-from metashell.log.directory import find_metadata_directory
-from metashell.log.splits import plan_splits
-from metashell.opening import open_with
-from metashell.source import Settings, Source
-from metashell.spark_backend.find import Finding, Piece, find, is_for_parts, search_of
-from metashell.spark_backend.fold import Batches, Fold, fold_sites, run_items
+from metashell.fs.path import cluster_path
+from metashell.log.changed import list_directory
+from metashell.log.directory import list_metadata_directory
+from metashell.log.splits import SPLIT_BYTES, plan_splits
+from metashell.read_settings import ReadSettings
+from metashell.sources.cache import store
+from metashell.sources.cached import open_cached_source
+from metashell.sources.condensed import CondensedSource
+from metashell.sources.directory import open_directory
+from metashell.sources.fleet import FleetMember, FleetSource
+from metashell.sources.fleet.source import OPENING_BYTES
+from metashell.sources.request import JobProgress, OpenRequest
+from metashell.sources.source import Capabilities, Source
+from metashell.spark_backend.find import FoundRow, SparkSearch, find, is_for_parts, search_of
+from metashell.spark_backend.fold import (
+    TASKS_PER_CORE,
+    Batches,
+    Fold,
+    fold_sites,
+    parallelism,
+    run_tasks,
+)
+from metashell.spark_backend.packing import packed
 from metashell.spark_backend.session import SparkSettings, session
 from metashell.spark_backend.sites import Site, absolute
 from metashell.spark_backend.sql import SparkTables
 from metashell.spark_backend.tasks import Failure
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
+    from pyspark.sql import DataFrame, SparkSession
 
 
-class Progress(Protocol):
-    """What draws how far a job has come."""
-
-    def __call__(self, done: int, total: int) -> None:
-        """Note (tasks done, tasks known)."""
-
-    def close(self) -> None:
-        """Erase what was drawn."""
+_D = TypeVar("_D")
+_T = TypeVar("_T")
 
 
 class Engine:
@@ -56,7 +62,7 @@ class Engine:
     """
 
     def __init__(
-        self, settings: SparkSettings, progress: Progress | None, announce: Callable[[], None]
+        self, settings: SparkSettings, progress: JobProgress | None, announce: Callable[[], None]
     ) -> None:
         self._settings, self._progress, self._announce = settings, progress, announce
         self._stack = ExitStack()
@@ -101,17 +107,21 @@ class Engine:
 
 
 class _Delegated:
-    """What sources that an engine searches have in common."""
+    """What is common to all that an engine answers for: a `metashell.sources.delegate.Delegate`."""
 
     engine: Engine
 
+    def delegate(self: _D, command: Callable[[_D], _T | None]) -> _T | None:
+        """As `Source.delegate`."""
+        return command(self)
+
     @cached_property
-    def _told(self) -> list[str]:
+    def _warned(self) -> list[str]:
         """Warnings of those who searched."""
         return []
 
-    def _with_told(self, warnings: Sequence[str]) -> list[str]:
-        return list(dict.fromkeys([*warnings, *self._told]))
+    def _with_theirs(self, warnings: Sequence[str]) -> list[str]:
+        return list(dict.fromkeys([*warnings, *self._warned]))
 
     def close(self) -> None:
         """End the session, if there is one."""
@@ -121,26 +131,66 @@ class _Delegated:
 class DelegatedSource(_Delegated, CondensedSource):
     """A directory whose log Spark condenses when something is first asked of it."""
 
-    site: Site
+    capabilities = Capabilities(has_log=False, delegates=True)
+
+    def __init__(
+        self, engine: Engine, path: str, settings: ReadSettings, *, use_cache: bool
+    ) -> None:
+        """Plan it.
+
+        Raises:
+            SourceError: It is no metadata directory, or can't be read.
+        """
+        state = list_metadata_directory(path)
+        place = self._place = state.place
+        self.engine, self.site = engine, _site(path)
+        self._use_cache, self._before = use_cache, state.signature
+        super().__init__(
+            plan_splits(place, settings=settings),
+            self._condense_there,
+            settings,
+            directory=place,
+            open_full_log=lambda: open_directory(list_directory(place), settings),
+        )
+
+    def _condense_there(self) -> CondensedLog:
+        try:
+            log, how = self.engine.run(lambda spark: _condensed(spark, self.site, self.settings))
+        finally:
+            self.engine.close()
+        if self._use_cache:
+            store(self._place, log, how, before=self._before)
+        found: CondensedLog = log
+        return found
+
+    def refreshed(self) -> Source:
+        """As `Source.refreshed`; what came meanwhile is decoded here."""
+        now = list_directory(self._place)
+        if now.signature == self._before:
+            return self
+        cached = open_cached_source(now, self.settings) if self._use_cache else None
+        return cached or open_directory(now, self.settings)
 
     @property
     def warnings(self) -> Sequence[str]:
         """As `Source.warnings`; of a log that is not here, those of who searched it."""
-        return self._with_told(super().warnings)
+        return self._with_theirs(super().warnings)
 
-    def find_elsewhere(self, args: Sequence[str], cwd: str, *, escapes: bool) -> Finding | None:
+    def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> SparkSearch | None:
         """Have Spark search, where the image is not here yet."""
-        if "condensed" in self.__dict__ or not is_for_parts(args):
+        if CondensedSource.condensed.is_known(self) or not is_for_parts(args):
             return None
         finding = _finding(self.engine, [self.site], self.settings, args, cwd, escapes, None)
-        finding.warned = lambda _, warning: self._told.append(warning)
+        finding.warned = lambda _, warning: self._warned.append(warning)
         return finding
 
-    def sql_elsewhere(self, cwd: str) -> SparkTables:
+    def statements(self, cwd: str) -> SparkTables:
         """Have Spark run SQL, also where the image is here: a session has one dialect."""
         del cwd
         if self._tables is None:
             self._tables = SparkTables(self.engine, [self.site], self.settings)
+            self._tables.warned = lambda _, warning: self._warned.append(warning)
+            self._tables.known = lambda: self.warnings
         return self._tables
 
     _tables: SparkTables | None = None
@@ -149,12 +199,14 @@ class DelegatedSource(_Delegated, CondensedSource):
 class DelegatedFleet(_Delegated, FleetSource):
     """A fleet whose rows Spark computes, and that Spark searches."""
 
+    capabilities = Capabilities(has_log=False, delegates=True)
+
     @property
     def warnings(self) -> Sequence[str]:
         """As `FleetSource.warnings`, with those of who searched it."""
-        return self._with_told(super().warnings)
+        return self._with_theirs(super().warnings)
 
-    def find_elsewhere(self, args: Sequence[str], cwd: str, *, escapes: bool) -> Finding | None:
+    def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> SparkSearch | None:
         """Have Spark search all directories, where they show their newest state."""
         if self.reading.at is not None or self.settings.strict or not is_for_parts(args):
             return None
@@ -162,15 +214,15 @@ class DelegatedFleet(_Delegated, FleetSource):
         names = list(self.members)
         finding = _finding(self.engine, sites, self.settings, args, cwd, escapes, names)
         finding.failed = lambda name, reason: self.failed(self.members[name], reason)
-        finding.warned = lambda name, warning: self._told.append(f"{name}: {warning}")
+        finding.warned = lambda name, warning: self._warned.append(f"{name}: {warning}")
         return finding
 
-    def sql_elsewhere(self, cwd: str) -> SparkTables | None:
+    def statements(self, cwd: str) -> SparkTables | None:
         """Have Spark run SQL on the directories, or the one of `cwd`, at their newest state."""
         if self.reading.at is not None or self.settings.strict:
             return None
         here = next(
-            (m for m in self.members.values() if f"{cwd}/".startswith(f"/{CLUSTERS}/{m.name}/")),
+            (m for m in self.members.values() if f"{cwd}/".startswith(f"{cluster_path(m.name)}/")),
             None,
         )
         key = None if here is None else here.name
@@ -178,8 +230,18 @@ class DelegatedFleet(_Delegated, FleetSource):
             members = list(self.members.values()) if here is None else [here]
             names = {member.path: member.name for member in members} if here is None else None
             sites = [_site(member.path) for member in members]
-            self._tables[key] = SparkTables(self.engine, sites, self.settings, names)
+            tables = SparkTables(self.engine, sites, self.settings, names)
+            self._listen(tables, here)
+            self._tables[key] = tables
         return self._tables[key]
+
+    def _listen(self, tables: SparkTables, here: FleetMember | None) -> None:
+        def warned(name: str, warning: str) -> None:
+            self._warned.append(f"{name if here is None else here.name}: {warning}")
+
+        tables.warned, tables.known = warned, lambda: self.warnings
+        if here is None:
+            tables.failed = lambda name, reason: self.failed(self.members[name], reason)
 
     @cached_property
     def _tables(self) -> dict[str | None, SparkTables]:
@@ -187,79 +249,34 @@ class DelegatedFleet(_Delegated, FleetSource):
 
 
 def open_delegated(
-    paths: Sequence[str],
-    *,
-    is_fleet: bool,
-    spark: SparkSettings,
-    settings: Settings,
-    cluster_id: str | None,
-    use_cache: bool,
-    progress: Progress | None,
-    announce: Callable[[], None],
-    lazily: bool = False,
+    request: OpenRequest, progress: JobProgress | None, announce: Callable[[], None]
 ) -> Source | FleetSource:
-    """Open what the command line chose, for Spark to decode.
+    """Open a directory or a fleet, for Spark to decode.
 
     Args:
-        paths: A directory, or those of a fleet.
-        is_fleet: Whether the root has the directories below ``/clusters``.
-        spark: Where Spark runs.
-        settings: How they are read and shown; of one directory not `Settings.strict`.
-        cluster_id: Of a fleet, take those of this cluster alone.
-        use_cache: Whether the decoded image is kept.
+        request: What is asked for; of one directory not `ReadSettings.strict`.
         progress: How far Spark's jobs have come.
-        announce: Called before the first session is made.
-        lazily: Do not decode a directory before it is looked at.
+        announce: Called before a session is made.
 
     Raises:
         SourceError: A place can't be read, or Spark can't be used.
     """
+    choice, how = request.choice, request.engine
+    spark = SparkSettings(master=how.master_url, conf=dict(how.conf))
     engine = Engine(spark, progress, announce)
-    if is_fleet:
-        return _open_fleet(engine, paths, settings, cluster_id)
-    source = _open_directory(engine, paths[0], settings, use_cache=use_cache)
-    if not lazily:
+    if choice.paths:
+        fleet = DelegatedFleet.over(choice.paths, request.settings, cluster_id=request.cluster_id)
+        fleet.engine = engine
+        fleet.runner = _runner(engine)
+        return fleet
+    source = DelegatedSource(engine, choice.path, request.settings, use_cache=how.use_cache)
+    if not request.is_searched:
         _ = source.image
     return source
 
 
-def _open_directory(
-    engine: Engine, path: str, settings: Settings, *, use_cache: bool
-) -> DelegatedSource:
-    place = find_metadata_directory(path)
-    before = signature(place)
-    site = _site(path)
-
-    def condense() -> CondensedLog:
-        try:
-            log, how = engine.run(lambda spark: _condensed(spark, site, settings))
-        finally:
-            engine.close()
-        if use_cache:
-            store(place, log, how, committed_only=settings.committed_only)
-        found: CondensedLog = log
-        return found
-
-    def refresh(source: Source) -> Source:
-        if signature(place) == before:
-            return source
-        kept = open_kept(path, settings) if use_cache else None
-        return kept or open_with(place, settings)
-
-    source = DelegatedSource(
-        plan_splits(place, committed_only=settings.committed_only),
-        condense,
-        settings,
-        directory=place,
-        open_exact=lambda: open_with(place, settings),
-        refresh=refresh,
-    )
-    source.engine, source.site = engine, site
-    return source
-
-
 def _condensed(
-    spark: SparkSession, site: Site, settings: Settings
+    spark: SparkSession, site: Site, settings: ReadSettings
 ) -> tuple[CondensedLog, Condensing]:
     fold = fold_sites(spark, [site], [], settings)
     (log,) = fold.logs()
@@ -273,47 +290,44 @@ def _site(path: str) -> Site:
     return Site(path, opened_by=absolute(path))
 
 
-def _open_fleet(
-    engine: Engine, paths: Sequence[str], settings: Settings, cluster_id: str | None
-) -> DelegatedFleet:
-    fleet = open_fleet(
-        paths,
-        strict=settings.strict,
-        schemas=settings.schemas,
-        show_secrets=settings.show_secrets,
-        committed_only=settings.committed_only,
-        cluster_id=cluster_id,
-        kind=DelegatedFleet,
-    )
-    assert isinstance(fleet, DelegatedFleet)
-    fleet.engine = engine
-    fleet.runner = _runner(engine)
-    return fleet
-
-
 _ROWS = pa.schema([("job", pa.int32()), ("row", pa.binary())])
 
 
 def _runner(engine: Engine) -> Any:
-    """Runs a function of `metashell.fleet.rows` for each directory in executors."""
+    """Runs a function of `metashell.sources.fleet.rows` for each directory in executors."""
 
     def run_all(
-        function: Callable[..., Any], jobs: Sequence[tuple[object, ...]], stop: Callable[[], None]
-    ) -> Iterable[tuple[int, Any]]:
-        def run(batches: Batches) -> Batches:
-            for batch in batches:
-                for i in batch.column(0).to_pylist():
-                    row = {"job": i, "row": pickle.dumps(function(*jobs[i]))}
-                    yield pa.RecordBatch.from_pylist([row], schema=_ROWS)
+        function: Callable[..., Any],
+        jobs: Sequence[tuple[object, ...]],
+        weights: Sequence[int],
+        stop: Callable[[], None],
+    ) -> Iterator[tuple[int, Any]]:
+        def run(numbered: tuple[int, tuple[object, ...]]) -> Batches:
+            number, job = numbered
+            row = {"job": number, "row": pickle.dumps(function(*job))}
+            yield pa.RecordBatch.from_pylist([row], schema=_ROWS)
 
-        def collect(spark: SparkSession) -> dict[str, list[Any]]:
-            found: dict[str, list[Any]] = run_items(spark, jobs, run, _ROWS).toArrow().to_pydict()
-            return found
+        def compute(spark: SparkSession) -> tuple[DataFrame, Iterator[Any]]:
+            weighed = [
+                (OPENING_BYTES + w, job) for w, job in zip(weights, enumerate(jobs), strict=True)
+            ]
+            tasks = packed(weighed, SPLIT_BYTES, TASKS_PER_CORE * parallelism(spark))
+            # Kept where they were computed, all at the same time; from there they come by tasks.
+            rows = run_tasks(spark, tasks, run, _ROWS).persist()
+            rows.count()
+            return rows, rows.toLocalIterator(prefetchPartitions=True)
 
         stop()
-        found = engine.run(collect)
-        engine.quiet()
-        return [(i, pickle.loads(row)) for i, row in zip(found["job"], found["row"], strict=True)]
+        rows, found = engine.run(compute)
+        try:
+            while (row := engine.run(lambda _: next(found, None))) is not None:
+                engine.quiet()
+                stop()
+                yield row["job"], pickle.loads(row["row"])
+        finally:
+            # After ^C the line to Java may be broken; that is not what is to be told.
+            with suppress(Exception):
+                rows.unpersist()
 
     return run_all
 
@@ -321,15 +335,15 @@ def _runner(engine: Engine) -> Any:
 def _finding(
     engine: Engine,
     sites: Sequence[Site],
-    settings: Settings,
+    settings: ReadSettings,
     args: Sequence[str],
     cwd: str,
     escapes: bool,
     names: Sequence[str] | None,
-) -> Finding:
+) -> SparkSearch:
     search = search_of(args, cwd, escapes=escapes)
 
-    def pieces() -> Iterator[Piece]:
+    def pieces() -> Iterator[FoundRow]:
         def start(spark: SparkSession) -> Fold:
             # A fleet is shown with those of its members that can't be read.
             return fold_sites(spark, sites, [], settings, keeps_bad=names is not None)
@@ -339,4 +353,4 @@ def _finding(
             engine.quiet()
             yield piece
 
-    return Finding(pieces)
+    return SparkSearch(pieces)

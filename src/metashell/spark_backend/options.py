@@ -10,11 +10,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from difflib import get_close_matches
-from pathlib import Path
 from typing import Final
 
 from metashell.errors import UsageError
 from metashell.log.point import Point, parse_point
+from metashell.read_settings import READ_DEFAULTS, ReadSettings
 
 DEFAULT_SPLIT_BYTES: Final = 64 << 20
 
@@ -35,6 +35,8 @@ _NAMES: Final = {
         "paths",
     )
 }
+_OF_CATALOG: Final = "option."
+"""What stands before an option's name where Spark's catalog hands it over a second time."""
 _SIZE: Final = re.compile(r"(\d{1,15})([kmg]?)b?", re.IGNORECASE)
 _MIN_SPLIT_BYTES: Final = 4096
 
@@ -48,10 +50,7 @@ class Options:
     table: str = "records"
     at: Point | None = None
     raw: bool = False
-    strict: bool = False
-    schemas: tuple[Path, ...] = ()
-    committed_only: bool = False
-    show_secrets: bool = False
+    settings: ReadSettings = READ_DEFAULTS
     split_bytes: int = DEFAULT_SPLIT_BYTES
     max_bytes_per_trigger: int | None = None
     fail_on_data_loss: bool = True
@@ -64,7 +63,7 @@ def parse_options(given: Mapping[str, str]) -> Options:
         UsageError: One is not known, or its value can't be read.
     """
     values: dict[str, str] = {}
-    for name, value in given.items():
+    for name, value in (catalog_options(given) or given).items():
         known = _NAMES.get(name.lower())
         if known is None:
             near = get_close_matches(name.lower(), _NAMES, 1)
@@ -80,14 +79,31 @@ def parse_options(given: Mapping[str, str]) -> Options:
         table=values.get("table", "records"),
         at=parse_point(values["at"].strip()) if "at" in values else None,
         raw=_flag(values, "raw"),
-        strict=_flag(values, "strict"),
-        schemas=tuple(Path(path) for path in _texts(values.get("schemas", "[]"))),
-        committed_only=_flag(values, "committedOnly"),
-        show_secrets=_flag(values, "showSecrets"),
+        settings=ReadSettings.of(
+            strict=_flag(values, "strict"),
+            schemas=_texts(values.get("schemas", "[]")),
+            committed_only=_flag(values, "committedOnly"),
+            show_secrets=_flag(values, "showSecrets"),
+        ),
         split_bytes=max(_size(values, "splitBytes", DEFAULT_SPLIT_BYTES), _MIN_SPLIT_BYTES),
         max_bytes_per_trigger=None if limit is None else _size(values, "maxBytesPerTrigger", 0),
         fail_on_data_loss=_flag(values, "failOnDataLoss", default=True),
     )
+
+
+def catalog_options(given: Mapping[str, str]) -> dict[str, str] | None:
+    """The options alone of a table that Spark's catalog makes; None where there is no such table.
+
+    The catalog hands over the table's properties, and each option once more as ``option.NAME``.
+    """
+    properties = {name.lower(): value for name, value in given.items()}
+    own = {n[len(_OF_CATALOG) :]: v for n, v in properties.items() if n.startswith(_OF_CATALOG)}
+    if not own and "provider" not in properties:
+        return None
+    known = {name: value for name, value in properties.items() if name in _NAMES}
+    if "location" in properties and not {"path", "paths"} & properties.keys():
+        known["path"] = properties["location"]
+    return {**own, **known}
 
 
 def _paths(values: Mapping[str, str]) -> tuple[str, ...]:

@@ -14,10 +14,12 @@ from typing import TypeAlias
 
 from metashell.errors import SourceError
 from metashell.log.boundaries import Boundary, Cutter, read_index
+from metashell.log.extent import LARGEST
 from metashell.log.names import CheckpointName, SegmentName, list_names
-from metashell.log.places import Entry, Place, entries_in, file_in
-from metashell.log.read import VanishedError, opened
+from metashell.log.read import opened
 from metashell.log.splits import Split
+from metashell.places.place import Place, StoreEntry, entries_in, file_in
+from metashell.places.vanished import VanishedError
 
 Takes: TypeAlias = Callable[[str, int, int | None], bool]
 """Whether a file is wanted, given its name, the first offset that it can hold (0 for a checkpoint)
@@ -44,7 +46,8 @@ def plan_files(place: Place, split_bytes: int, takes: Takes) -> list[Split]:
     Raises:
         SourceError: The directory can't be listed, or holds no file of a metadata log.
     """
-    entries = {entry.name: entry for entry in entries_in(place) if not entry.is_directory}
+    # What is called like a file of the log and is none is told of by who opens it.
+    entries = {entry.name: entry for entry in entries_in(place)}
     listing = list_names(entries)
     if listing.is_empty:
         raise SourceError(f"{place}: no segment or checkpoint there")
@@ -60,7 +63,7 @@ def plan_files(place: Place, split_bytes: int, takes: Takes) -> list[Split]:
 
 
 def _wanted_checkpoints(
-    checkpoints: Sequence[CheckpointName], entries: dict[str, Entry], takes: Takes
+    checkpoints: Sequence[CheckpointName], entries: dict[str, StoreEntry], takes: Takes
 ) -> Iterator[_File]:
     for checkpoint in checkpoints:
         if takes(checkpoint.name, 0, None):
@@ -68,7 +71,7 @@ def _wanted_checkpoints(
 
 
 def _wanted_segments(
-    segments: Sequence[SegmentName], entries: dict[str, Entry], takes: Takes
+    segments: Sequence[SegmentName], entries: dict[str, StoreEntry], takes: Takes
 ) -> Iterator[_File]:
     for i, segment in enumerate(segments):
         following = segments[i + 1].base_offset if i + 1 < len(segments) else None
@@ -80,7 +83,7 @@ def _wanted_segments(
 def _splits(place: Place, file: _File, order: int, split_bytes: int) -> Iterator[Split]:
     size = file.size
     cuts: list[Boundary] = []
-    if size > split_bytes:
+    if size > min(split_bytes, LARGEST):
         # Who reads it will find that out, too.
         with suppress(SourceError, VanishedError):
             size, cuts = _cut(place, file, split_bytes)

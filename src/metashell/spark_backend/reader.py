@@ -7,7 +7,7 @@ fails a query.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,12 +18,15 @@ from metashell.errors import MetashellError, SourceError
 from metashell.image.split_tables import faults_batch
 from metashell.log.fault import Fault
 from metashell.log.names import SegmentName, parse_name
-from metashell.log.places import is_uri
-from metashell.log.remote import in_parallel
 from metashell.log.splits import Split, plan_splits
+from metashell.places.place import is_uri
+from metashell.places.remote import in_parallel
+from metashell.read_settings import ReadSettings
 from metashell.spark_backend import tables
-from metashell.spark_backend.filters import Wanted
+from metashell.spark_backend.failures import within_memory
+from metashell.spark_backend.filters import TableFilter
 from metashell.spark_backend.options import Options
+from metashell.spark_backend.packing import FILE_BYTES, packed
 from metashell.spark_backend.planning import Takes, plan_files
 from metashell.spark_backend.schemas import FAULTS, FILES, conform, is_state
 from metashell.spark_backend.sites import BadSite, Site, find_sites
@@ -33,13 +36,9 @@ if TYPE_CHECKING:
 
 _TASKS: Final = 32
 """Tasks that are worth having where there is that much to do."""
-_TASK_BYTES: Final = 1 << 20
-"""Less is not worth a task of its own."""
 _TASKS_MAX: Final = 2048
 """Directories are read together where there are more."""
 _WHOLE: Final = 1 << 62
-_FILE_BYTES: Final = 64 << 10
-"""What opening a file costs, as bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +60,8 @@ class SitePiece:
     """Whether it is the only one that was asked for: if it can't be read, there is nothing."""
     told: str | None = None
     """Why not all of it can be read, if `faults` has that already."""
+    splits: tuple[Split, ...] = ()
+    """For `faults`, of the files that it replays."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class PushFilters:
 
     __func__ = staticmethod(DataSourceReader.pushFilters)
 
-    def __init__(self, wanted: Wanted) -> None:
+    def __init__(self, wanted: TableFilter) -> None:
         self._wanted = wanted
 
     def __call__(self, filters: list[Filter]) -> Iterable[Filter]:
@@ -110,7 +111,7 @@ class KRaftReader(DataSourceReader):
 
     def __init__(self, options: Options, schema: pa.Schema) -> None:
         self._options, self._schema = options, schema
-        self.wanted = Wanted()
+        self.wanted = TableFilter()
         """What filters leave."""
         self.pushFilters = PushFilters(self.wanted)  # type: ignore[method-assign]
 
@@ -118,6 +119,10 @@ class KRaftReader(DataSourceReader):
         """The tasks."""
         # Spark would make up a partition of its own where there is none.
         return self._tasks() or [Task(())]
+
+    def __getstate__(self) -> dict[str, Any]:
+        # It is sent with each task, which has directories of its own.
+        return {**self.__dict__, "_options": replace(self._options, paths=())}
 
     def _tasks(self) -> list[InputPartition]:
         if self.wanted.is_nothing:
@@ -130,20 +135,18 @@ class KRaftReader(DataSourceReader):
             return _together([SitePiece(site, is_alone=len(sites) == 1) for site in sites])
         found: list[tuple[int, Piece]] = []
         told: list[Piece] = [FaultPiece(one, reason=one.reason) for one in bad]
-        for site, pieces in zip(sites, _each(sites, self._plan), strict=True):
-            reason = None
+        for pieces in _each(sites, self._plan):
             for piece in pieces:
                 if isinstance(piece, SplitPiece):
-                    cost = piece.split.end - piece.split.begin + _FILE_BYTES
+                    cost = piece.split.end - piece.split.begin + FILE_BYTES
                     found.append((cost, piece))
-                elif isinstance(piece, FaultPiece):
-                    reason = piece.reason
-                    if reason is not None and len(sites) == 1 and options.table != FAULTS:
-                        raise SourceError(reason)
-                    told.append(piece)
-            told.append(SitePiece(site, told=reason))
-        tasks = _packed(found, options.split_bytes)
-        return [*_together(told), *tasks] if options.table == FAULTS else tasks
+                    continue
+                told.append(piece)
+                reason = piece.reason if isinstance(piece, FaultPiece) else None
+                if reason is not None and len(sites) == 1 and options.table != FAULTS:
+                    raise SourceError(reason)
+        tasks = map(Task, packed(found, options.split_bytes, _TASKS))
+        return [*_together(told), *tasks] if options.table == FAULTS else [*tasks]
 
     def _plan(self, site: Site) -> list[Piece]:
         """What there is to read of a directory, and why it can't be read."""
@@ -151,18 +154,32 @@ class KRaftReader(DataSourceReader):
         # A file is described by who reads it whole.
         split_bytes = _WHOLE if options.table == FILES else options.split_bytes
         try:
-            reason = None
             if options.table == FAULTS:
-                try:
-                    plan = plan_splits(site.place, split_bytes, every=True)
-                    return [FaultPiece(site, plan.faults), *_pieces(site, plan.splits, None)]
-                except MetashellError as e:
-                    reason = str(e)
-            below = _committed_end(site) if options.committed_only else None
+                return self._plan_faults(site)
+            below = _committed_end(site) if options.settings.committed_only else None
             splits = plan_files(site.place, split_bytes, self._takes(below))
-            return [FaultPiece(site, reason=reason), *_pieces(site, splits, below)]
+            return list(_pieces(site, splits, below))
         except MetashellError as e:
             return [FaultPiece(site, reason=str(e))]
+
+    def _plan_faults(self, site: Site) -> list[Piece]:
+        """The directory as it is replayed, then what its other files hold."""
+        options = self._options
+        try:
+            every = plan_splits(site.place, options.split_bytes, every=True)
+            if tables.replays_apart(options):
+                replayed = replace(every, splits=(), faults=())
+            else:
+                replayed = plan_splits(site.place, options.split_bytes, settings=options.settings)
+        except MetashellError as e:
+            return [FaultPiece(site, reason=str(e)), SitePiece(site, told=str(e))]
+        names = {split.name for split in replayed.splits}
+        others = tuple(fault for fault in every.faults if fault not in replayed.faults)
+        return [
+            SitePiece(site, splits=replayed.splits),
+            FaultPiece(site, others),
+            *_pieces(site, (split for split in every.splits if split.name not in names), None),
+        ]
 
     def _takes(self, below: int | None) -> Takes:
         """Which files can hold rows that are wanted, by their names."""
@@ -182,12 +199,13 @@ class KRaftReader(DataSourceReader):
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a task."""
         assert isinstance(partition, Task)
-        for piece in partition.pieces:
-            for own in self._own(piece):
-                batch = conform(own, self._schema, piece.site.origin)
-                batch = self.wanted.rows(batch)
-                if batch.num_rows:
-                    yield batch
+        with within_memory():
+            for piece in partition.pieces:
+                for own in self._own(piece):
+                    batch = conform(own, self._schema, piece.site.origin)
+                    batch = self.wanted.rows(batch)
+                    if batch.num_rows:
+                        yield batch
 
     def _own(self, piece: Piece) -> Iterator[pa.RecordBatch]:
         """The table's own columns of a piece."""
@@ -203,10 +221,10 @@ class KRaftReader(DataSourceReader):
                 if options.table == FAULTS:
                     yield tables.not_read(str(e), piece.split.name)
         elif options.table == FAULTS:
-            yield tables.replay_faults(piece.site, options, piece.told)
+            yield from tables.site_faults(piece.site, options, piece.splits, piece.told)
         else:
             try:
-                yield from tables.state_batches(piece.site, options)
+                yield from tables.state_batches(piece.site, options, self.wanted)
             except MetashellError:
                 # Told in `faults`, as is everything that keeps a directory from being opened.
                 if piece.is_alone:
@@ -230,7 +248,7 @@ def _pieces(site: Site, splits: Iterable[Split], below: int | None) -> Iterator[
 
 def _committed_end(site: Site) -> int:
     """The first offset that may not be committed: the end of the newest whole checkpoint."""
-    newest = plan_splits(site.place, committed_only=True).checkpoint
+    newest = plan_splits(site.place, settings=ReadSettings(committed_only=True)).checkpoint
     return 0 if newest is None else newest.end_offset
 
 
@@ -238,22 +256,6 @@ def _together(pieces: Sequence[Piece]) -> list[InputPartition]:
     """A task for each, or for several where there are very many."""
     step = -(-len(pieces) // _TASKS_MAX) or 1
     return [Task(pieces[at : at + step]) for at in range(0, len(pieces), step)]
-
-
-def _packed(pieces: Sequence[tuple[int, Piece]], split_bytes: int) -> list[InputPartition]:
-    """Tasks of about the bytes of a split, or less where there would be few of them."""
-    enough = max(sum(size for size, _ in pieces) // _TASKS, _TASK_BYTES)
-    room = min(split_bytes, enough)
-    tasks: list[InputPartition] = []
-    together: list[Piece] = []
-    filled = 0
-    for size, piece in pieces:
-        if together and filled + size > room:
-            tasks.append(Task(together))
-            together, filled = [], 0
-        together.append(piece)
-        filled += size
-    return [*tasks, Task(together)] if together else tasks
 
 
 def _each(sites: Sequence[Site], work: Callable[[Site], Any]) -> list[Any]:

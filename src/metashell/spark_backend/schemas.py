@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from metashell.errors import UsageError
-from metashell.image.arrow import TABLES
+from metashell.image.arrow import table_names
 from metashell.schema.registry import Registry, load_registry
 
 if TYPE_CHECKING:
@@ -72,11 +72,11 @@ def check_table(options: Options) -> None:
         UsageError: They do not.
     """
     table = options.table
-    messages = registry_of(options.schemas).by_name
+    messages = registry_of(options.settings.schemas).by_name
     fixed = (RECORDS, NODES, FILES, FAULTS)
-    if table not in {*fixed, *TABLES, *messages}:
-        near = get_close_matches(table, [*fixed, *TABLES, *messages], 1)
-        listed = ", ".join([*fixed, *TABLES])
+    if table not in {*fixed, *table_names(), *messages}:
+        near = get_close_matches(table, [*fixed, *table_names(), *messages], 1)
+        listed = ", ".join([*fixed, *table_names()])
         hint = f" (did you mean {near[0]}?)" if near else ""
         raise UsageError(
             f"{table}: no table of the data source kraft{hint}; there are {listed},"
@@ -84,7 +84,7 @@ def check_table(options: Options) -> None:
         )
     if options.at is not None and not is_state(table) and table != FAULTS:
         raise UsageError(f"at: the table {table} is not a state; filter by its offset or time")
-    if options.strict and not is_state(table) and table != FAULTS:
+    if options.settings.strict and not is_state(table) and table != FAULTS:
         raise UsageError(f"strict: the table {table} is not a state; it has all that can be read")
     if options.raw and table != RECORDS:
         raise UsageError(f"raw: only the table {RECORDS} has raw bytes, not {table}")
@@ -92,7 +92,7 @@ def check_table(options: Options) -> None:
 
 def is_state(table: str) -> bool:
     """Whether a table shows a state, that of the end of the log or of option `at`."""
-    return table in TABLES or table == NODES
+    return table in table_names() or table == NODES
 
 
 def spark_type(kind: pa.DataType) -> pa.DataType:

@@ -21,8 +21,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from metashell.engine import core_count, cores_of, free_memory_bytes, is_local, shown_master
 from metashell.errors import SourceError
+from metashell.sources.engine import core_count, cores_of, free_memory_bytes, is_local, shown_master
 from metashell.spark_backend.failures import failure, failures
 from metashell.spark_backend.java import (
     JavaProcess,

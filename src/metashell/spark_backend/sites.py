@@ -9,11 +9,11 @@ from functools import partial
 
 from metashell.errors import MetashellError
 from metashell.log.directory import find_metadata_directory
-from metashell.log.places import Place, expand, is_uri, place_of
-from metashell.log.remote import in_parallel
-from metashell.log.uri import local_path, shown
-from metashell.quorum.node_files import NodeFiles
-from metashell.spark_backend.filters import Wanted
+from metashell.node_files.node_files import NodeFiles
+from metashell.places.place import Place, expand, is_uri, place_of
+from metashell.places.remote import in_parallel
+from metashell.places.uri import local_path, shown
+from metashell.spark_backend.filters import TableFilter
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +51,7 @@ class BadSite:
         return None, None, self.directory
 
 
-def find_sites(paths: Iterable[str], wanted: Wanted) -> tuple[list[Site], list[BadSite]]:
+def find_sites(paths: Iterable[str], wanted: TableFilter) -> tuple[list[Site], list[BadSite]]:
     """The metadata directories that paths and globs mean, each once, without those not wanted.
 
     Raises:
@@ -70,7 +70,7 @@ def find_sites(paths: Iterable[str], wanted: Wanted) -> tuple[list[Site], list[B
     return list(sites.values()), list(bad.values())
 
 
-def _is_wanted(found: Site | BadSite, wanted: Wanted) -> bool:
+def _is_wanted(found: Site | BadSite, wanted: TableFilter) -> bool:
     columns = ("cluster_id", "node_id", "directory")
     return all(map(wanted.may_be, columns, found.origin))
 

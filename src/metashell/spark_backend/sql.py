@@ -8,18 +8,23 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from metashell.errors import MetashellError, UsageError
-from metashell.image.arrow import TABLES
+import pyarrow as pa
+
+from metashell.errors import MetashellError, SourceError, UsageError
+from metashell.image.arrow import table_names
 from metashell.log.directory import find_metadata_directory
-from metashell.source import Settings
+from metashell.log.unread import Unread
+from metashell.read_settings import ReadSettings
 from metashell.spark_backend.datasource import KRaftDataSource
 from metashell.spark_backend.fold import Fold, fold_sites
 from metashell.spark_backend.schemas import ORIGIN, registry_of
 from metashell.spark_backend.sites import Site
+from metashell.spark_backend.unread import FAILED, WARNED, Told, warnings_of_fold, warnings_of_log
 from metashell.sql.result import Result
 from metashell.sql.statements import names_in, tokens, words_of
 from metashell.sql.tables import find_name, image_names
@@ -35,6 +40,7 @@ _FORBIDDEN: Final = frozenset(
     {"insert", "transform", "reflect", "java_method", "try_reflect", "read_files"}
 )
 """Words with which such statements write, or run programs; as names they can be quoted."""
+_READS_NOTHING: Final = frozenset({"create", "describe", "desc", "show", "explain"})
 _ON_FILES: Final = "spark.sql.runSQLOnFiles"
 _PLACE: Final = re.compile(r"\(line (\d+), pos (\d+)\)|line (\d+),? pos (\d+)")
 _LENGTH_MAX: Final = 300
@@ -69,12 +75,21 @@ class SparkTables:
         self,
         engine: Runs,
         sites: Sequence[Site],
-        settings: Settings,
+        settings: ReadSettings,
         clusters: Mapping[str, str] | None = None,
     ) -> None:
         self._engine, self._sites, self._settings = engine, sites, settings
         self._clusters = clusters
         self._folded: tuple[SparkSession, Fold] | None = None
+        self._told_of_fold: list[Told] | None = None
+        self._views: dict[str, frozenset[str]] = {}
+        """Tables that temporary views read, by the views' names."""
+        self.failed: Callable[[str, str], None] | None = None
+        """Told the name of each cluster that can't be read, and why."""
+        self.warned: Callable[[str, str], None] | None = None
+        """Told what a user should know of a cluster, by its name."""
+        self.known: Callable[[], Collection[str]] = tuple
+        """Sentences that the user was told."""
 
     def run(self, statement: str, cancelled: Callable[[], bool]) -> Result:
         """Run a statement; its rows are all here when this returns.
@@ -85,22 +100,63 @@ class SparkTables:
         """
         del cancelled  # ^C ends the job with the session.
         _check(statement)
+        tables = self._tables_of(statement)
 
         def job(spark: SparkSession) -> Any:
             from pyspark.errors import AnalysisException, ParseException
 
             self._make_views(spark, statement)
             try:
-                return spark.sql(statement).toArrow()
+                found = spark.sql(statement).toArrow()
             except (AnalysisException, ParseException) as error:
                 # A slip of the user's does not end the session.
                 return _usage_error(error)
+            return found, list(self._told(spark, tables))
 
         found = self._engine.run(job)
         self._engine.quiet()
         if isinstance(found, MetashellError):
             raise found
-        return Result(found.schema, iter(found.to_batches()), True)
+        rows, told = found
+        return Result(rows.schema, iter(rows.to_batches()), True, self._unread(told))
+
+    def _tables_of(self, statement: str) -> frozenset[str]:
+        """Tables that a statement reads, also through a view that an earlier one made."""
+        registry, names = registry_of(tuple(self._settings.schemas)), names_in(statement)
+        own = frozenset(name for word in names if (name := find_name(registry, word)))
+        tables = own.union(*(self._views.get(word, ()) for word in names))
+        first = words_of(statement)[:1]
+        if first == ("create",):
+            self._views[_view_of(statement)] = tables
+        return frozenset() if _READS_NOTHING.intersection(first) else tables
+
+    def _told(self, spark: SparkSession, tables: frozenset[str]) -> Iterator[Told]:
+        if not tables.isdisjoint(table_names()):
+            fold = self._fold(spark)
+            if self._told_of_fold is None:
+                self._told_of_fold = warnings_of_fold(fold)
+            yield from self._told_of_fold
+        yield from warnings_of_log(spark, self._sites, self._settings, tables)
+
+    def _unread(self, told: Iterable[Told]) -> Unread:
+        """Tell whoever wants to know.
+
+        Raises:
+            SourceError: A directory can't be read, and nobody wants to know.
+        """
+        unread, known = Unread(), frozenset(self.known())
+        for number, kind, text in told:
+            directory = self._sites[number].directory
+            name = None if self._clusters is None else self._clusters[directory]
+            if kind == FAILED and self.failed is None:
+                raise SourceError(text)
+            tell = {FAILED: self.failed, WARNED: self.warned}.get(kind)
+            if tell is not None:
+                tell(name or directory, text)
+            elif kind != WARNED:
+                whole = text if name is None else f"{name}: {text}"
+                unread.tell(whole, whole in known)
+        return unread
 
     def _make_views(self, spark: SparkSession, statement: str) -> None:
         spark.conf.set(_ON_FILES, "false")
@@ -110,12 +166,17 @@ class SparkTables:
         if words_of(statement)[:1] == ("show",):
             wanted.update(image_names())
         for name in sorted(wanted):
-            frame = self._fold(spark).table(name) if name in TABLES else self._read(spark, name)
+            frame = (
+                self._fold(spark).table(name) if name in table_names() else self._read(spark, name)
+            )
             self._without_origin(frame).createOrReplaceTempView(name)
 
     def _fold(self, spark: SparkSession) -> Fold:
         if self._folded is None or self._folded[0] is not spark:
-            self._folded = spark, fold_sites(spark, self._sites, [], self._settings).persist()
+            # A fleet is shown with those of its members that can't be read.
+            keeps_bad = self._clusters is not None
+            fold = fold_sites(spark, self._sites, [], self._settings, keeps_bad=keeps_bad)
+            self._folded, self._told_of_fold = (spark, fold.persist()), None
         return self._folded[1]
 
     def _read(self, spark: SparkSession, name: str) -> DataFrame:
@@ -135,18 +196,33 @@ class SparkTables:
             return frame.drop(*ORIGIN.names)
         from pyspark.sql import functions
 
-        pairs = [functions.lit(text) for pair in self._names().items() for text in pair]
-        name = functions.create_map(*pairs)[functions.col("directory")]
         own = [column for column in frame.columns if column not in ORIGIN.names]
-        return frame.select(name.alias("cluster"), *own)
+        # A map among the expressions would be gone through for each row.
+        names = functions.broadcast(frame.sparkSession.createDataFrame(self._names))
+        return frame.join(names, "directory", "left").select("cluster", *own)
 
-    def _names(self) -> dict[str, str]:
+    @cached_property
+    def _names(self) -> pa.Table:
         """Names of clusters by what tables call their directory."""
         found = dict(self._clusters or {})
         for site in self._sites:
             with suppress(MetashellError):
                 found[str(find_metadata_directory(site.place))] = found[site.directory]
-        return found
+        return pa.table(
+            {
+                "directory": pa.array(found.keys(), pa.string()),
+                "cluster": pa.array(found.values(), pa.string()),
+            }
+        )
+
+
+def _view_of(statement: str) -> str:
+    """The name of the view that a statement makes, in lower case."""
+    pieces = [p.casefold() for kind, p in tokens(statement) if kind not in ("space", "comment")]
+    behind = pieces[pieces.index("view") + 1 :]
+    if behind[:3] == ["if", "not", "exists"]:
+        behind = behind[3:]
+    return behind[0].strip("`") if behind else ""
 
 
 def _check(statement: str) -> None:

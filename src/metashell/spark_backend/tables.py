@@ -8,12 +8,10 @@ from typing import Final
 
 import pyarrow as pa
 
-import metashell
+from metashell.condensed.log import CondensedLog, condense_place
 from metashell.errors import MetashellError
-from metashell.image.arrow import TABLES
-from metashell.image.condensing import CondensedLog, condense_place
+from metashell.image.arrow import image_table
 from metashell.image.image import Image
-from metashell.image.row_filter import RowFilter, type_of
 from metashell.image.split_tables import (
     FAULTS_SCHEMA,
     FILES_SCHEMA,
@@ -25,11 +23,17 @@ from metashell.image.split_tables import (
     record_batches,
     records_schema,
 )
+from metashell.log.control import CONTROL_NAMES
 from metashell.log.fault import Fault, FaultKind
+from metashell.log.names import SegmentName, parse_name
 from metashell.log.splits import Split
+from metashell.read_settings import ReadSettings
+from metashell.records.split_filter import RowFilter, type_of
 from metashell.redact import Redaction
-from metashell.source import Source
-from metashell.spark_backend.filters import LEAST, MOST, Wanted
+from metashell.sources.condensed import source_of
+from metashell.sources.fleet import Reading
+from metashell.sources.source import Source
+from metashell.spark_backend.filters import LEAST, MOST, TableFilter
 from metashell.spark_backend.nodes import node_batches
 from metashell.spark_backend.options import Options
 from metashell.spark_backend.schemas import (
@@ -50,6 +54,9 @@ UNREADABLE: Final = "unreadable"
 
 _BATCH_ROWS: Final = 32_768
 
+_OF_UNKNOWN: Final = "UNKNOWN(-0123456789)"
+"""Characters in what a type is called that no definition knows."""
+
 _WITH_TOPIC_ID: Final = frozenset(
     {"TopicRecord", "PartitionRecord", "PartitionChangeRecord", "RemoveTopicRecord"}
 )
@@ -67,7 +74,7 @@ def _own_schema(options: Options) -> pa.Schema:
         return records_schema(raw=options.raw)
     if options.table in {FILES, FAULTS}:
         return FILES_SCHEMA if options.table == FILES else FAULTS_SCHEMA
-    return message_schema(registry_of(options.schemas), options.table)
+    return message_schema(registry_of(options.settings.schemas), options.table)
 
 
 @cache
@@ -79,7 +86,7 @@ def state_schema(table: str) -> pa.Schema:
 # Of splits.
 
 
-def row_filter(wanted: Wanted, options: Options, below: int | None = None) -> RowFilter:
+def row_filter(wanted: TableFilter, options: Options, below: int | None = None) -> RowFilter:
     """What filters say of records.
 
     Args:
@@ -100,12 +107,17 @@ def row_filter(wanted: Wanted, options: Options, below: int | None = None) -> Ro
     )
 
 
-def _types(wanted: Wanted, options: Options) -> frozenset[str] | None:
+def _types(wanted: TableFilter, options: Options) -> frozenset[str] | None:
     """Types that are wanted, those of the api keys wanted among them."""
     types = wanted.values.get("type")
     keys = wanted.values.get("api_key")
+    registry = registry_of(options.settings.schemas)
+    tests = wanted.texts.get("type", frozenset())
+    if any(set(text) - set(_OF_UNKNOWN) for _, text in tests):
+        known = {*CONTROL_NAMES.values(), *(s.type_name for s in registry.metadata.values())}
+        fitting = frozenset(name for name in known if wanted.may_be("type", name))
+        types = fitting if types is None else types & fitting
     if keys is not None:
-        registry = registry_of(options.schemas)
         named = frozenset(type_of(key, registry) for key in keys if _is_api_key(key))
         types = named if types is None else types & named
     return None if types is None else frozenset(map(str, types))
@@ -123,7 +135,10 @@ def split_batches(
     Raises:
         SourceError: It can't be read, or is not what was planned.
     """
-    registry, redaction = registry_of(options.schemas), Redaction(options.show_secrets)
+    registry, redaction = (
+        registry_of(options.settings.schemas),
+        Redaction(options.settings.show_secrets),
+    )
     if options.table == FAULTS:
         return fault_batches(split, registry)
     if options.table == RECORDS:
@@ -133,7 +148,7 @@ def split_batches(
 
 def file_rows(splits: Sequence[Split], options: Options) -> pa.RecordBatch:
     """The row of a file, given its splits; errors as `split_batches`."""
-    return file_batch(splits, registry_of(options.schemas))
+    return file_batch(splits, registry_of(options.settings.schemas))
 
 
 def not_read(reason: str, file: str | None = None) -> pa.RecordBatch:
@@ -151,59 +166,94 @@ def open_site(site: Site, options: Options) -> Source:
     Raises:
         MetashellError: It can't be read, or does not cover that point.
     """
-    source = metashell.open(
-        site.opened_by,
-        strict=options.strict,
-        schemas=options.schemas,
-        show_secrets=options.show_secrets,
-        committed_only=options.committed_only,
-    )
-    return source if options.at is None else source.at(options.at)
+    return Reading(settings=options.settings, at=options.at).open(site.opened_by)
 
 
-def state_batches(site: Site, options: Options) -> Iterator[pa.RecordBatch]:
+def state_batches(
+    site: Site, options: Options, wanted: TableFilter | None = None
+) -> Iterator[pa.RecordBatch]:
     """The rows of a table that shows a state, of one directory; errors as `open_site`.
+
+    Of nodes only those that can be wanted.
 
     Memory of a table of the newest state: some ten times a split, and the image's records.
     """
     if options.table == NODES:
-        yield from node_batches(open_site(site, options))
+        yield from node_batches(open_site(site, options), wanted or TableFilter())
         return
-    if options.at is not None or options.strict:
+    if options.at is not None or options.settings.strict:
         table = open_site(site, options).table(options.table)
     else:
         image = Image(_condensed(site, options).records)
-        table = TABLES[options.table](image, Redaction(options.show_secrets))
+        table = image_table(options.table, image, Redaction(options.settings.show_secrets))
     yield from table.to_batches(max_chunksize=_BATCH_ROWS)
 
 
 def _condensed(site: Site, options: Options, *, merges: bool = True) -> CondensedLog:
     return condense_place(
         site.place,
-        show_secrets=options.show_secrets,
-        schemas=options.schemas,
-        committed_only=options.committed_only,
+        options.settings,
         merges=merges,
         split_bytes=options.split_bytes,
-        registry=registry_of(options.schemas),
+        registry=registry_of(options.settings.schemas),
     )
 
 
-def replay_faults(site: Site, options: Options, told: str | None) -> pa.RecordBatch:
-    """What is wrong with the replay of a directory, or why there is none unless that was told."""
+def replays_apart(options: Options) -> bool:
+    """Whether the replay asked for leaves out some of what the files hold."""
+    return options.at is not None or options.settings.strict
+
+
+def site_faults(
+    site: Site, options: Options, splits: Sequence[Split], told: str | None = None
+) -> Iterator[pa.RecordBatch]:
+    """What is wrong with a directory, in the words and the order of the local engine.
+
+    With an option that `replays_apart` it is what is wrong with the replay alone.
+
+    Args:
+        site: The directory.
+        options: What was asked for.
+        splits: Of the files that were to be replayed: read by themselves where it can't be, or
+            where a checkpoint stands for some of their records.
+        told: Why it can't be read, where that is known already.
+    """
+    known: Sequence[Fault] = ()
+    base = max((split.end_offset or 0 for split in splits), default=0)
     try:
-        found = _replay_faults(site, options)
+        known, names = _replay_faults(site, options)
+        yield faults_batch(known)
+        splits = [s for s in splits if s.name not in names or _begins_before(s, base)]
     except MetashellError as e:
-        return faults_batch([]) if str(e) == told else not_read(str(e))
-    return faults_batch([fault for fault in found if fault.kind is FaultKind.REPLAY])
+        if str(e) != told:
+            yield not_read(str(e))
+    rows = {(str(fault.kind), *_place_of(fault)) for fault in known}
+    for split in splits:
+        try:
+            for batch in fault_batches(split, registry_of(options.settings.schemas)):
+                new = [row not in rows for row in zip(*batch.to_pydict().values(), strict=True)]
+                yield batch.filter(pa.array(new, pa.bool_()))
+        except MetashellError as e:
+            yield not_read(str(e), split.name)
 
 
-def _replay_faults(site: Site, options: Options) -> Sequence[Fault]:
-    if options.at is not None or options.strict:
-        return open_site(site, options).all_faults()
-    records = _condensed(site, options).records
-    Image(records).fold_everything()
-    if records.merges_at_fault:
-        records = _condensed(site, options, merges=False).records
-        Image(records).fold_everything()
-    return records.faults
+def _place_of(fault: Fault) -> tuple[object, ...]:
+    return fault.reason, fault.file, fault.pos, fault.offset
+
+
+def _begins_before(split: Split, offset: int) -> bool:
+    name = parse_name(split.name)
+    return isinstance(name, SegmentName) and name.base_offset < offset
+
+
+def _replay_faults(site: Site, options: Options) -> tuple[Sequence[Fault], set[str]]:
+    """The faults, and names of the files that they are of."""
+    if replays_apart(options):
+        found = open_site(site, options).all_faults()
+        return [fault for fault in found if fault.kind is FaultKind.REPLAY], set()
+    log = _condensed(site, options)
+    faults = source_of(log, ReadSettings(), site.place).all_faults()
+    if log.records.merges_at_fault:
+        log = _condensed(site, options, merges=False)
+        faults = source_of(log, ReadSettings(), site.place).all_faults()
+    return faults, {facts.name for facts in log.files}

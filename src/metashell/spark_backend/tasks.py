@@ -1,24 +1,22 @@
 """What runs in executors: splits condensed, and the parts of a directory put together.
 
 A *part* is what can be folded by itself: part 0 has all but the partitions, the others those of
-some of the topics each (`metashell.image.condensed.buckets_of`). Nothing here imports pyspark, so
+some of the topics each (`metashell.condensed.table.buckets_of`). Nothing here imports pyspark, so
 everything can be run, and tested, without it.
 """
 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.errors import MetashellError
-from metashell.image.condensed import EVERYWHERE, FileFacts, buckets_of, records_of
-from metashell.image.condensing import (
+from metashell.condensed.log import (
     CondensedLog,
     Condensing,
     Stretch,
@@ -28,22 +26,34 @@ from metashell.image.condensing import (
     condense_split,
     later_facts,
 )
+from metashell.condensed.spread import Spread
+from metashell.condensed.table import EVERYWHERE, FileFacts, buckets_of, records_of
+from metashell.errors import MetashellError
 from metashell.log.names import Listing
-from metashell.log.places import Place
 from metashell.log.splits import Plan, Split, SplitError, plan_splits
+from metashell.places.place import Place
+from metashell.spark_backend.packing import FILE_BYTES
 from metashell.spark_backend.schemas import registry_of
 
 PIECES: Final = pa.schema(
     [
+        ("group", pa.int32()),
         ("directory", pa.int32()),
         ("part", pa.int32()),
         ("active", pa.bool_()),
         ("split", pa.int32()),
+        ("job", pa.binary()),
         ("table", pa.binary()),
         ("facts", pa.binary()),
     ]
 )
-"""Columns of what a split becomes: a row for each part that it has something of."""
+"""Columns of what a split becomes: a row for each part that it has something of.
+
+``group`` numbers the parts of all directories that are spread, and is `WHOLE` for the others;
+``job`` is what folds the part, in one row of each."""
+
+WHOLE: Final = -1
+NOT_SPREAD: Final = Spread()
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,41 +67,67 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class FoldJob:
     """A directory to fold."""
 
     place: Place
     plan: Plan
     how: Condensing
-    n_parts: int = 0
-    """Parts besides part 0; with none, part 0 has everything."""
-    committed_only: bool = False
-    """As it was planned."""
+    spread: Spread = NOT_SPREAD
+    """Parts besides part 0; with none, part 0 has everything, and one task does all."""
+    origin: tuple[str | None, int | None, str] = (None, None, "")
+    """What rows say of where they come from."""
+    above: tuple[str, ...] = ()
+    """Names above the directory's own root: ``("clusters", "c1")`` in a fleet."""
     uncut: frozenset[str] = frozenset()
-    """Likewise."""
+    """As it was planned."""
     failure: Failure | None = None
     """Why it could not be planned."""
 
     @classmethod
-    def failed(cls, place: Place, failure: Failure) -> Job:
+    def failed(cls, place: Place, failure: Failure) -> FoldJob:
         """For a directory that can't be planned: it has a piece that says why."""
         plan = Plan(path=str(place), splits=(), listing=Listing((), ()), checkpoint=None)
         return cls(place=place, plan=plan, how=Condensing(), failure=failure)
 
-    def items(self, number: int) -> list[Item]:
-        """What is to be condensed of it, as the job of that number; at least one item."""
-        return [(number, k) for k in range(len(self.plan.splits))] or [(number, -1)]
+    @property
+    def n_parts(self) -> int:
+        """Parts besides part 0."""
+        return self.spread.n_parts
 
-    def planned_uncut(self, file: str) -> Job:
+    def work(self, number: int, group: int = WHOLE) -> list[Work]:
+        """What is to be condensed of it: all at once, or each split where it has parts.
+
+        Args:
+            number: Its own, among the directories.
+            group: That of part 0, where it has parts.
+        """
+        splits = list(enumerate(self.plan.splits))
+        together = [splits] if not self.n_parts else [[split] for split in splits] or [[]]
+        return [
+            Work(
+                directory=number,
+                group=group if self.n_parts else WHOLE,
+                spread=self.spread,
+                how=self.how,
+                n_files=len(self.files),
+                active=active_order(self.plan),
+                splits=tuple(own),
+                # Once for each part: a plan grows with the number of splits.
+                job=self if i == 0 else None,
+            )
+            for i, own in enumerate(together)
+        ]
+
+    def planned_uncut(self, file: str) -> FoldJob:
         """Plan it again with one more file in one piece.
 
         Raises:
             SourceError: It can't be read.
         """
         uncut = self.uncut | {file}
-        plan = plan_splits(self.place, committed_only=self.committed_only, uncut=uncut)
-        how = Condensing.of_plan(plan, show_secrets=self.how.show_secrets, schemas=self.how.schemas)
-        how = replace(how, merges=self.how.merges)
+        plan = plan_splits(self.place, settings=self.how.settings, uncut=uncut)
+        how = replace(Condensing.of_plan(plan, self.how.settings), merges=self.how.merges)
         return replace(self, plan=plan, how=how, uncut=uncut)
 
     @property
@@ -104,46 +140,63 @@ class Job:
         ]
 
 
-Item: TypeAlias = tuple[int, int]
-"""A split: place of its job among the jobs, and its own among the job's; -1 where it has none."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Work:
+    """Splits of a directory that are condensed one after the other, and what that takes."""
+
+    directory: int
+    group: int
+    spread: Spread
+    how: Condensing
+    n_files: int
+    active: int
+    """As `active_order`."""
+    splits: tuple[tuple[int, Split], ...]
+    """Each behind its number."""
+    job: FoldJob | None
+    """What goes on with the first of these; None where it goes on with others."""
+
+    @property
+    def n_parts(self) -> int:
+        """Parts besides part 0."""
+        return self.spread.n_parts
+
+    @property
+    def weight(self) -> int:
+        """About how much there is to do, in bytes."""
+        return FILE_BYTES + sum(FILE_BYTES + split.end - split.begin for _, split in self.splits)
 
 
-def condense_items(
-    jobs: Sequence[Job], items: Sequence[Item], ids: Iterable[int]
-) -> Iterator[pa.RecordBatch]:
+def condense(work: Work) -> Iterator[pa.RecordBatch]:
     """Condense splits.
-
-    Args:
-        jobs: The directories.
-        items: All splits.
-        ids: Those wanted, by their place in `items`.
 
     Returns:
         Batches of `PIECES`. A split that can't be read is told of in its facts; it does not end
         the job.
     """
-    for i in ids:
-        directory, number = items[i]
-        job = jobs[directory]
-        stretch = _condense(job, number)
-        if not isinstance(stretch, Stretch):
+    job = None if work.job is None else pickle.dumps(work.job)
+    if not work.splits:
+        failure = None if work.job is None else work.job.failure
+        for part in range(work.n_parts + 1):
+            yield _piece(work, part, -1, job=job, facts=failure)
+    for number, split in work.splits:
+        stretch = _condense(split, work.how)
+        if isinstance(stretch, Failure):
             # Each part is told, so that none is shown without the others.
-            for part in range(job.n_parts + 1):
-                yield _piece(directory, part, False, number, None, stretch)
-            continue
-        split = job.plan.splits[number]
-        active = split.order == active_order(job.plan)
-        for part, table in _parts(stretch.table, job):
-            facts = stretch.facts if part == 0 else None
-            yield _piece(directory, part, active, number, table, facts)
+            for part in range(work.n_parts + 1):
+                yield _piece(work, part, number, job=job, facts=stretch)
+        else:
+            active = split.order == work.active
+            for part, table in _parts(stretch.table, work):
+                facts = stretch.facts if part == 0 else None
+                if job is not None or len(table) or facts is not None:
+                    yield _piece(work, part, number, active, job=job, table=table, facts=facts)
+        job = None
 
 
-def _condense(job: Job, number: int) -> Stretch | Failure | None:
-    """Condense a split; None where there is none."""
-    if number < 0:
-        return job.failure
+def _condense(split: Split, how: Condensing) -> Stretch | Failure:
     try:
-        return condense_split(job.plan.splits[number], job.how, registry_of(job.how.schemas))
+        return condense_split(split, how, registry_of(how.settings.schemas))
     except SplitError as e:
         return Failure(e.message, e.hint, e.file)
     except MetashellError as e:
@@ -151,32 +204,39 @@ def _condense(job: Job, number: int) -> Stretch | Failure | None:
 
 
 def _piece(
-    directory: int,
+    work: Work,
     part: int,
-    active: bool,
     number: int,
-    table: pa.Table | None,
-    facts: FileFacts | Failure | None,
+    active: bool = False,
+    *,
+    job: bytes | None = None,
+    table: pa.Table | None = None,
+    facts: FileFacts | Failure | None = None,
 ) -> pa.RecordBatch:
     row = {
-        "directory": directory,
+        "group": work.group + part if work.n_parts else WHOLE,
+        "directory": work.directory,
         "part": part,
         "active": active,
         "split": number,
+        "job": job,
         "table": None if table is None else to_bytes(table),
         "facts": None if facts is None else pickle.dumps(facts),
     }
     return pa.RecordBatch.from_pylist([row], schema=PIECES)
 
 
-def _parts(table: pa.Table, job: Job) -> Iterator[tuple[int, pa.Table]]:
-    """A split's table cut into parts; part 0 always."""
-    if not job.n_parts or not len(table):
+def _parts(table: pa.Table, work: Work) -> Iterator[tuple[int, pa.Table]]:
+    """A split's table cut into parts, of which some may be empty."""
+    if not work.n_parts or not len(table):
         yield 0, table
+        for part in range(1, work.n_parts + 1):
+            yield part, table
         return
-    records = records_of([table], job.files, registry_of(job.how.schemas))
+    files = [FileFacts(name="", size=0)] * work.n_files
+    records = records_of([table], files, registry_of(work.how.settings.schemas))
     rows = np.arange(len(table), dtype=np.int64)
-    bucket = buckets_of(records, rows, job.n_parts)
+    bucket = buckets_of(records, rows, work.spread)
     topics = records.registry.by_name
     of_topics = np.isin(
         records.frames.api_key,
@@ -184,12 +244,11 @@ def _parts(table: pa.Table, job: Job) -> Iterator[tuple[int, pa.Table]]:
     )
     yield 0, table.take(pa.array(np.flatnonzero((bucket <= 0) | of_topics)))
     order = np.argsort(bucket, kind="stable")
-    bounds = np.searchsorted(bucket[order], np.arange(1, job.n_parts + 2))
+    bounds = np.searchsorted(bucket[order], np.arange(1, work.n_parts + 2))
     everywhere = np.flatnonzero(bucket == EVERYWHERE)
-    for part in range(1, job.n_parts + 1):
+    for part in range(1, work.n_parts + 1):
         own = order[bounds[part - 1] : bounds[part]]
-        if len(own) or len(everywhere):
-            yield part, table.take(pa.array(np.sort(np.concatenate([own, everywhere]))))
+        yield part, table.take(pa.array(np.sort(np.concatenate([own, everywhere]))))
 
 
 def to_bytes(table: pa.Table) -> bytes:
@@ -214,31 +273,40 @@ def tables_of(pieces: pa.Table) -> list[pa.Table]:
     return [from_bytes(data) for data in rows if data is not None]
 
 
-def condense_part(jobs: Sequence[Job], pieces: pa.Table) -> pa.Table:
-    """Condense the pieces of one part, of its closed or of its active files, to one piece.
+def job_of_pieces(pieces: pa.Table) -> FoldJob:
+    """The directory that the pieces of a part are of."""
+    job = pickle.loads(pieces["job"].drop_null()[0].as_py())
+    assert isinstance(job, FoldJob)
+    return job
+
+
+def condense_part(job: FoldJob, pieces: pa.Table) -> pa.Table:
+    """Condense the pieces of a part: those of its closed files to one, of its active ones to one.
 
     What is told of the splits is kept, a row each.
     """
-    directory, part = pieces["directory"][0].as_py(), pieces["part"][0].as_py()
-    active, job = pieces["active"][0].as_py(), jobs[directory]
-    tables = tables_of(pieces)
-    whole: pa.Table | None = None
-    if tables:
-        registry = registry_of(job.how.schemas)
-        whole = (
-            condense_again(tables, registry, job.how)
-            if job.how.merges and len(tables) > 1
-            else pa.concat_tables(tables)
-        )
-    out = [_piece(directory, part, active, -1, whole, None)]
-    for split, facts in zip(pieces["split"].to_pylist(), pieces["facts"].to_pylist(), strict=True):
-        if facts is not None:
-            row = {"directory": directory, "part": part, "active": active, "split": split}
-            out.append(pa.RecordBatch.from_pylist([{**row, "facts": facts}], schema=PIECES))
+    registry = registry_of(job.how.settings.schemas)
+    names = ("group", "directory", "part")
+    same = {name: pieces[name][0].as_py() for name in names}
+    out = []
+    for active in (False, True):
+        tables = tables_of(pieces.filter(pc.equal(pieces["active"], active)))
+        if tables:
+            whole = (
+                condense_again(tables, registry, job.how)
+                if job.how.merges and len(tables) > 1
+                else pa.concat_tables(tables)
+            )
+            row = {**same, "active": active, "split": -1, "table": to_bytes(whole)}
+            out.append(pa.RecordBatch.from_pylist([row], schema=PIECES))
+    told = pieces.filter(pc.is_valid(pieces["facts"])).select(["split", "active", "facts"])
+    out += [
+        pa.RecordBatch.from_pylist([{**same, **facts}], schema=PIECES) for facts in told.to_pylist()
+    ]
     return pa.Table.from_batches(out, schema=PIECES)
 
 
-def log_of(job: Job, pieces: pa.Table) -> CondensedLog | Failure:
+def log_of(job: FoldJob, pieces: pa.Table) -> CondensedLog | Failure:
     """The condensed log of a directory, or of one part of it, from its pieces."""
     files = dict(enumerate(job.files))
     told = pieces.select(["split", "facts"]).sort_by("split").to_pydict()
@@ -250,19 +318,20 @@ def log_of(job: Job, pieces: pa.Table) -> CondensedLog | Failure:
             return facts
         order = job.plan.splits[number].order
         files[order] = later_facts(files[order], facts)
+    is_of_parts = len(pieces["part"].unique()) > 1
     closed, active = (
-        [_in_replay_order(tables)] if tables else []
+        [_in_replay_order(tables, is_of_parts=is_of_parts)] if tables else []
         for tables in (
             tables_of(pieces.filter(pc.invert(pieces["active"]))),
             tables_of(pieces.filter(pieces["active"])),
         )
     )
-    registry = registry_of(job.how.schemas)
+    registry = registry_of(job.how.settings.schemas)
     numbered = [files[i] for i in range(len(files))]
     return CondensedLog(job.plan, closed, active, numbered, registry)
 
 
-def log_or_whole(job: Job, pieces: pa.Table) -> tuple[CondensedLog | Failure, bool]:
+def log_or_whole(job: FoldJob, pieces: pa.Table) -> tuple[CondensedLog | Failure, bool]:
     """As `log_of`; where a file was not cut well, the directory is condensed here, uncut.
 
     Returns:
@@ -275,24 +344,37 @@ def log_or_whole(job: Job, pieces: pa.Table) -> tuple[CondensedLog | Failure, bo
     try:
         whole = condense_place(
             job.place,
-            show_secrets=how.show_secrets,
-            schemas=how.schemas,
-            committed_only=job.committed_only,
+            how.settings,
             merges=how.merges,
-            registry=registry_of(how.schemas),
+            registry=registry_of(how.settings.schemas),
         )
     except MetashellError as e:
         return Failure(e.message, e.hint), False
     return whole, True
 
 
-def _in_replay_order(tables: Sequence[pa.Table]) -> pa.Table:
-    """Put parts together: every record once, in the order in which they are replayed."""
+def _in_replay_order(tables: Sequence[pa.Table], *, is_of_parts: bool) -> pa.Table:
+    """Put tables together in the order of the replay.
+
+    Args:
+        tables: Of splits, in their order.
+        is_of_parts: Whether they are of several parts: then a record that several parts need is
+            taken once. Damage apart, offsets say how parts of a batch stand to each other.
+    """
     table = pa.concat_tables(tables).combine_chunks()
-    if len(tables) == 1 or not len(table):
+    if not is_of_parts or len(tables) == 1 or not len(table):
         return table
+    whose = np.repeat(np.arange(len(tables)), [len(one) for one in tables])
     file, offset = table["file"].to_numpy(), table["offset"].to_numpy()
     order = np.lexsort((offset, file))
-    first = np.ones(len(order), dtype=np.bool_)
-    first[1:] = (np.diff(file[order]) != 0) | (np.diff(offset[order]) != 0)
-    return table.take(pa.array(order[first]))
+    table, file, offset, whose = (
+        table.take(pa.array(order)),
+        file[order],
+        offset[order],
+        whose[order],
+    )
+    same = (np.diff(file) == 0) & (np.diff(offset) == 0) & (np.diff(whose) != 0)
+    # Only damage has different records at one offset.
+    value = table["value"].combine_chunks()
+    same &= pc.equal(value[1:], value[:-1]).to_numpy(zero_copy_only=False)
+    return table.filter(pa.array(np.append(True, ~same)))

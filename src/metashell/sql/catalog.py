@@ -8,12 +8,14 @@ from typing import Final
 import pyarrow as pa
 
 from metashell.image.image import Image
+from metashell.log.fault import Fault
+from metashell.log.unread import Told, Unread
 from metashell.schema.registry import Registry
-from metashell.sql.dataset import Rows
+from metashell.sql.dataset import RowBatches
 from metashell.sql.tables import (
     Batches,
-    Stated,
     TableInfo,
+    TableSource,
     find_name,
     image_names,
     message_names,
@@ -25,10 +27,10 @@ from metashell.sql.tables import (
 CLUSTER: Final = pa.field("cluster", pa.string())
 """The first column of every table of a fleet."""
 
-Clusters = Callable[[], Iterator[tuple[str, Stated]]]
+Clusters = Callable[[], Iterator[tuple[str, TableSource]]]
 
 
-class Names:
+class TableNames:
     """Which tables there are, without any rows.
 
     Args:
@@ -59,7 +61,7 @@ class Names:
         return TableInfo(own.name, own.help, pa.schema([CLUSTER, *own.schema]))
 
 
-class ClusterCatalog(Names):
+class ClusterCatalog(TableNames):
     """The tables of one cluster.
 
     Args:
@@ -67,16 +69,18 @@ class ClusterCatalog(Names):
         image: What the image's tables show.
     """
 
-    def __init__(self, source: Stated, image: Callable[[], Image]) -> None:
+    def __init__(self, source: TableSource, image: Callable[[], Image]) -> None:
         super().__init__(source.registry, of_fleet=False)
         self._source, self._image = source, image
 
-    def read(self, name: str, columns: Sequence[str], poll: Callable[[], None]) -> Rows:
+    def read(
+        self, name: str, columns: Sequence[str], poll: Callable[[], None], unread: Unread
+    ) -> RowBatches:
         """Some columns of a table; errors as `read_table`."""
-        return read_table(self._source, self._image, name, columns, poll)
+        return read_table(self._source, self._image, name, columns, poll, unread.add)
 
 
-class FleetCatalog(Names):
+class FleetCatalog(TableNames):
     """The tables of all clusters of a fleet.
 
     Args:
@@ -86,25 +90,37 @@ class FleetCatalog(Names):
     """
 
     def __init__(
-        self, clusters: Clusters, registry: Registry, image: Callable[[Stated], Image]
+        self, clusters: Clusters, registry: Registry, image: Callable[[TableSource], Image]
     ) -> None:
         super().__init__(registry, of_fleet=True)
         self._clusters, self._image = clusters, image
 
-    def read(self, name: str, columns: Sequence[str], poll: Callable[[], None]) -> Rows:
+    def read(
+        self, name: str, columns: Sequence[str], poll: Callable[[], None], unread: Unread
+    ) -> RowBatches:
         """Some columns of a table of each cluster, one cluster after another."""
-        return self._read(name, columns, poll)
+        return self._read(name, columns, poll, unread)
 
-    def _read(self, name: str, columns: Sequence[str], poll: Callable[[], None]) -> Batches:
+    def _read(
+        self, name: str, columns: Sequence[str], poll: Callable[[], None], unread: Unread
+    ) -> Batches:
         whole = self.info(name).schema
         schema = pa.schema([whole.field(column) for column in columns])
         # Something has to be read to know how many rows there are.
         own = [column for column in columns if column != CLUSTER.name] or [whole.names[1]]
         for cluster, source in self._clusters():
             poll()
-            rows = read_table(source, _image_of(self._image, source), name, own, poll)
+            image, told = _image_of(self._image, source), _told_of(unread, cluster)
+            rows = read_table(source, image, name, own, poll, told)
             yield from with_cluster(cluster, rows, schema)
 
 
-def _image_of(image: Callable[[Stated], Image], source: Stated) -> Callable[[], Image]:
+def _told_of(unread: Unread, cluster: str) -> Told:
+    def told(fault: Fault, is_known: bool) -> None:
+        unread.add(fault, is_known, cluster)
+
+    return told
+
+
+def _image_of(image: Callable[[TableSource], Image], source: TableSource) -> Callable[[], Image]:
     return lambda: image(source)

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import pyarrow as pa
 import pyarrow.dataset as ds
 
-Rows: TypeAlias = pa.Table | Iterator[pa.RecordBatch]
+RowBatches: TypeAlias = pa.Table | Iterator[pa.RecordBatch]
 
 
 class LazyDataset(ds.Dataset):  # type: ignore[misc]
@@ -27,7 +27,7 @@ class LazyDataset(ds.Dataset):  # type: ignore[misc]
     def __init__(
         self,
         schema: pa.Schema,
-        read: Callable[[Sequence[str]], Rows],
+        read: Callable[[Sequence[str]], RowBatches],
         failed: Callable[[BaseException], None],
     ) -> None:
         self._columns, self._read, self._failed = schema, read, failed
@@ -54,7 +54,9 @@ class LazyDataset(ds.Dataset):  # type: ignore[misc]
         schema = pa.schema([self._columns.field(name) for name in shown])
         return Scan(schema, self._passing(rows, shown, filter))
 
-    def _passing(self, rows: Rows, shown: Sequence[str], filter: Any) -> Iterator[pa.RecordBatch]:
+    def _passing(
+        self, rows: RowBatches, shown: Sequence[str], filter: Any
+    ) -> Iterator[pa.RecordBatch]:
         tables = [rows] if isinstance(rows, pa.Table) else map(_as_table, rows)
         try:
             for table in tables:

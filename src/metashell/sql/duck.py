@@ -20,14 +20,17 @@ from weakref import finalize
 
 import duckdb
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from metashell.errors import MetashellError, UsageError
-from metashell.sql.dataset import LazyDataset, Rows
+from metashell.log.unread import Unread
+from metashell.sql.dataset import LazyDataset, RowBatches
 from metashell.sql.result import Result
 from metashell.sql.statements import names_in, words_of
 from metashell.sql.tables import TableInfo
 
 _T = TypeVar("_T")
+_Rows = TypeVar("_Rows", pa.Table, pa.RecordBatch)
 
 _CONFIG: Final[dict[str, str | bool | int | float | list[str]]] = {
     "enable_external_access": False,
@@ -54,6 +57,8 @@ _ABOUT_TABLES: Final = frozenset({"show", "information_schema", "pg_catalog", "s
 _SLICE_S: Final = 0.1
 _CLOSE_LIMIT_S: Final = 5.0
 _BATCH_ROWS: Final = 1 << 15
+_MOST_MS: Final = ((1 << 63) - 2) // 1000
+"""Milliseconds of DuckDB's last time before its infinity."""
 
 _MISSING_TABLE: Final = re.compile(r"Table with name (.+?) does not exist")
 _KIND: Final = re.compile(r"^(?:[A-Za-z_]+ )+Error: ")
@@ -79,8 +84,10 @@ class Catalog(Protocol):
     def info(self, name: str) -> TableInfo:
         """Its columns."""
 
-    def read(self, name: str, columns: Sequence[str], poll: Callable[[], None]) -> Rows:
-        """Some of its columns."""
+    def read(
+        self, name: str, columns: Sequence[str], poll: Callable[[], None], unread: Unread
+    ) -> RowBatches:
+        """Some of its columns; what can't be read of them is noted."""
 
 
 @dataclass(slots=True)
@@ -92,6 +99,8 @@ class _Watch:
 
     stopping: Event = field(default_factory=Event)
     failure: BaseException | None = None
+    unread: Unread = field(default_factory=Unread)
+    """What can't be read for the rows of the statement."""
 
     def poll(self) -> None:
         """End the reading of rows that nobody wants any more."""
@@ -174,6 +183,7 @@ class Database:
         is_answer = self._check(connection, statement)
         self._watch.failure = None
         self._watch.stopping.clear()
+        self._watch.unread.clear()
         self._register(connection, statement)
 
         def start() -> Any:
@@ -184,8 +194,9 @@ class Database:
         if "drop" in words_of(statement):
             self._registered -= names_in(statement)
         if reader is None:
-            return Result(pa.schema([]), iter(()), False)
-        return Result(reader.schema, self._batches(reader, statement, cancelled), is_answer)
+            return Result(pa.schema([]), iter(()), False, self._watch.unread)
+        rows = self._batches(reader, statement, cancelled)
+        return Result(reader.schema, rows, is_answer, self._watch.unread)
 
     def close(self) -> None:
         """End the connection."""
@@ -230,7 +241,7 @@ class Database:
         for name in sorted(wanted):
             if name.casefold() in self._registered:
                 continue
-            read = _reader(self._catalog, name, self._watch.poll)
+            read = _reader(self._catalog, name, self._watch)
             schema = self._catalog.info(name).schema
             dataset = LazyDataset(schema, read, self._watch.failed)
             try:
@@ -332,10 +343,33 @@ def _refused(words: Sequence[str]) -> UsageError:
     )
 
 
-def _reader(
-    catalog: Catalog, name: str, poll: Callable[[], None]
-) -> Callable[[Sequence[str]], Rows]:
-    return lambda columns: catalog.read(name, columns, poll)
+def _reader(catalog: Catalog, name: str, watch: _Watch) -> Callable[[Sequence[str]], RowBatches]:
+    def read(columns: Sequence[str]) -> RowBatches:
+        rows = catalog.read(name, columns, watch.poll, watch.unread)
+        if isinstance(rows, pa.Table):
+            return _with_sql_times(rows, watch.unread)
+        return (_with_sql_times(batch, watch.unread) for batch in rows)
+
+    return read
+
+
+def _with_sql_times(rows: _Rows, unread: Unread) -> _Rows:
+    """Rows whose times are all such that DuckDB has: it counts microseconds in 64 bits.
+
+    The others become null, and are told with their number of milliseconds.
+    """
+    for i, column in enumerate(rows.schema):
+        if not pa.types.is_timestamp(column.type) or not len(rows):
+            continue
+        ms = rows.column(i).cast(pa.int64())
+        low, high = pc.min_max(ms).as_py().values()
+        if low is None or -_MOST_MS <= low <= high <= _MOST_MS:
+            continue
+        fits = pc.and_(pc.greater_equal(ms, -_MOST_MS), pc.less_equal(ms, _MOST_MS))
+        for value in pc.unique(ms.filter(pc.invert(fits))).to_pylist():
+            unread.tell(f"{column.name} {value} ms is beyond the times of SQL, and null here")
+        rows = rows.set_column(i, column, pc.if_else(fits, rows.column(i), None))
+    return rows
 
 
 def _no_files() -> UsageError:

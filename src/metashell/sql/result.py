@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
+
+from metashell.log.unread import Unread
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,3 +19,5 @@ class Result:
     """To be read once."""
     is_answer: bool
     """False where the rows only say how many were changed."""
+    unread: Unread = field(default_factory=Unread)
+    """What could not be read for the rows that came by now."""

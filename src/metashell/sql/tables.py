@@ -14,19 +14,9 @@ from typing import Final, Protocol
 import numpy as np
 import pyarrow as pa
 
-from metashell.image.arrow import TABLES, some_columns
+from metashell.errors import SourceError
+from metashell.image.arrow import image_table, some_columns, table_names
 from metashell.image.image import Image
-from metashell.image.json_values import JsonValues
-from metashell.image.log_filter import MAX_OFFSET, Selection, TopicNames
-from metashell.image.log_stream import (
-    Block,
-    LogPath,
-    LogStream,
-    checkpoint_paths,
-    segment_paths,
-)
-from metashell.image.records import Records
-from metashell.image.row_filter import type_of
 from metashell.image.split_tables import (
     FAULTS_SCHEMA,
     FILES_SCHEMA,
@@ -38,10 +28,24 @@ from metashell.image.split_tables import (
     records_schema,
 )
 from metashell.log.directory import MetadataLog
-from metashell.log.fault import Fault
+from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import control_key
-from metashell.log.read import SLACK, Loaded, anonymous, opened
+from metashell.log.read import SLACK, Loaded, anonymous, not_read, opened
 from metashell.log.splits import Split
+from metashell.log.unread import Told
+from metashell.parts.known import part_of_table
+from metashell.places.vanished import VanishedError
+from metashell.records.filter import MAX_OFFSET, Selection, TopicNames
+from metashell.records.json_values import JsonValues
+from metashell.records.records import Records
+from metashell.records.split_filter import type_of
+from metashell.records.stream import (
+    Block,
+    LogPath,
+    LogStream,
+    checkpoint_paths,
+    segment_paths,
+)
 from metashell.redact import Redaction
 from metashell.schema.registry import Registry
 
@@ -50,18 +54,6 @@ FILES: Final = "files"
 FAULTS: Final = "faults"
 
 _HELP: Final = {
-    "acls": "Access rules.",
-    "brokers": "Registered brokers.",
-    "client_quotas": "Quotas, a row for each value of each entity.",
-    "configs": "Dynamic configuration of topics, brokers and the like.",
-    "controllers": "Registered controllers.",
-    "delegation_tokens": "Delegation tokens.",
-    "features": "Finalized features.",
-    "partitions": "Partitions of all topics.",
-    "producer_ids": "The next block of producer ids.",
-    "scram_credentials": "SCRAM users.",
-    "topics": "Topics.",
-    "voters": "The quorum's voters.",
     RECORDS: "Every record of every checkpoint and segment, its fields as JSON.",
     FILES: "Checkpoints and segments.",
     FAULTS: "What is wrong with the files or their replay.",
@@ -78,7 +70,7 @@ class HowRead(Protocol):
         """Whether what may not be committed is left out."""
 
 
-class Stated(Protocol):
+class TableSource(Protocol):
     """What tables are made of: an opened source."""
 
     log: MetadataLog
@@ -115,7 +107,7 @@ class TableInfo:
 
 def image_names() -> tuple[str, ...]:
     """Tables of the image, and of the log as a whole."""
-    return (*TABLES, FAULTS, FILES, RECORDS)
+    return (*table_names(), FAULTS, FILES, RECORDS)
 
 
 def message_names(registry: Registry) -> tuple[str, ...]:
@@ -138,7 +130,7 @@ def table_info(registry: Registry, name: str) -> TableInfo:
     Raises:
         KeyError: There is no such table.
     """
-    if name in TABLES:
+    if name in table_names():
         schema = state_schema(registry, name)
     elif name == RECORDS:
         schema = records_schema()
@@ -146,7 +138,12 @@ def table_info(registry: Registry, name: str) -> TableInfo:
         schema = FILES_SCHEMA if name == FILES else FAULTS_SCHEMA
     else:
         schema = message_schema(registry, name)
-    return TableInfo(name, _HELP.get(name, f"Records of the type {name}."), schema)
+    return TableInfo(name, _help(name), schema)
+
+
+def _help(name: str) -> str:
+    part = part_of_table(name)
+    return _HELP.get(name, f"Records of the type {name}.") if part is None else part.help
 
 
 def type_name(kind: pa.DataType) -> str:
@@ -182,21 +179,22 @@ _TYPE_NAMES: Final = {
 def state_schema(registry: Registry, table: str) -> pa.Schema:
     """The columns of a table of the image."""
     empty = Image(Records(Loaded(anonymous(SLACK), 0, []), registry))
-    found = TABLES[table](empty, Redaction()).schema
+    found = image_table(table, empty, Redaction()).schema
     if table != "voters":
         return found
     # A quorum of fixed voters has only their ids, and no record that says when.
     voters = message_schema(registry, "VotersRecord").field("voters").type.value_type
-    when = TABLES["topics"](empty, Redaction()).schema
+    when = image_table("topics", empty, Redaction()).schema
     return pa.schema([*voters, *(f for f in when if f.name.startswith(("created_", "changed_")))])
 
 
 def read_table(
-    source: Stated,
+    source: TableSource,
     image: Callable[[], Image],
     name: str,
     columns: Sequence[str],
     poll: Callable[[], None],
+    told: Told,
 ) -> pa.Table | Batches:
     """Some columns of a table.
 
@@ -206,6 +204,8 @@ def read_table(
         name: One of the tables there are.
         columns: At least one, all of the table's.
         poll: Called now and then; may raise.
+        told: Called with what can't be read, but for a batch cut off at the end of the log. Of a
+            table of records that is while its batches are made.
 
     Returns:
         A table; of records, which may be many, batches that are made as they are asked for.
@@ -213,20 +213,21 @@ def read_table(
     Raises:
         SourceError: The source can't be read.
     """
-    if name in TABLES:
+    if name in table_names():
         return _of_image(source, image(), name, columns)
     if name == FAULTS:
         return pa.Table.from_batches([faults_batch(source.all_faults())]).select(list(columns))
     if name == FILES:
-        return pa.Table.from_batches(_files(source, poll), FILES_SCHEMA).select(list(columns))
-    return (batch.select(list(columns)) for batch in _of_log(source, name, columns, poll))
+        rows = _files(source, poll, told)
+        return pa.Table.from_batches(rows, FILES_SCHEMA).select(list(columns))
+    return (batch.select(list(columns)) for batch in _of_log(source, name, columns, poll, told))
 
 
-def _of_image(source: Stated, image: Image, name: str, columns: Sequence[str]) -> pa.Table:
+def _of_image(source: TableSource, image: Image, name: str, columns: Sequence[str]) -> pa.Table:
     schema = state_schema(source.registry, name)
     if name != "voters":
         return some_columns(name, image, source.redaction, columns)
-    found = TABLES[name](image, source.redaction)
+    found = image_table(name, image, source.redaction)
     arrays = {
         column: found[column]
         if column in found.column_names
@@ -236,18 +237,29 @@ def _of_image(source: Stated, image: Image, name: str, columns: Sequence[str]) -
     return pa.table(arrays)
 
 
-def _files(source: Stated, poll: Callable[[], None]) -> Batches:
+def _files(source: TableSource, poll: Callable[[], None], told: Told) -> Batches:
     for order, path in enumerate(_paths(source)):
         poll()
-        with opened(path.path) as file:
-            size = file.size
-        split = Split(
-            file=path.path, name=path.name, begin=0, end=size, after=-1, order=order, size=size
-        )
-        yield file_batch([split], source.registry)
+        try:
+            with opened(path.path) as file:
+                size = file.size
+            split = Split(
+                file=path.path, name=path.name, begin=0, end=size, after=-1, order=order, size=size
+            )
+            batch = file_batch([split], source.registry)
+        except (VanishedError, SourceError) as error:
+            told(not_read(path.name, error, path.base_offset), False)
+            continue
+        yield batch
 
 
-def _of_log(source: Stated, name: str, columns: Sequence[str], poll: Callable[[], None]) -> Batches:
+def _of_log(
+    source: TableSource,
+    name: str,
+    columns: Sequence[str],
+    poll: Callable[[], None],
+    told: Told,
+) -> Batches:
     registry, redaction = source.registry, source.redaction
     keys, schema = None, records_schema()
     if name != RECORDS:
@@ -258,36 +270,50 @@ def _of_log(source: Stated, name: str, columns: Sequence[str], poll: Callable[[]
         keys = frozenset({key})
         schema = message_schema(registry, name)
     writer = JsonValues(registry, redaction) if "value" in columns else None
-    for block in _blocks(source, keys, poll):
+    known = frozenset(source.log.faults)
+    for block in _blocks(source, keys, poll, known, told):
         poll()
         if name == RECORDS:
             yield records_batch(block.records, block.rows, writer)
-        else:
-            yield message_batch(block.records, block.rows, name, redaction, schema)
+            continue
+        yield message_batch(block.records, block.rows, name, redaction, schema)
+        # A record of the type that can't be decoded has no row.
+        bad = dict(block.records.faults_by_row())
+        for row in np.intersect1d(block.rows, np.array([*bad], dtype=np.int64)).tolist():
+            told(bad[row], bad[row] in known)
 
 
 def _blocks(
-    source: Stated, keys: frozenset[int] | None, poll: Callable[[], None]
+    source: TableSource,
+    keys: frozenset[int] | None,
+    poll: Callable[[], None],
+    known: frozenset[Fault],
+    told: Told,
 ) -> Iterator[Block]:
     """Every record of some types: of the checkpoints, oldest first, then of the segments."""
+
+    def on_fault(fault: Fault, is_at_the_end: bool) -> None:
+        is_of_log = source.log.is_file or (fault.file or "").endswith(".log")
+        # A node may be writing there.
+        if not (is_at_the_end and is_of_log and fault.kind is FaultKind.TORN):
+            told(fault, fault in known)
+
     of_log = Selection(last_offset=_last_offset(source), keys=keys)
     for paths, selection in (
         (_checkpoints(source), Selection(keys=keys)),
         (_segments(source), of_log),
     ):
-        # What is wrong is in the table of faults.
-        names = TopicNames()
-        stream = LogStream(source.registry, selection, names, lambda *_: None, poll=poll)
+        stream = LogStream(source.registry, selection, TopicNames(), on_fault, poll=poll)
         for block in stream.blocks(paths):
             if len(block.rows):
                 yield block
 
 
-def _paths(source: Stated) -> list[LogPath]:
+def _paths(source: TableSource) -> list[LogPath]:
     return [*_checkpoints(source), *_segments(source)]
 
 
-def _checkpoints(source: Stated) -> list[LogPath]:
+def _checkpoints(source: TableSource) -> list[LogPath]:
     last, log = source.moment_offset, source.log
     if log.is_file:
         return [LogPath(log.path_of(file.name), file.name, None) for file in log.loaded.files]
@@ -295,13 +321,13 @@ def _checkpoints(source: Stated) -> list[LogPath]:
     return [path for path in checkpoint_paths(log) if path.name not in late]
 
 
-def _segments(source: Stated) -> list[LogPath]:
+def _segments(source: TableSource) -> list[LogPath]:
     if source.log.is_file:
         return []
     return segment_paths(source.log, Selection(last_offset=_last_offset(source)))
 
 
-def _last_offset(source: Stated) -> int:
+def _last_offset(source: TableSource) -> int:
     """The last offset of the segments that counts."""
     last = MAX_OFFSET if source.moment_offset is None else source.moment_offset
     checkpoint = source.log.checkpoint

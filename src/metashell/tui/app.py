@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.app import App, ComposeResult
-from textual.events import Event, InputEvent, Paste
-from textual.widgets import ContentSwitcher
+from textual.events import Event, InputEvent, Key, Paste
+from textual.widget import AwaitMount
+from textual.widgets import ContentSwitcher, Input
 
 from metashell.errors import ExitCode, MetashellError, SourceError
 from metashell.fs.escape import escape
-from metashell.tui.collecting import Collecting
 from metashell.tui.following import Following
 from metashell.tui.frame.actions import Actions
 from metashell.tui.frame.key_bar import KeyBar
@@ -24,28 +25,33 @@ from metashell.tui.frame.status import StatusLine
 from metashell.tui.frame.tabs import TabStrip
 from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.frame.themes import DEFAULT_THEME, register_themes
+from metashell.tui.gc_policy import Collecting
 from metashell.tui.jobs import Job, Jobs, Told
-from metashell.tui.places import Place, Places
+from metashell.tui.places import Places, VisitedNode
+from metashell.tui.preload import import_first, import_later
 from metashell.tui.scene import (
-    Answer,
+    CommandAnswer,
     Scene,
     ask,
     cluster_at,
+    is_older,
     scene_of,
     scene_there,
     scene_with,
     settle,
 )
-from metashell.tui.session import Session
+from metashell.tui.session import ExplorerSession
+from metashell.tui.type_ahead import TypeAhead
 from metashell.tui.view import VIEWS, View, ViewSpec
-from metashell.tui.warming import import_first, import_later
 
 if TYPE_CHECKING:
     from textual.command import Provider
+    from textual.driver import Driver
     from textual.message_pump import MessagePump
     from textual.notifications import SeverityLevel
 
-    from metashell.source import Source
+    from metashell.commands.framework.status import SourceStatus
+    from metashell.sources.source import Source
     from metashell.tui.timeline.timeline import Timeline
 
 _FIRST_VIEW: Final = VIEWS[0]
@@ -74,7 +80,7 @@ class Explorer(Actions, App[int]):
     COMMANDS: ClassVar = {_providers}
     BINDINGS: ClassVar = list(KEYS)
 
-    def __init__(self, session: Session) -> None:
+    def __init__(self, session: ExplorerSession) -> None:
         super().__init__()
         register_themes(self, session.theme or DEFAULT_THEME)
         self.session = session
@@ -82,6 +88,8 @@ class Explorer(Actions, App[int]):
         """Runs what takes time."""
         self.scene: Scene | None = None
         """What is shown; None while the source is being opened."""
+        self.is_open = False
+        """Whether the first view is there."""
         self.path = session.path
         """The node looked at, an absolute path of the whole tree."""
         self.places = Places()
@@ -92,6 +100,8 @@ class Explorer(Actions, App[int]):
         """Watches the source for news."""
         self.defect: Exception | None = None
         """What went wrong in the thread that draws: the program then ends."""
+        self.type_ahead = TypeAhead(self)
+        """Holds back what is typed before it can be taken."""
         self.kept: dict[str, Any] = {}
         """What commands keep from one run to the next."""
         self._collecting = Collecting()
@@ -104,22 +114,37 @@ class Explorer(Actions, App[int]):
         """The frame; views come when they are looked at."""
         yield TabStrip(self.session.name)
         yield ContentSwitcher(id="views")
-        yield StatusLine()
+        self._status_line = StatusLine()
+        yield self._status_line
         yield KeyBar()
 
     def on_mount(self) -> None:
         """Draw, then open the source."""
         self.set_keymap(dict(self.session.keys))
+        self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         self.call_after_refresh(self._open)
         self.set_interval(1.0, self._collecting.look)
 
+    def get_driver_class(self) -> type[Driver]:
+        """Textual's driver of this platform, in our hands."""
+        driver = super().get_driver_class()
+        if driver.__name__ != "LinuxDriver":
+            return driver
+        from metashell.tui.terminal import Terminal
+
+        return Terminal
+
     async def on_event(self, event: Event) -> None:
-        """Note that the user does something, and let nothing be pasted that steers a terminal."""
+        """Note that the user does something, and have one key done before the next is begun."""
         if isinstance(event, InputEvent):
             self._collecting.touch()
-        if isinstance(event, Paste):  # lines are drawn as they are typed
-            event.text = "\n".join(escape(text) for text in event.text.splitlines())
-        await super().on_event(event)
+        if not isinstance(event, Key | Paste) or event.is_forwarded:
+            await super().on_event(event)
+        elif self.type_ahead.admits(event):
+            is_line = isinstance(self.focused, Input)
+            await super().on_event(event)
+            is_text = is_line and (isinstance(event, Paste) or event.is_printable)
+            self.type_ahead.follow(is_text=is_text)
 
     @property
     def view(self) -> View | None:
@@ -169,10 +194,10 @@ class Explorer(Actions, App[int]):
     def _opened(self, scene: Scene) -> None:
         from metashell.tui.timeline.timeline import Timeline
 
-        self.query_one(TabStrip).show(self.session.title(scene.source), has_fleet=bool(scene.fleet))
-        self.mount(Timeline(), before=self.query_one(StatusLine))
+        self.query_one(TabStrip).show(self.session.title(scene.opened), has_fleet=bool(scene.fleet))
+        self.mount(Timeline(), before=self._status_line)
         self._show(scene)
-        self.action_view(_FIRST_VIEW.id)
+        self.show_view(_FIRST_VIEW.id)
         self.following.begin()
         self.jobs.start(
             "", lambda job: import_later(job.cancelled), lambda _: None, owner=self, key="import"
@@ -182,7 +207,7 @@ class Explorer(Actions, App[int]):
         """Have everything show a scene."""
         settle(scene)
         self.scene = scene
-        self.query_one(StatusLine).show_scene(scene)
+        self._status_line.show_scene(scene)
         timeline = self.timeline
         if timeline is not None:
             timeline.show_scene(scene)
@@ -205,6 +230,20 @@ class Explorer(Actions, App[int]):
             return
         self._show(scene_of(source, self.path, previous=scene.cluster))
 
+    def pass_by(self, source: Source, status: SourceStatus) -> bool:
+        """Ask a newer state of the source that looks the same; only where it ends is drawn.
+
+        Returns:
+            False where something else is shown: there it is news as any other.
+        """
+        scene = self.scene
+        if scene is None or not scene.is_newest or scene.fleet is not None:
+            return False
+        self.scene = replace(scene, opened=source, cluster=source)
+        # Not looked for among all widgets: it is done again and again while nothing happens.
+        self._status_line.move_on(self.scene, status)
+        return True
+
     # Moving.
 
     def go(self, path: str, *, offset: int | None = None, view: str = _FIRST_VIEW.id) -> None:
@@ -216,25 +255,25 @@ class Explorer(Actions, App[int]):
             view: Id of the view to see it in.
         """
         self.places.visit(self.here)
-        self._go(Place(path, offset), view, is_exact=offset is not None)
+        self._go(VisitedNode(path, offset), view, is_exact=offset is not None)
 
-    def visit(self, place: Place) -> None:
+    def visit(self, place: VisitedNode) -> None:
         """Go to a place at its very offset; the place before is kept for `back`."""
         self.places.visit(self.here)
         self._go(place, _FIRST_VIEW.id, is_exact=True)
 
     @property
-    def here(self) -> Place:
+    def here(self) -> VisitedNode:
         """The place that is looked at."""
         cluster = None if self.scene is None else self.scene.cluster
-        return Place(self.path, None if cluster is None else cluster.moment_offset)
+        return VisitedNode(self.path, None if cluster is None else cluster.moment_offset)
 
-    def _go(self, place: Place, view: str, *, is_exact: bool) -> None:
+    def _go(self, place: VisitedNode, view: str, *, is_exact: bool) -> None:
         scene = self.scene
         if scene is None:
             return
         self.path = place.path
-        self.action_view(view)
+        self.show_view(view)
         path, offset = place.path, place.offset
         at = None if scene.cluster is None else scene.cluster.moment_offset
         if cluster_at(scene, path) != scene.prefix or (is_exact and offset != at):
@@ -252,7 +291,7 @@ class Explorer(Actions, App[int]):
         self.path = path
         scene = self.scene
         if scene is not None and cluster_at(scene, path) != scene.prefix:
-            self._renew(f"opening {path}", lambda: scene_of(scene.source, path))
+            self._renew(f"opening {path}", lambda: scene_of(scene.opened, path))
 
     def action_place_back(self) -> None:
         """Go to the place before."""
@@ -262,7 +301,7 @@ class Explorer(Actions, App[int]):
         """Go to the place that was left with `back`."""
         self._follow_place(self.places.forward(self.here))
 
-    def _follow_place(self, place: Place | None) -> None:
+    def _follow_place(self, place: VisitedNode | None) -> None:
         if place is None:
             self.tell("no further place")
             return
@@ -303,7 +342,7 @@ class Explorer(Actions, App[int]):
     def _arrived(self, scene: Scene) -> None:
         """Show the scene that was gone to, unless the user went elsewhere meanwhile."""
         before = self.scene
-        if before is not None and _is_older(scene, before):
+        if before is not None and is_older(scene, before):
             return
         self._show(scene)
         if scene.problem is not None and cluster_at(scene, self.path) == scene.prefix:
@@ -346,8 +385,15 @@ class Explorer(Actions, App[int]):
 
     # Views.
 
-    def action_view(self, view_id: str) -> None:
-        """Show a view."""
+    async def action_view(self, view_id: str) -> None:
+        """Show a view; what is typed next is for it."""
+        self.show_view(view_id)
+        if self.view is not None:
+            await AwaitMount(self.view, [self.view])
+            self.come_to_view()
+
+    def show_view(self, view_id: str) -> None:
+        """Show a view, as soon as it is there."""
         spec = next(spec for spec in VIEWS if spec.id == view_id)
         scene = self.scene
         if scene is None:
@@ -368,13 +414,16 @@ class Explorer(Actions, App[int]):
         self._bring_up_to_date()
         if self.view is not None and self.view.is_composed:
             take_focus(self.view)
+            if not self.is_open:
+                self.is_open = True
+                self.call_later(self.type_ahead.go_on)  # behind what has the focus
 
     # Asking.
 
     def ask(
         self,
         words: Sequence[str] | str,
-        done: Callable[[Answer], object],
+        done: Callable[[CommandAnswer], object],
         *,
         owner: MessagePump,
         title: str,
@@ -390,14 +439,15 @@ class Explorer(Actions, App[int]):
         if scene is None:
             return None
 
-        def work(job: Job) -> Answer:
+        def work(job: Job) -> CommandAnswer:
             return ask(scene, words, cwd=cwd, cancelled=job.cancelled, width=width)
 
         return self.jobs.start(title, work, done, owner=owner, key=key)
 
     def on_told(self, told: Told) -> None:
-        """Do what a job has to say."""
-        self.jobs.carry_out(told)
+        """Do what a job has to say, unless the program ends and the frame is gone."""
+        if self._status_line.is_attached:
+            self.jobs.carry_out(told)
 
     def _jobs_changed(self) -> None:
         for status in self.query(StatusLine):
@@ -411,7 +461,7 @@ class Explorer(Actions, App[int]):
             self.defect = error
             self.exit(return_code=int(ExitCode.FAILED))
             return
-        from metashell.commands.defect import defect_lines
+        from metashell.commands.framework.defect import defect_lines
 
         self.tell("\n".join(defect_lines(error)), "error")
 
@@ -448,14 +498,6 @@ class Explorer(Actions, App[int]):
         """Leave."""
         self.jobs.cancel_all()
         self.exit()
-
-
-def _is_older(scene: Scene, shown: Scene) -> bool:
-    """Whether the end of a log was overtaken by news of it; both were looked at by a job."""
-    if scene.fleet is not None or not (scene.is_newest and shown.is_newest):
-        return False
-    found, known = scene.source.status().offset, shown.source.status().offset
-    return found is not None and known is not None and found < known
 
 
 def make_view(spec: ViewSpec) -> View:

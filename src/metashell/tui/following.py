@@ -3,23 +3,33 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from metashell.commands.framework.status import stored_status
 from metashell.errors import MetashellError
-from metashell.log.uri import is_uri
+from metashell.places.uri import is_uri
 from metashell.tui.jobs import Job
 
 if TYPE_CHECKING:
-    from metashell.source import Source
+    from metashell.commands.framework.status import SourceStatus
+    from metashell.sources.source import Live, Source
     from metashell.tui.app import Explorer
 
-_SLICE_S: Final = 0.25
+_ASLEEP_S: Final = 30.0
+"""How long a quorum is waited for at once."""
 _DIRECTORY_S: Final = 2.0
 """How often a directory is looked at."""
 _STORE_S: Final = 30.0
 """How often one in a store is, where each look is a request that costs."""
 _LEAST_S: Final = 0.3
 """Between two states that are shown."""
+_UNTOLD_S: Final = 60.0
+"""What says nothing is shown about that often: views tell offsets, and the bar has an end."""
+_UNTOLD_REST: Final = 500.0
+"""Where showing it took t seconds, that many times t pass before it is again: while nothing happens
+a large cluster must not cost more than a small one."""
+_UNTOLD_MOST_S: Final = 3600.0
 _REST: Final = 2.0
 """After each state that took t seconds to make, that many times t is rested."""
 
@@ -39,8 +49,12 @@ class Following:
         """Why the newest state can't be had at the moment."""
         self.shown_offset: int | None = None
         """The last offset that is shown; None where it is not known."""
+        self.shown_at: float | None = None
+        """When news were shown last, as of `time.monotonic`."""
         self.n_newer_states = 0
         """How many states came that were not shown."""
+        self._spent_s = 0.0
+        """How long jobs had taken by then, as of `Jobs.spent_s`."""
         self._waiting: tuple[Source, int | None] | None = None
         """The newest of them, and its last offset."""
 
@@ -48,9 +62,8 @@ class Following:
     def is_following(self) -> bool:
         """Whether the source is one that may have news."""
         scene = self._app.scene
-        if scene is None or scene.fleet is not None:
-            return False
-        return scene.source.live is not None or not scene.source.log.is_file
+        source = None if scene is None else scene.source
+        return source is not None and (source.capabilities.follows or not source.log.is_file)
 
     @property
     def has_news(self) -> bool:
@@ -68,9 +81,10 @@ class Following:
     def begin(self) -> None:
         """Watch the source, where it can have news."""
         scene = self._app.scene
-        if scene is None or not self.is_following:
+        source = None if scene is None else scene.source
+        if source is None or not self.is_following:
             return
-        newest = scene.source.newest
+        newest = source.newest
 
         def work(job: Job) -> None:
             _watch(job, newest, self)
@@ -87,13 +101,34 @@ class Following:
         self._deliver()
         self._refresh()
 
-    def came(self, source: Source, offset: int | None = None) -> None:
-        """Take a newer state and its last offset; called in the thread that draws."""
+    def came(
+        self, source: Source, offset: int | None = None, silent: SourceStatus | None = None
+    ) -> None:
+        """Take a newer state and its last offset; called in the thread that draws.
+
+        Args:
+            source: The state.
+            offset: Its last offset, where that is known.
+            silent: Where it stands, if all that came with it says nothing: NoOps.
+        """
+        if silent is not None and self._passes_by(source, silent):
+            return
         self.problem = None
         self._waiting = (source, offset)
         self.n_newer_states += 1
         self._deliver()
         self._refresh()
+
+    def _passes_by(self, source: Source, status: SourceStatus) -> bool:
+        """Take a state that shows what is shown already, but for where it ends."""
+        view = self._app.view
+        if self.is_paused or self.has_news or (view is not None and view.shows_noops):
+            return False
+        cost = _UNTOLD_REST * (self._app.jobs.spent_s - self._spent_s)
+        limit = max(min(cost, _UNTOLD_MOST_S), _UNTOLD_S)
+        if self.shown_at is None or time.monotonic() - self.shown_at >= limit:
+            return False
+        return self._app.pass_by(source, status)
 
     def failed(self, problem: str | None) -> None:
         """Take why none can be had, None once it can; called in the thread that draws."""
@@ -109,6 +144,7 @@ class Following:
         # While it was paused the user may have gone to the end, which is newer by now.
         is_newer = shown is None or offset is None or offset > shown
         if is_newer or not self._app.scene.is_newest:
+            self.shown_at, self._spent_s = time.monotonic(), self._app.jobs.spent_s
             self._app.news(source)
 
     def _refresh(self) -> None:
@@ -121,44 +157,70 @@ class Following:
 def _watch(job: Job, source: Source, following: Following) -> None:
     """Wait for news until nobody wants any."""
     live, generation, problem = source.live, -1, None
+    status: SourceStatus | None = None
     while not job.cancelled():
         if live is None:
-            _rest(job, _STORE_S if is_uri(source.path) else _DIRECTORY_S)
+            job.rest(_STORE_S if is_uri(source.path) else _DIRECTORY_S)
         else:
-            _wait(job, source, generation)
+            _wait(job, live, generation)
             # Before the state is made: what comes while it is counts as new.
             generation = live.generation
         began = time.monotonic()
         try:
+            status = status or stored_status(source)
             newest = source.refreshed()
-            offset = None if newest is source else newest.status().offset
+            is_silent = newest is not source and _says_nothing(source, newest)
+            if is_silent and _is_cheap_later(newest):
+                status = _moved_on(status, newest)
+            elif newest is not source:
+                status = stored_status(newest)
         except MetashellError as error:
             if error.message != problem:
                 problem = error.message
                 job.tell(following.failed, problem)
-            _rest(job, _LEAST_S)
+            job.rest(_LEAST_S)
             continue
         if problem is not None:
             problem = None
             job.tell(following.failed, None)
         if newest is not source:
             source = newest
-            job.tell(following.came, source, offset)
-            _rest(job, max(_LEAST_S, _REST * (time.monotonic() - began)))
+            job.tell(following.came, source, status.offset, status if is_silent else None)
+            job.rest(max(_LEAST_S, _REST * (time.monotonic() - began)))
 
 
-def _wait(job: Job, source: Source, generation: int) -> None:
-    """Wait until a quorum has more than a generation."""
-    live = source.live
-    while live is not None and not job.cancelled():
+def _says_nothing(before: Source, after: Source) -> bool:
+    """Whether a log only grew, and by nothing but NoOps."""
+    from metashell.records.noops import only_noops_came
+
+    decoded = before.decoded
+    if decoded is None or decoded.image.records.open_transaction is not None:
+        return False
+    return only_noops_came(before.log, after.log, after.registry)
+
+
+def _is_cheap_later(source: Source) -> bool:
+    """Whether a state may be decoded when somebody asks, as only what came is to be decoded."""
+    return source.live is not None and not source.settings.strict
+
+
+def _moved_on(status: SourceStatus, source: Source) -> SourceStatus:
+    """Where a log stands that only grew by NoOps: nothing of it is decoded."""
+    last = source.log.loaded.files[-1].chain
+    time_ms = last.last_timestamp_ms
+    return replace(
+        status,
+        offset=last.last_offset,
+        epoch=last.last_epoch,
+        timestamp_ms=time_ms if time_ms >= 0 else None,
+    )
+
+
+def _wait(job: Job, live: Live, generation: int) -> None:
+    """Wait until a quorum has more than a generation; whoever ends that wakes this as well."""
+    while not job.cancelled():
         began = time.monotonic()
-        if live.wait(generation, _SLICE_S):
+        if live.wait(generation, _ASLEEP_S):
             return
         # Where the following is over nothing waits any more.
-        _rest(job, began + _SLICE_S - time.monotonic())
-
-
-def _rest(job: Job, seconds: float) -> None:
-    end = time.monotonic() + seconds
-    while not job.cancelled() and (left := end - time.monotonic()) > 0:
-        time.sleep(min(left, _SLICE_S))
+        job.rest(began + _ASLEEP_S - time.monotonic())

@@ -52,6 +52,10 @@ class Job:
         """Want the result no more."""
         self._cancelled.set()
 
+    def rest(self, seconds: float) -> None:
+        """Sleep, no longer than the result is wanted; from within the work."""
+        self._cancelled.wait(max(seconds, 0.0))
+
     def tell(self, action: Callable[..., object], *args: object) -> None:
         """Have something done in the thread that draws, from within the work."""
         self._post(Told(self, lambda: action(*args)))
@@ -84,6 +88,8 @@ class Jobs:
     ) -> None:
         self._app, self._fails, self._changed = app, fails, changed
         self._running: list[Job] = []
+        self.spent_s = 0.0
+        """How long all took that have ended, but for those in the background."""
 
     @property
     def running(self) -> tuple[Job, ...]:
@@ -167,6 +173,8 @@ class Jobs:
         job = told.job
         if told.is_end and job in self._running:
             self._running.remove(job)
+            if job.title:
+                self.spent_s += time.monotonic() - job.began
             self._changed()
         if not job.cancelled() and job.owner.is_attached:
             told.action()

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from metashell.tui.app import Explorer
 
 
-class Part:
+class AppPart:
     """Mixed into widgets and screens."""
 
     @property

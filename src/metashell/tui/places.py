@@ -9,7 +9,7 @@ _MOST: Final = 200
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class VisitedNode:
     """A node at an offset."""
 
     path: str
@@ -24,32 +24,32 @@ class Places:
     """The places before and behind the current one, and the bookmarks."""
 
     def __init__(self) -> None:
-        self._before: list[Place] = []
-        self._behind: list[Place] = []
-        self.bookmarks: list[Place] = []
+        self._before: list[VisitedNode] = []
+        self._behind: list[VisitedNode] = []
+        self.bookmarks: list[VisitedNode] = []
         """In the order in which they were made."""
 
-    def visit(self, left: Place) -> None:
+    def visit(self, left: VisitedNode) -> None:
         """Note the place that is left for a new one."""
         if not self._before or self._before[-1] != left:
             self._before.append(left)
             del self._before[:-_MOST]
         self._behind.clear()
 
-    def back(self, here: Place) -> Place | None:
+    def back(self, here: VisitedNode) -> VisitedNode | None:
         """The place before; None where there is none."""
         return _step(here, self._before, self._behind)
 
-    def forward(self, here: Place) -> Place | None:
+    def forward(self, here: VisitedNode) -> VisitedNode | None:
         """The place that `back` left; None where there is none."""
         return _step(here, self._behind, self._before)
 
-    def recent(self, most: int = 20) -> list[Place]:
+    def recent(self, most: int = 20) -> list[VisitedNode]:
         """The places that were left last, each once, the newest first."""
         left = [*reversed(self._before), *self._behind]
         return list(dict.fromkeys(left))[:most]
 
-    def toggle_bookmark(self, place: Place) -> bool:
+    def toggle_bookmark(self, place: VisitedNode) -> bool:
         """Keep a place, or forget it where it is kept; returns whether it is kept now."""
         if place in self.bookmarks:
             self.bookmarks.remove(place)
@@ -58,7 +58,9 @@ class Places:
         return True
 
 
-def _step(here: Place, source: list[Place], target: list[Place]) -> Place | None:
+def _step(
+    here: VisitedNode, source: list[VisitedNode], target: list[VisitedNode]
+) -> VisitedNode | None:
     while source:
         place = source.pop()
         if place != here:

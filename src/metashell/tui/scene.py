@@ -11,20 +11,21 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
-from metashell.commands.aliases import NO_HABITS, Habits
+from metashell.commands.framework.aliases import NO_HABITS, Habits
 from metashell.errors import SourceError
+from metashell.fs.escape import for_terminal
+from metashell.fs.path import cluster_path
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.commands.base import Context
-    from metashell.fleet import FleetSource
+    from metashell.commands.framework.command import Context
     from metashell.fs.node import Directory
-    from metashell.source import Source
+    from metashell.sources.fleet import FleetSource
+    from metashell.sources.source import Source
 
 
 NO_CLUSTER: Final = "which cluster? go to one of /clusters first"
-_CLUSTERS: Final = "clusters"
 """A fleet's directory of clusters; what opens sources is imported once something is drawn."""
 
 
@@ -32,15 +33,16 @@ _CLUSTERS: Final = "clusters"
 class Scene:
     """One state of what is explored."""
 
-    source: Source
+    opened: Source | FleetSource
     """What was opened, at the offset shown; of a fleet all of it."""
     serial: int = 0
     """Another one for each scene."""
     previous: Source | None = None
     """The cluster as it was shown before the last move in time; None where there was none."""
     cluster: Source | None = None
-    """The cluster at hand: `source`, or of a fleet the one that the current path lies in; None
-    outside of all clusters."""
+    """The cluster at hand: what was opened, or of a fleet the one that the current path lies in;
+    None outside of all clusters.
+    """
     prefix: str = ""
     """What stands before the cluster's own paths: empty, or ``/clusters/NAME``."""
     problem: str | None = None
@@ -54,13 +56,21 @@ class Scene:
     @property
     def root(self) -> Directory:
         """The root of the file system."""
-        return self.source.root
+        return self.opened.root
+
+    @property
+    def source(self) -> Source | None:
+        """What was opened, where that is no fleet."""
+        from metashell.sources.source import Source
+
+        return self.opened if isinstance(self.opened, Source) else None
 
     @property
     def fleet(self) -> FleetSource | None:
         """The fleet, where several directories were opened."""
-        source: Any = self.source
-        return source if getattr(source, "members", None) is not None else None
+        from metashell.sources.source import Source
+
+        return None if isinstance(self.opened, Source) else self.opened
 
     @property
     def is_newest(self) -> bool:
@@ -85,18 +95,21 @@ class Scene:
 _SERIALS = count(1)
 
 
-def scene_of(source: Source, path: str, *, previous: Source | None = None) -> Scene:
-    """The scene of a source; of a fleet with the cluster that a path lies in. Cost: may open it."""
-    scene = Scene(source=source, serial=next(_SERIALS), previous=previous)
-    fleet = scene.fleet
-    if fleet is None:
-        return replace(scene, cluster=source)
-    from metashell.commands.cluster import member_at
+def scene_of(opened: Source | FleetSource, path: str, *, previous: Source | None = None) -> Scene:
+    """The scene of what was opened; of a fleet with the cluster that a path lies in. Cost: may open
+    it.
+    """
+    from metashell.sources.source import Source
 
-    member = member_at(fleet, path)
+    scene = Scene(opened=opened, serial=next(_SERIALS), previous=previous)
+    if isinstance(opened, Source):
+        return replace(scene, cluster=opened)
+    from metashell.commands.framework.cluster import member_at
+
+    member = member_at(opened, path)
     if member is None:
         return scene
-    scene = replace(scene, prefix=f"/{_CLUSTERS}/{member.name}")
+    scene = replace(scene, prefix=cluster_path(member.name))
     try:
         return replace(scene, cluster=member.source())
     except SourceError as error:
@@ -117,9 +130,9 @@ def scene_at(scene: Scene, point: int | str | None) -> Scene:
 
 def scene_with(scene: Scene, moved: Source) -> Scene:
     """The same cluster in another state of it."""
-    source = moved if scene.fleet is None else scene.source
+    opened = moved if scene.fleet is None else scene.opened
     return replace(
-        scene, source=source, serial=next(_SERIALS), previous=scene.cluster, cluster=moved
+        scene, opened=opened, serial=next(_SERIALS), previous=scene.cluster, cluster=moved
     )
 
 
@@ -136,7 +149,7 @@ def scene_there(scene: Scene, path: str, *, moves: bool, point: int | str | None
         MetashellError: The files do not cover the point.
     """
     if cluster_at(scene, path) != scene.prefix:
-        scene = scene_of(scene.source, path)
+        scene = scene_of(scene.opened, path)
     return scene_at(scene, point) if moves and scene.cluster is not None else scene
 
 
@@ -147,7 +160,7 @@ def settle(scene: Scene) -> None:
     """
     if scene.fleet is None or scene.cluster is None:
         return
-    from metashell.commands.cluster import member_at
+    from metashell.commands.framework.cluster import member_at
 
     member = member_at(scene.fleet, scene.prefix)
     if member is not None and member.opened is not scene.cluster:
@@ -158,10 +171,10 @@ def cluster_at(scene: Scene, path: str) -> str:
     """What stands before the paths of the cluster that a path lies in; empty for none."""
     if scene.fleet is None:
         return ""
-    from metashell.commands.cluster import member_at
+    from metashell.commands.framework.cluster import member_at
 
     member = member_at(scene.fleet, path)
-    return "" if member is None else f"/{_CLUSTERS}/{member.name}"
+    return "" if member is None else cluster_path(member.name)
 
 
 def is_below(path: str, prefix: str) -> bool:
@@ -170,7 +183,7 @@ def is_below(path: str, prefix: str) -> bool:
 
 
 @dataclass(slots=True)
-class Answer:
+class CommandAnswer:
     """What a command said."""
 
     status: int
@@ -178,7 +191,7 @@ class Answer:
     text: str
     """What it wrote, escaped as for a terminal; colours are ANSI sequences of ours."""
     tables: list[pa.Table]
-    """Rows that it wrote as a table for people, of the types of `metashell.commands.rows_text`."""
+    """Rows that it wrote as a table for people: see `metashell.commands.rows.cell_text`."""
     warnings: list[str]
     """Diagnostics, a line each, escaped."""
     context: Context
@@ -202,6 +215,7 @@ class _Kept:
 
     def write(self, text: str) -> None:
         """Keep a piece of text, or hand it on."""
+        text = for_terminal(text)
         if self.on_text is None:
             self.pieces.append(text)
         else:
@@ -227,7 +241,7 @@ def ask(
     interactive: bool = False,
     history: Sequence[str] = (),
     on_text: Callable[[str], None] | None = None,
-) -> Answer:
+) -> CommandAnswer:
     """Run a command on a scene; to be called in a job.
 
     Args:
@@ -240,14 +254,14 @@ def ask(
         kept: What commands keep from one run to the next.
         interactive: Whether `cd` and `at` make sense.
         history: Lines typed before.
-        on_text: Called with each piece of text as it comes, in place of `Answer.text`.
+        on_text: Called with each piece of text as it comes, in place of `CommandAnswer.text`.
 
     Raises:
         KeyboardInterrupt: It was cancelled.
     """
-    from metashell.commands.base import Context
-    from metashell.commands.run import run_line, run_words
-    from metashell.commands.words import Word
+    from metashell.commands.framework.command import Context
+    from metashell.commands.framework.command_line import Word
+    from metashell.commands.framework.run import run_line, run_words
 
     out, warnings = _Kept(width, on_text), list[str]()
     context = Context(
@@ -259,6 +273,7 @@ def ask(
         history=history,
         cancelled=cancelled,
         source=scene.source,
+        fleet=scene.fleet,
         habits=habits,
         kept={} if kept is None else kept,
     )
@@ -267,4 +282,12 @@ def ask(
     else:
         # A name with * in it is that name.
         status = run_words(context, [Word(word) for word in words])
-    return Answer(status, "".join(out.pieces), out.tables, warnings, context)
+    return CommandAnswer(status, "".join(out.pieces), out.tables, warnings, context)
+
+
+def is_older(scene: Scene, shown: Scene) -> bool:
+    """Whether the end of a log was overtaken by news of it; both were looked at by a job."""
+    if scene.fleet is not None or not (scene.is_newest and shown.is_newest):
+        return False
+    found, known = scene.opened.status().offset, shown.opened.status().offset
+    return found is not None and known is not None and found < known

@@ -1,6 +1,7 @@
 """What the explorer is told, and the way in.
 
-This module must stay cheap to import: whoever builds a `Session` may never start the explorer.
+This module must stay cheap to import: whoever builds an `ExplorerSession` may never
+start the explorer.
 """
 
 from __future__ import annotations
@@ -12,24 +13,25 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from metashell.commands.aliases import NO_HABITS, Habits
+from metashell.commands.framework.aliases import NO_HABITS, Habits
 
 if TYPE_CHECKING:
-    from metashell.source import Source
+    from metashell.sources.fleet import FleetSource
+    from metashell.sources.source import Source
 
 Progress = Callable[[int, int], None]
 """Called with (bytes read, bytes in all)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Session:
+class ExplorerSession:
     """What to explore, and how the user likes it."""
 
-    open: Callable[[Progress], Source]
+    open: Callable[[Progress], Source | FleetSource]
     """Opens the source; slow, and called in a thread once the first screen is drawn."""
     name: str
     """What to call the source while it is not open, such as ``demo``."""
-    title: Callable[[Source], str]
+    title: Callable[[Source | FleetSource], str]
     """What to call it afterwards."""
     path: str = "/"
     """Where to begin."""
@@ -46,7 +48,7 @@ class Session:
     """Finds what else there is to be said by now; called in a job."""
 
 
-def run(session: Session) -> int:
+def run(session: ExplorerSession) -> int:
     """Show the explorer until the user leaves.
 
     Returns:
@@ -55,7 +57,7 @@ def run(session: Session) -> int:
     Raises:
         MetashellError: The source could not be opened.
     """
-    from metashell.tui.collecting import ready_for_keys
+    from metashell.tui.gc_policy import ready_for_keys
 
     with ready_for_keys():
         from metashell.tui.app import Explorer  # Textual takes a quarter of a second to import

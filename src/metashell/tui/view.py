@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.containers import Vertical
 
-from metashell.tui.part import Part
+from metashell.tui.part import AppPart
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from metashell.tui.scene import Scene
 
 
-class View(Part, Vertical):
+class View(AppPart, Vertical):
     """A page of the program.
 
     A view is told of a new scene while it can be seen, and when it is looked at again. It starts
@@ -42,6 +42,11 @@ class View(Part, Vertical):
 
     def show_path(self, path: str) -> None:
         """Go to a path, where the view is about paths."""
+
+    @property
+    def shows_noops(self) -> bool:
+        """Whether records that say nothing are seen."""
+        return False
 
     def filter_by(self, text: str) -> None:
         """Show only what contains a text; empty for all. Called as it is typed."""

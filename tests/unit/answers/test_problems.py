@@ -13,8 +13,9 @@ import pytest
 from metashell.answers.problem_kinds import KINDS, Level
 from metashell.answers.problems import Problems
 from metashell.redact import Redaction
-from metashell.source import Source
+from metashell.sources.source import Source
 from support.logs import record
+from support.seeds import seeds
 from support.small_cluster import broker, cluster, config, controller, level
 
 MIGRATING, UNASSIGNED, LOST = (bytes(15) + bytes([i]) for i in (0, 1, 2))
@@ -195,7 +196,7 @@ def found(source: Source, *, detail: bool = False) -> Counts:
     return out
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", seeds(12))
 def test_is_what_a_plain_replay_gives(seed: int) -> None:
     """Counts and beginnings, by topic and by partition."""
     small = Small(random.Random(seed))

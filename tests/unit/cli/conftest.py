@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from metashell.cli import main
+from support.waiting import LIMIT_S
 from unit.cli.fake_program import FakeOpener, FakeRunner
 
 SOURCE_ROOT = Path(__file__).parents[3] / "src"
@@ -31,7 +32,7 @@ class Result:
 class Program:
     """The program over a made-up source, run in this process."""
 
-    opener: FakeOpener
+    opener: FakeOpener | None
     runner: FakeRunner
     _capture: pytest.CaptureFixture[bytes]
     _monkeypatch: pytest.MonkeyPatch
@@ -79,7 +80,7 @@ def shell(environment: dict[str, str]) -> Callable[..., subprocess.CompletedProc
             env={**environment, "M": f"{sys.executable} {fake}", **variables},
             stdin=subprocess.DEVNULL,
             capture_output=True,
-            timeout=60,
+            timeout=LIMIT_S,
             check=False,
         )
 

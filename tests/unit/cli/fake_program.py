@@ -6,44 +6,39 @@ import signal
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 from metashell.cli import main
-from metashell.commands.base import Context
+from metashell.commands.framework.command import Context
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.node import FixedDirectory, TextLeaf
-from metashell.quorum.security import Address
+from metashell.log.directory import MetadataLog
+from metashell.log.names import Listing
+from metashell.log.read import Loaded
+from metashell.sources.fleet import FleetSource
+from metashell.sources.opening import open_request
+from metashell.sources.request import OpeningWatch, OpenRequest
+from metashell.sources.source import Source, Status
 
 
-@dataclass
-class FakeStatus:
-    """A status that knows little."""
-
-    offset: int | None = 7
-    epoch: int | None = 1
-    timestamp_ms: int | None = None
-    metadata_version: str | None = None
-    notes: Sequence[str] = ()
-
-
-@dataclass
-class FakeSource:
+class FakeSource(Source):
     """A source that is what a test says."""
 
-    name: str = "fake"
     cluster_id: str | None = "fakeClusterId"
-    warnings: list[str] = field(default_factory=list)
+    warnings: list[str] = []  # noqa: RUF012 (each has its own)
     stopped_by: object | None = None
-    root: FixedDirectory = field(
-        default_factory=lambda: FixedDirectory({"leaf": lambda: TextLeaf("text")})
-    )
+    root = FixedDirectory({"leaf": lambda: TextLeaf("text")})
+
+    def __init__(self, name: str = "fake") -> None:
+        super().__init__(MetadataLog(name, Loaded(b"", 0, []), Listing((), ()), None))
+        self.name = name
+        self.warnings = []
 
     def warm_up(self) -> None:
         """Nothing to compute."""
 
-    def status(self) -> FakeStatus:
+    def status(self) -> Status:
         """A fixed state."""
-        return FakeStatus()
+        return Status(offset=7, epoch=1, timestamp_ms=None, metadata_version=None, notes=())
 
 
 @dataclass
@@ -51,23 +46,22 @@ class FakeOpener:
     """Opens the same source whatever it is given, and remembers the calls."""
 
     source: FakeSource = field(default_factory=FakeSource)
-    calls: list[tuple[str, str, dict[str, Any]]] = field(default_factory=list)
+    calls: list[tuple[str, str, OpenRequest]] = field(default_factory=list)
+    """What would open it in Python, of what, and all that was asked for."""
     error: Exception | None = None
 
-    def open(self, path: str, **settings: Any) -> FakeSource:
-        """Open a directory."""
-        return self._open("open", path, settings)
+    def __call__(self, request: OpenRequest, watch: OpeningWatch) -> Source | FleetSource:
+        """Open what was asked for; what goes on around it is the product's."""
+        return open_request(request, watch, self._open)
 
-    def open_file(self, path: str, **settings: Any) -> FakeSource:
-        """Open a file."""
-        return self._open("open_file", path, settings)
-
-    def open_quorum(self, addresses: Sequence[Address], **settings: Any) -> FakeSource:
-        """Follow a quorum."""
-        return self._open("open_quorum", ",".join(map(str, addresses)), settings)
-
-    def _open(self, how: str, path: str, settings: dict[str, Any]) -> FakeSource:
-        self.calls.append((how, path, settings))
+    def _open(self, request: OpenRequest, watch: OpeningWatch) -> FakeSource:
+        choice = request.choice
+        if choice.quorum is not None:
+            how, what = "open_quorum", ",".join(map(str, choice.quorum.addresses))
+        else:
+            how, what = "open_file" if choice.is_file else "open", choice.path
+        self.calls.append((how, what, request))
+        self.watch = watch
         if self.error is not None:
             raise self.error
         return self.source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from metashell.cli.arguments import FLAGS, parse_arguments
+from metashell.cli.arguments import OPTIONS, parse_arguments
 from metashell.cli.usage import help_text
 from metashell.errors import UsageError
 
@@ -79,7 +79,7 @@ def test_refuses(argv: list[str], message: str, hint: str) -> None:
 def test_help_shows_every_option_within_80_columns() -> None:
     """The help text has all options, and fits a small terminal."""
     text = help_text()
-    missing = [flag.long for flag in FLAGS if flag.long not in text]
+    missing = [option.long for option in OPTIONS if option.long not in text]
     too_long = [line for line in text.splitlines() if len(line) > 80]
     assert ([], []) == (missing, too_long)
 

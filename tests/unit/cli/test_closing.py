@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any, cast
 
 import pytest
 
@@ -28,8 +26,8 @@ def test_the_following_ends_with_the_program(
     """After a command that worked, one that failed, and those that wait."""
     cluster = Cluster(topic_batch(0))
     cluster.news = [lambda: cluster.commit(topic_batch(1))]
-    opener = cast("Any", SimpleNamespace(open=lambda path, **_: cluster.source()))
-    assert status == run_program(["-d", str(tmp_path), *words], opener)
+    arguments = ["-d", str(tmp_path), *words]
+    assert status == run_program(arguments, lambda request, watch: cluster.source())
     assert cluster.is_closed
     assert ("watch" not in words) or "+t1\n" in capfd.readouterr().out
 
@@ -37,6 +35,6 @@ def test_the_following_ends_with_the_program(
 def test_the_following_ends_with_an_interrupt(tmp_path: Path) -> None:
     """^C while it is waited for news."""
     cluster = Cluster(topic_batch(0))
-    opener = cast("Any", SimpleNamespace(open=lambda path, **_: cluster.source()))
-    assert 130 == run_program(["-d", str(tmp_path), "log", "-f"], opener)
+    arguments = ["-d", str(tmp_path), "log", "-f"]
+    assert 130 == run_program(arguments, lambda request, watch: cluster.source())
     assert cluster.is_closed

@@ -12,6 +12,7 @@ import metashell
 from metashell.cli import main
 from metashell.cli.completion import SHELLS, script
 from metashell.errors import UsageError
+from support.waiting import LIMIT_S
 
 SAMPLE = Path(metashell.__file__).parent / "sample"
 CONFIG = f"""
@@ -130,7 +131,7 @@ def test_a_source_that_hangs_is_given_up(tmp_path: Path) -> None:
         "print('too late')"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=False
     )
     assert (0, "", "") == (ran.returncode, ran.stdout, ran.stderr)
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from metashell.cli.arguments import FLAGS, parse_arguments
+from metashell.cli.arguments import OPTIONS, parse_arguments
 from metashell.cli.choices import choose_source
 from metashell.cli.defaults import Defaults
 from metashell.cli.settings import ANYWHERE
@@ -111,7 +111,7 @@ def test_several_values_of_a_variable() -> None:
 
 def test_variables_of_every_option() -> None:
     """But for those that say what to run, and those that tell of the program."""
-    without = {flag.long for flag in FLAGS if flag.long not in ANYWHERE}
+    without = {option.long for option in OPTIONS if option.long not in ANYWHERE}
     never = {
         "--command",
         "--file",
@@ -195,7 +195,7 @@ def test_named_cluster_is_opened(program: Program, config: Path) -> None:
     assert 3 == ran.code
     assert "not of idOfEu" in ran.err
     assert "/data/eu" == program.opener.calls[0][1]
-    assert program.opener.calls[0][2]["strict"]
+    assert program.opener.calls[0][2].settings.strict
 
 
 def test_errors_say_where_an_option_came_from(

@@ -3,30 +3,35 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
 
 import pytest
 
-from metashell.cli import engines
 from metashell.cli.arguments import parse_arguments
 from metashell.cli.engines import engine_settings, parse_size
 from metashell.errors import SourceError, UsageError
+from metashell.sources.request import OpenRequest
 from metashell.spark_backend import needs
+from support.logs import make_directory, topic_batch
 from unit.cli.conftest import Program
 from unit.cli.fake_program import FakeSource
 
 
 @pytest.fixture
-def delegated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[tuple[str, ...], Any]]:
+def delegated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[OpenRequest, Any]]:
     """A Spark engine that only remembers how it was called, on a machine that has all it needs."""
-    calls: list[tuple[tuple[str, ...], Any]] = []
+    calls: list[tuple[OpenRequest, Any]] = []
 
-    def open_delegated(paths: tuple[str, ...], **settings: Any) -> FakeSource:
-        calls.append((paths, settings))
-        settings["announce"]()
-        settings["announce"]()
+    def open_delegated(
+        request: OpenRequest, progress: Any, announce: Callable[[], None]
+    ) -> FakeSource:
+        calls.append((request, progress))
+        announce()
+        announce()
         return FakeSource(name="by Spark")
 
     module = ModuleType("metashell.spark_backend.opening")
@@ -35,6 +40,18 @@ def delegated(monkeypatch: pytest.MonkeyPatch) -> list[tuple[tuple[str, ...], An
     monkeypatch.setitem(sys.modules, "metashell.spark_backend.opening", module)
     monkeypatch.setattr(needs, "check", lambda _master: None)
     return calls
+
+
+@pytest.fixture
+def opened(program: Program) -> Program:
+    """The program with made-up commands, which opens as it does for users."""
+    return replace(program, opener=None)
+
+
+@pytest.fixture
+def directory(tmp_path: Path) -> str:
+    """A log of one batch."""
+    return str(make_directory(tmp_path, (0, topic_batch(0))))
 
 
 @pytest.mark.parametrize(
@@ -138,38 +155,43 @@ def test_a_live_quorum_is_not_for_spark(program: Program, argv: list[str]) -> No
 
 
 def test_a_small_directory_is_opened_here(
-    program: Program, delegated: list[Any], tmp_path: Path
+    opened: Program, delegated: list[Any], directory: str
 ) -> None:
     """Without a word, and without asking for Java."""
-    result = program("-d", str(tmp_path), "echo")
-    assert (0, "", 1, []) == (result.code, result.err, len(program.opener.calls), delegated)
+    result = opened("-d", directory, "echo", "hi")
+    assert (0, "hi\n", "", []) == (result.code, result.out, result.err, delegated)
 
 
-def test_auto_tells_its_reason_once(program: Program, delegated: list[Any], tmp_path: Path) -> None:
+def test_auto_tells_its_reason_once(opened: Program, delegated: list[Any], tmp_path: Path) -> None:
     """And hands on all that was asked for."""
     (tmp_path / "00000000000000000000.log").write_bytes(b"12345678901")
-    result = program(
+    result = opened(
         *("--spark-threshold", "10", "--spark-conf", "spark.a=b", "--no-cache", "--show-secrets"),
-        *("--master", "local[1]", "-d", str(tmp_path), "echo"),
+        *("--master", "local[1]", "-d", str(tmp_path), "echo", "hi"),
     )
-    assert (0, []) == (result.code, program.opener.calls)
+    assert (0, "hi\n") == (result.code, result.out)
     assert (
         "metashell: using Spark: 11 bytes to decode are more than `--spark-threshold` (10 bytes)\n"
         == result.err
     )
-    [(paths, settings)] = delegated
-    assert (str(tmp_path),) == paths
-    assert ("local[1]", {"spark.a": "b"}) == (settings["spark"].master, settings["spark"].conf)
-    assert (False, False) == (settings["use_cache"], settings["is_fleet"])
-    assert settings["settings"].show_secrets
-    assert settings["progress"] is None
+    [(request, progress)] = delegated
+    assert (str(tmp_path), ()) == (request.choice.path, request.choice.paths)
+    engine = request.engine
+    assert ("local[1]", (("spark.a", "b"),), False) == (
+        engine.master,
+        engine.conf,
+        engine.use_cache,
+    )
+    assert request.settings.show_secrets
+    assert not request.is_searched
+    assert progress is None
 
 
 def test_spark_asked_for_is_not_explained(
-    program: Program, delegated: list[Any], tmp_path: Path
+    opened: Program, delegated: list[Any], tmp_path: Path
 ) -> None:
     """Who asks for it knows."""
-    result = program("--engine", "spark", "-d", str(tmp_path), "echo")
+    result = opened("--engine", "spark", "-d", str(tmp_path), "echo")
     assert (0, "", 1) == (result.code, result.err, len(delegated))
 
 
@@ -189,7 +211,7 @@ def test_what_spark_does_not_answer(
 
 
 def test_auto_without_spark_goes_on_here(
-    program: Program, delegated: list[Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    opened: Program, delegated: list[Any], directory: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a note on what was wanted and how to get it."""
 
@@ -197,36 +219,29 @@ def test_auto_without_spark_goes_on_here(
         raise SourceError("Spark can't be used: PySpark is not installed", hint="the line")
 
     monkeypatch.setattr(needs, "check", check)
-    (tmp_path / "00000000000000000000.log").write_bytes(b"12345678901")
-    argv = ("-d", str(tmp_path), "echo")
-    result = program("--spark-threshold", "10", *argv)
-    assert (0, 1, []) == (result.code, len(program.opener.calls), delegated)
+    result = opened("--spark-threshold", "10", "-d", directory, "echo", "hi")
+    assert (0, "hi\n", []) == (result.code, result.out, delegated)
+    size = sum(file.stat().st_size for file in Path(directory).glob("*.log"))
     assert (
-        "metashell: note: Spark would be used (11 bytes to decode are more than "
+        f"metashell: note: Spark would be used ({size} bytes to decode are more than "
         "`--spark-threshold` (10 bytes)), but can't be: PySpark is not installed\n"
         "  hint: the line\n" == result.err
     )
-    refused = program("--engine", "spark", *argv)
-    assert (3, 1) == (refused.code, len(program.opener.calls))
+    refused = opened("--engine", "spark", "-d", directory, "echo", "hi")
+    assert (3, "") == (refused.code, refused.out)
     assert "metashell: Spark can't be used: PySpark is not installed\n  hint: the line\n" == (
         refused.err
     )
 
 
 def test_the_reason_is_not_told_where_nothing_is_delegated(
-    program: Program, delegated: list[Any], monkeypatch: pytest.MonkeyPatch
+    opened: Program, delegated: list[Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cache that answers says nothing: `announce` is called when a session is made."""
     monkeypatch.setattr(
         sys.modules["metashell.spark_backend.opening"],
         "open_delegated",
-        lambda _paths, **_settings: FakeSource(),
+        lambda _request, _progress, _announce: FakeSource(),
     )
-    result = program("--master", "spark://h:1", "-d", "a", "echo")
+    result = opened("--master", "spark://h:1", "-d", "a", "echo")
     assert (0, "") == (result.code, result.err)
-
-
-def test_the_policy_is_asked_with_what_this_machine_has() -> None:
-    """The functions that the command line calls."""
-    assert engines.core_count() >= 1
-    assert engines.free_memory_bytes() > 0

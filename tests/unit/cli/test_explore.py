@@ -11,7 +11,7 @@ import pytest
 import metashell.tui.session as session_module
 from metashell.cli.explore import Said
 from metashell.errors import MetashellError, SourceError
-from metashell.tui.session import Session
+from metashell.tui.session import ExplorerSession
 from unit.cli.conftest import Program, Result
 
 
@@ -19,7 +19,7 @@ from unit.cli.conftest import Program, Result
 def explored(program: Program, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result]:
     """Run the program on what looks like a terminal, with a function in the explorer's place."""
 
-    def run(*argv: str, explorer: Callable[[Session], int]) -> Result:
+    def run(*argv: str, explorer: Callable[[ExplorerSession], int]) -> Result:
         monkeypatch.setattr(session_module, "run", explorer)
         monkeypatch.setattr("metashell.cli.explore._is_terminal", lambda _: True)
         return program(*argv)
@@ -27,7 +27,7 @@ def explored(program: Program, monkeypatch: pytest.MonkeyPatch) -> Callable[...,
     return run
 
 
-def opened(session: Session, *progress: Any) -> int:
+def opened(session: ExplorerSession, *progress: Any) -> int:
     """Open the source as the explorer does, in a thread of its own."""
     failed: list[MetashellError] = []
 
@@ -59,7 +59,7 @@ def test_paths(explored: Callable[..., Result], argv: list[str], path: str) -> N
     """One of the file system, which begins at its root."""
     seen: list[str] = []
 
-    def explorer(session: Session) -> int:
+    def explorer(session: ExplorerSession) -> int:
         seen.append(session.path)
         return opened(session)
 
@@ -124,7 +124,7 @@ def test_warnings(explored: Callable[..., Result], program: Program) -> None:
     """The explorer takes each once; all are printed at the end, and no more than a few."""
     taken: list[str] = []
 
-    def explorer(session: Session) -> int:
+    def explorer(session: ExplorerSession) -> int:
         opened(session)
         for warnings in (["one"], ["one", "two"]):
             program.opener.source.warnings[:] = warnings
@@ -146,9 +146,9 @@ def test_closed_at_the_end(explored: Callable[..., Result], program: Program) ->
     program.opener.source.close = lambda: closed.append(True)  # type: ignore[attr-defined]
     explored("-d", "x", "tui", explorer=opened)
     assert [True] == closed
-    late: list[Session] = []
+    late: list[ExplorerSession] = []
 
-    def explorer(session: Session) -> int:
+    def explorer(session: ExplorerSession) -> int:
         late.append(session)
         return 0
 
@@ -162,9 +162,10 @@ def test_progress_is_handed_on(explored: Callable[..., Result], program: Program
     """To the explorer: nothing is drawn on the terminal."""
     seen: list[tuple[int, int]] = []
 
-    def explorer(session: Session) -> int:
+    def explorer(session: ExplorerSession) -> int:
         session.open(lambda done, whole: seen.append((done, whole)))
-        program.opener.calls[0][2]["progress"](3, 10)
+        with program.opener.watch.reading("loading") as bar:
+            bar(3, 10)
         return 0
 
     assert "" == explored("-d", "x", "tui", explorer=explorer).err

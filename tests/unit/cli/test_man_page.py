@@ -8,11 +8,12 @@ import subprocess
 
 import pytest
 
-from metashell.cli.arguments import FLAGS
+from metashell.cli.arguments import OPTIONS
 from metashell.cli.man_page import EXIT_STATUS, _text, render
 from metashell.cli.settings import ANYWHERE
 from metashell.cli.variables import variable_of
 from metashell.errors import ExitCode
+from support.waiting import LIMIT_S
 
 
 @pytest.mark.parametrize(
@@ -41,7 +42,7 @@ def test_page_is_ascii_and_has_no_stray_requests() -> None:
 def test_page_names_variables_and_statuses() -> None:
     """All of both."""
     plain = render().replace(r"\-", "-")
-    names = [variable_of(flag) for flag in FLAGS if flag.long in ANYWHERE]
+    names = [variable_of(flag) for flag in OPTIONS if flag.long in ANYWHERE]
     assert [] == [name for name in names if rf"\fB{name}\fP" not in plain]
     assert "METASHELL_SHOW_SECRETS" not in plain
     assert {int(status) for status, _ in EXIT_STATUS} == {code.value for code in ExitCode}
@@ -55,7 +56,7 @@ def test_formatters_have_no_complaints(checker: list[str]) -> None:
     if shutil.which(checker[0]) is None:
         pytest.skip(f"{checker[0]} is not installed")
     ran = subprocess.run(
-        checker, input=render(), capture_output=True, text=True, timeout=60, check=False
+        checker, input=render(), capture_output=True, text=True, timeout=LIMIT_S, check=False
     )
     told = (ran.stdout + ran.stderr).splitlines()
     assert [] == [line for line in told if "missing date" not in line]

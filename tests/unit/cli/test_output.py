@@ -8,6 +8,7 @@ import pytest
 
 from metashell.cli.output import Diagnostics, StreamOutput, encode, terminal_width, wants_colour
 from metashell.cli.progress import ProgressBar, bar_text
+from metashell.fs.escape import Coloured
 
 
 class Terminal(io.TextIOWrapper):
@@ -34,13 +35,14 @@ class Terminal(io.TextIOWrapper):
         ("a\tb\n", b"a\tb\n", b"a\tb\n"),
         ("\x1b]0;title\x07", b"\x1b]0;title\x07", b"\\x1b]0;title\\x07"),
         ("\x1b[2J", b"\x1b[2J", b"\\x1b[2J"),
-        ("\x1b[1mbold\x1b[0m", b"\x1b[1mbold\x1b[0m", b"\x1b[1mbold\x1b[0m"),
+        ("\x1b[1mbold\x1b[0m", b"\x1b[1mbold\x1b[0m", b"\\x1b[1mbold\\x1b[0m"),
+        (Coloured("\x1b[1mbold\x1b[0m"), b"\x1b[1mbold\x1b[0m", b"\x1b[1mbold\x1b[0m"),
         ("\u202e", "\u202e".encode(), b"\\u202e"),
         ("\udcff", b"\xff", b"\\udcff"),
     ],
 )
 def test_encode(text: str, pipe: bytes, terminal: bytes) -> None:
-    """A pipe gets text as it is; a terminal nothing that steers it but colours."""
+    """A pipe gets text as it is; a terminal nothing that steers it but colours of ours."""
     assert (pipe, terminal) == (encode(text, terminal=False), encode(text, terminal=True))
 
 

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from support.programs import ended
+from support.waiting import LIMIT_S
+
 Shell = Callable[..., subprocess.CompletedProcess[bytes]]
 HAS_FULL = pytest.mark.skipif(not Path("/dev/full").exists(), reason="no /dev/full here")
 
@@ -29,7 +32,7 @@ def test_reader_that_left_before(environment: dict[str, str]) -> None:
     with os.fdopen(writer, "wb") as stdout:
         done = subprocess.run(
             [sys.executable, fake, "-d", "x", "echo", "hi"],
-            env=environment, stdout=stdout, stderr=subprocess.PIPE, timeout=60, check=False,
+            env=environment, stdout=stdout, stderr=subprocess.PIPE, timeout=LIMIT_S, check=False,
         )  # fmt: skip
     assert (0, b"") == (done.returncode, done.stderr)
 
@@ -72,10 +75,11 @@ def test_interrupt_signal(environment: dict[str, str]) -> None:
         [sys.executable, fake, "-d", "x", "wait"],
         env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
     )  # fmt: skip
-    assert process.stderr is not None
-    assert b"waiting\n" == process.stderr.readline()
-    process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    with ended(process):
+        assert process.stderr is not None
+        assert b"waiting\n" == process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=LIMIT_S)
     assert (130, b"", b"") == (process.returncode, out, err)
 
 
@@ -102,7 +106,11 @@ def test_help_imports_nothing_heavy(environment: dict[str, str]) -> None:
         " & set(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code], env=environment, capture_output=True, timeout=60, check=False
+        [sys.executable, "-c", code],
+        env=environment,
+        capture_output=True,
+        timeout=LIMIT_S,
+        check=False,
     )
     assert (0, b"[]\n") == (done.returncode, done.stderr)
 
@@ -111,7 +119,31 @@ def test_runs_as_a_module(environment: dict[str, str]) -> None:
     """`python -m metashell` is the program too."""
     done = subprocess.run(
         [sys.executable, "-m", "metashell", "--nonsense"],
-        env=environment, capture_output=True, timeout=60, check=False,
+        env=environment, capture_output=True, timeout=LIMIT_S, check=False,
     )  # fmt: skip
     assert 2 == done.returncode
+    assert b"metashell: unknown option `--nonsense`\n" in done.stderr
+
+
+def test_ends_before_its_threads_do(environment: dict[str, str]) -> None:
+    """A thread that is within a library when the program ends can't abort the process."""
+    code = (
+        "import atexit, sys, threading, duckdb; from metashell.cli import run_process\n"
+        "begun = threading.Event()\n"
+        "def run():\n"
+        "    connection = duckdb.connect()\n"
+        "    while True:\n"
+        "        connection.execute('select sum(i) from range(100000) as t(i)').fetchall()\n"
+        "        begun.set()\n"
+        "def end(): print('end', flush=False)\n"
+        "threading.Thread(target=run, daemon=True).start(); begun.wait()\n"
+        "sys.argv = ['metashell', '--nonsense']\n"
+        "try: run_process()\n"
+        "finally: atexit.register(end)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        env=environment, capture_output=True, timeout=LIMIT_S, check=False,
+    )  # fmt: skip
+    assert (2, b"end\n") == (done.returncode, done.stdout)
     assert b"metashell: unknown option `--nonsense`\n" in done.stderr

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from metashell.cli.arguments import FLAGS
+from metashell.cli.arguments import OPTIONS
 from metashell.errors import ExitCode
 
 PAGE = Path(__file__).parents[3] / "docs" / "reference" / "cli.md"
@@ -13,7 +13,7 @@ PAGE = Path(__file__).parents[3] / "docs" / "reference" / "cli.md"
 def test_every_option_is_documented() -> None:
     """Long names, short names and other spellings."""
     text = PAGE.read_text(encoding="utf-8")
-    names = [name for flag in FLAGS for name in (flag.long, flag.short, *flag.aliases) if name]
+    names = [name for option in OPTIONS for name in option.flags]
     assert [] == [name for name in names if f"`{name}" not in text]
 
 

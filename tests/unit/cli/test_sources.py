@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from metashell.cli.choices import Choice, QuorumChoice
 from metashell.cli.sources import prompt_name
 from metashell.errors import SourceError
-from metashell.quorum.security import Address, Security, TlsSettings
+from metashell.read_settings import ReadSettings
+from metashell.security.settings import Address, Security, TlsSettings
+from metashell.sources.request import Choice, QuorumChoice
 from unit.cli.conftest import Program
 from unit.cli.fake_program import FakeSource
 
@@ -111,15 +112,14 @@ def test_settings_reach_the_opener(program: Program) -> None:
     """Each option about reading is handed on."""
     argv = ["--strict", "--show-secrets", "--committed-only", "--schemas", "a", "--schemas=b"]
     assert 0 == program("-d", "dir", *argv, "echo").code
-    ((how, path, settings),) = program.opener.calls
+    ((how, path, request),) = program.opener.calls
     assert ("open", "dir") == (how, path)
-    assert settings == {
-        "strict": True,
-        "schemas": ("a", "b"),
-        "show_secrets": True,
-        "committed_only": True,
-        "progress": None,
-    }
+    assert (
+        ReadSettings(
+            strict=True, schemas=(Path("a"), Path("b")), show_secrets=True, committed_only=True
+        )
+        == request.settings
+    )
 
 
 def test_snapshot_is_opened_as_a_file(program: Program) -> None:
@@ -183,18 +183,15 @@ def test_settings_reach_the_opener_of_a_quorum(program: Program) -> None:
     program.opener.source.cluster_id = "c"
     result = program("-q", "a:1,2@[::1]:2", *argv, "--cluster-id", "c", "echo", "hi")
     assert (0, "hi\n", "") == (result.code, result.out, result.err)
-    ((how, addresses, settings),) = program.opener.calls
+    ((how, addresses, request),) = program.opener.calls
     assert ("open_quorum", "a:1,[::1]:2") == (how, addresses)
-    assert settings == {
-        "security": Security(),
-        "timeout_s": 1.5,
-        "cluster_id": "c",
-        "follow": True,
-        "strict": True,
-        "schemas": ("a",),
-        "show_secrets": True,
-        "progress": None,
-    }
+    quorum = request.choice.quorum
+    assert (Security(), 1.5, True) == (quorum.security, quorum.timeout_s, quorum.follow)
+    assert "c" == request.cluster_id
+    assert (
+        ReadSettings(strict=True, schemas=(Path("a"),), show_secrets=True, committed_only=True)
+        == request.settings
+    )
 
 
 @pytest.mark.parametrize(
@@ -241,7 +238,7 @@ def test_security_of_a_config_and_its_notes(program: Program, tmp_path: Path) ->
             tls=TlsSettings(),
             notices=("unknown property `security.protocl` is ignored",),
         )
-        == program.opener.calls[0][2]["security"]
+        == program.opener.calls[0][2].choice.quorum.security
     )
     assert "metashell: note: unknown property `security.protocl` is ignored\n" == result.err
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from metashell.commands import run as commands_run
-from metashell.repl.session import Session
+from metashell.commands.framework import run as commands_run
+from metashell.repl.session import ShellSession
 from unit.cli.conftest import Program
 
 
@@ -26,6 +26,9 @@ def test_words_survive_as_they_are(program: Program) -> None:
         (["-c", "nonsense", "-c", "echo b"], 2, ""),
         (["--keep-going", "-c", "nonsense", "-c", "fail", "-c", "echo b"], 2, "b\n"),
         (["--keep-going", "-c", "raise", "-c", "nonsense", "-c", "echo b"], 1, "b\n"),
+        (["--keep-going", "-c", "boom", "-c", "echo b"], 1, "b\n"),
+        (["-c", "boom", "-c", "echo b"], 1, ""),
+        (["--keep-going", "-c", "interrupt", "-c", "echo b"], 130, ""),
         (["-c", "echo a", "-c", "exit", "-c", "echo b"], 0, "a\n"),
         (["--keep-going", "-c", "fail", "-c", "exit", "-c", "echo b"], 1, ""),
         (["-c", "echo a", "-c", "exit 3", "-c", "echo b"], 3, "a\n"),
@@ -148,9 +151,9 @@ def test_version(program: Program) -> None:
 
 def test_terminal_gets_the_shell(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without a command on a terminal, the shell runs over the source."""
-    sessions: list[Session] = []
+    sessions: list[ShellSession] = []
 
-    def run(session: Session) -> int:
+    def run(session: ShellSession) -> int:
         sessions.append(session)
         program.opener.source.warnings.append("found later")
         return 5

@@ -12,10 +12,11 @@ import pytest
 import metashell
 from kraftgen.batch import encode_batch
 from metashell.commands import get
-from metashell.commands.base import Context
-from metashell.commands.complete import complete_line
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.completion import complete_line
 from metashell.errors import SourceError, UsageError
-from metashell.source import Settings, Source
+from metashell.read_settings import ReadSettings
+from metashell.sources.source import Source
 from support.examples import SAMPLE
 from support.logs import make_directory, record
 from support.shell import Captured, run_on
@@ -32,7 +33,7 @@ def opened(tmp_path: Path, *records: bytes, show_secrets: bool = False) -> Sourc
         for offset, value in enumerate(records)
     )
     directory = make_directory(tmp_path, (0, b"".join(batches)))
-    return Source(metashell.open(directory).log, Settings(show_secrets=show_secrets))
+    return Source(metashell.open(directory).log, ReadSettings(show_secrets=show_secrets))
 
 
 def acl(number: int, **fields: object) -> bytes:
@@ -198,6 +199,127 @@ def test_acls_that_do_not_do_what_they_seem_to_are_told_of(tmp_path: Path) -> No
     assert 1 == len(run_on(newer, "who-can READ topic:orders").err)
 
 
+WRITE, CREATE, DELETE, ALTER, DESCRIBE, CLUSTER_ACTION, ALL = 4, 5, 6, 7, 8, 9, 2
+GROUP, CLUSTER, TOKEN, USER = 3, 4, 6, 7
+
+
+def of_cluster(number: int, **fields: object) -> bytes:
+    """An ACL on the cluster."""
+    return acl(number, resource_type=CLUSTER, resource_name="kafka-cluster", **fields)
+
+
+@pytest.mark.parametrize(
+    ("question", "acls", "why"),
+    [
+        (
+            "IDEMPOTENT_WRITE cluster",
+            [acl(1, principal="User:a", operation=WRITE)],
+            "ALLOW WRITE on LITERAL topic:orders",
+        ),
+        (
+            "CREATE topic:new",
+            [of_cluster(1, principal="User:a", operation=CREATE)],
+            "ALLOW CREATE on LITERAL cluster:kafka-cluster",
+        ),
+        (
+            "DELETE topic:orders",
+            [
+                of_cluster(1, principal="User:a", operation=ALL),
+                acl(2, operation=DELETE, permission_type=DENY),
+            ],
+            "ALLOW ALL on LITERAL cluster:kafka-cluster",
+        ),
+    ],
+)
+def test_another_right_is_enough(
+    tmp_path: Path, question: str, acls: list[bytes], why: str
+) -> None:
+    """Where brokers take it for all that asks for the right in question; it is named."""
+    source = opened(tmp_path, *acls)
+
+    row = next(row for row in rows(source, f"who-can {question}") if row["principal"] == "User:a")
+
+    assert ("ALLOWED", why) == (row["result"], row["why"])
+    assert why.rpartition(" ")[
+        2
+    ] == f"{row['acl_resource_type']}:{row['acl_resource_name']}".replace(
+        row["acl_resource_type"], row["acl_resource_type"].lower(), 1
+    )
+    assert 0 == run_on(source, f"who-can {question} --principal User:a").status
+    assert 1 == run_on(source, f"who-can {question} --principal User:b").status
+
+
+def test_every_topic_denied_ends_the_other_right(tmp_path: Path) -> None:
+    """One that is denied all topics may not make idempotent producers by its right on one."""
+    allow = acl(1, principal="User:a", operation=WRITE)
+    deny = acl(2, principal="User:a", operation=WRITE, resource_name="*", permission_type=DENY)
+
+    ran = run_on(
+        opened(tmp_path, allow, deny), "who-can IDEMPOTENT_WRITE cluster --principal User:a"
+    )
+
+    assert 1 == ran.status
+
+
+@pytest.mark.parametrize(
+    ("question", "granted", "remark"),
+    [
+        (
+            "DESCRIBE group:g",
+            of_cluster(1, operation=DESCRIBE),
+            "of the cluster is enough for ListG",
+        ),
+        ("DESCRIBE cluster", acl(1, resource_type=GROUP, operation=DESCRIBE), "a group is enough"),
+        ("ALTER cluster", of_cluster(1, operation=CLUSTER_ACTION), "enough for WriteTxnMarkers"),
+        ("CLUSTER_ACTION cluster", of_cluster(1, operation=ALTER), "enough for WriteTxnMarkers"),
+        ("READ topic:orders", of_cluster(1, operation=CLUSTER_ACTION), "Fetch as a replica sends"),
+        ("DELETE topic:orders", of_cluster(1, operation=ALL), "not enough for DeleteRecords"),
+        ("CREATE cluster", acl(1, operation=CREATE), "CREATE of the topic is enough for CreateTop"),
+        (
+            "DELETE topic:orders",
+            acl(1, operation=DESCRIBE, permission_type=DENY),
+            "who is denied DESCRIBE of the topic is denied DeleteTopics",
+        ),
+    ],
+)
+def test_rights_for_some_requests_are_told_of(
+    tmp_path: Path, question: str, granted: bytes, remark: str
+) -> None:
+    """Where an ACL makes a difference; nothing is said without one."""
+    with_it, without = tmp_path / "with", tmp_path / "without"
+    with_it.mkdir()
+    without.mkdir()
+
+    said = run_on(opened(with_it, granted), f"who-can {question}").err
+    assert 1 == sum(remark in line for line in said)
+    other = acl(1, resource_type=USER, resource_name="x")
+    assert not any(
+        remark in line for line in run_on(opened(without, other), f"who-can {question}").err
+    )
+
+
+@pytest.mark.parametrize(
+    ("question", "remark"),
+    [
+        ("ALTER topic:orders", "brokers ask for ALTER of the cluster instead"),
+        (
+            "CREATE topic:x",
+            "for Metadata that creates a topic, brokers ask for DESCRIBE of the topic",
+        ),
+        ("CREATE_TOKENS user:User:a", "nobody needs it to create tokens for themselves"),
+        ("DELETE group:g", "for OffsetDelete and DeleteShareGroupOffsets, brokers ask for READ of"),
+    ],
+)
+def test_rights_that_requests_ask_for_are_told_of(question: str, remark: str) -> None:
+    """Whatever the ACLs are."""
+    assert 1 == sum(remark in line for line in run_on(sample(), f"who-can {question}").err)
+
+
+def test_deletion_by_a_right_of_the_cluster_is_asked_for() -> None:
+    """Though Kafka's tools make no such ACL."""
+    assert not any("never ask" in line for line in run_on(sample(), "who-can DELETE cluster").err)
+
+
 def test_operations_that_nobody_asks_for_are_told_of() -> None:
     """Such as writing to a group."""
     ran = run_on(sample(), "who-can WRITE group:g")
@@ -343,7 +465,7 @@ def test_odd_quotas_are_listed(tmp_path: Path) -> None:
 
 def test_users_show_no_secrets() -> None:
     """Mechanisms and iterations alone, whether secrets may be shown or not."""
-    source = Source(sample().log, Settings(show_secrets=True))
+    source = Source(sample().log, ReadSettings(show_secrets=True))
     credentials = [source.cat(path) for path in source.find("/image/scram") if path.count("/") == 4]
     out = run_on(source, "users --columns all -o json").out
     secrets = [value for text in credentials for value in hex_values(text)]
@@ -371,25 +493,50 @@ def test_credentials_of_unknown_mechanisms_are_none(tmp_path: Path) -> None:
     assert [] == rows(source, "users")
 
 
-def test_tokens_are_redacted(tmp_path: Path) -> None:
-    """Ids are shown; the rest, and what would tell of it, only where secrets may be shown."""
+def test_a_removed_credential_is_a_change_of_its_user(tmp_path: Path) -> None:
+    """The time is that of the newest record about the user, whether it sets or removes."""
+
+    def credential(name: str, mechanism: int) -> bytes:
+        fields = {"salt": b"s", "stored_key": b"k", "server_key": b"v", "iterations": 4096}
+        return record("UserScramCredentialRecord", name=name, mechanism=mechanism, **fields)
+
+    source = opened(
+        tmp_path,
+        credential("a", 1),
+        credential("a", 2),
+        credential("b", 1),
+        record("RemoveUserScramCredentialRecord", name="a", mechanism=2),
+        record("RemoveUserScramCredentialRecord", name="b", mechanism=9),
+    )
+
+    found = {row["user"]: row for row in rows(source, "users")}
+
+    assert (["SCRAM-SHA-256"], 0, 3) == tuple(
+        found["a"][name] for name in ("mechanisms", "created_offset", "changed_offset")
+    )
+    assert 2 == found["b"]["changed_offset"]
+
+
+def test_tokens_say_whose_they_are(tmp_path: Path) -> None:
+    """Rows have what an operator asks for; a node's text hides it, as Kafka's does."""
     fields = {"owner": "User:alice", "requester": "User:bob", "renewers": ["User:carl"]}
     times = {"issue_timestamp": 1, "max_timestamp": 2**62, "expiration_timestamp": TIME + 1}
     token = record("DelegationTokenRecord", token_id="t", **fields, **times)
     old = record(
         "DelegationTokenRecord", token_id="s", **fields, **{**times, "max_timestamp": TIME - 1}
     )
-    hidden = opened(tmp_path, token, old)
+    source = opened(tmp_path, token, old)
 
-    out = run_on(hidden, "tokens -o json").out
-    assert not any(word in out for word in ("alice", "bob", "carl", "1970"))
-    assert [None, None] == [row["expired"] for row in json.loads(out)]
-    assert ["s", "t"] == [row["token_id"] for row in json.loads(out)]
-    shown = Source(hidden.log, Settings(show_secrets=True))
-    first, second = rows(shown, "tokens")
+    first, second = rows(source, "tokens")
+    assert ["s", "t"] == [first["token_id"], second["token_id"]]
     assert (True, False) == (first["expired"], second["expired"])
     assert "1970-01-01T00:00:00.001Z" == second["issue_time"]
+    assert ("User:alice", "User:bob") == (second["owner"], second["requester"])
     assert ["User:carl"] == second["renewers"]
+    assert ["User:alice"] * 2 == source.table("delegation_tokens")["owner"].to_pylist()
+    assert ["User:alice"] * 2 == source.records("DelegationTokenRecord")["owner"].to_pylist()
+    text = run_on(source, "cat /image/delegationToken/t").out
+    assert not any(word in text for word in ("alice", "bob", "carl", "1970"))
 
 
 @pytest.mark.parametrize("line", ["acls", "quotas", "quotas --effective", "users", "tokens"])

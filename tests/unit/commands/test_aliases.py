@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from metashell.commands.aliases import Habits, default_words, expand_aliases
-from metashell.commands.complete import complete_line
-from metashell.commands.words import Word, split
+from metashell.commands.framework.aliases import Habits, default_words, expand_aliases
+from metashell.commands.framework.command_line import Word, split
+from metashell.commands.framework.completion import complete_line
 from metashell.errors import UsageError
 from support.tree import Session, Spec, session
 

@@ -6,8 +6,8 @@ import pytest
 
 import metashell
 from metashell.cli import main
-from metashell.commands.base import Context
-from metashell.commands.run import run_line
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.run import run_line
 from support.fixtures import fixture
 from support.shell import Captured
 

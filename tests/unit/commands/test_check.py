@@ -14,8 +14,8 @@ import pytest
 import metashell
 from kraftgen.batch import Damage, encode_batch, encode_raw_batch
 from kraftgen.files import checkpoint_bytes, checkpoint_name, control_batch, segment_name
-from metashell.commands.base import Context
-from metashell.commands.run import run_line
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.run import run_line
 from metashell.schema.uuids import LOST
 from support.fixtures import copy_of, fixture, fixture_names
 from support.logs import make_directory, record, topic_batch, topic_record
@@ -40,7 +40,8 @@ def check(directory: Path, options: str = "") -> Ran:
 
 def findings(directory: Path, options: str = "") -> list[dict[str, Any]]:
     """Run check on a directory and read its JSON lines."""
-    return [json.loads(line) for line in check(directory, f"--json {options}").out.splitlines()]
+    found: list[dict[str, Any]] = json.loads(check(directory, f"--json {options}").out)
+    return found
 
 
 def errors(directory: Path) -> list[str]:
@@ -200,6 +201,33 @@ def removed_segment(directory: Path) -> dict[str, Any]:
 def orphaned_index(directory: Path) -> dict[str, Any]:
     (directory / SEGMENT).unlink()
     return {"severity": "warning", "code": "index-orphaned", "file": "00000000000000000387.index"}
+
+
+def removed_active_segment(directory: Path) -> dict[str, Any]:
+    (directory / LAST).unlink()
+    return {"code": "segment-missing", "file": LAST, "offset": 3389, "message": "the active"}
+
+
+def removed_end_of_the_log(directory: Path) -> dict[str, Any]:
+    for path in directory.glob("000000000000000*.*"):
+        if path.name >= LATE[:20] and path.suffix != ".checkpoint":
+            path.unlink()
+    return {"severity": "warning", "code": "checkpoint-beyond-log", "offset": int(LATE[:20])}
+
+
+def removed_all_segments(directory: Path) -> dict[str, Any]:
+    for path in [*directory.glob("*.log"), *directory.glob("*index")]:
+        path.unlink()
+    return {"code": "segment-missing", "file": None, "offset": 3263, "message": "no segment"}
+
+
+def zeros_at_the_end(directory: Path) -> dict[str, Any]:
+    path = directory / LAST
+    size = path.stat().st_size
+    path.write_bytes(path.read_bytes() + bytes(4096))
+    message = "the last 4096 bytes are zero"
+    return {"severity": "warning", "code": "zero-tail", "file": LAST, "pos": size,
+            "message": message}  # fmt: skip
 
 
 def removed_first_segments(directory: Path) -> dict[str, Any]:
@@ -464,6 +492,10 @@ DAMAGES: dict[str, Callable[[Path], dict[str, Any]]] = {
             gap_after_cut,
             removed_segment,
             orphaned_index,
+            removed_active_segment,
+            removed_all_segments,
+            removed_end_of_the_log,
+            zeros_at_the_end,
             removed_first_segments,
             renamed_segment,
             misnamed_segment,
@@ -506,7 +538,7 @@ def test_damage_is_named(name: str, tmp_path: Path) -> None:
     expected = {"severity": "error", **DAMAGES[name](directory)}
     message = expected.pop("message", "")
     ran = check(directory, "--json")
-    found = [json.loads(line) for line in ran.out.splitlines()]
+    found = json.loads(ran.out)
 
     hits = [f for f in found if all(f[key] == value for key, value in expected.items())]
     assert len(hits) == 1, [f for f in found if f["code"] != "leaderless"]
@@ -557,6 +589,26 @@ def test_checkpoint_that_lacks_configs(tmp_path: Path) -> None:
 
     assert [("warning", "checkpoint-lacks-configs")] == [(f["severity"], f["code"]) for f in found]
     assert "/image/configs/GROUP:g/later.than.this" == found[0]["path"]
+
+
+@pytest.mark.parametrize("name", ["voters-static-3/voter-1", "voters-two-epochs-3/voter-1"])
+def test_the_only_segment_is_missing(name: str, tmp_path: Path) -> None:
+    """An error also where no index tells of it: a node that was started has a segment."""
+    directory = copy_of(name, tmp_path) / "__cluster_metadata-0"
+    (directory / segment_name(0)).unlink()
+    assert ["segment-missing"] == errors(directory)
+    assert 1 == check(directory).status
+    # A copy of checkpoints alone is no node's directory.
+    (directory / "quorum-state").unlink()
+    assert [] == errors(directory)
+
+
+def test_indexes_of_a_missing_segment_are_told_once(tmp_path: Path) -> None:
+    """One finding, not one more for each index."""
+    directory = copy_of("real-44-live", tmp_path) / "__cluster_metadata-0"
+    (directory / LAST).unlink()
+    codes = [f["code"] for f in findings(directory)]
+    assert (1, 0) == (codes.count("segment-missing"), codes.count("index-orphaned"))
 
 
 # Image invariants, on small logs.
@@ -746,7 +798,7 @@ def test_one_file(name: str, tmp_path: Path) -> None:
 
     patch(path, batch_at(path, -1).pos + 17, b"\0\0\0\0")
     ran = run_on(metashell.open_file(path), "check --json --severity warning")
-    assert path.name == json.loads(ran.out.splitlines()[0])["file"]
+    assert path.name == json.loads(ran.out)[0]["file"]
 
 
 def test_one_file_that_is_the_whole_log(tmp_path: Path) -> None:
@@ -755,7 +807,7 @@ def test_one_file_that_is_the_whole_log(tmp_path: Path) -> None:
     path = tmp_path / segment_name(0)
     path.write_bytes(encode_batch([topic_record(1), fault]))
     source = metashell.open_file(path)
-    found = json.loads(run_on(source, "check --json").out)
+    (found,) = json.loads(run_on(source, "check --json").out)
 
     assert ("replay-fault", path.name, 0, 1) == tuple(
         found[key] for key in ("code", "file", "pos", "offset")
@@ -848,5 +900,5 @@ def test_control_characters_are_escaped_on_a_terminal(tmp_path: Path) -> None:
     shown = "".join(terminal.parts)
     assert "\x1b" not in shown
     assert "topic `\\x1b[31mx` has no partitions" in shown
-    found = [json.loads(line) for line in run_on(source, "check --json").out.splitlines()]
+    found = json.loads(run_on(source, "check --json").out)
     assert any(name in f["message"] for f in found)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import metashell
-from metashell.image.digest import PARTS, image_digest, part_digests
+from metashell.checks.digest import digested_parts, image_digest, part_digests
 from support.fixtures import Fixture
 from support.shell import run_on
 
@@ -33,11 +33,11 @@ def test_parts(real_directory: Fixture) -> None:
     """A line a part before that of the whole; JSON has the same."""
     source = metashell.open(real_directory.input)
     *lines, whole = run_on(source, "checksum --parts").out.splitlines()
-    value = json.loads(run_on(source, "checksum --json").out)
+    *parts, last = json.loads(run_on(source, "checksum --parts --json").out)
 
-    assert list(PARTS) == [line.split("  ")[1] for line in lines]
-    assert value["parts"] == {line.split("  ")[1]: line.split("  ")[0] for line in lines}
-    assert (value["digest"], value["secrets"]) == (whole.split("  ")[0], False)
+    assert [part.name for part in digested_parts()] == [line.split("  ")[1] for line in lines]
+    assert lines == [f"{row['checksum']}  {row['part']}" for row in parts]
+    assert (last["checksum"], last["secrets"]) == (whole.split("  ")[0], False)
 
 
 def test_secrets_are_told(real_directory: Fixture) -> None:

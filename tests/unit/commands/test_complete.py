@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from metashell.commands.complete import LIMIT, complete_line
-from metashell.commands.words import split
+from metashell.commands.framework.command_line import split
+from metashell.commands.framework.completion import LIMIT, complete_line
 from metashell.fs.path import resolve
 from support.tree import MemoryDirectory, Session, Spec, session
 
@@ -42,7 +42,7 @@ def taken(shell: Session, line: str) -> list[str]:
             "ls -",
             [
                 *("ls -1", "ls -d", "ls -l", "ls -t", "ls -r", "ls -R", "ls -o", "ls --output"),
-                *("ls --columns", "ls --sort", "ls --count", "ls --exit-code"),
+                *("ls --json", "ls --columns", "ls --sort", "ls --count", "ls --exit-code"),
             ],
         ),
         ("ls i", ["ls image/"]),

@@ -10,23 +10,25 @@ from random import Random
 import pytest
 
 import metashell
-from metashell.condensed_source import CondensedSource
-from metashell.image.condensed import FileFacts, records_of
-from metashell.image.records import Records
-from metashell.kept import open_kept
+from metashell.condensed.table import FileFacts, records_of
+from metashell.log.changed import list_directory
 from metashell.log.splits import Plan, plan_splits
-from metashell.source import Settings, Source
+from metashell.read_settings import ReadSettings
+from metashell.records.records import Records
+from metashell.sources.cached import open_cached_source
+from metashell.sources.condensed import CondensedSource
+from metashell.sources.source import Source
 from support.cached import HIDDEN, keep
 from support.condensed import condensed_tables, facts_of
-from support.fixtures import fixture, tree_fixture_names
+from support.fixtures import differing_directories, fixture
 from support.questions import ROWS, SQL, TABLES, WALKS
 from support.shell import run_on
 
 DIRECTORIES = [
     name
-    for name in tree_fixture_names()
+    for name in differing_directories()
     # How batches were compressed makes no difference to what is left of them.
-    if fixture(name).kind == "directory" and not name.startswith("compressed-")
+    if not name.startswith("compressed-")
 ]
 
 
@@ -53,20 +55,20 @@ class Cut:
 
 def condensed(place: str) -> Source:
     """The source of a log that was condensed elsewhere."""
-    cut = Cut(metashell.open(place), plan_splits(place))
+    cut = Cut(metashell.open(place, engine="local"), plan_splits(place))
     return CondensedSource(
         cut.plan,
         lambda: cut,
-        Settings(),
+        ReadSettings(),
         directory=place,
-        open_exact=lambda: metashell.open(place),
+        open_full_log=lambda: metashell.open(place, engine="local"),
     )
 
 
 def kept(place: str) -> Source:
     """The source of what the cache keeps."""
     assert keep(place)
-    source = open_kept(place, Settings())
+    source = open_cached_source(list_directory(place), ReadSettings())
     assert isinstance(source, CondensedSource)
     return source
 
@@ -77,11 +79,12 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("METASHELL_CACHE_DIR", str(tmp_path / "cache"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_answers_are_those_of_the_log(name: str) -> None:
     """Rows, walks, exports and SQL, each with what it says on the side and its status."""
     place = str(fixture(name).input)
-    whole, others = metashell.open(place), (condensed(place), kept(place))
+    whole, others = metashell.open(place, engine="local"), (condensed(place), kept(place))
     for line in (*ROWS, *WALKS, *TABLES, *SQL):
         wanted = run_on(whole, line)
         for source in others:
@@ -96,6 +99,6 @@ def test_what_needs_no_log_opens_none(how: Callable[[str], Source]) -> None:
     for line in ROWS:
         if line not in needs and "--history" not in line:
             assert run_on(source, line).status in (0, 1), line
-    assert "exact" not in source.__dict__
+    assert "full_log" not in source.__dict__
     assert run_on(source, "topics -o json").out
-    assert "exact" in source.__dict__
+    assert "full_log" in source.__dict__

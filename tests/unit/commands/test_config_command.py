@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 import metashell
+from metashell.answers.config_defaults import is_known, keys_of
 from metashell.commands import get
-from metashell.commands.base import Context
-from metashell.source import Settings, Source
+from metashell.commands.framework.command import Context
+from metashell.read_settings import ReadSettings
+from metashell.sources.source import Source
 from support.fixtures import fixture
 from support.logs import record
 from support.shell import Captured, run_on
@@ -101,7 +103,7 @@ def test_secrets_are_hidden_everywhere(source: Source, tmp_path: Path) -> None:
 def test_secrets_are_shown_where_that_is_asked_for() -> None:
     """With ``--show-secrets``."""
     with cluster(broker(1), config(BROKER, "1", "my.plugin", "hunter2")) as source:
-        shown = Source(source.log, Settings(show_secrets=True))
+        shown = Source(source.log, ReadSettings(show_secrets=True))
         (row,) = rows(shown, "config my.plugin broker:1")
         assert ("hunter2", ["DYNAMIC_BROKER_CONFIG:my.plugin=hunter2"]) == (
             row["value"],
@@ -177,3 +179,31 @@ def test_completion_proposes_keys_then_resources() -> None:
     found = command.complete(context, ["--resource"], "broker:")
     assert ["broker:default", "broker:101", "broker:102"] == [c.text for c in found]
     assert "--unknown" in [c.text for c in command.complete(context, [], "--u")]
+
+
+def test_what_a_registration_tells_of_a_nodes_file(tmp_path: Path) -> None:
+    """The node's id and rack are known, whatever a file says that is taken to hold for all."""
+    file = tmp_path / "server.properties"
+    file.write_text("node.id=5\nbroker.rack=z\nnum.io.threads=3\n")
+    keys = ("broker.id", "node.id", "broker.rack")
+
+    with cluster(broker(1, rack="r"), broker(2, rack=None), controller(7)) as opened:
+        for words in ("", f"--assume {file}"):
+            for name, rack in (("1", "r"), ("2", None)):
+                every = run_on(opened, f"config --all --resource broker:{name} -o json {words}").out
+                found = {row["key"]: row for row in json.loads(every)}
+                assert [name, name, rack] == [found[key]["value"] for key in keys]
+                assert not any(found[key]["assumed"] for key in keys)
+                assert found["num.io.threads"]["assumed"]
+            (row,) = json.loads(run_on(opened, f"config node.id broker:7 -o json {words}").out)
+            assert ("7", False) == (row["value"], row["assumed"])
+
+
+def test_kafkas_keys_are_no_clusters_own() -> None:
+    """No listener's name stands in them, and no key that Kafka keeps to itself is listed."""
+    listed = {
+        key for kind in ("TOPIC", "BROKER", "GROUP", "CLIENT_METRICS") for key in keys_of(kind)
+    }
+    assert [] == [key for key in listed if key.startswith(("listener.name.", "internal."))]
+    assert is_known("BROKER", "internal.metadata.log.segment.bytes")
+    assert is_known("BROKER", "listener.name.saslb.plain.sasl.jaas.config")

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 
 import metashell
-from metashell.commands.base import Context
-from metashell.commands.complete import complete_line
-from support.fixtures import copy_of, fixture, fixture_names
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.completion import complete_line
+from support.fixtures import copy_of, differing, fixture, fixture_names
 from support.shell import Captured, run_on
 
-REAL = [name for name in fixture_names() if name.startswith("real-")]
+REAL = [name for name in differing(fixture_names()) if name.startswith("real-")]
 CONTROLS = {
     "LeaderChange": "LEADER_CHANGE_MESSAGE",
     "SnapshotHeader": "SNAPSHOT_HEADER_RECORD",
@@ -87,12 +87,23 @@ BY: Mapping[str, Callable[[Record, Names], Iterable[str | None]]] = {
 }
 
 
-def counted(source: metashell.Source, line: str) -> dict[str, Any]:
-    """What a command line prints as JSON."""
-    ran = run_on(source, line)
+def counted(source: metashell.Source, by: str, options: str = "") -> list[dict[str, Any]]:
+    """The rows by something, with the name of each."""
+    ran = run_on(source, f"du --json --by {by} {options}")
     assert (0, ()) == (ran.status, ran.err)
-    value: dict[str, Any] = json.loads(ran.out)
-    return value
+    rows: list[dict[str, Any]] = json.loads(ran.out)
+    for row in rows:
+        is_partition = by == "partition"
+        name = f"{row['topic']}-{row['partition']}" if is_partition else row[by]
+        row["name"] = str(name) if by == "broker" else name
+    return rows
+
+
+def total_of(source: metashell.Source, by: str, options: str = "") -> list[int]:
+    """Bytes and records in all: the last line."""
+    last = run_on(source, f"du --by {by} {options}").out.splitlines()[-1].split()
+    assert "total" == last[-1]
+    return [int(last[0]), int(last[2])]
 
 
 @pytest.mark.parametrize("checkpoints", [False, True], ids=["segments", "all"])
@@ -112,9 +123,9 @@ def test_counts_are_those_of_the_dump(name: str, by: str, *, checkpoints: bool) 
             expected[key][1] += 1
 
     source = metashell.open(fixture(name).input)
-    value = counted(source, f"du --json --by {by}{' --checkpoints' if checkpoints else ''}")
+    options = "--checkpoints" if checkpoints else ""
 
-    rows = [(row["name"], row["bytes"], row["records"]) for row in value["rows"]]
+    rows = [(row["name"], row["bytes"], row["records"]) for row in counted(source, by, options)]
     assert sorted((n for _, n, _ in rows), reverse=True) == [n for _, n, _ in rows]
     actual = {row: [n_bytes, n] for row, n_bytes, n in rows}
     assert len(rows) == len(actual) or by == "partition"
@@ -134,24 +145,24 @@ def test_counts_are_those_of_the_dump(name: str, by: str, *, checkpoints: bool) 
         assert expected == summed
     else:
         assert expected == actual
-    assert total == [value["total"]["bytes"], value["total"]["records"]]
+    assert total == total_of(source, by, options)
 
 
 def test_bytes_of_files_are_those_on_disk() -> None:
     """By file, batches count whole: of sound files that is their size."""
     directory = fixture("real-44-live").input
-    value = counted(metashell.open(directory), "du --by file --checkpoints --json")
+    rows = counted(metashell.open(directory), "file", "--checkpoints")
 
-    assert {row["name"]: row["bytes"] for row in value["rows"]} == {
+    assert {row["name"]: row["bytes"] for row in rows} == {
         path.name: path.stat().st_size for path in fixture("real-44-live").data_files()
     }
 
 
 def test_topics_of_one_name_count_together() -> None:
     """A topic that was deleted and made again has two ids and one row."""
-    value = counted(metashell.open(fixture("real-44-live").input), "du --by topic --json")
+    rows = counted(metashell.open(fixture("real-44-live").input), "topic")
 
-    ids = {row["name"]: row["topicIds"] for row in value["rows"]}
+    ids = {row["name"]: row["topic_ids"] for row in rows}
     assert any(len(of_name) > 1 for of_name in ids.values())
     assert [] == ids[None]
 
@@ -160,20 +171,18 @@ def test_topics_of_one_name_count_together() -> None:
 def test_the_others_are_one_row(by: str) -> None:
     """With -n, what is left out is summed up, and the total is that of all."""
     source = metashell.open(fixture("real-44-trimmed").input)
-    whole = counted(source, f"du --by {by} --checkpoints --json")
-    value = counted(source, f"du --by {by} --checkpoints -n 1 --json")
+    first, *rest = counted(source, by, "--checkpoints")
 
-    rest = whole["rows"][1:]
     assert rest
-    assert whole["rows"][:1] == value["rows"]
-    assert whole["total"] == value["total"]
-    assert value["others"] == {
-        "rows": len(rest),
-        "bytes": sum(row["bytes"] for row in rest),
-        "records": sum(row["records"] for row in rest),
-    }
+    assert [first] == counted(source, by, "--checkpoints -n 1")
     lines = run_on(source, f"du --by {by} --checkpoints -n 1").out.splitlines()
-    assert lines[2].endswith(f"({len(rest)} more)")
+    n_bytes, _, n_records, *others = lines[2].split()
+    assert [f"({len(rest)}", "more)"] == others
+    assert [sum(row["bytes"] for row in rest), sum(row["records"] for row in rest)] == [
+        int(n_bytes),
+        int(n_records),
+    ]
+    assert total_of(source, by, "--checkpoints") == total_of(source, by, "--checkpoints -n 1")
     assert 4 == len(lines)
 
 
@@ -181,7 +190,6 @@ def test_other_brokers_are_only_counted() -> None:
     """A record may name several of them."""
     source = metashell.open(fixture("real-44-trimmed").input)
 
-    assert {"rows": 1} == counted(source, "du --by broker -n 1 --json")["others"]
     assert ["-", "-", "-", "(1", "more)"] == run_on(source, "du --by broker -n 1").out.split()[
         -9:-4
     ]
@@ -218,7 +226,7 @@ def test_a_damaged_file_counts_as_far_as_it_can_be_read(tmp_path: Path) -> None:
     (warning,) = ran.err
     assert warning.startswith("du: ")
     assert path.name in warning
-    row = next(row for row in json.loads(ran.out)["rows"] if row["name"] == path.name)
+    row = next(row for row in json.loads(ran.out) if row["file"] == path.name)
     assert 0 < row["records"] < 475
     assert 0 < row["bytes"] < len(data)
 
@@ -255,9 +263,9 @@ def test_one_file_alone(name: str) -> None:
     source = metashell.open_file(fixture(name).input)
     n = len(fixture(name).golden.dump())
 
-    assert n == counted(source, "du --json")["total"]["records"]
+    assert n == total_of(source, "type")[1]
     for by in BY:
-        assert counted(source, f"du --json --by {by}")["rows"]
+        assert counted(source, by)
 
 
 @pytest.mark.parametrize("name", [name for name in fixture_names() if "compressed" in name])
@@ -267,7 +275,7 @@ def test_compressed_values_count_inflated(name: str) -> None:
     source = metashell.open(path) if path.is_dir() else metashell.open_file(path)
     expected = sum(r["valueSize"] for r in fixture(name).golden.dump() if ".log" in r["file"])
 
-    assert expected == counted(source, "du --json")["total"]["bytes"]
+    assert expected == total_of(source, "type")[0]
 
 
 @pytest.mark.parametrize(

@@ -17,18 +17,18 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import yaml
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import metashell
 from metashell.commands import get
-from metashell.commands.base import Context
-from metashell.commands.export_tree import json_pieces, yaml_pieces
-from metashell.commands.run import run_line
+from metashell.commands.export.tree import json_pieces, yaml_pieces
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.run import run_line
 from metashell.errors import ExitCode
 from metashell.fs.escape import to_bytes
 from metashell.fs.node import Directory, FixedDirectory, TextLeaf
-from metashell.source import Source
+from metashell.sources.source import Source
 from support.fixtures import copy_of, fixture
 from support.shell import Captured, Ran, run, run_on
 
@@ -128,7 +128,7 @@ def test_an_empty_table_has_its_columns() -> None:
 
 def test_columns_are_named_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many pieces a table is written in."""
-    monkeypatch.setattr("metashell.commands.export_tables._CHUNK_ROWS", 7)
+    monkeypatch.setattr("metashell.commands.export.tables._CHUNK_ROWS", 7)
     source = opened()
     header, *lines = run_on(source, "export partitions --format csv").out.splitlines()
     assert len(source.table("partitions")) == len(lines)
@@ -194,7 +194,6 @@ def node_of(value: Any) -> Any:
     return FixedDirectory({name: partial(node_of, value[name]) for name in sorted(value)})
 
 
-@settings(max_examples=150, deadline=None)
 @given(trees)
 def test_any_tree_comes_back(drawn: Any) -> None:
     """Whatever names and texts hold, however long, empty directories too."""
@@ -340,7 +339,7 @@ def test_a_full_disk_leaves_nothing(
     def fsync(fd: int) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    monkeypatch.setattr("metashell.commands.export_place.os.fsync", fsync)
+    monkeypatch.setattr("metashell.commands.export.destination.os.fsync", fsync)
     what = "/image/cluster" if form in ("json", "yaml") else "topics acls"
     target = "out.json" if form in ("json", "yaml") else "out"
     ran = run_on(opened(), f"export {what} --format {form} --to {tmp_path}/{target}")
@@ -393,7 +392,7 @@ def test_no_permission(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
             raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
         return real(path, flags, mode, **more)
 
-    monkeypatch.setattr("metashell.commands.export_place.os.open", refused)
+    monkeypatch.setattr("metashell.commands.export.destination.os.open", refused)
     ran = run_on(opened(), f"export topics --to {tmp_path}/out.csv")
     assert (ExitCode.FAILED, f"export: {tmp_path}/out.csv: Permission denied") == (
         ran.status,

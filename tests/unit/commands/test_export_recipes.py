@@ -21,7 +21,7 @@ from metashell.answers.recipes.strimzi import is_resource_name, resource_names
 from metashell.errors import ExitCode
 from metashell.image.acl_names import OPERATIONS, PATTERN_TYPES, PERMISSION_TYPES, RESOURCE_TYPES
 from metashell.redact import is_secret_config
-from metashell.source import Source
+from metashell.sources.source import Source
 from support.admin_tools import Cluster, run_script
 from support.fixtures import fixture
 from support.logs import make_directory, record

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.commands.words import quote_words
+from metashell.commands.framework.command_line import quote_words
 from support.tree import Session, Spec, session
 
 SPEC: Spec = {

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import metashell
 from kraftgen.batch import encode_batch
-from metashell.commands.base import Context
-from metashell.commands.run import run_line
-from metashell.fleet import open_fleet
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.run import run_line
+from metashell.sources.opening import open_fleet
+from metashell.sources.source import Source
 from support.examples import SAMPLE
 from support.fleets import backups
 from support.logs import make_directory, record
@@ -121,7 +124,7 @@ def test_a_command_can_not_change_the_session() -> None:
 
 def test_searches_within_searches_end() -> None:
     """Should a command ever lead to its own search, that is refused a few levels down."""
-    from metashell.commands import find_exec
+    from metashell.commands.find import exec as find_exec
 
     token = find_exec._depth.set(3)
     try:
@@ -134,7 +137,7 @@ def test_searches_within_searches_end() -> None:
 
 def test_many_paths_are_given_in_several_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     """None twice, none left out."""
-    monkeypatch.setattr("metashell.commands.find_exec._MOST_PATHS", 3)
+    monkeypatch.setattr("metashell.commands.find.exec._MOST_PATHS", 3)
     leaves = {str(i): f"text {i}" for i in range(10)}
     shell = session({"t": {"d": leaves}}, grids=True)
     assert "".join(f"text {i}\n" for i in range(10)) == shell.output(
@@ -148,7 +151,7 @@ def test_a_fleet_still_tells_what_it_could_not_read(tmp_path: Path) -> None:
     (places / "broken" / "__cluster_metadata-0").mkdir(parents=True)
     fleet = open_fleet([str(path) for path in sorted(places.iterdir())])
     line = "find /clusters -name metadataVersion -exec cat {} ;"
-    ran = run(fleet.root, line, source=fleet)  # type: ignore[arg-type]
+    ran = run(fleet.root, line, source=fleet)
     assert 1 == ran.status
     assert 3 == len(ran.out.splitlines())
     assert any(warning.startswith("find: /clusters/broken: ") for warning in ran.err)
@@ -215,13 +218,16 @@ def test_counts(shell: Session, words: str, out: str) -> None:
 
 def test_what_others_can_not_answer_is_answered_here() -> None:
     """Only names and paths are asked of who has the log."""
-    source = metashell.open(SAMPLE)
     asked: list[str] = []
 
-    def find_elsewhere(args: list[str], *_: object, **__: object) -> None:
-        asked.append(" ".join(args))
+    class Others(Source):
+        def delegate(self, command: Callable[[Any], Any]) -> Any:
+            return command(self)
 
-    source.find_elsewhere = find_elsewhere  # type: ignore[attr-defined]
+        def search(self, args: list[str], *_: object, **__: object) -> None:
+            asked.append(" ".join(args))
+
+    source = Others(metashell.open(SAMPLE).log)
     for words in ("-name x", "-offline", "-count", "-printf x", "-exec cat {} ;", "-fenced"):
         run_on(source, f"find /image/cluster {words}")
     assert ["/image/cluster -name x"] == asked
@@ -250,13 +256,13 @@ def test_a_secret_is_not_found_by_its_value(tmp_path: Path) -> None:
     for shows in (False, True):
         fleet = open_fleet([str(place)], show_secrets=shows)
         line = "find /clusters -type f -config ssl.key.password=opensesame"
-        found = run(fleet.root, line, source=fleet)  # type: ignore[arg-type]
+        found = run(fleet.root, line, source=fleet)
         assert shows is bool(found.out)
 
 
 def test_completion() -> None:
     """Brokers, keys of configs, and commands with what they propose."""
-    from metashell.commands.complete import complete_line
+    from metashell.commands.framework.completion import complete_line
 
     source = metashell.open(SAMPLE)
     context = Context(root=source.root, out=Captured(), warn=print, source=source)

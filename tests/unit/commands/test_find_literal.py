@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.commands.find_literal import Needle, required_literal
+from metashell.commands.find.literal import Needle, required_literal
 from metashell.fs.pattern import Pattern
 
 REGEXES = st.text(alphabet="ab/.*+?{1,2}()[]^$|\\d-", max_size=12)

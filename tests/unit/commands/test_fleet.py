@@ -11,10 +11,11 @@ import pytest
 
 import metashell
 from kraftgen.batch import encode_batch
-from metashell.commands.base import Context
-from metashell.commands.complete import complete_line
-from metashell.commands.run import run_line
-from metashell.fleet import FleetSource, open_fleet
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.completion import complete_line
+from metashell.commands.framework.run import run_line
+from metashell.sources.fleet import FleetSource
+from metashell.sources.opening import open_fleet
 from support.fixtures import copy_of
 from support.fleets import OTHER_ID, SAMPLE, SAMPLE_ID, backups, node, topics, torn
 from support.logs import topic_record
@@ -34,7 +35,7 @@ def fleet_of(parent: Path, **settings: Any) -> FleetSource:
 
 def run_on(fleet: FleetSource, line: str, cwd: str = "/") -> Ran:
     """Run a command line on a fleet."""
-    return run(fleet.root, line, cwd=cwd, source=fleet)  # type: ignore[arg-type]
+    return run(fleet.root, line, cwd=cwd, source=fleet)
 
 
 class Session:
@@ -48,7 +49,7 @@ class Session:
             out=self.out,
             warn=self.warnings.append,
             interactive=True,
-            source=fleet,  # type: ignore[arg-type]
+            fleet=fleet,
         )
 
     def run(self, line: str) -> str:
@@ -60,14 +61,13 @@ class Session:
 
 def rows(text: str) -> list[dict[str, Any]]:
     """The directories of ``fleet --json``."""
-    found: list[dict[str, Any]] = json.loads(text)["directories"]
+    found: list[dict[str, Any]] = json.loads(text)
     return found
 
 
 def verdicts(ran: Ran) -> dict[str, str]:
     """What ``fleet --verify --json`` says of each directory."""
-    clusters = json.loads(ran.out)["clusters"]
-    return {d["name"]: d["verdict"] for cluster in clusters for d in cluster["directories"]}
+    return {row["cluster"]: row["verdict"] for row in json.loads(ran.out)}
 
 
 # The table.
@@ -93,7 +93,7 @@ def test_one_directory_is_a_fleet_of_one() -> None:
     (alone,) = rows(run(source.root, "fleet --json", source=source).out)
     (row,) = rows(run_on(open_fleet([str(SAMPLE)]), "fleet --json").out)
 
-    assert SAMPLE_ID == alone["name"] == row["name"]
+    assert SAMPLE_ID == alone["cluster"] == row["cluster"]
     assert {**row, "directory": None} == {**alone, "directory": None}
 
 
@@ -105,13 +105,13 @@ def test_a_damaged_and_an_unreadable_directory(parent: Path) -> None:
     segment.write_bytes(data)
     (parent / "empty").mkdir()
     fleet = fleet_of(parent)
-    ran = run_on(fleet, "fleet --json --sort faults")
+    ran = run_on(fleet, "fleet --json --sort error,-faults")
 
     unreadable, damaged, *others = rows(ran.out)
     assert 1 == ran.status
-    assert ("empty", None) == (unreadable["name"], unreadable["brokers"])
+    assert ("empty", None) == (unreadable["cluster"], unreadable["brokers"])
     assert "no segment or checkpoint there" in unreadable["error"]
-    assert (OTHER_ID, segment.name) == (damaged["name"], damaged["fault"][: len(segment.name)])
+    assert (OTHER_ID, segment.name) == (damaged["cluster"], damaged["fault"][: len(segment.name)])
     assert [0, 0] == [row["faults"] for row in others]
     (line,) = (x for x in run_on(fleet, "fleet").out.splitlines() if x.startswith("empty "))
     assert line.endswith("no segment or checkpoint there")
@@ -137,8 +137,8 @@ def test_a_torn_tail_is_no_fault(tmp_path: Path) -> None:
 )
 def test_sort(parent: Path, column: str, names: list[str]) -> None:
     """Numbers descending, texts ascending, equal ones by name."""
-    ran = run_on(fleet_of(parent), f"fleet --json --sort {column}")
-    assert names == [row["name"] for row in rows(ran.out)]
+    ran = run_on(fleet_of(parent), f"fleet --sort {column}")
+    assert names == [line.split()[0] for line in ran.out.splitlines()[1:]]
 
 
 @pytest.mark.parametrize("line", ["fleet x", "fleet --sort x", "fleet --verify --sort name"])
@@ -168,33 +168,34 @@ def test_copies_that_agree(parent: Path, tmp_path: Path) -> None:
     assert checksum.out.startswith(f"{digest}  offset {offset} ")
 
 
-def test_a_copy_that_differs(tmp_path: Path) -> None:
-    """The digest that most have is right; of two nobody knows."""
+def test_a_copy_that_diverged(tmp_path: Path) -> None:
+    """The log that most have is right; of two nobody knows."""
     changed = encode_batch([topic_record(9)], base_offset=2, leader_epoch=1)
     node(tmp_path, "n1", {0: topics(0, 1, 2)}, "idA")
     node(tmp_path, "n2", {0: topics(0, 1) + changed}, "idA")
     ran = run_on(fleet_of(tmp_path), "fleet --verify --json")
-    assert (1, {"n1": "differs", "n2": "differs"}) == (ran.status, verdicts(ran))
+    assert (1, {"n1": "diverged", "n2": "diverged"}) == (ran.status, verdicts(ran))
 
     node(tmp_path, "n3", {0: topics(0, 1, 2, 3)}, "idA")
     ran = run_on(fleet_of(tmp_path), "fleet --verify --json")
-    assert (1, {"n1": "equal", "n2": "differs", "n3": "equal"}) == (ran.status, verdicts(ran))
+    assert (1, {"n1": "equal", "n2": "diverged", "n3": "equal"}) == (ran.status, verdicts(ran))
 
     node(tmp_path, "n4", {0: topics(0, 1)}, "idA")
     ran = run_on(fleet_of(tmp_path), "fleet --verify --json")
-    assert (0, {"equal"}) == (ran.status, set(verdicts(ran).values()))
+    assert "equal" == verdicts(ran).pop("n4")
+    assert (1, "diverged") == (ran.status, verdicts(ran)["n2"])
 
 
 def test_a_directory_that_does_not_reach_back(parent: Path) -> None:
-    """Its files begin behind the common offset: it can't be compared, and that is told."""
+    """Who ends before its files begin can't be compared with it, and that is told."""
     node(parent, "old", {0: topics(*range(10))}, SAMPLE_ID)
     shutil.rmtree(parent / "controller-1")
     ran = run_on(fleet_of(parent), "fleet --verify --json")
 
     assert 1 == ran.status
-    assert {"controller-2": "unknown", "old": "alone", OTHER_ID: "alone"} == verdicts(ran)
+    assert {"controller-2": "alone", "old": "unknown", OTHER_ID: "alone"} == verdicts(ran)
     (warning,) = ran.err
-    assert warning.startswith("fleet: controller-2: offset 9 is not covered")
+    assert warning.startswith("fleet: old: it ends at offset 9, before the offset 4111 that")
 
 
 def test_a_directory_that_does_not_say_whose_it_is(tmp_path: Path) -> None:
@@ -210,8 +211,8 @@ def test_verify_in_processes(parent: Path, monkeypatch: pytest.MonkeyPatch) -> N
     """As in this one."""
     fleet = fleet_of(parent)
     here = run_on(fleet, "fleet --verify")
-    monkeypatch.setattr("metashell.fleet.source.SMALL_BYTES", 0)
-    monkeypatch.setattr("metashell.engine.core_count", lambda: 2)
+    monkeypatch.setattr("metashell.sources.fleet.source.SMALL_BYTES", 0)
+    monkeypatch.setattr("metashell.sources.engine.core_count", lambda: 2)
     assert here == run_on(fleet, "fleet --verify")
 
 

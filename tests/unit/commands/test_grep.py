@@ -10,12 +10,14 @@ from pathlib import Path
 import pytest
 
 import metashell
-from metashell.fleet import open_fleet
+from metashell.sources.opening import open_fleet
 from support.examples import SAMPLE
 from support.fixtures import fixture
 from support.fleets import backups
+from support.programs import end
 from support.shell import Captured, run, run_on
 from support.tree import MemoryOutput, Session, Spec, session
+from support.waiting import LIMIT_S
 
 SPEC: Spec = {
     "a": {"0": "one two", "1": "Two\nthree two\n", "id": ""},
@@ -166,10 +168,10 @@ def test_a_fleet(tmp_path: Path) -> None:
     (places / "broken" / "__cluster_metadata-0").mkdir(parents=True)
     fleet = open_fleet([str(path) for path in sorted(places.iterdir())])
     line = "grep -c . /clusters/*/image/features"
-    ran = run(fleet.root, line, source=fleet)  # type: ignore[arg-type]
+    ran = run(fleet.root, line, source=fleet)
     names = {row.split("/")[2] for row in ran.out.splitlines()}
     assert {*fleet.members} - {"broken"} == names
-    ran = run(fleet.root, "grep -q . /", source=fleet)  # type: ignore[arg-type]
+    ran = run(fleet.root, "grep -q . /", source=fleet)
     assert "" == ran.out
 
 
@@ -191,12 +193,12 @@ def test_it_ends_where_the_front_end_wants_it() -> None:
 
 _PROGRAM = """
 import sys
-from metashell.commands import grep_search
-tell = grep_search.Wanted.among
+from metashell.commands.grep import search
+tell = search.GrepQuery.among
 def among(self, lines):
     print("begins", file=sys.stderr, flush=True)
     return tell(self, lines)
-grep_search.Wanted.among = among
+search.GrepQuery.among = among
 from metashell.cli import main
 sys.exit(main(sys.argv[1:]))
 """
@@ -212,9 +214,9 @@ def test_interrupt_ends_a_regular_expression_that_would_never() -> None:
         assert process.stderr is not None
         assert "begins\n" == process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=60)
+        out, _ = process.communicate(timeout=LIMIT_S)
     finally:
-        process.kill()
+        end(process)
     assert (130, "") == (process.returncode, out)
 
 

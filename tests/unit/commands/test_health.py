@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 import metashell
-from metashell.commands.base import Context
-from metashell.commands.health_log import of_live
-from metashell.commands.run import run_line
-from metashell.fleet import open_fleet
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.run import run_line
+from metashell.commands.health.log_problems import of_live
 from metashell.fs.path import resolve
 from metashell.quorum.description import LiveStatus, QuorumDescription, Replica
-from metashell.source import Source
+from metashell.sources.opening import open_fleet
+from metashell.sources.source import Source
 from support.fixtures import fixture
 from support.fleets import backups
 from support.live import Cluster
@@ -148,7 +148,7 @@ def test_mistakes(sound: Source, line: str, message: str, hint: str) -> None:
 
 def test_completes_kinds(sound: Source) -> None:
     """Problems are proposed where one may stand."""
-    from metashell.commands.health import COMMAND
+    from metashell.commands.health.command import COMMAND
 
     context = Context(sound.root, Captured(), print, source=sound)
     assert ["offline-partitions"] == [c.text for c in COMMAND.complete(context, [], "offline-p")]
@@ -306,6 +306,7 @@ def test_a_live_source() -> None:
     assert ran.out.startswith("critical: quorum-no-leader (1)")
 
 
+@pytest.mark.slow
 def test_fleets(tmp_path: Path) -> None:
     """Rows of all clusters, the worst first; each says how it is in words."""
     fleet: Any = open_fleet(sorted(map(str, backups(tmp_path / "all").iterdir())))

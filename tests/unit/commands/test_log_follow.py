@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,15 +15,15 @@ from hypothesis import strategies as st
 
 import metashell
 from kraftgen.batch import encode_batch
-from kraftgen.files import segment_name
-from metashell.commands import log_follow
-from metashell.commands.base import Context
-from metashell.commands.run import run_line
-from metashell.image import log_stream
+from kraftgen.files import checkpoint_bytes, checkpoint_name, segment_name
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.run import run_line
+from metashell.commands.log import follow as log_follow
 from metashell.log.window import windows
-from metashell.source import Source
+from metashell.records import stream as log_stream
+from metashell.sources.source import Source
 from support.live import Cluster
-from support.logs import make_directory, record, topic_batch
+from support.logs import make_directory, record, topic_batch, topic_record
 from support.shell import Captured, Ran
 
 
@@ -38,9 +39,9 @@ class Flushed(Captured):
         self.parts.clear()
 
 
-def follow(source: Source, line: str) -> tuple[list[str], Ran]:
+def follow(source: Source, line: str, out: Flushed | None = None) -> tuple[list[str], Ran]:
     """Run a line up to its end or ^C; returns what was flushed each time, too."""
-    out, warnings = Flushed(), list[str]()
+    out, warnings = out or Flushed(), list[str]()
     context = Context(root=source.root, out=out, warn=warnings.append, source=source)
     try:
         status = run_line(context, line)
@@ -76,6 +77,67 @@ def test_records_come_as_they_are_committed() -> None:
     assert (130, [0, 1, 2, 3, 4, 5], ()) == (ran.status, offsets(ran), ran.err)
 
 
+FORMS = pytest.mark.parametrize("form", ["", "--json", "--batches", "-o jsonl", "-o csv", "-o tsv"])
+
+
+def headings(form: str) -> int:
+    """How many lines a form has besides those of records, where each batch has one record."""
+    return 1 if form in ("-o csv", "-o tsv") else 0
+
+
+def n_records(out: Flushed, form: str) -> int:
+    """How many records the reader has, of batches of one each."""
+    n_lines = "".join(out.seen).count("\n") - headings(form)
+    return n_lines // 2 if form == "--batches" else n_lines
+
+
+@FORMS
+def test_nothing_is_kept_while_more_is_waited_for(form: str) -> None:
+    """The reader has all that was committed whenever the next record is waited for."""
+    cluster, out = Cluster(topic_batch(0)), Flushed()
+    seen: list[int] = []
+    look = lambda: seen.append(n_records(out, form))  # noqa: E731
+    cluster.news = [
+        look,
+        lambda: cluster.commit(topic_batch(1)),
+        look,
+        lambda: cluster.commit(topic_batch(2), topic_batch(3)),
+        look,
+    ]
+    follow(cluster.source(), f"log --follow {form}", out)
+    assert [1, 2, 4] == seen
+
+
+@FORMS
+def test_nothing_of_a_directory_is_kept(form: str, tmp_path: Path, steps: Steps) -> None:
+    """The same of batches that a node writes, and of many of them."""
+    directory, out = make_directory(tmp_path, (0, topic_batch(0))), Flushed()
+    path = directory / segment_name(0)
+    seen: list[int] = []
+    look = lambda: seen.append(n_records(out, form))  # noqa: E731
+    many = b"".join(topic_batch(i) for i in range(2, 42))
+    steps(look, append(path, topic_batch(1)), look, append(path, many), look)
+    follow(metashell.open(directory), f"log --follow {form}", out)
+    assert [1, 2, 42] == seen
+
+
+def test_an_interrupt_loses_nothing() -> None:
+    """What was written before ^C is read, wherever that falls."""
+
+    class Interrupted(Flushed):
+        def write(self, text: str) -> None:
+            super().write(text)
+            if "t1" in text:
+                raise KeyboardInterrupt
+
+    cluster, out = Cluster(topic_batch(0)), Interrupted()
+    cluster.news = [lambda: cluster.commit(topic_batch(1))]
+    context = Context(root=cluster.source().root, out=out, warn=print, source=cluster.source())
+    with pytest.raises(KeyboardInterrupt):
+        run_line(context, "log --follow")
+    assert ["t0", "t1"] == [name for name in ("t0", "t1") if name in "".join(out.seen)]
+
+
 def test_rows_come_as_they_are_committed() -> None:
     """So do rows; the names of their columns come once."""
     cluster = Cluster(topic_batch(0, 2))
@@ -91,6 +153,10 @@ def test_rows_come_as_they_are_committed() -> None:
     [
         ("--tail 1", [1, 2, 3, 4]),
         ("--tail 1 --limit 3", [1, 2, 3]),
+        ("--tail 0", [2, 3, 4]),
+        ("--tail 0 --limit 2", [2, 3]),
+        ("--tail 0 --topic 't[13]'", [3]),
+        ("--tail 0 --offset 1..3", [2, 3]),
         ("--limit 2", [0, 1]),
         ("--limit 3", [0, 1, 2]),
         ("--topic t3", [3]),
@@ -130,6 +196,54 @@ def test_names_of_new_topics_are_known() -> None:
     cluster.news = [lambda: cluster.commit(topic_batch(1)), lambda: cluster.commit(batch)]
     _, ran = follow(cluster.source(), "log --follow --type PartitionChange")
     assert "t1" in ran.out
+
+
+@pytest.mark.parametrize(
+    "options",
+    ["", "--topic 't[78]'", "--topic 't[78]' --tail 1", "--type PartitionChange,RemoveTopic"],
+)
+def test_names_come_from_the_checkpoint_that_it_goes_on_behind(options: str) -> None:
+    """Of topics that were made in the gap, of which no record was followed."""
+    cluster = Cluster(topic_batch(0, 3))
+    change, remove = (
+        record(name, topic_id=(n).to_bytes(16, "big"))
+        for n, name in ((7, "PartitionChangeRecord"), (8, "RemoveTopicRecord"))
+    )
+    cluster.news = [
+        lambda: cluster.jump(9, *map(topic_record, range(9))),
+        lambda: cluster.commit(encode_batch([change, remove], base_offset=9, leader_epoch=1)),
+    ]
+    _, ran = follow(cluster.source(), f"log --follow {options}")
+    assert ["topic=t7", "topic=t8"] == re.findall(r"topic=\w+", ran.out), ran
+
+
+def test_names_come_from_a_directory_that_jumped(tmp_path: Path, steps: Steps) -> None:
+    """A follower that was away too long gets a checkpoint in place of its segments, too."""
+    directory = make_directory(tmp_path, (0, topic_batch(0, 3)))
+    remove = record("RemoveTopicRecord", topic_id=(7).to_bytes(16, "big"))
+    checkpoint = directory / checkpoint_name(9, 1)
+
+    def jump() -> None:
+        (directory / segment_name(0)).unlink()
+        checkpoint.write_bytes(checkpoint_bytes([*map(topic_record, range(9))], epoch=1))
+        (directory / segment_name(9)).write_bytes(b"")
+
+    batch = encode_batch([remove], base_offset=9, leader_epoch=1)
+    steps(jump, append(directory / segment_name(9), batch))
+    _, ran = follow(metashell.open(directory), "log --follow --topic t7")
+    assert "topic=t7" in ran.out
+
+
+def test_topics_of_batches_that_are_left_out_are_known() -> None:
+    """A batch of an epoch that is not asked for may make a topic that others speak of."""
+    cluster = Cluster(topic_batch(0))
+    change = record("PartitionChangeRecord", topic_id=(1).to_bytes(16, "big"), leader=1)
+    cluster.news = [
+        lambda: cluster.commit(topic_batch(1)),
+        lambda: cluster.commit(encode_batch([change], base_offset=2, leader_epoch=4)),
+    ]
+    _, ran = follow(cluster.source(), "log --follow --epoch 4.. --topic t1")
+    assert "topic=t1" in ran.out
 
 
 def test_only_what_is_new_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -196,6 +310,26 @@ def test_an_unknown_file_is_refused() -> None:
     """Of a log in memory as of a directory."""
     _, ran = follow(Cluster(topic_batch(0)).source(), "log --file x")
     assert "log: --file x: no such file in the directory" == ran.err[0]
+
+
+def test_from_now_on_nothing_is_told_of_before() -> None:
+    """Neither records nor how many were hidden; names are known all the same."""
+    cluster = Cluster(topic_batch(0, 2), noop(2))
+    change = record("PartitionChangeRecord", topic_id=(1).to_bytes(16, "big"), leader=1)
+    cluster.news = [
+        lambda: cluster.commit(noop(3), encode_batch([change], base_offset=4, leader_epoch=1))
+    ]
+    _, ran = follow(cluster.source(), "log --follow --tail 0")
+    assert ["topic=t1"] == re.findall(r"topic=\w+", ran.out)
+    assert 1 == ran.out.count("\n")
+    assert () == ran.err
+
+
+def test_a_tail_of_nothing_is_refused_where_nothing_follows() -> None:
+    """It would print nothing."""
+    _, ran = follow(Cluster(topic_batch(0)).source(), "log --tail 0")
+    assert (2, "") == (ran.status, ran.out)
+    assert "log: --tail 0: not a whole number above 0" == ran.err[0]
 
 
 # A directory.
@@ -276,6 +410,15 @@ def test_however_a_node_writes(sizes: list[int], rotations: set[int], cuts: set[
         patch.setattr(log_follow, "wait_for_news", wait)
         _, ran = follow(metashell.open(directory), "log --json --follow")
     assert (list(range(sum(sizes))), ()) == (offsets(ran), ran.err)
+
+
+def test_a_directory_is_followed_from_now_on(tmp_path: Path, steps: Steps) -> None:
+    """Of the newest segment and of those that are begun later."""
+    directory = make_directory(tmp_path, (0, topic_batch(0, 2)), (2, topic_batch(2)))
+    second, third = directory / segment_name(2), directory / segment_name(4)
+    steps(append(second, topic_batch(3)), append(third, topic_batch(4)))
+    _, ran = follow(metashell.open(directory), "log --json --follow --tail 0")
+    assert ([3, 4], ()) == (offsets(ran), ran.err)
 
 
 def test_a_cut_file_is_told(tmp_path: Path, steps: Steps) -> None:

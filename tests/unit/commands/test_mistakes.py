@@ -8,9 +8,9 @@ from collections.abc import Iterator
 import pytest
 
 import metashell
-from metashell.commands.base import Context
-from metashell.commands.run import run_line
-from metashell.source import Source
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.run import run_line
+from metashell.sources.source import Source
 from support.examples import SAMPLE
 from support.logs import record
 from support.shell import Captured, run_on
@@ -82,11 +82,11 @@ def test_a_key_that_no_kafka_knows(sample: Source) -> None:
 
 
 def test_brokers_that_are_not_there(sample: Source) -> None:
-    """That they lead nothing is said together with why."""
+    """That they lead nothing is no good news: it is said why, and the status is 1."""
     for flag in ("--leader", "--replica", "--isr"):
         ran = run_on(sample, f"partitions {flag} 77 --count")
-        assert (0, "0\n") == (ran.status, ran.out)
-        assert ("partitions: broker 77 is not registered",) == ran.err
+        assert (1, "0\n") == (ran.status, ran.out)
+        assert (f"partitions: {flag} 77: no such broker",) == ran.err
         assert () == run_on(sample, f"partitions {flag} 101 --count").err
 
 
@@ -177,6 +177,52 @@ def test_without_takes_the_minimum_of_the_new_leader() -> None:
     with cluster(*values) as source:
         (row,) = json.loads(run_on(source, "brokers --without 1 -o json").out)
     assert ("under-min-isr", 2, 3) == (row["result"], row["leader_after"], row["min_isr"])
+
+
+@pytest.mark.parametrize(
+    "left",
+    [
+        {"isr": [2]},
+        {"isr": [], "eligible_leader_replicas": [2]},
+        {"isr": [], "last_known_elr": [2]},
+    ],
+    ids=["in the ISR", "eligible", "last known leader"],
+)
+def test_a_partition_that_waits_for_a_broker(left: dict[str, list[int]]) -> None:
+    """Is listed without that broker, as one that is offline already, however the log keeps it."""
+    values = (
+        broker(1),
+        broker(2, fenced=True),
+        level("eligible.leader.replicas.version", 1),
+        record("TopicRecord", name="t", topic_id=TOPIC_ID),
+        record(
+            "PartitionRecord",
+            partition_id=0,
+            topic_id=TOPIC_ID,
+            replicas=[1, 2],
+            leader=-1,
+            **left,
+        ),
+    )
+    with cluster(*values) as source:
+        (row,) = json.loads(run_on(source, "brokers --without 2 -o json").out)
+        assert [] == json.loads(run_on(source, "brokers --without 1 -o json").out)
+    assert ("offline", True, None) == (row["result"], row["already"], row["leader_after"])
+
+
+def test_a_broker_of_which_replicas_are_left() -> None:
+    """Is not registered, and still no mistake: what would be without it can be told."""
+    values = (
+        broker(1),
+        record("TopicRecord", name="t", topic_id=TOPIC_ID),
+        record(
+            "PartitionRecord", partition_id=0, topic_id=TOPIC_ID, replicas=[1, 9], isr=[1], leader=1
+        ),
+    )
+    with cluster(*values) as source:
+        ran = run_on(source, "brokers --without 9")
+        assert (0, ("brokers: broker 9 is not registered",)) == (ran.status, ran.err)
+        assert 1 == len(json.loads(run_on(source, "partitions --replica 9 -o json").out))
 
 
 def test_topics_that_are_not_there(sample: Source) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from metashell.source import Source
+from metashell.sources.source import Source
 from support.logs import record
 from support.shell import run_on
 from support.small_cluster import broker, cluster, config, controller, endpoint, level, supported

@@ -10,28 +10,35 @@ from typing import Any
 import pytest
 
 import metashell
-from metashell.commands.base import Context
-from metashell.commands.complete import complete_line
-from metashell.commands.quorum import age_text
-from metashell.commands.quorum_report import follower_lag
-from metashell.commands.run import run_line
+from kraftgen.files import LOG_DIR_NAME
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.completion import complete_line
+from metashell.commands.framework.run import run_line
+from metashell.commands.quorum.command import age_text
+from metashell.commands.quorum.report import follower_lag
 from metashell.quorum.description import QuorumDescription, Replica
-from metashell.source import Source
+from metashell.sources.source import Source
 from support.described import described, live_over, recorded, status_of
-from support.fixtures import copy_of, fixture, fixture_names
+from support.fixtures import copy_of, fixture, fixture_dir, fixture_names
 from support.logs import make_directory, topic_batch
-from support.shell import Captured, run_on
+from support.shell import Captured, ms_of, run_on
 
 REAL = [name for name in fixture_names() if name.startswith("real-")]
 DENIED = "DescribeQuorum is not allowed: it needs DESCRIBE on the cluster"
 
 
-def told(source: Source, options: str = "") -> dict[str, Any]:
-    """The output as JSON."""
+def told(source: Source, options: str = "") -> list[dict[str, Any]]:
+    """Rows."""
     ran = run_on(source, f"quorum --json {options}")
     assert 0 == ran.status
-    value: dict[str, Any] = json.loads(ran.out)
-    return value
+    rows: list[dict[str, Any]] = json.loads(ran.out)
+    return rows
+
+
+def status_row(source: Source) -> dict[str, Any]:
+    """The row about the quorum."""
+    (row,) = told(source, "--status")
+    return row
 
 
 def table_of(text: str) -> list[list[str]]:
@@ -101,20 +108,23 @@ def test_ages_instead_of_times() -> None:
 
     assert "T08:48" not in run_on(source, "quorum -h").out.partition("\n\n")[2]
     assert run_on(source, "quorum -h").out.count("Age") == 0
-    nodes = {node["id"]: node for node in told(source)["nodes"]}
-    gap = nodes[3]["lastFetchAgeMs"] - nodes[1]["lastFetchAgeMs"]
-    assert nodes[1]["lastFetchTimestamp"] - nodes[3]["lastFetchTimestamp"] == pytest.approx(gap)
+    nodes = {node["id"]: node for node in told(source)}
+    gap = nodes[3]["last_fetch_age_ms"] - nodes[1]["last_fetch_age_ms"]
+    first, third = (ms_of(nodes[i]["last_fetch_time"]) for i in (1, 3))
+    assert first is not None
+    assert third is not None
+    assert first - third == pytest.approx(gap)
 
 
 def test_json_of_a_live_quorum() -> None:
-    """The same as one object."""
-    found = told(described("real-44-admin"))
+    """The same as rows."""
+    status, nodes = status_row(described("real-44-admin")), told(described("real-44-admin"))
 
-    assert (1, 1, 726) == (found["leaderId"], found["leaderEpoch"], found["highWatermark"])
-    assert ("DescribeQuorum", []) == (found["from"], found["disagreements"])
-    assert [1, 2, 3, 101, 102] == [node["id"] for node in found["nodes"]]
-    assert ["CONTROLLER://127.0.0.1:43001"] == found["nodes"][0]["endpoints"]
-    assert found["nodes"][3]["endpoints"] is None
+    assert (1, 1, 726) == (status["leader"], status["epoch"], status["high_watermark"])
+    assert "DescribeQuorum" == status["origin"]
+    assert [1, 2, 3, 101, 102] == [node["id"] for node in nodes]
+    assert ["CONTROLLER://127.0.0.1:43001"] == nodes[0]["endpoints"]
+    assert nodes[3]["endpoints"] is None
 
 
 def test_lag_of_the_slowest_voter() -> None:
@@ -184,16 +194,16 @@ def test_directories(name: str) -> None:
     """Leader and epoch as the files have them, every voter with its id, no observers."""
     directory = fixture(name).input
     ran = run_on(metashell.open(directory), "quorum")
-    found = told(metashell.open(directory))
+    found = status_row(metashell.open(directory))
 
     assert (0, ()) == (ran.status, ran.err)
     state = json.loads((directory / "quorum-state").read_text())
-    assert (state["leaderId"], state["leaderEpoch"]) == (found["leaderId"], found["leaderEpoch"])
-    statuses = [node["status"] for node in found["nodes"]]
+    assert (state["leaderId"], state["leaderEpoch"]) == (found["leader"], found["epoch"])
+    statuses = [node["status"] for node in told(metashell.open(directory))]
     assert "Leader" in statuses
     assert {"Leader", "Follower"} >= {*statuses}
-    assert "log" == found["from"]
-    assert found["highWatermark"] is None
+    assert "log" == found["origin"]
+    assert found["high_watermark"] is None
 
 
 @pytest.mark.parametrize("name", ["real-44-admin", "real-44-broker-down"])
@@ -201,21 +211,21 @@ def test_directories_say_what_kafka_said_of_their_quorum(name: str) -> None:
     """Cluster, leader, epoch and voters of kafka-metadata-quorum, seconds before."""
     lines = (fixture(name).directory / "admin" / "quorum-status.txt").read_text().splitlines()
     kafka = dict(line.split(maxsplit=1) for line in lines)
-    found = told(metashell.open(fixture(name).input))
+    source = metashell.open(fixture(name).input)
+    found = status_row(source)
 
-    assert kafka["ClusterId:"] == found["clusterId"]
+    assert kafka["ClusterId:"] == found["cluster_id"]
     assert (kafka["LeaderId:"], kafka["LeaderEpoch:"]) == (
-        str(found["leaderId"]),
-        str(found["leaderEpoch"]),
+        str(found["leader"]),
+        str(found["epoch"]),
     )
-    voters = [
-        {name: node[name] for name in ("id", "directoryId", "endpoints")} for node in found["nodes"]
-    ]
+    names = {"id": "id", "directoryId": "directory_id", "endpoints": "endpoints"}
+    voters = [{name: node[column] for name, column in names.items()} for node in told(source)]
     assert json.loads(kafka["CurrentVoters:"]) == voters
 
 
 def test_disagreements_are_warnings(tmp_path: Path) -> None:
-    """On stderr, and in JSON; the status says only whether the quorum is shown."""
+    """On stderr; the status says only whether the quorum is shown."""
     directory = copy_of("real-44-admin", tmp_path)
     properties = directory / "meta.properties"
     mine = "LrVB96P2TA2PKrSUwMtEqw"
@@ -226,7 +236,7 @@ def test_disagreements_are_warnings(tmp_path: Path) -> None:
     (warning,) = ran.err
     assert 0 == ran.status
     assert warning.startswith("quorum: warning directory-id: meta.properties: directory.id is AAEC")
-    assert ["directory-id"] == [finding["code"] for finding in told(source)["disagreements"]]
+    assert [warning] == [*run_on(source, "quorum --json").err]
 
 
 def test_files_that_cannot_be_used(tmp_path: Path) -> None:
@@ -236,7 +246,7 @@ def test_files_that_cannot_be_used(tmp_path: Path) -> None:
     (directory / "meta.properties").write_text("?")
     ran = run_on(metashell.open(directory), "quorum")
 
-    assert 0 == ran.status
+    assert 1 == ran.status
     assert "LeaderId:               1\n" in ran.out
     assert 2 == len(ran.err)
     assert all("file-malformed" in line for line in ran.err)
@@ -249,7 +259,7 @@ def test_epochs_without_the_files(tmp_path: Path) -> None:
         (directory / name).write_text("{")
     ran = run_on(metashell.open(directory), "quorum --epochs")
 
-    assert 0 == ran.status
+    assert 1 == ran.status
     assert ["1", "0", "1"] == ran.out.splitlines()[1].split()[:3]
     assert 2 == len(ran.err)
 
@@ -266,22 +276,22 @@ def test_epochs() -> None:
 
 def test_epochs_as_json() -> None:
     """What only quorum-state knows has no start."""
-    found = told(metashell.open(fixture("real-44-trimmed").input), "--epochs")["epochs"]
+    found = told(metashell.open(fixture("real-44-trimmed").input), "--epochs")
 
     assert [1, 2] == [epoch["epoch"] for epoch in found]
-    assert (None, 1) == (found[1]["startOffset"], found[1]["leader"])
+    assert (None, 1) == (found[1]["start_offset"], found[1]["leader"])
 
 
 def test_epochs_of_an_earlier_state() -> None:
     """None that came later."""
     source = metashell.open(fixture("real-44-trimmed").input).at(3900)
 
-    assert [1] == [epoch["epoch"] for epoch in told(source, "--epochs")["epochs"]]
+    assert [1] == [epoch["epoch"] for epoch in told(source, "--epochs")]
 
 
 def test_epochs_of_a_live_quorum() -> None:
     """The leader of the newest one is known from the quorum where the log has no leader change."""
-    (epoch,) = told(described("real-44-admin"), "--epochs")["epochs"]
+    (epoch,) = told(described("real-44-admin"), "--epochs")
 
     assert (1, 1) == (epoch["epoch"], epoch["leader"])
 
@@ -289,10 +299,11 @@ def test_epochs_of_a_live_quorum() -> None:
 def test_one_file() -> None:
     """A checkpoint alone names voters, and nobody who leads."""
     path = next(fixture("real-44-live").input.glob("*3263-*.checkpoint"))
-    found = told(metashell.open_file(path))
+    source = metashell.open_file(path)
+    found = status_row(source)
 
-    assert (None, 1) == (found["leaderId"], found["leaderEpoch"])
-    assert {"Voter"} == {node["status"] for node in found["nodes"]}
+    assert (None, 1) == (found["leader"], found["epoch"])
+    assert {"Voter"} == {node["status"] for node in told(source)}
 
 
 def test_a_log_that_tells_little(tmp_path: Path) -> None:
@@ -338,7 +349,7 @@ def test_completion() -> None:
     context = Context(source.root, Captured(), lambda _: None, source=source)
 
     proposed = [c.text for c in complete_line(context, "quorum -")]
-    assert ["-h", "--human-readable", "--status", "--epochs", "--json"] == proposed[:5]
+    assert ["-h", "--human-readable", "--status", "--epochs"] == proposed[:4]
     assert [] == complete_line(context, "quorum /")
 
 
@@ -356,3 +367,80 @@ def test_completion() -> None:
 def test_ages(ms: int, text: str) -> None:
     """By their two largest units."""
     assert text == age_text(ms)
+
+
+@pytest.mark.parametrize("voter", [1, 2, 3])
+def test_voters_of_a_static_quorum(voter: int) -> None:
+    """They are in the node's own quorum-state, and their endpoints in their registrations."""
+    directory = fixture_dir("voters-static-3") / f"voter-{voter}" / LOG_DIR_NAME
+    truth = {1: 25101, 2: 25102, 3: 25103}
+    expected = {i: [f"CONTROLLER://127.0.0.1:{port}"] for i, port in truth.items()}
+    source = metashell.open(directory)
+
+    found = told(source)
+    assert expected == {node["id"]: node["endpoints"] for node in found}
+    nodes = json.loads(run_on(source, "nodes -o json").out)
+    assert expected == {node["id"]: node["endpoints"] for node in nodes}
+    assert [(True, None)] * 3 == [(node["voter"], node["ghost"]) for node in nodes]
+
+
+def test_voters_of_a_static_quorum_whose_file_is_damaged(tmp_path: Path) -> None:
+    """The nodes are listed without their votes, with why and status 1."""
+    directory = copy_of("voters-static-3", tmp_path) / "voter-1" / LOG_DIR_NAME
+    (directory / "quorum-state").write_text("{")
+
+    ran = run_on(metashell.open(directory), "nodes -o json")
+
+    assert [None] * 3 == [node["voter"] for node in json.loads(ran.out)]
+    assert 1 == ran.status
+    assert "quorum-state" in ran.err[0]
+
+
+# A directory whose log lost the leader change to a checkpoint.
+
+
+@pytest.mark.parametrize(
+    ("name", "leader", "epoch"),
+    [
+        ("voters-static-3/voter-1", 3, 1),
+        ("voters-lagging-follower-3/voter-2", 1, 1),
+        # It knows of an election that its log has no record of.
+        ("voters-two-epochs-3/voter-3", 1, 4),
+    ],
+)
+def test_the_leader_is_one_answer(name: str, leader: int, epoch: int) -> None:
+    """The command, its node and its epoch's node say what quorum-state adds to the log."""
+    source = metashell.open(fixture_dir(name))
+    found = status_row(source)
+    assert (leader, epoch) == (found["leader"], found["epoch"])
+    assert [str(leader), str(epoch)] == [
+        source.cat(f"/quorum/{part}") for part in ("leader", "leaderEpoch")
+    ]
+    values = [source.value(path) for path in source.find("/quorum/epochs")[1:]]
+    assert all(value["leader"] == leader for value in values if value["startOffset"] is None)
+
+
+def test_an_earlier_state_has_no_word_of_quorum_state() -> None:
+    """What the node said last is not of then."""
+    source = metashell.open(fixture_dir("voters-two-epochs-3/voter-3")).at(300)
+    found = status_row(source)
+    assert (1, 1) == (found["leader"], found["epoch"])
+    assert ["1", "1"] == [source.cat(f"/quorum/{part}") for part in ("leader", "leaderEpoch")]
+
+
+def test_a_quorum_state_that_can_not_be_used(tmp_path: Path) -> None:
+    """The log's answer is shown without it."""
+    directory = copy_of("voters-two-epochs-3/voter-3", tmp_path)
+    (directory / "__cluster_metadata-0" / "quorum-state").write_text("{")
+    source = metashell.open(directory)
+    assert ["1", "1"] == [source.cat(f"/quorum/{part}") for part in ("leader", "leaderEpoch")]
+
+
+def test_the_leader_stands_first() -> None:
+    """Of a directory too; the others stay in their order."""
+    source = metashell.open(fixture_dir("voters-static-3/voter-1"))
+    assert [(3, "Leader"), (1, "Follower"), (2, "Follower")] == [
+        (node["id"], node["status"]) for node in told(source)
+    ]
+    rows = run_on(source, "quorum -o csv --columns id,status").out.split()[1:]
+    assert ["3,Leader", "1,Follower", "2,Follower"] == rows

@@ -16,14 +16,16 @@ import pytest
 import yaml
 
 import metashell
-from metashell.commands.base import Completion, Context
-from metashell.commands.columns import display_width
-from metashell.commands.complete import complete_line
-from metashell.commands.rows import FORMATS, Asked, Column, RowsCommand, rows_manual
-from metashell.commands.rows_output import _CHUNK_ROWS
+from metashell.commands.framework.columns import display_width
+from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.completion import complete_line
+from metashell.commands.rows.columns import AnswerTable, Column
+from metashell.commands.rows.command import FORMATS, RowsCommand, manual_with_rows
+from metashell.commands.rows.output import _CHUNK_ROWS
+from metashell.commands.rows.query import RowsQuery
 from metashell.errors import UsageError
-from metashell.fleet import open_fleet
-from metashell.schema.times import iso_time
+from metashell.schema.timestamps import iso_time
+from metashell.sources.opening import open_fleet
 from support.fixtures import copy_of
 from support.fleets import SAMPLE, backups
 from support.live import Cluster
@@ -70,19 +72,21 @@ class Made(RowsCommand):
 
     name = "made"
     summary = "Answer."
+    of_each_cluster = True
 
     def __init__(self, table: pa.Table, hidden: Sequence[str] = ()) -> None:
         self.table = table
-        self.columns = tuple(
+        columns = tuple(
             Column(name, "Of a test.", shown=name not in hidden) for name in table.column_names
         )
-        self.manual = rows_manual("made", "Answers.", self.columns)
-        self.asked: list[Asked] = []
+        self.tables = (AnswerTable("", columns),)
+        self.manual = manual_with_rows(Manual("made", "Answers."), self.tables)
+        self.queries: list[RowsQuery] = []
 
-    def answer(self, asked: Asked) -> pa.Table:
+    def answer(self, query: RowsQuery) -> None:
         """The table."""
-        self.asked.append(asked)
-        return self.table
+        self.queries.append(query)
+        query.add(self.table)
 
 
 @pytest.fixture(scope="module")
@@ -203,6 +207,22 @@ def test_csv_of_one_column(answer: Answer) -> None:
     assert all(text.splitlines())
 
 
+@pytest.mark.parametrize("form", ["csv", "table"])
+def test_lists_of_texts_come_back(form: str, answer: Answer) -> None:
+    """Elements that hold commas or quotes, or are empty, are in quotes of their own."""
+    lists = [["cleanup.policy=compact,delete", "retention.ms=1"], ["a"], ['q"', ""], [""], [None]]
+    texts = ['"cleanup.policy=compact,delete",retention.ms=1', "a", '"q""",""', '""', ""]
+    table = pa.table({"n": range(5), "configs": pa.array(lists, pa.list_(pa.string()))})
+    text = answer.of(table, "-o", form)
+    if form == "csv":
+        found = [cell for _, cell in csv.reader(io.StringIO(text, newline=""), strict=True)]
+    else:
+        found = [line[3:].rstrip() for line in text.splitlines()]
+    assert texts == found[1:]
+    again = [next(csv.reader([cell], strict=True)) for cell in texts[:4]]
+    assert lists[:4] == again
+
+
 def test_tsv(answer: Answer) -> None:
     """Each line is a row, each tab ends a cell, and the escapes give back every text."""
     table = odd().drop_columns(["share", "names"])
@@ -260,6 +280,7 @@ def test_nothing_is_cut_in_a_pipe(answer: Answer) -> None:
     assert [] == answer.warnings
 
 
+@pytest.mark.slow
 def test_many_rows(answer: Answer) -> None:
     """100,000 rows come out whole, in pieces."""
     n = 100_000
@@ -422,7 +443,7 @@ def test_usage_errors(args: list[str], message: str, hint: str | None, answer: A
         answer.of(made, *args)
     assert message in str(caught.value)
     assert hint is None or hint == caught.value.hint
-    assert [] == made.asked
+    assert [] == made.queries
 
 
 def test_count(answer: Answer) -> None:
@@ -430,9 +451,9 @@ def test_count(answer: Answer) -> None:
     made = Made(sortable())
     assert "5\n" == answer.of(made, "--count")
     assert "5\n" == answer.of(made, "--count", "-o", "json", "--sort", "n")
-    assert frozenset() == made.asked[-1].wanted
+    assert frozenset() == made.queries[-1].columns
     answer.of(made, "--columns", "n", "--sort", "-at")
-    assert frozenset({"n", "at"}) == made.asked[-1].wanted
+    assert frozenset({"n", "at"}) == made.queries[-1].columns
 
 
 def test_exit_code(answer: Answer) -> None:
@@ -454,6 +475,7 @@ def has_several(parts: list[str]) -> bool:
     return len(parts) > 1
 
 
+@pytest.mark.slow
 def test_interrupt_between_pieces(sample: metashell.Source) -> None:
     """^C ends a long answer at the next piece."""
     n = 3 * _CHUNK_ROWS
@@ -490,7 +512,7 @@ def parent(tmp_path: Path) -> Path:
 def on_fleet(parent: Path, line: str, cwd: str = "/") -> Ran:
     """Run a line on the directories of a directory."""
     fleet = open_fleet(sorted(map(str, parent.iterdir())))
-    return run(fleet.root, line, cwd=cwd, source=fleet)  # type: ignore[arg-type]
+    return run(fleet.root, line, cwd=cwd, source=fleet)
 
 
 @pytest.mark.parametrize("command", ["partitions", "topics", "brokers", "brokers --without 101"])
@@ -583,8 +605,18 @@ def test_what_is_not_there(sample: metashell.Source) -> None:
         ran = run_on(sample, line)
         assert 1 == ran.status, line
         assert any("nothing" in e or "orders-99" in e for e in ran.err), line
-    ran = run_on(sample, "brokers --without 7")
-    assert (0, ("brokers: broker 7 is not registered",)) == (ran.status, ran.err)
+    for line, flag in (
+        ("brokers --without 7", "--without"),
+        ("brokers --without 7 --exit-code", "--without"),
+        ("brokers --without 7,101", "--without"),
+        ("partitions --leader 7", "--leader"),
+        ("partitions --replica 7 --exit-code", "--replica"),
+        ("partitions --isr 7", "--isr"),
+    ):
+        ran = run_on(sample, line)
+        said = f"{line.partition(' ')[0]}: {flag} 7: no such broker"
+        assert (1, (said,)) == (ran.status, ran.err), line
+    assert run_on(sample, "brokers --without 7,101").out
 
 
 def test_globs_choose(sample: metashell.Source) -> None:
@@ -632,7 +664,7 @@ def test_completion(sample: metashell.Source) -> None:
 def test_completion_opens_no_directory(parent: Path) -> None:
     """Of a fleet topics are proposed of what was looked at, and in a cluster's directory of it."""
     fleet = open_fleet(sorted(map(str, parent.iterdir())))
-    context = Context(root=fleet.root, source=fleet, out=Captured(), warn=lambda _: None)  # type: ignore[arg-type]
+    context = Context(root=fleet.root, fleet=fleet, out=Captured(), warn=lambda _: None)
     assert [] == complete_line(context, "topics ord")
     assert all(member.opened is None for member in fleet.members.values())
     context.cwd = "/clusters/controller-1"

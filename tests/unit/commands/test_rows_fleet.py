@@ -8,12 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from metashell.commands.base import Context
-from metashell.commands.rows import Asked, Column, RowsCommand, rows_manual
-from metashell.commands.run import run_line
+from metashell.commands.framework.command import Context, Manual
+from metashell.commands.framework.run import run_line
+from metashell.commands.rows.columns import integer, one_table
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
 from metashell.errors import MetashellError, SourceError
-from metashell.fleet import FleetSource, open_fleet
-from metashell.fleet import source as fleet_source
+from metashell.sources.fleet import FleetSource
+from metashell.sources.fleet import source as fleet_source
+from metashell.sources.opening import open_fleet
 from support.fixtures import fixture
 from support.fleets import backups
 from support.questions import ROWS
@@ -51,7 +54,7 @@ def fleet_of(parent: Path, **how: bool) -> FleetSource:
 
 def ask(fleet: FleetSource, line: str, cwd: str = "/") -> tuple[Ran, list[str]]:
     """What a line does, and what the front end then tells of the directories."""
-    ran = run(fleet.root, line, cwd=cwd, source=fleet)  # type: ignore[arg-type]
+    ran = run(fleet.root, line, cwd=cwd, source=fleet)
     return ran, list(fleet.warnings)
 
 
@@ -59,7 +62,7 @@ def ask(fleet: FleetSource, line: str, cwd: str = "/") -> tuple[Ran, list[str]]:
 def many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every directory is worth another process."""
     monkeypatch.setattr(fleet_source, "_FEW_BYTES", 1)
-    monkeypatch.setattr("metashell.engine.core_count", lambda: 2)
+    monkeypatch.setattr("metashell.sources.engine.core_count", lambda: 2)
 
 
 class Here:
@@ -69,11 +72,16 @@ class Here:
         self.places: list[object] = []
 
     def __call__(
-        self, function: object, jobs: Sequence[tuple[object, ...]], stop: object
+        self,
+        function: object,
+        jobs: Sequence[tuple[object, ...]],
+        weights: Sequence[int],
+        stop: object,
     ) -> object:
         """As a fleet's runner."""
         import pickle
 
+        assert len(jobs) == len(weights)
         for i, job in enumerate(jobs):
             self.places.append(job[0])
             # By way of bytes, as between processes.
@@ -91,6 +99,7 @@ def test_rows_are_the_same_elsewhere(line: str, parent: Path) -> None:
     assert all(member.opened is None for member in fleet.members.values())
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("many_bytes")
 def test_processes(parent: Path) -> None:
     """One that can't be read costs its own rows, a diagnostic and the status."""
@@ -146,15 +155,15 @@ def test_who_reads(parent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Little is read here, and in a shell all that can stay open."""
     fleet = fleet_of(parent)
     members = list(fleet.members.values())
-    monkeypatch.setattr("metashell.engine.core_count", lambda: 4)
+    monkeypatch.setattr("metashell.sources.engine.core_count", lambda: 4)
     assert not fleet.is_for_others(members, keeps=False)
     monkeypatch.setattr(fleet_source, "_FEW_BYTES", 1)
     assert fleet.is_for_others(members, keeps=False)
     assert not fleet.is_for_others(members, keeps=True)
-    monkeypatch.setattr(fleet_source, "_KEPT_BYTES", 1)
+    monkeypatch.setattr(fleet_source, "KEPT_BYTES", 1)
     assert fleet.is_for_others(members, keeps=True)
     assert not fleet.is_for_others(members[:1], keeps=False)
-    monkeypatch.setattr("metashell.engine.core_count", lambda: 1)
+    monkeypatch.setattr("metashell.sources.engine.core_count", lambda: 1)
     assert not fleet.is_for_others(members, keeps=False)
 
 
@@ -177,7 +186,7 @@ def test_interrupt(parent: Path) -> None:
     fleet = fleet_of(parent)
     context = Context(
         root=fleet.root,
-        source=fleet,  # type: ignore[arg-type]
+        fleet=fleet,
         out=Captured(),
         warn=lambda _: None,
         cancelled=lambda: True,
@@ -195,12 +204,12 @@ def test_assumptions_go_along_without_secrets(parent: Path, tmp_path: Path) -> N
     sent: list[bytes] = []
 
     class Watched(Here):
-        def __call__(self, function: object, jobs: object, stop: object) -> object:
+        def __call__(self, function: object, jobs: object, weights: object, stop: object) -> object:
             import pickle
 
             sent.append(pickle.dumps(jobs))
             file.unlink()
-            return super().__call__(function, jobs, stop)  # type: ignore[arg-type]
+            return super().__call__(function, jobs, weights, stop)  # type: ignore[arg-type]
 
     wanted = ask(fleet_of(parent), line)
     fleet.runner = Watched()  # type: ignore[assignment]
@@ -215,16 +224,15 @@ class Picky(RowsCommand):
 
     name = "picky"
     summary = "Answer."
-    columns = (Column("n", "Of a test."),)
-    manual = rows_manual("picky", "Answers.", columns)
+    of_each_cluster = True
+    tables = one_table(integer("n", "Of a test."))
+    manual = Manual("picky", "Answers.")
 
-    def answer(self, asked: Asked) -> object:
+    def answer(self, query: RowsQuery) -> None:
         """A number."""
-        import pyarrow as pa
-
-        if asked.source.node_id == 2:
+        if query.source.node_id == 2:
             raise MetashellError("none to be had")
-        return pa.table({"n": pa.array([asked.source.node_id], pa.int64())})
+        query.add([{"n": query.source.node_id}])
 
 
 @pytest.mark.parametrize("is_elsewhere", [False, True])
@@ -234,7 +242,7 @@ def test_no_answer_costs_its_own_rows(is_elsewhere: bool, parent: Path) -> None:
     if is_elsewhere:
         fleet.runner = Here()  # type: ignore[assignment]
     out = Captured()
-    context = Context(root=fleet.root, source=fleet, out=out, warn=lambda _: None)  # type: ignore[arg-type]
+    context = Context(root=fleet.root, fleet=fleet, out=out, warn=lambda _: None)
     assert 0 == Picky().run(context, ["-o", "csv"])
     assert "controller-1,1\n" in "".join(out.parts)
     failures = fleet.failures()
@@ -246,7 +254,7 @@ def test_members_are_closed_after_their_answer(
     parent: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The answers hold none of them."""
-    monkeypatch.setattr(fleet_source, "_KEPT_BYTES", 1)
+    monkeypatch.setattr(fleet_source, "KEPT_BYTES", 1)
     fleet = fleet_of(parent)
     ran, warnings = ask(fleet, "partitions --offline -o json")
     assert 1 == sum(member.opened is not None for member in fleet.members.values())

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from metashell.commands import all_names, get
-from metashell.commands.run import run_words
+from metashell.commands.framework.run import run_words
 from support.tree import Spec, session
 
 SPEC: Spec = {"a": {"x": "1", "y\x1b": "2"}, "b": "text"}

@@ -13,7 +13,7 @@ import metashell
 from kraftgen.batch import encode_batch
 from metashell.errors import ExitCode
 from metashell.log.names import METADATA_DIRECTORY
-from metashell.source import Source
+from metashell.sources.source import Source
 from support.fixtures import copy_of, fixture, fixture_names
 from support.live import Cluster
 from support.logs import make_directory, topic_batch, topic_record, topics_of

@@ -14,12 +14,12 @@ import pytest
 import metashell
 from kraftgen.batch import encode_batch
 from metashell.commands import get
-from metashell.commands.base import Context
-from metashell.commands.complete import complete_line
-from metashell.commands.run import run_line
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.completion import complete_line
+from metashell.commands.framework.run import run_line
 from metashell.errors import ExitCode
-from metashell.fleet import open_fleet
-from metashell.source import Source
+from metashell.sources.opening import open_fleet
+from metashell.sources.source import Source
 from support.examples import SAMPLE
 from support.fixtures import fixture
 from support.fleets import backups
@@ -54,6 +54,7 @@ def test_every_format_has_the_rows(sample: Source) -> None:
     assert "- name: " in run_on(sample, f"sql -o yaml {query}").out
 
 
+@pytest.mark.slow
 def test_rows_for_programs_come_as_they_are_made(sample: Source) -> None:
     """Many batches are one text: a header once, one array."""
     query = '"select i, [i] as l from range(100000) t(i)"'
@@ -113,6 +114,7 @@ def test_errors_are_lines(sample: Source) -> None:
     assert 2 == len(ran.out.splitlines())
 
 
+@pytest.mark.slow
 def test_tables_and_schemas(sample: Source) -> None:
     """All that there are, each with its columns, which a query has as well."""
     tables = [row["table"] for row in objects(run_on(sample, "sql -o jsonl .tables"))]
@@ -228,7 +230,7 @@ def test_a_fleet_has_a_column_in_front(tmp_path: Path) -> None:
     (tmp_path / "broken" / "__cluster_metadata-0").mkdir(parents=True)
     fleet = open_fleet([str(path) for path in tmp_path.iterdir()])
     out, warnings = Captured(), list[str]()
-    context = Context(root=fleet.root, out=out, warn=warnings.append, source=fleet)  # type: ignore[arg-type]
+    context = Context(root=fleet.root, out=out, warn=warnings.append, fleet=fleet)
     assert ExitCode.FAILED == run_line(
         context, 'sql -o csv "select cluster, count(*) as n from topics group by all order by all"'
     )

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 
 import metashell
-from metashell.commands.sql_cells import as_cell_column, as_cells, column_names, empty_cells
+from metashell.commands.sql.cells import as_cell_column, as_cells, column_names, empty_cells
 from metashell.sql.catalog import ClusterCatalog
 from metashell.sql.duck import Database
 from support.examples import SAMPLE

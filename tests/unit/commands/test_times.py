@@ -14,7 +14,7 @@ from metashell.fs.node import Directory
 from metashell.fs.nodes.image import ImageDirectory
 from metashell.fs.walk import GridVisit, walk
 from metashell.image.touched import Moments
-from metashell.source import Source
+from metashell.sources.source import Source
 from support.fixtures import fixture
 from support.logs import make_directory, record, topic_batch, topic_record
 from support.shell import run_on
@@ -131,28 +131,24 @@ def test_stat(made: Source) -> None:
 
 
 def test_stat_json(made: Source) -> None:
-    """A line for each node; null for what is not known."""
-    old, new, none = map(
-        json.loads, lines(made, f"stat --json {BY_NAME}/t0 {BY_NAME}/t6/id /local")
-    )
-    unknown = dict.fromkeys(("offset", "epoch", "time", "timestamp"))
+    """A row for each node; null for what is not known."""
+    ran = run_on(made, f"stat --json {BY_NAME}/t0 {BY_NAME}/t6/id /local")
+    old, new, none = json.loads(ran.out)
+    parts = ("time", "offset", "epoch", "type", "at_or_before")
+    unknown = dict.fromkeys(parts)
     at_or_before = {**unknown, "type": "TOPIC_RECORD", "at_or_before": 4}
     assert old == {
         "path": f"{BY_NAME}/t0",
-        "type": "directory",
+        "kind": "directory",
         "partitions": 0,
-        "created": at_or_before,
-        "changed": at_or_before,
+        **{f"created_{part}": value for part, value in at_or_before.items()},
+        **{f"changed_{part}": value for part, value in at_or_before.items()},
     }
-    assert new["changed"] == {
-        "offset": 6,
-        "epoch": 1,
-        "time": "2026-09-21T14:13:20.000Z",
-        "timestamp": TIME,
-        "type": "TOPIC_RECORD",
-        "at_or_before": None,
-    }
-    assert none["created"] is none["changed"] is None
+    assert [new[f"changed_{part}"] for part in parts] == [
+        *("2026-09-21T14:13:20.000Z", 6, 1, "TOPIC_RECORD", None)
+    ]
+    for moment in ("created", "changed"):
+        assert unknown == {part: none[f"{moment}_{part}"] for part in parts}
 
 
 def test_stat_failures(made: Source) -> None:
@@ -256,12 +252,12 @@ def test_trimmed() -> None:
     """Where the log's beginning is gone, creation is at or before the checkpoint left."""
     source = metashell.open(fixture("real-44-trimmed").input)
     base = min(c.end_offset for c in source.log.listing.checkpoints if not c.is_bootstrap) - 1
-    told = [json.loads(line) for line in lines(source, f"stat --json {BY_NAME}/*/id")]
-    assert {t["created"]["at_or_before"] for t in told} >= {base}
+    told = json.loads(run_on(source, f"stat --json {BY_NAME}/*/id").out)
+    assert {t["created_at_or_before"] for t in told} >= {base}
     for t in told:
-        known = t["created"]["at_or_before"] is None
-        assert known == (t["created"]["offset"] is not None)
-        assert known == (t["created"]["time"] is not None)
+        known = t["created_at_or_before"] is None
+        assert known == (t["created_offset"] is not None)
+        assert known == (t["created_time"] is not None)
 
 
 def test_without_times() -> None:
@@ -290,5 +286,5 @@ def test_configs_taken(tmp_path: Path) -> None:
     ]
     log = topic_batch(0, 3) + encode_batch(values, base_offset=3)
     source = metashell.open(make_directory(tmp_path, (0, log)))
-    (told,) = map(json.loads, lines(source, "stat --json /image/configs"))
-    assert (told["changed"]["offset"], told["changed"]["type"]) == (7, "REMOVE_TOPIC_RECORD")
+    (told,) = json.loads(run_on(source, "stat --json /image/configs").out)
+    assert (told["changed_offset"], told["changed_type"]) == (7, "REMOVE_TOPIC_RECORD")

@@ -14,11 +14,12 @@ from hypothesis import strategies as st
 
 import metashell
 from kraftgen.files import segment_name
-from metashell.commands import get, watch
-from metashell.commands.base import Context
-from metashell.commands.marks import differences, marked
-from metashell.commands.run import run_line, run_words
-from metashell.source import Source
+from metashell.commands import get
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.run import run_line, run_words
+from metashell.commands.watch import command as watch
+from metashell.commands.watch.line_marks import differences, marked
+from metashell.sources.source import Source
 from support.live import Cluster
 from support.logs import make_directory, topic_batch
 from support.shell import Captured, Ran, run_on

@@ -6,7 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.commands.words import Word, complete_at, find_pipe, quote, quote_words, split
+from metashell.commands.framework.command_line import (
+    Word,
+    complete_at,
+    find_pipe,
+    quote,
+    quote_words,
+    split,
+)
 from metashell.errors import UsageError
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from metashell.errors import NoSuchPathError, NotADirectoryPathError
 from metashell.fs.path import (
-    Place,
+    NodePlace,
     decode_name,
     encode_name,
     encode_path,
@@ -120,7 +120,7 @@ def test_join_adds_one_slash() -> None:
 
 def test_a_very_deep_path_is_followed() -> None:
     """Depth is bounded by memory alone."""
-    place = Place(tree({}))
+    place = NodePlace(tree({}))
     for _ in range(20_000):
-        place = Place(place.node, "x", place)
+        place = NodePlace(place.node, "x", place)
     assert 40_000 == len(place.encoded())

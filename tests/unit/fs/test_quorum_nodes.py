@@ -13,9 +13,9 @@ import metashell
 from kraftgen.batch import encode_batch
 from metashell.fs.path import resolve
 from metashell.quorum.description import QuorumDescription, Replica
-from metashell.source import Source
+from metashell.sources.source import Source
 from support.described import StandInLive, described, live_over, recorded, status_of
-from support.fixtures import copy_of, fixture, fixture_names
+from support.fixtures import copy_of, fixture, fixture_dir, fixture_names
 from support.logs import make_directory, record, topic_batch
 from support.shell import run_on
 
@@ -68,6 +68,14 @@ def test_voters_of_a_directory() -> None:
     )
 
 
+def test_voters_of_a_static_quorum() -> None:
+    """They are those of quorum-state, at the endpoints that they registered with."""
+    source = metashell.open(fixture_dir("voters-static-3") / "voter-1")
+
+    assert ["1", "2", "3"] == source.ls("/quorum/voters")
+    assert "Voter(id=2, endpoints=[CONTROLLER://127.0.0.1:25102])" == source.cat("/quorum/voters/2")
+
+
 def test_directory_id_that_is_not_that_of_the_voters(tmp_path: Path) -> None:
     """A voter whose disk was formatted anew does not vote: it is told, as `check` does."""
     directory = copy_of("real-44-admin", tmp_path)
@@ -82,7 +90,7 @@ def test_directory_id_that_is_not_that_of_the_voters(tmp_path: Path) -> None:
     assert mine in text
     assert other in text
     found = value(source, "/quorum/disagreements/directory-id")
-    checked = [json.loads(line) for line in run_on(source, "check --json").out.splitlines()]
+    checked = json.loads(run_on(source, "check --json").out)
     (same,) = (finding for finding in checked if finding["code"] == "directory-id")
     assert found == {name: same[name] for name in found}
 

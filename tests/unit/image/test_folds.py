@@ -9,10 +9,10 @@ import pytest
 
 import metashell
 from kraftgen.batch import encode_batch
-from kraftgen.encode import encode_record
 from kraftgen.files import LOG_DIR_NAME, segment_name
+from metashell.schema.encode import encode_record
 from metashell.schema.uuids import uuid_text
-from metashell.source import Source
+from metashell.sources.source import Source
 from support.strategies import builtin_registry
 
 SPECS = builtin_registry().by_name

@@ -15,8 +15,6 @@ import metashell
 from kraftgen.batch import Record, encode_batch
 from kraftgen.files import segment_name
 from metashell.image.arrow import unknown_table
-from metashell.image.dump import dump
-from metashell.image.row_filter import RowFilter
 from metashell.image.split_tables import (
     BATCH_ROWS,
     FAULTS_SCHEMA,
@@ -32,15 +30,18 @@ from metashell.image.split_tables import (
 from metashell.log.fault import FaultKind
 from metashell.log.read import load
 from metashell.log.splits import Split, plan_splits
+from metashell.records.dump import dump
+from metashell.records.record_faults import report_unknown
+from metashell.records.split_filter import RowFilter
 from metashell.redact import REDACTED, Redaction
 from metashell.schema.dump import json_text
 from metashell.schema.registry import load_registry
 from metashell.schema.uuids import uuid_text
-from support.fixtures import fixture, fixture_names
+from support.fixtures import differing_directories, fixture
 from support.logs import make_directory, record, topic_batch
 
 HIDDEN, SHOWN = Redaction(), Redaction(show_secrets=True)
-DIRECTORIES = [name for name in fixture_names() if fixture(name).kind == "directory"]
+DIRECTORIES = differing_directories()
 REGISTRY = load_registry()
 
 
@@ -135,7 +136,7 @@ def test_faults_are_those_of_a_source(name: str) -> None:
     )
     found = {tuple(row.values()) for row in table.to_pylist()}
     source = metashell.open(fixture(name).input)
-    source.image.records.report_unknown()
+    report_unknown(source.image.records)
     source.image.records.check_the_rest()
     expected = {
         (str(f.kind), f.reason, f.file, f.pos, f.offset)
@@ -186,6 +187,7 @@ def filters(table: pa.Table) -> Iterator[tuple[RowFilter, pa.ChunkedArray]]:
     yield RowFilter(types=frozenset()), pc.equal(offset, -5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["real-44-admin", "all-records-dir", "real-44-trimmed"])
 def test_filters_leave_the_rows_that_match(name: str) -> None:
     """As filtering afterwards does."""
@@ -263,7 +265,7 @@ def test_odd_records(tmp_path: Path) -> None:
     ]
     directory = make_directory(tmp_path, (0, encode_batch(values) + topic_batch(4)))
     (split,) = splits_of(directory)
-    (table,) = record_batches(split, REGISTRY, HIDDEN, raw=True)
+    (table,) = record_batches(split, REGISTRY, SHOWN, raw=True)
     assert [None, "UNKNOWN(200)", "TOPIC_RECORD", "TOPIC_RECORD", "TOPIC_RECORD"] == (
         table["type"].to_pylist()
     )
@@ -276,7 +278,7 @@ def test_odd_records(tmp_path: Path) -> None:
     where = RowFilter(types=frozenset({"UNKNOWN(200)"}))
     (only,) = record_batches(split, REGISTRY, HIDDEN, where)
     assert [1] == only["offset"].to_pylist()
-    unknown = unknown_table(metashell.open(directory).image.records, HIDDEN)
+    unknown = unknown_table(metashell.open(directory).image.records, SHOWN)
     assert unknown["raw"].to_pylist() == [b"", *values[1:3]]
 
 

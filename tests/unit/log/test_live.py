@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftgen.batch import Damage, encode_batch
@@ -13,7 +13,8 @@ from kraftgen.files import checkpoint_bytes, checkpoint_name, segment_name
 from metashell.errors import DecodeError
 from metashell.log.directory import MetadataLog
 from metashell.log.live import LiveLog
-from metashell.log.read import MemoryFile, load
+from metashell.log.read import load
+from metashell.places.files import MemoryFile
 from support.logs import topic_batch, topic_log, topic_record
 from support.plain_batches import read_records
 
@@ -313,7 +314,6 @@ def test_truncate_below_the_snapshot() -> None:
     assert not with_snapshot(20, 3).truncate(3, 19)
 
 
-@settings(max_examples=150, deadline=None)
 @given(st.data())
 def test_truncate_is_kafkas(data: st.DataObject) -> None:
     """For any two logs, rounds of divergence end at their longest common prefix of epochs."""

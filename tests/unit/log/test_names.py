@@ -16,6 +16,12 @@ def test_names() -> None:
     assert CheckpointName(42, 3, CHECKPOINT) == parse_name(CHECKPOINT)
 
 
+def test_the_largest_names() -> None:
+    """Offsets are an int64, epochs an int32; no file of Kafka's has more in its name."""
+    largest = "09223372036854775807-2147483647.checkpoint"
+    assert CheckpointName((1 << 63) - 1, (1 << 31) - 1, largest) == parse_name(largest)
+
+
 @pytest.mark.parametrize(
     "name",
     [
@@ -28,7 +34,11 @@ def test_names() -> None:
         "00000000000000000042.index",
         "00000000000000000042.snapshot",
         "0000000000000000004²-0000000003.checkpoint",
+        "00000000000000000042-000000000٣.checkpoint",
         "leader-epoch-checkpoint",
+        "09223372036854775808.log",
+        "09223372036854775808-0000000003.checkpoint",
+        "00000000000000000042-2147483648.checkpoint",
     ],
 )
 def test_other_names(name: str) -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from metashell.errors import UsageError
 from metashell.quorum.addresses import parse_addresses
-from metashell.quorum.security import Address
+from metashell.security.settings import Address
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ from metashell.log.live import LiveLog
 from metashell.quorum.follower import THREAD, Follower
 from metashell.quorum.observer import Observer
 from metashell.quorum.protocol import Api
-from metashell.quorum.sasl import make_mechanism
-from metashell.quorum.security import Address, SaslSettings
+from metashell.security.sasl import make_mechanism
+from metashell.security.settings import Address, SaslSettings
 from support.certificates import issue, make_authority, server_context
 from support.fake_connection import Sasl
 from support.fake_faults import Faults
@@ -55,7 +55,7 @@ def following(
 
 def committed(follower: Follower) -> int:
     """How far it has come."""
-    return follower.observer.store.committed_end
+    return follower.observer.facts.store.committed_end
 
 
 def reach(follower: Follower, offset: int) -> None:
@@ -95,7 +95,7 @@ def test_follows() -> None:
         server.elect(2)
         reach(follower, server.append(1))
         assert follower.error is None
-        log, _, _ = follower.observer.store.metadata_log("q")  # type: ignore[attr-defined]
+        log, _, _ = follower.observer.facts.store.metadata_log("q")  # type: ignore[attr-defined]
         data = bytes(memoryview(log.loaded.buffer)[: log.loaded.size])
         values = [r.value for r in read_records(data) if not r.batch.is_control]
         assert values == [value_of(i) for i in range(len(values))]
@@ -107,7 +107,7 @@ def test_held_back() -> None:
         end = server.append(2)
         reach(follower, end)
         server.append_uncommitted(3)
-        wait_until(lambda: follower.observer.store.end_offset == end + 3, "not fetched")
+        wait_until(lambda: follower.observer.facts.store.end_offset == end + 3, "not fetched")
         assert committed(follower) == end
         server.commit()
         reach(follower, end + 3)
@@ -130,7 +130,40 @@ def test_fetches_once() -> None:
     assert status.problem is None
     assert status.description is not None
     assert {r.id for r in status.description.voters} == {1, 2, 3}
-    assert follower.observer.cluster_id == server.quorum.cluster_id
+    assert not asked(server, Api.DESCRIBE_CLUSTER)
+
+
+def asked(server: FakeQuorumServer, api: Api) -> int:
+    """How often something was asked."""
+    return sum(one is api for c in tuple(server.connections) for one, _, _ in tuple(c.requests))
+
+
+@pytest.mark.parametrize("is_tls", [False, True])
+def test_cluster_id_is_asked_for(is_tls: bool) -> None:
+    """Where somebody wants it, of the leader, also when all was fetched."""
+    secured = server_context(issue(make_authority(), HOST)) if is_tls else None
+    sasl, mechanisms = Sasl({"alice": "alice-secret"}), plain("alice", "alice-secret")
+    with FakeQuorumServer(2, sasl=sasl, context=secured) as server:
+        context = trusting if is_tls else None
+        options = {"context": context, "new_mechanism": mechanisms, "follow": False}
+        with following(server, 2, **options) as follower:
+            wait_until(lambda: follower.is_over, "it goes on")
+            assert follower.ask_cluster_id(LIMIT_S) == server.quorum.cluster_id
+            server.quorum.controllers[1].habits.may_describe_cluster = False
+            assert follower.ask_cluster_id(LIMIT_S) is None
+            server.kill(1)
+            assert follower.ask_cluster_id(LIMIT_S) is None
+        wait_until(lambda: server.n_open == 0, "a connection is still open")
+
+
+def test_cluster_id_is_asked_of_the_leader_alone() -> None:
+    """While nobody leads whoever is tried may be of another cluster."""
+    with FakeQuorumServer(2) as server, following(server) as follower:
+        reach(follower, server.append(1))
+        server.lose_leader()
+        wait_until(lambda: follower.status().leader_now is None, "it still leads")
+        assert follower.ask_cluster_id(LIMIT_S) is None
+        assert not asked(server, Api.DESCRIBE_CLUSTER)
 
 
 def test_any_size_of_checkpoint() -> None:
@@ -159,7 +192,7 @@ def test_connection_lost_within_a_snapshot() -> None:
         server.quorum.controllers[1].habits.max_bytes = 20_000
         server.serve_checkpoint(data, end_offset=5000)
         with following(server, follow=False) as follower:
-            wait_until(lambda: follower.observer.n_received > 100_000, "nothing comes")
+            wait_until(lambda: follower.observer.facts.n_received > 100_000, "nothing comes")
             server.drop_connections(1)
             wait_until(lambda: follower.is_over, "it goes on")
             assert follower.error is None
@@ -227,6 +260,7 @@ class Bearer:
         return text
 
 
+@pytest.mark.slow
 def test_authentication_is_renewed() -> None:
     """Before an authentication runs out a new connection is made, and nothing is lost."""
     with (
@@ -353,11 +387,11 @@ def test_less_allowed() -> None:
         end = server.append(1)
         with following(server) as follower:
             reach(follower, end)
-            wait_until(lambda: follower.observer.is_ready, "not ready")
+            wait_until(lambda: follower.observer.facts.is_ready, "not ready")
             status = follower.status()
     assert status.description is None
     assert "DESCRIBE" in (status.description_problem or "")
-    assert follower.observer.cluster_id is None
+    assert follower.observer.facts.cluster_id is None
 
 
 def test_no_leader() -> None:

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metashell.errors import MetashellError, SourceError
-from metashell.quorum.config import Config
-from metashell.quorum.properties import parse_properties
-from metashell.quorum.security import Address, SaslSettings, Security, Store, TlsSettings
+from metashell.node_files.config import KafkaConfig
+from metashell.node_files.properties import parse_properties
 from metashell.quorum.settings import addresses_of, security_of
+from metashell.security.settings import Address, KeyStore, SaslSettings, Security, TlsSettings
 
 MODULES = "org.apache.kafka.common.security"
 PLAIN = f'{MODULES}.plain.PlainLoginModule required username="u" password="hunter2";'
@@ -20,9 +20,9 @@ SCRAM = f"{MODULES}.scram.ScramLoginModule required username='u' password='hunte
 PLAIN_SETTINGS = SaslSettings(mechanism="PLAIN", username="u", password="hunter2")
 
 
-def config(text: str) -> Config:
+def config(text: str) -> KafkaConfig:
     """A file `f` with these properties."""
-    return Config("f", parse_properties(text.encode("latin-1"), "f"))
+    return KafkaConfig("f", parse_properties(text.encode("latin-1"), "f"))
 
 
 def security(text: str) -> Security:
@@ -102,8 +102,8 @@ def test_tls_of_a_client() -> None:
     ) == Security(
         protocol="SSL",
         tls=TlsSettings(
-            truststore=Store(type="JKS", path="/t.jks", password="hunter2"),
-            keystore=Store(
+            truststore=KeyStore(type="JKS", path="/t.jks", password="hunter2"),
+            keystore=KeyStore(
                 type="PKCS12", path="/k", password="hunter3", key_password="hunter4"
             ),
             protocols=("TLSv1.2", "TLSv1.3"),
@@ -120,8 +120,8 @@ def test_pem_text() -> None:
         "ssl.keystore.certificate.chain=CHAIN\nssl.keystore.key=line1\\nhunter2\n"
     ).tls
     assert tls == TlsSettings(
-        truststore=Store(type="PEM", certificates="CA"),
-        keystore=Store(type="PEM", certificates="CHAIN", key="line1\nhunter2"),
+        truststore=KeyStore(type="PEM", certificates="CA"),
+        keystore=KeyStore(type="PEM", certificates="CHAIN", key="line1\nhunter2"),
     )
     assert "hunter2" not in repr(tls)
 
@@ -153,7 +153,7 @@ def test_a_pem_store_has_no_password() -> None:
     found = security(
         "security.protocol=SSL\nssl.truststore.location=/a.pem\nssl.truststore.password=hunter2"
     )
-    assert found.tls == TlsSettings(truststore=Store(type="PEM", path="/a.pem"))
+    assert found.tls == TlsSettings(truststore=KeyStore(type="PEM", path="/a.pem"))
     assert ("`ssl.truststore.password` is ignored: a PEM store has no password",) == found.notices
 
 
@@ -318,7 +318,7 @@ def test_a_servers_file() -> None:
     assert found == Security(
         protocol="SASL_SSL",
         tls=TlsSettings(
-            truststore=Store(type="PKCS12", path="/ctl.p12", password="hunter3"),
+            truststore=KeyStore(type="PKCS12", path="/ctl.p12", password="hunter3"),
             verify_host=False,
         ),
         sasl=SaslSettings(mechanism="SCRAM-SHA-256", username="u", password="hunter2"),
@@ -527,7 +527,7 @@ SECRETS = st.sampled_from(
 @given(st.dictionaries(KEYS, VALUES), st.dictionaries(SECRETS, st.just("hunter2")))
 def test_any_properties(settings: dict[str, str], secrets: dict[str, str]) -> None:
     """Settings or an error of ours, and never a password in the words of either."""
-    both = Config("f", settings | secrets)
+    both = KafkaConfig("f", settings | secrets)
     try:
         found = security_of(both)
     except MetashellError as error:

@@ -8,13 +8,15 @@ import ssl
 import threading
 import time
 from collections.abc import Callable, Iterator
+from typing import cast
 
 import pytest
 
 from metashell.quorum.attempts import Trouble
-from metashell.quorum.security import Address
 from metashell.quorum.transport import ConnectError, Connection, LostError
+from metashell.security.settings import Address
 from support.certificates import issue, make_authority, server_context
+from support.waiting import LIMIT_S, wait_until
 
 HOST = "127.0.0.1"
 Serve = Callable[[socket.socket], None]
@@ -24,19 +26,19 @@ Serve = Callable[[socket.socket], None]
 def served(serve: Serve) -> Iterator[Address]:
     """Accept one connection and do something with it."""
     with socket.create_server((HOST, 0)) as listener:
-        listener.settimeout(20)
+        listener.settimeout(LIMIT_S)
 
         def accept() -> None:
             with contextlib.suppress(OSError):
                 peer, _ = listener.accept()
                 with peer:
-                    peer.settimeout(20)
+                    peer.settimeout(LIMIT_S)
                     serve(peer)
 
         thread = threading.Thread(target=accept, daemon=True)
         thread.start()
         yield Address(HOST, listener.getsockname()[1])
-        thread.join(20)
+        thread.join(LIMIT_S)
 
 
 def client_context(*, trusts: ssl.SSLContext | None = None) -> ssl.SSLContext:
@@ -96,7 +98,7 @@ def test_exchange() -> None:
     with served(echo) as address:
         connection = Connection.open(address, 5.0, None)
         into = memoryview(bytearray(3))
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + LIMIT_S
         assert connection.exchange(sent, into, deadline, never) == 3
         assert bytes(into) == b"ans"
         assert receive(connection) == b"wer"
@@ -112,7 +114,7 @@ def test_closed_at_accept() -> None:
         with pytest.raises(LostError, match="it closed the connection") as caught:
             for _ in range(100):
                 connection.exchange(
-                    b"x" * 1000, memoryview(bytearray(1)), time.monotonic() + 20, never
+                    b"x" * 1000, memoryview(bytearray(1)), time.monotonic() + LIMIT_S, never
                 )
         assert not caught.value.is_silence
         connection.close()
@@ -121,7 +123,7 @@ def test_closed_at_accept() -> None:
 def test_silent() -> None:
     """A peer that never answers is given up at the deadline."""
     done = threading.Event()
-    with served(lambda peer: done.wait(20) and None) as address:
+    with served(lambda peer: done.wait(LIMIT_S) and None) as address:
         connection = Connection.open(address, 5.0, None)
         with pytest.raises(LostError, match="it does not answer") as caught:
             receive(connection, 0.05)
@@ -130,19 +132,55 @@ def test_silent() -> None:
         done.set()
 
 
-def test_stop() -> None:
+@pytest.mark.parametrize("is_tls", [False, True])
+def test_stop(is_tls: bool) -> None:
     """Whoever wants it to stop does not wait for the peer."""
-    done, asked = threading.Event(), []
+    done, stopping, asked = threading.Event(), threading.Event(), list[bool]()
+    context = server_context(issue(make_authority(), HOST)) if is_tls else None
+
+    def serve(peer: socket.socket) -> None:
+        with context.wrap_socket(peer, server_side=True) if context else peer:
+            done.wait(LIMIT_S)
 
     def stop() -> bool:
-        asked.append(1)
-        return len(asked) > 1
+        asked.append(stopping.is_set())
+        return asked[-1]
 
-    with served(lambda peer: done.wait(20) and None) as address:
-        connection = Connection.open(address, 5.0, None)
-        assert connection.exchange(b"", memoryview(bytearray(1)), time.monotonic() + 99, stop) == 0
+    def wake(connection: Connection) -> None:
+        wait_until(lambda: asked, "it does not wait")
+        stopping.set()
+        connection.wake()
+
+    with served(serve) as address:
+        connection = Connection.open(address, 5.0, client_context() if is_tls else None)
+        waker = threading.Thread(target=wake, args=(connection,))
+        waker.start()
+        deadline = time.monotonic() + 10 * LIMIT_S
+        assert connection.exchange(b"", memoryview(bytearray(1)), deadline, stop) == 0
+        assert len(asked) <= 3
+        waker.join()
         connection.close()
         done.set()
+
+
+def test_waits_asleep() -> None:
+    """A peer that says nothing is not looked at before its time is over."""
+    waits, hour = list[float](), 3600.0
+
+    class Silent:
+        """A socket."""
+
+        def settimeout(self, seconds: float) -> None:
+            """Note it."""
+            waits.append(seconds)
+
+        def recv_into(self, into: memoryview) -> int:
+            """Something comes at last."""
+            return len(into)
+
+    connection = Connection(cast("socket.socket", Silent()), Address(HOST, 1))
+    assert receive(connection, hour) == bytes(100)
+    assert [round(seconds / hour) for seconds in waits] == [1]
 
 
 def test_tls() -> None:
@@ -180,12 +218,50 @@ def test_tls_to_a_plain_listener() -> None:
 
 
 def test_tls_to_a_silent_listener() -> None:
-    """No answer to the handshake: perhaps it waits for something else."""
+    """No answer to the handshake: it may hang, and nothing is guessed."""
     done = threading.Event()
-    with served(lambda peer: done.wait(20) and None) as address:
-        with pytest.raises(ConnectError, match="does that listener speak TLS"):
+    with served(lambda peer: done.wait(LIMIT_S) and None) as address:
+        with pytest.raises(ConnectError) as caught:
             Connection.open(address, 0.1, client_context())
         done.set()
+    assert caught.value.reason == "no answer to the TLS handshake within 0.1 s"
+    assert caught.value.trouble is Trouble.PASSING
+
+
+def test_greeting() -> None:
+    """What comes in answer to it is there for whoever reads next, in pieces of any size."""
+
+    def serve(peer: socket.socket) -> None:
+        assert peer.recv(100) == b"hello"
+        peer.sendall(b"answer")
+        assert peer.recv(100) == b"more"
+        peer.sendall(b"!")
+
+    with served(serve) as address:
+        connection = Connection.open(address, 5.0, None)
+        deadline = time.monotonic() + LIMIT_S
+        assert connection.greet(b"hello", deadline, never)
+        into = memoryview(bytearray(4))
+        assert connection.exchange(b"", into, deadline, never) == 4
+        assert bytes(into) == b"answ"
+        assert receive(connection) == b"er"
+        assert connection.exchange(b"more", into, deadline, never) == 1
+        connection.close()
+
+
+def test_all_addresses_of_a_host_share_its_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that stands for an address where nobody answers and for one that does."""
+    with socket.socket() as full, served(lambda peer: peer.sendall(b"x")) as address:
+        full.bind((HOST, 0))  # nobody listens there
+
+        def both(*_: object, **__: object) -> list[object]:
+            at = (socket.AF_INET, socket.SOCK_STREAM, 0, "")
+            return [(*at, full.getsockname()), (*at, (HOST, address.port))]
+
+        monkeypatch.setattr(socket, "getaddrinfo", both)
+        connection = Connection.open(Address("two.example", address.port), 5.0, None)
+        assert receive(connection) == b"x"
+        connection.close()
 
 
 def test_untrusted_certificate() -> None:
@@ -228,6 +304,6 @@ def test_trickle_does_not_outlast_the_deadline() -> None:
         connection = Connection(ours, Address("h", 1))
         theirs.sendall(bytes(8))
         into = memoryview(bytearray(1))
-        assert connection.exchange(b"", into, time.monotonic() + 60, lambda: False) == 1
+        assert connection.exchange(b"", into, time.monotonic() + LIMIT_S, lambda: False) == 1
         with pytest.raises(LostError, match="does not answer"):
             connection.exchange(b"", into, time.monotonic() - 1, lambda: False)

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from kraftgen.encode import encode_message, encode_record, uvarint, varint
 from metashell.errors import DecodeError
+from metashell.schema.encode import encode_message, encode_record, encode_uvarint, encode_varint
 from metashell.schema.model import MessageSpec, parse_message
 from metashell.schema.scalar import (
     UNKNOWN_TAGS,
@@ -220,7 +220,7 @@ def test_path_of_a_nested_field() -> None:
 
 def test_array_count_is_checked() -> None:
     """A count beyond what is left is an error before anything is made of it."""
-    data = bytes(20) + b"\x01\x00\x05" + uvarint(2**31 - 1)
+    data = bytes(20) + b"\x01\x00\x05" + encode_uvarint(2**31 - 1)
     assert failure(CHANGE, 0, data)[0].startswith("isr: 2147483646 elements, but 0 bytes")
 
 
@@ -305,14 +305,14 @@ def test_invalid_utf8(data: bytes, text: str) -> None:
 @given(st.integers(0, 2**31 - 1))
 def test_uvarint(value: int) -> None:
     """Unsigned varints read back, and say where they end."""
-    data = uvarint(value)
+    data = encode_uvarint(value)
     assert (value, len(data) + 1) == read_uvarint(b"\xff" + data + b"\xff", 1, len(data) + 1)
 
 
 @given(st.integers(-(2**63), 2**63 - 1))
 def test_varlong(value: int) -> None:
     """Zigzag varints read back, in 64 bits and in 32."""
-    data = varint(value)
+    data = encode_varint(value)
     assert (value, len(data)) == read_varlong(data, 0, len(data))
     if -(2**31) <= value < 2**31:
         assert (value, len(data)) == read_varint(data, 0, len(data))

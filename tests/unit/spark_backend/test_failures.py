@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from metashell.spark_backend.failures import failure, failures
+from metashell.errors import SourceError
+from metashell.spark_backend.failures import NO_MEMORY, failure, failures, within_memory
 
 JAVA = """An error occurred while calling o57.collectToPython.
 : org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 0.0 failed
@@ -41,6 +42,18 @@ metashell.errors.SourceError: /data/x: Permission denied
         ),
         ("StatusCode.UNAUTHENTICATED: no", "the Spark Connect server refuses this session"),
         ("java.lang.OutOfMemoryError: Java heap space", "Spark ran out of memory"),
+        (
+            "SparkException: Python worker exited unexpectedly (crashed)\nCaused by: EOFException",
+            "a Python worker of Spark was killed, most likely for lack of memory",
+        ),
+        ("ExecutorLostFailure ... exit code 137 (OOMKilled)", "a Python worker of Spark was kill"),
+        (
+            "Python worker exited unexpectedly\nNo module named 'pyarrow'",
+            "the Python of Spark's workers lacks",
+        ),
+        (f"{PYTHON}\nMemoryError", "a Python worker of Spark ran out of memory"),
+        ("pyarrow.lib.ArrowMemoryError: malloc of size 1 failed", "a Python worker of Spark ran"),
+        ("numpy._core._exceptions._ArrayMemoryError: Unable", "a Python worker of Spark ran"),
         ("[PYTHON_VERSION_MISMATCH] Python in worker has", "the Python of Spark's workers is of"),
     ],
 )
@@ -49,6 +62,16 @@ def test_sentences(text: str, sentence: str) -> None:
     error = failure("it failed", RuntimeError(text))
     assert error.message.startswith(sentence)
     assert "\n" not in error.message
+
+
+def test_task_without_memory_says_what_helps() -> None:
+    """In a session of the user's own nobody else would; a shell says the same sentence."""
+    with pytest.raises(SourceError, match=r"splitBytes.*memoryOverhead") as caught, within_memory():
+        raise MemoryError
+    text = f"Traceback (most recent call last):\nmetashell.errors.SourceError: {caught.value}"
+    told = failure("it failed", RuntimeError(text))
+    assert NO_MEMORY == told.message
+    assert "spark.executor.memoryOverhead" in (told.hint or "")
 
 
 def test_what_java_said_goes_before() -> None:

@@ -11,6 +11,7 @@ import pytest
 import metashell
 from metashell.errors import SourceError
 from metashell.spark_backend.needs import INSTALL_LINE, check_java
+from support.waiting import LIMIT_S
 
 SAMPLE = Path(metashell.__file__).parent / "sample"
 
@@ -35,7 +36,7 @@ def run_without(*blocked: str, arguments: list[str]) -> subprocess.CompletedProc
         [sys.executable, "-c", WITHOUT.format(blocked=blocked, arguments=arguments)],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT_S,
         check=False,
     )
 

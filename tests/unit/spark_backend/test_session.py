@@ -13,6 +13,7 @@ import metashell
 from metashell.spark_backend import session
 from metashell.spark_backend.package import package_zip
 from metashell.spark_backend.session import SparkSettings, addresses_of, classic_conf
+from support.waiting import LIMIT_S
 
 PACKAGE = Path(metashell.__file__).parent
 
@@ -114,7 +115,7 @@ def test_the_package_works_from_a_zip_file(tmp_path: Path) -> None:
         [sys.executable, "-c", FROM_ZIP, str(archive), str(PACKAGE / "sample")],
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=LIMIT_S,
         check=False,
     )
     assert (0, "") == (ran.returncode, ran.stderr)

@@ -11,9 +11,9 @@ import pytest
 
 import metashell
 from metashell.errors import MetashellError, SourceError, UsageError
-from metashell.source import Source
+from metashell.sources.source import Source
 from metashell.sql.catalog import ClusterCatalog
-from metashell.sql.dataset import Rows
+from metashell.sql.dataset import RowBatches
 from metashell.sql.duck import Database
 from support.fixtures import fixture
 
@@ -149,9 +149,9 @@ def test_only_columns_that_are_asked_for_are_made() -> None:
     asked: list[tuple[str, tuple[str, ...]]] = []
 
     class Noting(ClusterCatalog):
-        def read(self, name: str, columns: Sequence[str], poll: Any) -> Rows:
+        def read(self, name: str, columns: Sequence[str], poll: Any, unread: Any) -> RowBatches:
             asked.append((name, tuple(columns)))
-            return super().read(name, columns, poll)
+            return super().read(name, columns, poll, unread)
 
     source = metashell.open(SAMPLE)
     db = Database(Noting(source, lambda: source.image))
@@ -163,7 +163,7 @@ def test_a_source_that_fails_says_why() -> None:
     """Its own error, not DuckDB's quotation of it."""
 
     class Failing(ClusterCatalog):
-        def read(self, name: str, columns: Sequence[str], poll: Any) -> Rows:
+        def read(self, name: str, columns: Sequence[str], poll: Any, unread: Any) -> RowBatches:
             raise SourceError("the disk is gone")
 
     source = metashell.open(SAMPLE)

@@ -7,11 +7,11 @@ from collections.abc import Callable
 import pytest
 from rich.text import Text
 
-from metashell.commands.base import Completion
+from metashell.commands.framework.command import Completion
 from metashell.errors import UsageError
-from metashell.tui.asking import lines
-from metashell.tui.asking.completing import LineHistory, common_beginning, completed
-from metashell.tui.asking.lines import Stream, cleaned, wrapped
+from metashell.tui.asking import output_lines as lines
+from metashell.tui.asking.completing import EnteredLines, common_beginning, completed
+from metashell.tui.asking.output_lines import Stream, cleaned, wrapped
 from metashell.tui.screens.export import screenshot_name
 from metashell.tui.screens.find import find_words
 
@@ -41,7 +41,7 @@ def test_takes_what_is_common() -> None:
 
 def test_history() -> None:
     """Back goes to earlier lines and forward to what was typed; secrets are not kept."""
-    history = LineHistory([])
+    history = EnteredLines([])
     for text in ("ls", "ls", "cat x", " hidden", "at end", "x s3://key:secret@host/b"):
         history.add(text)
     assert history.lines == ["ls", "cat x", "at end"]

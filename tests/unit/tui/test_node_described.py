@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 import metashell
-from metashell.fs.path import Place, resolve
-from metashell.source import Source
+from metashell.fs.path import NodePlace, resolve
+from metashell.sources.source import Source
 from metashell.tui.node.described import description_of, path_below
 from metashell.tui.scene import ask, scene_of
 from support.pilot import SAMPLE
@@ -52,11 +52,11 @@ def test_every_row_leads_to_its_node(source: Source, path: str, title: str, belo
     assert table is not None
     assert len(table) > 0
     assert set(described.first) <= set(table.column_names)
-    base = Place(source.root)
+    base = NodePlace(source.root)
     for name in described.base:
         child = base.node.child(name)  # type: ignore[union-attr]
         assert child is not None
-        base = Place(child, name, base)
+        base = NodePlace(child, name, base)
     for row in table.to_pylist():
         names = described.names(row)
         if names is None:
@@ -76,7 +76,7 @@ def test_plain_directories(source: Source, path: str) -> None:
 
 def test_fleet(source: Source) -> None:
     """Outside of the clusters of a fleet only their list is described."""
-    place = Place(source.root)
+    place = NodePlace(source.root)
     described = description_of(("clusters",), place, in_fleet=True)
     assert described is not None
     assert ("c",) == described.names({"cluster": "c"})

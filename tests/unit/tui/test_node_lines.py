@@ -6,23 +6,23 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.commands.columns import display_width
-from metashell.tui.node.lines import folded, matches
-from metashell.tui.node.value import Line
+from metashell.commands.framework.columns import display_width
+from metashell.tui.node.node_lines import folded, matches
+from metashell.tui.node.value import ValueLine
 
 
 @pytest.mark.parametrize(
     ("line", "expected"),
     [
-        (Line(""), [""]),
-        (Line("short"), ["short"]),
-        (Line("0123456789ab"), ["0123456789", "ab"]),
-        (Line("one two three"), ["one two ", "three"]),
-        (Line("key  0123456789", 5, 5), ["key  01234", "56789"]),
-        (Line("漢漢漢漢漢漢"), ["漢漢漢漢漢", "漢"]),
+        (ValueLine(""), [""]),
+        (ValueLine("short"), ["short"]),
+        (ValueLine("0123456789ab"), ["0123456789", "ab"]),
+        (ValueLine("one two three"), ["one two ", "three"]),
+        (ValueLine("key  0123456789", 5, 5), ["key  01234", "56789"]),
+        (ValueLine("漢漢漢漢漢漢"), ["漢漢漢漢漢", "漢"]),
     ],
 )
-def test_folded(line: Line, expected: list[str]) -> None:
+def test_folded(line: ValueLine, expected: list[str]) -> None:
     """Lines go on below between words, and within those that are too long."""
     assert expected == [line.text[a:b] for a, b in folded(line, 10)]
 
@@ -34,7 +34,7 @@ def test_folded(line: Line, expected: list[str]) -> None:
 )
 def test_nothing_is_lost(text: str, indent: int, width: int) -> None:
     """The pieces are the whole line, and each fits."""
-    pieces = folded(Line(text, 0, indent), width)
+    pieces = folded(ValueLine(text, 0, indent), width)
     assert text == "".join(text[a:b] for a, b in pieces)
     for n, (a, b) in enumerate(pieces):
         room = width - (min(indent, width // 2) if n else 0)

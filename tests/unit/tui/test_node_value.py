@@ -8,7 +8,7 @@ from metashell.fs.node import JsonValue
 from metashell.tui.node.value import (
     MOST_CHARACTERS,
     MOST_LINES,
-    Line,
+    ValueLine,
     clipped,
     scalar_text,
     text_lines,
@@ -75,12 +75,12 @@ def test_deep_values() -> None:
 
 def test_much_is_cut() -> None:
     """No more is kept than is shown, and it is told that there is more."""
-    many = clipped(Line("x") for _ in range(MOST_LINES + 1))
+    many = clipped(ValueLine("x") for _ in range(MOST_LINES + 1))
     assert (MOST_LINES, False) == (len(many.lines), many.is_whole)
-    wide = clipped([Line("x" * (MOST_CHARACTERS + 1)), Line("y")])
+    wide = clipped([ValueLine("x" * (MOST_CHARACTERS + 1)), ValueLine("y")])
     assert [MOST_CHARACTERS] == [len(line.text) for line in wide.lines]
     assert not wide.is_whole
-    assert clipped([Line("x")]).is_whole
+    assert clipped([ValueLine("x")]).is_whole
 
 
 def test_text_lines() -> None:

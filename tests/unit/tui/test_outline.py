@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from metashell.fs.node import Directory, Node, TextLeaf
 from metashell.tui.tree.listing import list_directory, look, with_text
-from metashell.tui.tree.outline import EMPTY, LOADING, ROOT, Key, Listing, Outline
+from metashell.tui.tree.outline import EMPTY, LOADING, ROOT, FetchedNames, NodeKey, Outline
 
 NAMES = ("", "a", "aa", "b", "ü", "[b]", "0", "10", "9")
 Tree = dict[str, Any]
@@ -75,7 +75,7 @@ def trees(depth: int = 3) -> st.SearchStrategy[Tree]:
     return st.dictionaries(st.sampled_from(NAMES), below, max_size=4)
 
 
-def found(tree: Tree, key: Key) -> Tree | None:
+def found(tree: Tree, key: NodeKey) -> Tree | None:
     """The directory at a key."""
     here: Any = tree
     for name in key:
@@ -83,15 +83,15 @@ def found(tree: Tree, key: Key) -> Tree | None:
     return here if isinstance(here, dict) else None
 
 
-def listing(tree: Tree, text: str = "") -> Listing:
+def listing(tree: Tree, text: str = "") -> FetchedNames:
     """The listing of a directory."""
     return list_directory(Made(tree), text, lambda: False)
 
 
-def flat(tree: Tree, wanted: set[Key], filters: dict[Key, str]) -> list[tuple[Any, ...]]:
+def flat(tree: Tree, wanted: set[NodeKey], filters: dict[NodeKey, str]) -> list[tuple[Any, ...]]:
     """All lines, the plain way: (key, name, depth, is_dir, is_open, lasts, note)."""
 
-    def below(key: Key, here: Tree, lasts: tuple[bool, ...]) -> list[tuple[Any, ...]]:
+    def below(key: NodeKey, here: Tree, lasts: tuple[bool, ...]) -> list[tuple[Any, ...]]:
         text = filters.get(key, "")
         names = sorted(name for name in here if text.casefold() in name.casefold())
         if not names:
@@ -126,8 +126,8 @@ def test_is_the_plain_flattening(data: st.DataObject) -> None:
     """Whatever is opened, closed, filtered and replaced, the lines are those of the plain way."""
     tree = data.draw(trees())
     outline = Outline(listing(tree))
-    wanted: set[Key] = {ROOT}
-    filters: dict[Key, str] = {}
+    wanted: set[NodeKey] = {ROOT}
+    filters: dict[NodeKey, str] = {}
     for _ in range(data.draw(st.integers(1, 12))):
         plain = flat(tree, wanted, filters)
         key = data.draw(st.sampled_from([row[0] for row in plain if row[3]]))

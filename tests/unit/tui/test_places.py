@@ -7,17 +7,17 @@ import pytest
 import metashell
 from metashell.errors import PathError
 from metashell.fs.node import FixedDirectory, TextLeaf
-from metashell.tui.asking.typed_path import Target, directory_at, follow, propose
-from metashell.tui.places import Place, Places
+from metashell.tui.asking.typed_path import PathTarget, directory_at, follow, propose
+from metashell.tui.places import Places, VisitedNode
 from metashell.tui.scene import Scene, scene_at, scene_of
-from metashell.tui.tree.listing import Changes
+from metashell.tui.tree.listing import ChangedNodes
 from support.pilot import SAMPLE
 
 
 def test_back_and_forward() -> None:
     """Back goes to what was left, forward to what back left, and a visit forgets the latter."""
     places = Places()
-    a, b, c = Place("/a"), Place("/b", 7), Place("/c")
+    a, b, c = VisitedNode("/a"), VisitedNode("/b", 7), VisitedNode("/c")
     places.visit(a)
     places.visit(b)
     assert places.back(c) == b
@@ -32,7 +32,7 @@ def test_recent_places() -> None:
     """Recent places are those left, the newest first, each once and at most so many."""
     places = Places()
     for name in "abacd":
-        places.visit(Place(f"/{name}"))
+        places.visit(VisitedNode(f"/{name}"))
     assert [place.path for place in places.recent()] == ["/d", "/c", "/a", "/b"]
     assert len(places.recent(2)) == 2
 
@@ -40,10 +40,10 @@ def test_recent_places() -> None:
 def test_bookmarks_are_toggled() -> None:
     """The same node at another offset is another bookmark."""
     places = Places()
-    assert places.toggle_bookmark(Place("/a"))
-    assert places.toggle_bookmark(Place("/a", 3))
-    assert not places.toggle_bookmark(Place("/a"))
-    assert places.bookmarks == [Place("/a", 3)]
+    assert places.toggle_bookmark(VisitedNode("/a"))
+    assert places.toggle_bookmark(VisitedNode("/a", 3))
+    assert not places.toggle_bookmark(VisitedNode("/a"))
+    assert places.bookmarks == [VisitedNode("/a", 3)]
 
 
 class _Source:
@@ -60,7 +60,7 @@ class _Source:
 
 def _hostile() -> Scene:
     source: object = _Source()
-    return Scene(source=source)  # type: ignore[arg-type]
+    return Scene(opened=source)  # type: ignore[arg-type]
 
 
 def test_proposals_are_names_and_no_shell_words() -> None:
@@ -77,11 +77,11 @@ def test_proposals_are_names_and_no_shell_words() -> None:
 def test_a_line_leads_somewhere() -> None:
     """A path, a relative one, or one with an offset; a name that looks like that is that name."""
     scene = _hostile()
-    assert follow(scene, "/a b/it's", "/") == Target("/a b/it's")
-    assert follow(scene, "it's", "/a b") == Target("/a b/it's")
-    assert follow(scene, "/a b/", "/") == Target("/a b")
-    assert follow(scene, "/n@5", "/") == Target("/n@5")
-    assert follow(scene, "/gone/x@12", "/") == Target("/gone/x", 12)
+    assert follow(scene, "/a b/it's", "/") == PathTarget("/a b/it's")
+    assert follow(scene, "it's", "/a b") == PathTarget("/a b/it's")
+    assert follow(scene, "/a b/", "/") == PathTarget("/a b")
+    assert follow(scene, "/n@5", "/") == PathTarget("/n@5")
+    assert follow(scene, "/gone/x@12", "/") == PathTarget("/gone/x", 12)
     with pytest.raises(PathError):
         follow(scene, "/gone", "/")
     assert directory_at(scene, "/a b/it's") == "/a b"
@@ -92,12 +92,12 @@ def test_changes_since_the_previous_stop() -> None:
     """What a record between both stops touched is marked, in either direction."""
     newest = scene_of(metashell.open(SAMPLE), "/")
     names = newest.root.names()
-    assert Changes(newest).of((), names) == [False] * len(names)
+    assert ChangedNodes(newest).of((), names) == [False] * len(names)
     earlier = scene_at(newest, 3398)
-    back = Changes(earlier)
+    back = ChangedNodes(earlier)
     assert back.of((), ["image", "local"]) == [True, False]
     later = scene_at(earlier, None)
-    there = Changes(later)
+    there = ChangedNodes(later)
     assert there.of((), ["image", "local"]) == [True, False]
     topics = ("image", "topics", "byName")
     directory = later.root.child("image")

@@ -7,19 +7,19 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metashell.image.log_filter import Selection
-from metashell.image.record_window import Filter, Found, Piece
+from metashell.records.filter import Selection
+from metashell.records.window import Filter, LogPiece, PieceMatches
 from metashell.tui.records.model import Gap, Matches
 from metashell.tui.records.reading import around, take_nearest
 
 
-def _piece(n: int) -> Piece:
+def _piece(n: int) -> LogPiece:
     """Ten offsets of one file."""
-    return Piece("a.log", n * 100, 100, n * 10, n * 10 + 9, n * 10 - 1)
+    return LogPiece("a.log", n * 100, 100, n * 10, n * 10 + 9, n * 10 - 1)
 
 
-def _found(n: int, *offsets: int) -> Found:
-    return Found(_piece(n), None, np.array(offsets, dtype=np.int64), 1, 0)
+def _found(n: int, *offsets: int) -> PieceMatches:
+    return PieceMatches(_piece(n), None, np.array(offsets, dtype=np.int64), 1, 0)
 
 
 def _model(n: int) -> Matches:
@@ -80,8 +80,8 @@ def test_growth() -> None:
 @pytest.mark.parametrize("cut", [1, 2])
 def test_open_pieces(cut: int) -> None:
     """A segment that nobody has read is cut as it is looked through, and stays so."""
-    whole = Piece("a.log", 0, 0, 0, 29, -1)
-    last = Piece("b.log", 0, 50, 30, 39, 29)
+    whole = LogPiece("a.log", 0, 0, 0, 29, -1)
+    last = LogPiece("b.log", 0, 50, 30, 39, 29)
     model = Matches()
     model.plan([whole, last], Filter(), anew=False)
     rest = whole
@@ -92,7 +92,7 @@ def test_open_pieces(cut: int) -> None:
     assert [model.at(row) for row in range(len(model))] == [*shown, Gap(cut * 10, 39)]
     assert len(model.plan([whole, last], Filter(), anew=False)) == 2
     assert model.n_records == cut
-    model.take([Found(rest, None, np.empty(0, dtype=np.int64), 0, 0)])
+    model.take([PieceMatches(rest, None, np.empty(0, dtype=np.int64), 0, 0)])
     assert model.waiting == [last]
 
 

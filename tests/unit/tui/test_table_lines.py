@@ -7,7 +7,7 @@ from rich.style import Style
 from rich.text import Text
 from textual_fastdatatable.column import Column
 
-from metashell.tui.rows.lines import Styles, draw_row
+from metashell.tui.rows.table_lines import Styles, draw_row
 from metashell.tui.text import cell
 
 PLAIN = Style.parse("white on black")

@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from metashell.tui.rows.cells import Rows, content_width, order_of, place_of
+from metashell.tui.rows.cells import TableRows, content_width, order_of, place_of
 
 TABLE = pa.table(
     {
@@ -86,7 +86,7 @@ def test_place_of_with_several_columns() -> None:
 def test_cells() -> None:
     """Numbers stand to the right, null is a dash, marks stand in front, texts are safe."""
     table = pa.table({"name": ["[bold]x[/]", "\x1b[31m\n"], "n": pa.array([None, 12], pa.int64())})
-    rows = Rows(table, ["name", "n"], pa.array([1, 0]), pa.array([True, False]))
+    rows = TableRows(table, ["name", "n"], pa.array([1, 0]), pa.array([True, False]))
     assert [r"  \x1b[31m\n", "12"] == [cell.plain for cell in rows.get_row_at(0)]
     assert ["• [bold]x[/]", "-"] == [cell.plain for cell in rows.get_row_at(1)]
     assert "right" == rows.get_cell_at(0, 1).justify

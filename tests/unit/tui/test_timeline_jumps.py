@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 import metashell
-from metashell.commands.timeline import density_of_source, reach
-from metashell.image.density import Density
+from metashell.commands.stats.timeline import density_of_source, reach
 from metashell.log.fault import Fault, FaultKind
-from metashell.source import Source
+from metashell.records.density import Density
+from metashell.sources.source import Source
 from metashell.tui.timeline import jumps as timeline_jumps
 from metashell.tui.timeline.jumps import (
     fault_stops,
@@ -42,8 +42,8 @@ def density() -> Density:
 
 def changed_at(path: str) -> list[int]:
     """Last offsets of the batches with a change of a path, as the command says."""
-    lines = run_on(source(), f"changes --json '{path}'").out.splitlines()
-    rows = [row for row in map(json.loads, lines) if row["change"] in timeline_jumps._VERBS]
+    found = json.loads(run_on(source(), f"changes --json '{path}'").out)
+    rows = [row for row in found if row["change"] in timeline_jumps._VERBS]
     ends = {int(density().last[density().applied(row["offset"] - 1)]) for row in rows}
     return sorted(ends)
 
@@ -91,8 +91,7 @@ def test_leaders_of_partitions_and_of_the_quorum() -> None:
         leader_stops(source(), "/image/topics/byName", density(), not_cancelled).offsets.tolist()
     )
     found: set[int] = set()
-    for line in run_on(source(), "changes --json /image/topics/byName").out.splitlines():
-        row = json.loads(line)
+    for row in json.loads(run_on(source(), "changes --json /image/topics/byName").out):
         topic = "/".join(row["path"].split("/")[:5])
         stops = leader_stops(source(), topic, density(), not_cancelled)
         end = int(density().last[density().applied(row["offset"] - 1)])

@@ -9,9 +9,9 @@ import numpy as np
 
 import metashell
 from kraftgen.batch import encode_batch
-from metashell.commands.timeline import density_of_source, reach
-from metashell.image.density import Axis
-from metashell.source import Source
+from metashell.commands.stats.timeline import density_of_source, reach
+from metashell.records.density import Axis
+from metashell.sources.source import Source
 from metashell.tui.timeline.track import Track
 from support.fixtures import fixture
 from support.live import Cluster

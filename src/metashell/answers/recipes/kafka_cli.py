@@ -15,10 +15,10 @@ from shlex import quote
 from typing import Final
 
 from metashell.answers.quotas import CLIENT_ID, IP, USER, Entity
-from metashell.answers.recipes.wanted import (
-    Choice,
-    Configs,
-    Report,
+from metashell.answers.recipes.contents import (
+    RecipeParts,
+    RecipeReport,
+    ResourceConfigs,
     Rule,
     Topic,
     n_tokens,
@@ -57,7 +57,7 @@ _AS_IT_IS: Final = re.compile(r"[A-Za-z0-9_.,/+*@%-]")
 
 
 def kafka_cli(
-    image: Image, choice: Choice, report: Report, *, origin: str, with_assignment: bool
+    image: Image, choice: RecipeParts, report: RecipeReport, *, origin: str, with_assignment: bool
 ) -> Iterator[str]:
     """The script, a piece of some lines each.
 
@@ -115,7 +115,7 @@ def _option(flag: str, value: str) -> str:
 class _Writer:
     """Writes commands, and comments where there is none."""
 
-    def __init__(self, report: Report) -> None:
+    def __init__(self, report: RecipeReport) -> None:
         self._report = report
 
     def left_out(self, sentence: str) -> str:
@@ -158,10 +158,10 @@ class _Writer:
             *(_option("--config", f"{key}={value}") for key, value in simple.items()),
         ]
         others = {k: v for k, v in topic.configs.values.items() if k not in simple}
-        rest = Configs(others, topic.configs.secrets, topic.configs.odd)
+        rest = ResourceConfigs(others, topic.configs.secrets, topic.configs.odd)
         return f"{before}{' '.join(words)}\n{self.configs('TOPIC', topic.name, rest)}"
 
-    def configs(self, kind: str, name: str, configs: Configs) -> str:
+    def configs(self, kind: str, name: str, configs: ResourceConfigs) -> str:
         whose = f"{kind} {name!r}" if name else f"every {kind}"
         out = [self._secret(f"{key} of {whose} is set") for key in configs.secrets]
         out += [self.left_out(f"{key!r} of {whose}: no tool takes it") for key in configs.odd]

@@ -15,10 +15,9 @@ from hashlib import sha256
 from typing import Any, Final
 
 from metashell.answers.quotas import USER
-from metashell.answers.recipes.kafka_cli import pascal_case
-from metashell.answers.recipes.wanted import (
-    Choice,
-    Report,
+from metashell.answers.recipes.contents import (
+    RecipeParts,
+    RecipeReport,
     Rule,
     Topic,
     n_tokens,
@@ -29,6 +28,7 @@ from metashell.answers.recipes.wanted import (
     read_rules,
     read_topics,
 )
+from metashell.answers.recipes.kafka_cli import pascal_case
 from metashell.image.image import Image
 
 API_VERSION: Final = "kafka.strimzi.io/v1"
@@ -73,7 +73,7 @@ class Document:
 
 
 def strimzi(
-    image: Image, choice: Choice, report: Report, *, origin: str, cluster: str
+    image: Image, choice: RecipeParts, report: RecipeReport, *, origin: str, cluster: str
 ) -> Iterator[Document]:
     """The resources.
 
@@ -181,7 +181,7 @@ def _rule_problem(rule: Rule) -> str | None:
 class _Maker:
     """Makes documents."""
 
-    def __init__(self, report: Report, cluster: str) -> None:
+    def __init__(self, report: RecipeReport, cluster: str) -> None:
         self._report, self._cluster = report, cluster
 
     def left_out(self, sentence: str) -> str:

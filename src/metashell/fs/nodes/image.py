@@ -5,12 +5,12 @@ Source: org.apache.kafka.image.node.MetadataImageNode.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
 
 from metashell.fs.java import java_time
-from metashell.fs.node import FixedDirectory, JsonValue, Node
-from metashell.fs.times import changed_at
+from metashell.fs.node import Directory, JsonValue, Node, newest_of
+from metashell.fs.touch_times import Times, changed_at
 from metashell.redact import Redaction
 
 if TYPE_CHECKING:
@@ -19,19 +19,51 @@ if TYPE_CHECKING:
     from metashell.image.image import Image
 
 
-class ImageDirectory(FixedDirectory):
-    """``/image``, which knows the image that it shows: rows of times are those of its records."""
+_PROVENANCE: Final = "provenance"
 
-    __slots__ = ("_load",)
 
-    def __init__(self, makers: Mapping[str, Callable[[], Node]], load: Callable[[], Image]) -> None:
-        super().__init__(makers)
-        self._load = load
+class ImageDirectory(Directory):
+    """``/image``, which knows the image that it shows: rows of times are those of its records.
+
+    Listing the parts decodes nothing, and looking into one imports no other.
+    """
+
+    def __init__(self, load: Callable[[], Image], redaction: Redaction) -> None:
+        self._load, self._redaction = load, redaction
+        self._made: dict[str, Node] = {}
 
     @property
     def image(self) -> Image:
         """The image."""
         return self._load()
+
+    def names(self) -> Sequence[str]:
+        from metashell.parts.known import directory_names
+
+        return sorted([*directory_names(), _PROVENANCE])
+
+    def child(self, name: str) -> Node | None:
+        if name not in self._made:
+            found = self._provenance() if name == _PROVENANCE else self._part(name)
+            if found is None:
+                return None
+            self._made[name] = found
+        return self._made[name]
+
+    def times(self) -> Times | None:
+        return newest_of(self)
+
+    def _part(self, name: str) -> Node | None:
+        from metashell.fs.nodes.parts import directory_below
+
+        return directory_below(self._load, name, self._redaction)
+
+    def _provenance(self) -> Node:
+        from metashell.fs.nodes.tables import RowLeaf
+
+        load = self._load
+        leaf = RowLeaf(lambda: _provenance_value(load()), _provenance_text)
+        return leaf.timed(lambda: changed_at(load().records.last_row))
 
 
 def image_node(load: Callable[[], Image], redaction: Redaction) -> ImageDirectory:
@@ -42,73 +74,7 @@ def image_node(load: Callable[[], Image], redaction: Redaction) -> ImageDirector
             decodes nothing.
         redaction: What may be shown.
     """
-
-    def acls() -> Node:
-        from metashell.fs.nodes.security import acls_node
-
-        return acls_node(load())
-
-    def quotas() -> Node:
-        from metashell.fs.nodes.settings import quotas_node
-
-        return quotas_node(load())
-
-    def cluster() -> Node:
-        from metashell.fs.nodes.cluster import cluster_node
-
-        return cluster_node(load())
-
-    def configs() -> Node:
-        from metashell.fs.nodes.settings import configs_node
-
-        return configs_node(load(), redaction)
-
-    def tokens() -> Node:
-        from metashell.fs.nodes.security import tokens_node
-
-        return tokens_node(load(), redaction)
-
-    def features() -> Node:
-        from metashell.fs.nodes.settings import features_node
-
-        return features_node(load())
-
-    def producer_ids() -> Node:
-        from metashell.fs.nodes.settings import producer_ids_node
-
-        return producer_ids_node(load())
-
-    def scram() -> Node:
-        from metashell.fs.nodes.security import scram_node
-
-        return scram_node(load(), redaction)
-
-    def topics() -> Node:
-        from metashell.fs.nodes.topics import topics_node
-
-        return topics_node(load())
-
-    def provenance() -> Node:
-        from metashell.fs.nodes.tables import RowLeaf
-
-        leaf = RowLeaf(lambda: _provenance_value(load()), _provenance_text)
-        return leaf.timed(lambda: changed_at(load().records.last_row))
-
-    return ImageDirectory(
-        {
-            "acls": acls,
-            "clientQuotas": quotas,
-            "cluster": cluster,
-            "configs": configs,
-            "delegationToken": tokens,
-            "features": features,
-            "producerIds": producer_ids,
-            "provenance": provenance,
-            "scram": scram,
-            "topics": topics,
-        },
-        load,
-    )
+    return ImageDirectory(load, redaction)
 
 
 def _provenance_value(image: Image) -> dict[str, JsonValue]:

@@ -8,20 +8,21 @@ The control records of the log tell the voters, kraft.version and who led when; 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from functools import cache, cached_property
 from typing import TYPE_CHECKING
 
+from metashell.errors import SourceError
 from metashell.fs.java import java_list, java_time
 from metashell.fs.node import Directory, FixedDirectory, JsonValue, Leaf, Node, TextLeaf
 from metashell.fs.nodes.tables import RowDirectory, RowLeaf
-from metashell.fs.times import TableTimes, Times, changed_at
+from metashell.fs.touch_times import TableTimes, Times, changed_at
 
 if TYPE_CHECKING:
+    from metashell.checks.finding import Finding
     from metashell.image.image import Image
-    from metashell.image.quorum_members import Epoch
-    from metashell.image.voters import Leadership
-    from metashell.log.finding import Finding
-    from metashell.quorum.bounded_file import AnyPlace
+    from metashell.image.quorum_members import Epoch, Leading
+    from metashell.places.bounded_file import AnyPlace
     from metashell.quorum.description import LiveStatus
 
 UNKNOWN = "unknown"
@@ -46,28 +47,38 @@ def quorum_node(
         directory: The metadata directory whose files are compared; None where nothing is compared.
     """
 
-    def leaders() -> Sequence[Leadership]:
-        return load().quorum.leaders
-
     def last_of(message: str) -> Callable[[], Times | None]:
         return lambda: changed_at(load().touched.first_and_last(message)[1])
 
-    def leader() -> int | None:
-        return leaders()[-1].leader if leaders() else None
+    def state() -> Mapping[str, JsonValue] | None:
+        # Of an earlier state the file says nothing. What can't be used is a disagreement.
+        if directory is not None:
+            with suppress(SourceError):
+                return files["quorum-state"]()
+        return None
+
+    def leading() -> Leading:
+        from metashell.image.quorum_members import who_leads
+
+        return who_leads(load().quorum, load().provenance.epoch, state())
+
+    def leader_epoch() -> int | None:
+        epoch = leading().epoch
+        return epoch if epoch >= 0 else None
 
     elected, set_version = last_of("LeaderChangeMessage"), last_of("KRaftVersionRecord")
     parts: dict[str, Callable[[], Node]] = {
         "kraft.version": lambda: number(lambda: load().quorum.kraft_version).timed(set_version),
-        "epochs": lambda: _epochs(load, epochs, live),
+        "epochs": lambda: _epochs(load, epochs, live, leading),
     }
     if live is not None:
         from metashell.fs.nodes.quorum_live import live_parts
 
         return FixedDirectory({**parts, **live_parts(load, live, elected)})
     parts |= {
-        "leader": lambda: number(leader).timed(elected),
-        "leaderEpoch": lambda: number(lambda: load().provenance.epoch).timed(elected),
-        "voters": lambda: _voters(load),
+        "leader": lambda: number(lambda: leading().leader).timed(elected),
+        "leaderEpoch": lambda: number(leader_epoch).timed(elected),
+        "voters": lambda: _voters(load, state),
         **{name: _file(read) for name, read in files.items()},
     }
     if directory is not None:
@@ -95,13 +106,25 @@ def fields_text(kind: str, fields: Mapping[str, JsonValue]) -> str:
 
 
 def _file(read: Callable[[], Mapping[str, JsonValue] | None]) -> Callable[[], Node]:
-    """A directory with a leaf for each key of a file."""
+    return lambda: _FileDirectory(read)
 
-    def make() -> Directory:
-        values = read() or {}
+
+class _FileDirectory(Directory):
+    """A directory with a leaf for each key of a file, which is read when they are asked for."""
+
+    def __init__(self, read: Callable[[], Mapping[str, JsonValue] | None]) -> None:
+        self._read = read
+
+    @cached_property
+    def _leaves(self) -> Directory:
+        values = self._read() or {}
         return FixedDirectory({name: _value_leaf(value) for name, value in values.items()})
 
-    return make
+    def names(self) -> Sequence[str]:
+        return self._leaves.names()
+
+    def child(self, name: str) -> Node | None:
+        return self._leaves.child(name)
 
 
 def _value_leaf(value: JsonValue) -> Callable[[], Node]:
@@ -113,6 +136,7 @@ def _epochs(
     load: Callable[[], Image],
     starts: Callable[[], Mapping[int, int]],
     live: Callable[[], LiveStatus] | None,
+    leading: Callable[[], Leading],
 ) -> Directory:
     """A leaf for each leader epoch that the source knows of."""
 
@@ -128,6 +152,8 @@ def _epochs(
         leader, status = epoch.leader, None if live is None else live()
         if leader is None and status is not None and status.epoch == number:
             leader = status.leader_id
+        elif leader is None and live is None and leading().epoch == number:
+            leader = leading().leader
         time = epoch.timestamp_ms
         return {
             "startOffset": epoch.start_offset,
@@ -158,22 +184,22 @@ def voters_row(load: Callable[[], Image]) -> int:
     return load().touched.first_and_last("LeaderChangeMessage")[1] if row is None else row
 
 
-def _voters(load: Callable[[], Image]) -> Directory:
-    """A leaf for each voter of the newest VotersRecord, else of the last leader change."""
+def _voters(
+    load: Callable[[], Image], state: Callable[[], Mapping[str, JsonValue] | None]
+) -> Directory:
+    """A leaf for each voter that the log or the node's own ``quorum-state`` names."""
 
     @cache
     def values() -> list[dict[str, JsonValue]]:
-        from metashell.image.quorum_members import voters_in_log
+        from metashell.image.quorum_members import known_voters, static_voters
 
         return [
-            {"id": voter.id}
-            if voter.endpoints is None
-            else {
+            {
                 "id": voter.id,
-                "directoryId": voter.directory_id,
-                "endpoints": list(voter.endpoints),
+                **({} if voter.directory_id is None else {"directoryId": voter.directory_id}),
+                **({} if voter.endpoints is None else {"endpoints": list(voter.endpoints)}),
             }
-            for voter in voters_in_log(load().quorum)
+            for voter in known_voters(load(), static_voters(state()))
         ]
 
     return RowDirectory(
@@ -196,7 +222,7 @@ class _Disagreements(Directory):
 
     @cached_property
     def _found(self) -> Directory:
-        from metashell.image.quorum_findings import disagreements
+        from metashell.checks.quorum_findings import disagreements
 
         makers: dict[str, Callable[[], Node]] = {}
         times: dict[str, int] = {}

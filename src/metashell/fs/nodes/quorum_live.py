@@ -12,12 +12,12 @@ from metashell.fs.java import java_time
 from metashell.fs.node import Directory, JsonValue, Node
 from metashell.fs.nodes.quorum import fields_text, number, voters_row
 from metashell.fs.nodes.tables import RowLeaf
-from metashell.fs.times import Times, changed_at
+from metashell.fs.touch_times import Times, changed_at
 from metashell.image.quorum_members import by_name, observers_of, voters_of
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
-    from metashell.image.quorum_members import Member
+    from metashell.image.quorum_members import QuorumMember
     from metashell.quorum.description import LiveStatus, QuorumDescription
 
 
@@ -45,18 +45,18 @@ def live_parts(
             return told if told >= 0 else None
         return now.high_watermark
 
-    def voters(description: QuorumDescription | None) -> list[Member]:
+    def voters(description: QuorumDescription | None) -> list[QuorumMember]:
         return voters_of(load().quorum, description)
 
     def replicas(
         kind: str,
-        members: Callable[[QuorumDescription | None], list[Member]],
+        members: Callable[[QuorumDescription | None], list[QuorumMember]],
         times: Callable[[], Times | None],
     ) -> Callable[[], Node]:
         return lambda: _Replicas(kind, lambda: status().description, members, times)
 
     return {
-        "leader": lambda: number(lambda: status().leader_id).timed(elected),
+        "leader": lambda: number(lambda: status().leader_now).timed(elected),
         "leaderEpoch": lambda: number(epoch).timed(elected),
         "highWatermark": lambda: number(high_watermark),
         "voters": replicas("Voter", voters, lambda: changed_at(voters_row(load))),
@@ -71,13 +71,13 @@ class _Replicas(Directory):
         self,
         kind: str,
         describe: Callable[[], QuorumDescription | None],
-        members: Callable[[QuorumDescription | None], list[Member]],
+        members: Callable[[QuorumDescription | None], list[QuorumMember]],
         times: Callable[[], Times | None],
     ) -> None:
         self._kind, self._describe, self._members, self._changed = kind, describe, members, times
-        self._newest: tuple[QuorumDescription | None, Mapping[str, Member]] | None = None
+        self._newest: tuple[QuorumDescription | None, Mapping[str, QuorumMember]] | None = None
 
-    def _by_name(self) -> Mapping[str, Member]:
+    def _by_name(self) -> Mapping[str, QuorumMember]:
         description, newest = self._describe(), self._newest
         if newest is None or newest[0] is not description:
             newest = self._newest = (description, by_name(self._members(description)))
@@ -98,7 +98,7 @@ class _Replicas(Directory):
         return self._changed()
 
 
-def member_value(member: Member) -> dict[str, JsonValue]:
+def member_value(member: QuorumMember) -> dict[str, JsonValue]:
     """What is known of a voter or observer, None for what is not."""
     fetch, caught_up = member.last_fetch_ms, member.last_caught_up_ms
     value: dict[str, JsonValue] = {

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from metashell.fs.contents import GridCodes, Judge, ask_grid_codes
-from metashell.fs.node import Directory, Grid, JsonValue, Leaf, Node
-from metashell.fs.times import GridTimes, TableTimes, Times, ask_grid
+from metashell.fs.contents import GridCodes, Judge
+from metashell.fs.grid import Grid
+from metashell.fs.node import Directory, JsonValue, Leaf, Node
+from metashell.fs.touch_times import GridTimes, TableTimes, Times
 
 if TYPE_CHECKING:
     from metashell.schema.arena import I64
@@ -112,40 +113,43 @@ class GroupDirectory(Directory):
         times: TableTimes | None = None,
         codes: Codes | None = None,
     ) -> None:
-        self._load, self._make, self._table, self._codes = groups, make, times, codes
+        self._load, self._make = groups, make
+        self.table, self.codes = times, codes
 
     @cached_property
-    def _groups(self) -> Mapping[str, Mapping[str, int]]:
+    def groups(self) -> Mapping[str, Mapping[str, int]]:
+        """Rows by leaf name, by the name of their group."""
         return self._load()
 
     @cached_property
     def _names(self) -> Sequence[str]:
-        return sorted(self._groups)
+        return sorted(self.groups)
 
     def names(self) -> Sequence[str]:
         return self._names
 
     def child(self, name: str) -> Node | None:
-        rows = self._groups.get(name)
+        rows = self.groups.get(name)
         if rows is None:
             return None
-        table = self._table
-        of_group = table and TableTimes(lambda: self._newest(rows), table.table)
+        table = self.table
+        of_group = table and TableTimes(lambda: self.newest(rows), table.table)
         return RowDirectory(
             lambda: rows,
             lambda leaf, row: self._make(name, leaf, row),
             of_group,
-            self._codes,
+            self.codes,
             sums_up=True,
         )
 
     def times(self) -> Times | None:
-        return None if self._table is None else self._table.whole()
+        return None if self.table is None else self.table.whole()
 
-    def _newest(self, rows: Mapping[str, int]) -> int:
-        assert self._table is not None
-        assert self._table.groups is not None
-        of_row = self._table.groups()
+    def newest(self, rows: Mapping[str, int]) -> int:
+        """The newest record about a group of rows."""
+        assert self.table is not None
+        assert self.table.groups is not None
+        of_row = self.table.groups()
         # Resources whose names look alike share a directory.
         return max((int(of_row[row]) for row in rows.values()), default=-1)
 
@@ -153,51 +157,53 @@ class GroupDirectory(Directory):
     def _grid(self) -> Grid:
         shapes: dict[tuple[str, ...], int] = {}
         shape_of = [
-            shapes.setdefault(tuple(sorted(self._groups[name])), len(shapes))
-            for name in self._names
+            shapes.setdefault(tuple(sorted(self.groups[name])), len(shapes)) for name in self._names
         ]
-        return Grid(self._names, list(shapes), shape_of)
+        return _RowGrid(self, shapes=list(shapes), shape_of=shape_of)
 
     def grid(self) -> Grid:
         return self._grid
 
-    def grid_times(self) -> GridTimes:
-        if self._table is None or self._table.table is None:
-            return ask_grid(self)
+
+class _RowGrid(Grid):
+    """A grid whose leaves are rows of a table."""
+
+    def __init__(
+        self, directory: GroupDirectory, shapes: Sequence[tuple[str, ...]], shape_of: Sequence[int]
+    ) -> None:
+        super().__init__(directory, directory.names(), shapes, shape_of)
+        self._rows_of = directory
+
+    def times(self) -> GridTimes:
+        table = self._rows_of.table
+        if table is None or table.table is None:
+            return super().times()
         import numpy as np
 
-        order, bounds = self._order
-        leaves = self._table.table().changed[order]
-        newest = [self._newest(self._groups[name]) for name in self._names]
-        return GridTimes(np.array(newest, dtype=np.int64), leaves, bounds)
+        leaves = table.table().changed[self._order]
+        newest = [self._rows_of.newest(group) for group in self._groups]
+        return GridTimes(np.array(newest, dtype=np.int64), leaves, self.bounds)
 
-    def grid_judged(self, judge: Judge) -> GridCodes:
+    def judged(self, judge: Judge) -> GridCodes:
         import numpy as np
 
-        if self._codes is None:
-            return ask_grid_codes(self, judge)
-        order, bounds = self._order
-        leaves = self._codes(judge)[order]
+        codes = self._rows_of.codes
+        if codes is None:
+            return super().judged(judge)
+        leaves, bounds = codes(judge)[self._order], self.bounds
         # No group is empty.
         starts = bounds[:-1]
         groups = np.bitwise_or.reduceat(leaves, starts) if len(starts) else starts.copy()
         return GridCodes(groups, leaves, bounds)
 
     @cached_property
-    def _order(self) -> tuple[I64, I64]:
-        """The rows of all leaves as they stand in the grid, and where each group's begin."""
+    def _groups(self) -> Sequence[Mapping[str, int]]:
+        return [self._rows_of.groups[name] for name in self.names]
+
+    @cached_property
+    def _order(self) -> I64:
+        """The rows of all leaves as they stand in the grid: int64."""
         import numpy as np
 
-        groups = [self._groups[name] for name in self._names]
-        bounds = np.zeros(len(groups) + 1, dtype=np.int64)
-        np.cumsum([len(rows) for rows in groups], out=bounds[1:])
-        order = [rows[leaf] for rows in groups for leaf in sorted(rows)]
-        return np.array(order, dtype=np.int64), bounds
-
-
-def group_rows(groups: Sequence[str], leaves: Sequence[str]) -> dict[str, dict[str, int]]:
-    """Rows by group name and leaf name; of two rows with the same names the later one counts."""
-    out: dict[str, dict[str, int]] = {}
-    for row, (group, leaf) in enumerate(zip(groups, leaves, strict=True)):
-        out.setdefault(group, {})[leaf] = row
-    return out
+        order = [rows[leaf] for rows in self._groups for leaf in sorted(rows)]
+        return np.array(order, dtype=np.int64)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -10,6 +9,7 @@ import numpy as np
 
 from metashell.fs.texts import Texts
 from metashell.schema.arena import I64, Bools
+from metashell.schema.json_writer import text_to_json
 from metashell.schema.uuids import uuid_texts
 
 if TYPE_CHECKING:
@@ -21,9 +21,6 @@ ID: Final = -1
 """In place of a partition's row: the leaf is the topic's id."""
 NAME: Final = -2
 """The leaf is its name."""
-
-
-_json_text: Final = json.JSONEncoder().encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +99,7 @@ class TopicTexts:
     def _lines(self, texts: list[str]) -> pa.LargeStringArray:
         import pyarrow as pa
 
-        lines = map(_json_text, texts) if self._as_json else texts
+        lines = map(text_to_json, texts) if self._as_json else texts
         return pa.array([f"{line}\n" for line in lines], pa.large_string())
 
 

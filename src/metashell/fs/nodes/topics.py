@@ -12,24 +12,30 @@ from typing import Final
 import numpy as np
 
 from metashell.fs.contents import GridCodes, Judge
+from metashell.fs.grid import Grid
 from metashell.fs.java import java_list
-from metashell.fs.node import Directory, FixedDirectory, Grid, JsonValue, Node, TextLeaf
+from metashell.fs.node import Directory, FixedDirectory, JsonValue, Node, TextLeaf
 from metashell.fs.nodes.tables import RowLeaf
 from metashell.fs.nodes.topic_texts import ID, NAME, LeafLayout, TopicTexts
-from metashell.fs.times import GridTimes, Times, changed_at
+from metashell.fs.touch_times import GridTimes, Times, changed_at
 from metashell.image.image import Image
 from metashell.image.partitions import Partitions, shape_names
+from metashell.parts.partition_fields import (
+    DIRECTORIES,
+    KAFKA_NAMES,
+    LISTS,
+    RECOVERY_STATE,
+    RECOVERY_STATES,
+)
+from metashell.redact import Redaction
 from metashell.schema.arena import I64
 from metashell.schema.uuids import MIGRATING, uuid_text
-
-_RECOVERY_STATES: Final = {0: "RECOVERED", 1: "RECOVERING"}
-
 
 _OTHERS: Final = {"id": ID, "name": NAME}
 """Leaves of a topic that are no partitions."""
 
 
-def topics_node(image: Image) -> Directory:
+def topics_node(image: Image, _: Redaction) -> Directory:
     """The directory ``topics``."""
     return FixedDirectory(
         {
@@ -104,50 +110,10 @@ class TopicsDirectory(Directory):
         )
         return np.where(none, -1, created), np.where(none, -1, changed)
 
-    def grid_times(self) -> GridTimes:
-        image, layout = self._image, self._layout
-        changed = image.partitions.changed
-        leaves = image.topics.changed[layout.topic_of_leaves()]
-        numbered = layout.rows >= 0
-        leaves[numbered] = changed[layout.rows[numbered]]
-        return GridTimes(image.touched.each_topic[layout.topics], leaves, layout.bounds)
-
-    def grid_judged(self, judge: Judge) -> GridCodes:
-        layout = self._layout
-        # One more, of which no test is true, for the leaves that are no partitions.
-        codes = np.append(judge.partitions(self._image), 0)
-        directories = judge.topics(self._image)[layout.topics]
-        return GridCodes(directories, codes[np.maximum(layout.rows, -1)], layout.bounds)
-
-    def grid_texts(self) -> TopicTexts:
-        return TopicTexts(self._image, self._layout)
-
-    def grid_json(self) -> TopicTexts:
-        return TopicTexts(self._image, self._layout, as_json=True)
-
     @cached_property
     def _topics(self) -> I64:
         """Index of the topic of each name."""
         return self._topics_of(self._names)
-
-    @cached_property
-    def _layout(self) -> LeafLayout:
-        grid, topics = self._grid, self._topics
-        shape_of = np.array(grid.shape_of, dtype=np.int64)
-        sizes = np.array([len(shape) for shape in grid.shapes], dtype=np.int64)
-        bounds = np.zeros(len(topics) + 1, dtype=np.int64)
-        np.cumsum(sizes[shape_of], out=bounds[1:])
-        rows = np.empty(int(bounds[-1]), dtype=np.int64)
-        by_shape = np.argsort(shape_of, kind="stable")
-        ends = np.searchsorted(shape_of[by_shape], np.arange(len(sizes) + 1))
-        first = self._image.partitions.topic_bounds
-        for shape, names in enumerate(grid.shapes):
-            members = by_shape[ends[shape] : ends[shape + 1]]
-            place = _places(names)
-            of_partitions = first[topics[members]][:, None] + place
-            to = bounds[members][:, None] + np.arange(len(names))
-            rows[to] = np.where(place >= 0, of_partitions, place)
-        return LeafLayout(topics, bounds, rows)
 
     @cached_property
     def _grid(self) -> Grid:
@@ -166,7 +132,61 @@ class TopicsDirectory(Directory):
         for topic in np.flatnonzero(~regular).tolist():
             ids = layout.ids[layout.bounds[topic] : layout.bounds[topic + 1]]
             shape_of[topic] = shapes.setdefault(shape_names(ids.tolist()), len(shapes))
-        return Grid(names, list(shapes), shape_of[topics].tolist())
+        return _TopicsGrid(
+            self, names, list(shapes), shape_of[topics].tolist(), topics, self._image
+        )
+
+
+class _TopicsGrid(Grid):
+    """A grid whose leaves are partitions, read from columns."""
+
+    def __init__(
+        self,
+        directory: Directory,
+        names: Sequence[str],
+        shapes: Sequence[tuple[str, ...]],
+        shape_of: Sequence[int],
+        topics: I64,
+        image: Image,
+    ) -> None:
+        super().__init__(directory, names, shapes, shape_of)
+        self._topics, self._image = topics, image
+
+    @cached_property
+    def _layout(self) -> LeafLayout:
+        topics, bounds, shape_of = self._topics, self.bounds, self.shape_numbers
+        rows = np.empty(int(bounds[-1]), dtype=np.int64)
+        by_shape = np.argsort(shape_of, kind="stable")
+        ends = np.searchsorted(shape_of[by_shape], np.arange(len(self.shapes) + 1))
+        first = self._image.partitions.topic_bounds
+        for shape, names in enumerate(self.shapes):
+            members = by_shape[ends[shape] : ends[shape + 1]]
+            place = _places(names)
+            of_partitions = first[topics[members]][:, None] + place
+            to = bounds[members][:, None] + np.arange(len(names))
+            rows[to] = np.where(place >= 0, of_partitions, place)
+        return LeafLayout(topics, bounds, rows)
+
+    def times(self) -> GridTimes:
+        image, layout = self._image, self._layout
+        changed = image.partitions.changed
+        leaves = image.topics.changed[layout.topic_of_leaves()]
+        numbered = layout.rows >= 0
+        leaves[numbered] = changed[layout.rows[numbered]]
+        return GridTimes(image.touched.each_topic[layout.topics], leaves, layout.bounds)
+
+    def judged(self, judge: Judge) -> GridCodes:
+        layout = self._layout
+        # One more, of which no test is true, for the leaves that are no partitions.
+        codes = np.append(judge.partitions(self._image), 0)
+        directories = judge.topics(self._image)[layout.topics]
+        return GridCodes(directories, codes[np.maximum(layout.rows, -1)], layout.bounds)
+
+    def texts(self) -> TopicTexts:
+        return TopicTexts(self._image, self._layout)
+
+    def json(self) -> TopicTexts:
+        return TopicTexts(self._image, self._layout, as_json=True)
 
 
 class TopicDirectory(Directory):
@@ -241,29 +261,22 @@ def _partition_id(name: str) -> int | None:
 def partition_value(partitions: Partitions, row: int) -> dict[str, JsonValue]:
     """The fields of a partition, named as Kafka's PartitionRegistration names them."""
 
-    def numbers(name: str) -> list[int]:
-        return partitions.list_column(name).int32s(row)
+    def shown(name: str) -> JsonValue:
+        if name == DIRECTORIES:
+            return _directories(partitions, row)
+        if name in LISTS:
+            return partitions.list_column(name).int32s(row)
+        number = int(getattr(partitions, name)[row])
+        return RECOVERY_STATES[number] if name == RECOVERY_STATE else number
 
-    replicas = numbers("replicas")
+    return {kafka: shown(name) for name, kafka in KAFKA_NAMES.items()}
+
+
+def _directories(partitions: Partitions, row: int) -> list[str]:
     if partitions.directories_default[row]:
-        directories = [uuid_text(MIGRATING)] * len(replicas)
-    else:
-        raw = partitions.list_column("directories").raw(row) or b""
-        directories = [uuid_text(raw[at : at + 16]) for at in range(0, len(raw), 16)]
-    recovery = int(partitions.leader_recovery_state[row])
-    return {
-        "replicas": replicas,
-        "directories": directories,
-        "isr": numbers("isr"),
-        "removingReplicas": numbers("removing_replicas"),
-        "addingReplicas": numbers("adding_replicas"),
-        "elr": numbers("elr"),
-        "lastKnownElr": numbers("last_known_elr"),
-        "leader": int(partitions.leader[row]),
-        "leaderRecoveryState": _RECOVERY_STATES[recovery],
-        "leaderEpoch": int(partitions.leader_epoch[row]),
-        "partitionEpoch": int(partitions.partition_epoch[row]),
-    }
+        return [uuid_text(MIGRATING)] * max(int(partitions.list_column("replicas").counts[row]), 0)
+    raw = partitions.list_column(DIRECTORIES).raw(row) or b""
+    return [uuid_text(raw[at : at + 16]) for at in range(0, len(raw), 16)]
 
 
 def partition_text(value: Mapping[str, JsonValue]) -> str:

@@ -8,28 +8,24 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
-from textual import events
 from textual.binding import Binding
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.suggester import SuggestionReady
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
 
-from metashell.commands.base import Completion
+from metashell.commands.framework.command import Completion
 from metashell.fs.escape import escape
 from metashell.tui.jobs import Job
-from metashell.tui.part import Part
+from metashell.tui.part import AppPart
 
 if TYPE_CHECKING:
     from metashell.tui.scene import Scene
 
 _MOST_SHOWN: Final = 200
 _MOST_LINES: Final = 10_000
-
-_Result = TypeVar("_Result")
 
 Completer = Callable[["Scene", str, Callable[[], bool]], Sequence[Completion]]
 """Proposes what may stand at the end of a line: (scene, line, whether nobody wants it any more)."""
@@ -58,7 +54,7 @@ def common_beginning(line: str, items: Sequence[Completion]) -> str:
     return common.rstrip("\\") if is_more else line
 
 
-class LineHistory:
+class EnteredLines:
     """The lines entered before, and the one that is looked at.
 
     Args:
@@ -77,7 +73,7 @@ class LineHistory:
 
     def add(self, line: str) -> None:
         """Remember a line; not one that begins with a space, nor one with credentials in a URI."""
-        from metashell.log.uri import holds_credentials
+        from metashell.places.uri import holds_credentials
 
         self._at = None
         if not line.strip() or line.startswith(" ") or holds_credentials(line):
@@ -165,7 +161,7 @@ def _prompt(item: Completion, widest: int) -> Content:
     return Content.assemble(display, f"{space}  ", (escape(item.meta), "$text-muted"))
 
 
-class CompletingInput(Part, Input):
+class CompletingInput(AppPart, Input):
     """A line with completion.
 
     Args:
@@ -193,7 +189,7 @@ class CompletingInput(Part, Input):
         completer: Completer,
         proposals: Proposals,
         *,
-        history: LineHistory | None = None,
+        history: EnteredLines | None = None,
         value: str = "",
         placeholder: str = "",
         id: str | None = None,
@@ -339,19 +335,3 @@ class CompletingInput(Part, Input):
             return
         self.dismiss_proposals()
         await super().action_submit()
-
-
-class LineScreen(Part, ModalScreen[_Result]):
-    """A screen with a line that takes what is typed, from the first key on."""
-
-    @property
-    def typed_in(self) -> Input:
-        """The line."""
-        return self.query(Input).first()
-
-    def on_key(self, event: events.Key) -> None:
-        """Take what is typed before the line has the focus."""
-        if self.focused is None and event.is_printable and event.character:
-            event.stop()
-            character = event.character
-            self.call_after_refresh(lambda: self.typed_in.insert_text_at_cursor(character))

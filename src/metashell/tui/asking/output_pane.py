@@ -10,15 +10,15 @@ from textual.containers import Vertical
 
 from metashell.errors import PathError
 from metashell.fs.path import encode_path, resolve
-from metashell.tui.asking.lines import MOST_LINES, TextLines
-from metashell.tui.part import Part
+from metashell.tui.asking.output_lines import MOST_LINES, TextLines
+from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.fs.node import Directory
-    from metashell.tui.scene import Answer
+    from metashell.tui.scene import CommandAnswer
 
 _MOST_TABLES: Final = 4
 """Tables that are shown; no command has more."""
@@ -27,7 +27,7 @@ _MOST_ROWS: Final = 200
 _MOST_WARNINGS: Final = 1_000
 
 
-class OutputPane(Part, Vertical):
+class OutputPane(AppPart, Vertical):
     """What a command said."""
 
     DEFAULT_CSS = """
@@ -91,7 +91,7 @@ class OutputPane(Part, Vertical):
             self.add_class("-shown")
             where.write(lines)
 
-    def end(self, answer: Answer, *, is_full: bool = False) -> None:
+    def end(self, answer: CommandAnswer, *, is_full: bool = False) -> None:
         """Show the rest of what was said.
 
         Args:

@@ -15,7 +15,7 @@ from textual.reactive import reactive
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
-from metashell.tui.asking.lines import cleaned
+from metashell.tui.asking.output_lines import cleaned
 
 
 class PathList(ScrollView, can_focus=True):

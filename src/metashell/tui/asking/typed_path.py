@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.base import Context, Nowhere
-from metashell.commands.complete import complete_paths
-from metashell.commands.words import complete_at
+from metashell.commands.framework.command import Context, Nowhere
+from metashell.commands.framework.command_line import complete_at
+from metashell.commands.framework.completion import complete_paths
 from metashell.errors import PathError
 from metashell.fs.node import Directory
 from metashell.fs.path import encode_name, is_absolute, join, normalise, resolve
@@ -21,7 +21,7 @@ _WITH_OFFSET: Final = re.compile(r"(.*)@(\d{1,18})", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Proposal:
+class PathProposal:
     """A way to go on."""
 
     text: str
@@ -31,7 +31,7 @@ class Proposal:
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class PathTarget:
     """Where a line leads."""
 
     path: str
@@ -54,7 +54,7 @@ def directory_at(scene: Scene, path: str) -> str:
 
 def propose(
     scene: Scene, typed: str, cwd: str, cancelled: Callable[[], bool] = lambda: False
-) -> list[Proposal]:
+) -> list[PathProposal]:
     """What may come next; empty where nothing begins so."""
     cut = typed.rfind("/") + 1
     head, last = typed[:cut], typed[cut:]
@@ -68,14 +68,16 @@ def propose(
         cwd=cwd,
         cancelled=cancelled,
         source=scene.source,
+        fleet=scene.fleet,
     )
     found = complete_paths(context, before + last)
     return [
-        Proposal(head + complete_at(each.text, len(each.text)).word, each.display) for each in found
+        PathProposal(head + complete_at(each.text, len(each.text)).word, each.display)
+        for each in found
     ]
 
 
-def follow(scene: Scene, typed: str, cwd: str) -> Target:
+def follow(scene: Scene, typed: str, cwd: str) -> PathTarget:
     """Where a line leads: a path, or ``PATH@OFFSET``.
 
     Raises:
@@ -83,9 +85,9 @@ def follow(scene: Scene, typed: str, cwd: str) -> Target:
     """
     typed = typed if is_absolute(typed) else join(cwd, typed)
     try:
-        return Target(resolve(scene.root, typed.rstrip("/") or "/").encoded())
+        return PathTarget(resolve(scene.root, typed.rstrip("/") or "/").encoded())
     except PathError:
         match = _WITH_OFFSET.fullmatch(typed)
         if match is None:
             raise
-    return Target(normalise(match[1]), int(match[2]))
+    return PathTarget(normalise(match[1]), int(match[2]))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from metashell.tui.part import Part
+from metashell.tui.part import AppPart
 
 
-class Actions(Part):
+class Actions(AppPart):
     """Mixed into the program."""
 
     def action_copy_path(self) -> None:
@@ -60,16 +60,16 @@ class Actions(Part):
         else:
             self.explorer.screen.minimize()
 
-    def action_help(self) -> None:
+    async def action_help(self) -> None:
         """Show or hide help for the focused part."""
         from metashell.tui.frame.help import Help
 
         if self.explorer.screen.query("HelpPanel"):
             self.explorer.action_hide_help_panel()
         else:
-            self.explorer.screen.mount(Help())
+            await self.explorer.screen.mount(Help())
 
-    def action_filter(self) -> None:
+    async def action_filter(self) -> None:
         """Filter what is looked at."""
         from metashell.tui.frame.filter_bar import FilterBar
         from metashell.tui.frame.status import StatusLine
@@ -78,7 +78,8 @@ class Actions(Part):
         if view is None or view.filter_text is None:
             self.explorer.tell("nothing to filter here")
         elif not self.explorer.query(FilterBar):
-            self.explorer.mount(FilterBar(view), before=self.explorer.query_one(StatusLine))
+            line = self.explorer.query_one(StatusLine)
+            await self.explorer.mount(FilterBar(view), before=line)
 
     def action_command_line(self) -> None:
         """Type a command of the shell."""

@@ -15,7 +15,7 @@ from textual.binding import Binding
 from textual.screen import Screen
 from textual.widget import Widget
 
-from metashell.commands.columns import display_width
+from metashell.commands.framework.columns import display_width
 
 _ORDER: Final = ("command", "filter", "find", "go", "quit", "help")
 """Ids of the keys of the whole program, in the order of the footer."""

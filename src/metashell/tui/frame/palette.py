@@ -31,7 +31,7 @@ _TOPICS: Final = "/image/topics/byName"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PaletteEntry:
     """What can be chosen."""
 
     text: str
@@ -82,18 +82,18 @@ class Palette(Provider):
         )
         for path in await worker.wait():
             text = escape(path)
-            yield Entry(text, partial(self.explorer.go, path)).hit(_OF_PATHS)
+            yield PaletteEntry(text, partial(self.explorer.go, path)).hit(_OF_PATHS)
 
-    def _entries(self, *, with_themes: bool) -> Iterator[Entry]:
+    def _entries(self, *, with_themes: bool) -> Iterator[PaletteEntry]:
         yield from self._actions()
         yield from self._bookmarks()
         yield from self._commands()
-        yield Entry("Theme: choose", self.app.action_change_theme, "how everything looks")
+        yield PaletteEntry("Theme: choose", self.app.action_change_theme, "how everything looks")
         if with_themes:
             for name in sorted(self.app.available_themes):
-                yield Entry(f"Theme: {name}", partial(setattr, self.app, "theme", name))
+                yield PaletteEntry(f"Theme: {name}", partial(setattr, self.app, "theme", name))
 
-    def _actions(self) -> Iterator[Entry]:
+    def _actions(self) -> Iterator[PaletteEntry]:
         """What keys do here, those of the focused part first."""
         app = self.explorer
         seen: set[str] = set()
@@ -112,26 +112,26 @@ class Palette(Provider):
                 text = binding.description
             # Once the palette is gone: keys do what they do in the screen below it.
             run = partial(app.run_action, binding.action, node)
-            yield Entry(text, run, app.get_key_display(binding))
+            yield PaletteEntry(text, run, app.get_key_display(binding))
 
     def _has_view(self, view_id: str) -> bool:
         scene = self.explorer.scene
         return view_id != "fleet" or (scene is not None and scene.fleet is not None)
 
-    def _bookmarks(self) -> Iterator[Entry]:
+    def _bookmarks(self) -> Iterator[PaletteEntry]:
         app = self.explorer
         for place in app.places.bookmarks:
             where = "" if place.offset is None else f" at offset {place.offset}"
             run = partial(app.go, place.path, offset=place.offset)
-            yield Entry(f"Bookmark: {escape(place.path)}{where}", run)
+            yield PaletteEntry(f"Bookmark: {escape(place.path)}{where}", run)
 
-    def _commands(self) -> Iterator[Entry]:
+    def _commands(self) -> Iterator[PaletteEntry]:
         if self.explorer.scene is None:
             return
         for name in all_names():
             command = get(name)
             if command is not None:
-                yield Entry(f": {name}", partial(self._type, f"{name} "), command.summary)
+                yield PaletteEntry(f": {name}", partial(self._type, f"{name} "), command.summary)
 
     def _type(self, text: str) -> None:
         """Open the line for a command."""

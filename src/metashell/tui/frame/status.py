@@ -4,20 +4,30 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from textual.content import Content
 from textual.timer import Timer
 from textual.widget import Widget
 
-from metashell.commands.columns import display_width
-from metashell.commands.standing import Status, stored_status, with_connection
-from metashell.tui.frame.standing_words import GAP, Kind, Piece, Standing, fit, pieces, work_text
+from metashell.commands.framework.columns import display_width
+from metashell.commands.framework.status import SourceStatus, stored_status, with_connection
+from metashell.tui.frame.status_text import (
+    GAP,
+    Kind,
+    LineState,
+    StatusPiece,
+    fit,
+    pieces,
+    work_text,
+)
 from metashell.tui.jobs import OPENING
-from metashell.tui.part import Part
+from metashell.tui.part import AppPart
 from metashell.tui.text import line
 
 if TYPE_CHECKING:
+    from textual.geometry import Region
+
     from metashell.tui.jobs import Job
     from metashell.tui.scene import Scene
 
@@ -38,17 +48,20 @@ _STYLES: Final[dict[Kind, str]] = {
 }
 
 
-class StatusLine(Part, Widget):
+class StatusLine(AppPart, Widget):
     """Where everything stands."""
 
     HELP: ClassVar = "Where the log stands that is shown, and what goes on."
     DEFAULT_CSS = "StatusLine { height: 1; }"
 
+    _content: Content | None = None
+    """What is to be drawn, where that is made already."""
+
     def __init__(self) -> None:
         super().__init__()
         self.scene: Scene | None = None
         """The scene that it tells of."""
-        self.status: Status | None = None
+        self.status: SourceStatus | None = None
         """Where that stands; None while it is computed."""
         self._jobs: Sequence[Job] = ()
         self._drawn = ""
@@ -66,7 +79,7 @@ class StatusLine(Part, Widget):
         cluster = scene.cluster
         look = self.explorer.session.look
 
-        def work(_job: Job) -> Status | None:
+        def work(_job: Job) -> SourceStatus | None:
             status = None if cluster is None else stored_status(cluster)
             look()
             return status
@@ -74,10 +87,15 @@ class StatusLine(Part, Widget):
         self.explorer.jobs.start("reading the log", work, self._know, owner=self, key="status")
         self.refresh()
 
-    def _know(self, status: Status | None) -> None:
+    def _know(self, status: SourceStatus | None) -> None:
         self.status = status
         self.explorer.following.shown_offset = None if status is None else status.offset
         self.look()
+
+    def move_on(self, scene: Scene, status: SourceStatus) -> None:
+        """Tell of a scene that differs from the one shown by where it ends, when it is time."""
+        self.scene, self.status = scene, status
+        self.explorer.following.shown_offset = status.offset
 
     def show_jobs(self, jobs: Sequence[Job]) -> None:
         """Tell what goes on."""
@@ -94,9 +112,10 @@ class StatusLine(Part, Widget):
         """Show how the connection is now, and tell what was said of the source."""
         self._tell(self.explorer.session.messages())
         # A line that stays the same is not sent again.
-        before = self._drawn
-        if self.render().plain != before:
+        content = self._made()
+        if content.plain != self._drawn:
             self.refresh()
+            self._content = content
 
     def _tell(self, messages: Sequence[str]) -> None:
         """Show what was said of the source for a while."""
@@ -116,17 +135,17 @@ class StatusLine(Part, Widget):
             self.refresh()
 
     @property
-    def standing(self) -> Standing:
+    def facts(self) -> LineState:
         """All that it tells of. Cost: none."""
         scene, following = self.scene, self.explorer.following
         if scene is None:
-            return Standing(status=Status(), show_secrets=self.explorer.session.show_secrets)
+            return LineState(status=SourceStatus(), show_secrets=self.explorer.session.show_secrets)
         status, cluster = self.status, scene.cluster
         live = None if cluster is None else cluster.live
         if live is not None:
-            status = with_connection(status or Status(), live)
+            status = with_connection(status or SourceStatus(), live)
         fleet = scene.fleet
-        return Standing(
+        return LineState(
             status=status,
             is_newest=scene.is_newest,
             n_clusters=len(fleet.members) if fleet is not None and cluster is None else None,
@@ -158,17 +177,25 @@ class StatusLine(Part, Widget):
 
     def render(self) -> Content:
         """The line."""
+        content, self._content = self._content or self._made(), None
+        self._drawn = content.plain
+        return content
+
+    def refresh(self, *regions: Region, **options: Any) -> Self:
+        """Draw it again, with what there is to be said then."""
+        self._content = None
+        return super().refresh(*regions, **options)
+
+    def _made(self) -> Content:
         width = self.size.width - 2
         is_open = self.scene is not None
         work = self._work(width // 2 if is_open else width)
         left = width - (display_width(work) + len(GAP) if work else 0)
-        said = [piece for piece in pieces(self.standing) if is_open or piece.kind == "note"]
+        said = [piece for piece in pieces(self.facts) if is_open or piece.kind == "note"]
         text = Content(GAP).join(map(_content, fit(said, left)))
         room = " " * max(width - text.cell_length - display_width(work), 0)
-        content = Content.assemble(" ", text, room, _content(Piece(work, "work")))
-        self._drawn = content.plain
-        return content
+        return Content.assemble(" ", text, room, _content(StatusPiece(work, "work")))
 
 
-def _content(piece: Piece) -> Content:
+def _content(piece: StatusPiece) -> Content:
     return line(piece.text, _STYLES[piece.kind])

@@ -8,12 +8,12 @@ from textual.containers import Horizontal
 from textual.reactive import reactive
 from textual.widgets import Static
 
-from metashell.tui.part import Part
+from metashell.tui.part import AppPart
 from metashell.tui.text import line
 from metashell.tui.view import VIEWS, ViewSpec
 
 
-class Tab(Part, Static):
+class Tab(AppPart, Static):
     """A view's name; a click shows the view."""
 
     def __init__(self, spec: ViewSpec) -> None:
@@ -23,7 +23,7 @@ class Tab(Part, Static):
     def on_click(self, event: events.Click) -> None:
         """Show the view."""
         event.stop()
-        self.explorer.action_view(self.spec.id)
+        self.explorer.show_view(self.spec.id)
 
 
 class TabStrip(Horizontal):

@@ -10,21 +10,17 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
 from metashell.fs.node import Directory, Leaf
-from metashell.fs.nodes.settings import entity_name
-from metashell.fs.path import Place
+from metashell.fs.path import CLUSTERS, NodePlace
+from metashell.parts.forms import entity_name
+from metashell.parts.known import find_part, parts_below
+from metashell.parts.spec import hook
 
-Names: TypeAlias = tuple[str, ...]
-Row: TypeAlias = Mapping[str, Any]
+ColumnNames: TypeAlias = tuple[str, ...]
+RowValues: TypeAlias = Mapping[str, Any]
 
-CLUSTERS: Final = "clusters"
-"""As `metashell.fleet` has it, which takes long to import."""
 _ANY: Final = "*"
 """In a pattern: any name."""
-_BY_NAME: Final = ("image", "topics", "byName")
-_TOPIC_COLUMNS: Final = (
-    "topic", "partitions", "offline", "under_replicated", "replication", "configs",
-    "created_time", "changed_time",
-)  # fmt: skip
+_IMAGE: Final = ("image",)
 _PARTITION_COLUMNS: Final = (
     "partition", "state", "leader", "isr", "replicas", "elr", "min_isr", "since_time",
 )  # fmt: skip
@@ -38,18 +34,20 @@ class Description:
     """What the rows are."""
     words: tuple[str, ...]
     """The command that gives them, with the options that ask for all columns as a table."""
-    base: Names
+    base: ColumnNames
     """The directory that the rows' nodes are below."""
-    names: Callable[[Row], Names | None]
+    names: Callable[[RowValues], ColumnNames | None]
     """Names from `base` to the node of a row; None where it is about none."""
     first: tuple[str, ...] = ()
     """Columns that are shown unless others are asked for, health early; all if empty."""
 
 
-_Maker: TypeAlias = Callable[[Names, Place], Description | None]
+_Maker: TypeAlias = Callable[[ColumnNames, NodePlace], Description | None]
 
 
-def description_of(names: Names, place: Place, *, in_fleet: bool = False) -> Description | None:
+def description_of(
+    names: ColumnNames, place: NodePlace, *, in_fleet: bool = False
+) -> Description | None:
     """What describes a directory; None where its list of children does.
 
     Args:
@@ -64,10 +62,21 @@ def description_of(names: Names, place: Place, *, in_fleet: bool = False) -> Des
             wanted in (_ANY, name) for wanted, name in zip(pattern, names, strict=True)
         ):
             return make(names, place)
+    return _of_part(names) if names[:1] == _IMAGE and len(names) > 1 else None
+
+
+def _of_part(names: ColumnNames) -> Description | None:
+    """What a part says of its directory, or of the one above that only leads to it."""
+    for part in parts_below(names[1]):
+        told = part.described
+        if told is not None and names[1:] in (part.path, part.path[:1]):
+            find = hook(told.leaf) if ":" in told.leaf else _column(told.leaf)
+            base = (*_IMAGE, *part.path)
+            return Description(told.title, _words(told.words), base, find, told.columns)
     return None
 
 
-def path_below(place: Place, names: Sequence[str]) -> str | None:
+def path_below(place: NodePlace, names: Sequence[str]) -> str | None:
     """The path of a node some names below a place, or of the last of them that is there.
 
     None where not even the first one is.
@@ -77,28 +86,32 @@ def path_below(place: Place, names: Sequence[str]) -> str | None:
         child = place.node.child(name) if isinstance(place.node, Directory) else None
         if child is None:
             break
-        place = Place(child, name, place)
+        place = NodePlace(child, name, place)
     return None if place is start else place.encoded()
 
 
 def _table(
     title: str,
     words: str,
-    base: Names,
-    names: Callable[[Row], Names | None],
+    base: ColumnNames,
+    names: Callable[[RowValues], ColumnNames | None],
     first: tuple[str, ...] = (),
 ) -> _Maker:
-    asked = (*words.split(), "-o", "table", "--columns", "all")
-    description = Description(title, asked, base, names, first)
+    description = Description(title, _words(words), base, names, first)
     return lambda _names, _place: description
 
 
-def _column(name: str) -> Callable[[Row], Names | None]:
+def _words(words: str) -> tuple[str, ...]:
+    """The words of a command that asks for all columns."""
+    return (*words.split(), "-o", "table", "--columns", "all")
+
+
+def _column(name: str) -> Callable[[RowValues], ColumnNames | None]:
     """The node is the child that a column names."""
     return lambda row: None if row[name] is None else (str(row[name]),)
 
 
-def _partitions(names: Names, place: Place) -> Description | None:
+def _partitions(names: ColumnNames, place: NodePlace) -> Description | None:
     node = place.node
     name = node.child("name") if isinstance(node, Directory) else None
     if not isinstance(name, Leaf):
@@ -110,22 +123,31 @@ def _partitions(names: Names, place: Place) -> Description | None:
     return Description("Partitions", words, names, _column("partition"), _PARTITION_COLUMNS)
 
 
+def _topics_by_id(names: ColumnNames, _: NodePlace) -> Description | None:
+    told = find_part("topics").described
+    assert told is not None
+    columns = ("topic_id", *told.columns)
+    return Description(told.title, _words(told.words), names, _column("topic_id"), columns)
+
+
 def _fleet() -> Description:
     words = ("fleet", "-o", "table", "--columns", "all")
     return Description("Fleet", words, (CLUSTERS,), _column("cluster"))
 
 
-def _node(row: Row) -> Names | None:
+def _node(row: RowValues) -> ColumnNames | None:
     directory = "controllers" if row["role"] == "controller" else "brokers"
     return None if row["id"] is None else (directory, str(row["id"]))
 
 
-def _config(row: Row) -> Names:
+def config_names(row: RowValues) -> ColumnNames:
+    """The node of a row of `config`."""
     kind, name = row["resource_type"], row["resource_name"]
     return (f"{kind}:{name}" if name else kind, row["key"])
 
 
-def _quota(row: Row) -> Names:
+def quota_names(row: RowValues) -> ColumnNames:
+    """The node of a row of `quotas`."""
     kinds = {"client-id": "client_id", "user": "user", "ip": "ip"}
     defaults = row["defaults"] or ()
     pairs = [
@@ -136,86 +158,27 @@ def _quota(row: Row) -> Names:
     return (entity_name(pairs), row["key"])
 
 
-def _user(row: Row) -> Names | None:
+def user_names(row: RowValues) -> ColumnNames | None:
+    """The node of a row of `users`; None for a user without credentials."""
     mechanisms = row["mechanisms"]
     return (mechanisms[0], row["user"]) if mechanisms else None
 
 
-def _voter(row: Row) -> Names | None:
+def _voter(row: RowValues) -> ColumnNames | None:
     return None if row["status"] == "Observer" else (str(row["id"]),)
 
 
 _NODE_COLUMNS: Final = (
     "id", "role", "fenced", "voter", "release", "replicas", "rack", "endpoints", "changed_time",
 )  # fmt: skip
-_BROKER_COLUMNS: Final = (
-    "broker", "state", "leaders", "replicas", "in_sync", "rack", "preferred", "preferred_led",
-    "leader_skew", "replica_skew",
-)  # fmt: skip
-_CONFIG_COLUMNS: Final = ("resource_name", "key", "value", "resource_type", "source", "set_time")
-_ACL_COLUMNS: Final = (
-    "resource", "principal", "operation", "permission", "host", "pattern_type",
-)  # fmt: skip
-_topics = _table("Topics", "topics", _BY_NAME, _column("topic"), _TOPIC_COLUMNS)
-_acls = _table("ACLs", "acls", ("image", "acls", "byId"), _column("id"), _ACL_COLUMNS)
 _quorum = _table("Quorum", "quorum", ("quorum", "voters"), _voter)
-_PATTERNS: Final[Sequence[tuple[Names, _Maker]]] = (
-    (("image", "topics"), _topics),
-    (_BY_NAME, _topics),
-    (
-        ("image", "topics", "byId"),
-        _table(
-            "Topics", "topics", ("image", "topics", "byId"), _column("topic_id"),
-            ("topic_id", *_TOPIC_COLUMNS),
-        ),
-    ),
-    (("image", "topics", "byName", _ANY), _partitions),
-    (("image", "topics", "byId", _ANY), _partitions),
-    (
-        ("image", "cluster"),
-        _table("Nodes", "nodes", ("image", "cluster"), _node, _NODE_COLUMNS),
-    ),
-    (
-        ("image", "cluster", "brokers"),
-        _table(
-            "Brokers", "brokers", ("image", "cluster", "brokers"), _column("broker"),
-            _BROKER_COLUMNS,
-        ),
-    ),
-    (
-        ("image", "cluster", "controllers"),
-        _table(
-            "Controllers", "nodes --controllers", ("image", "cluster"), _node, _NODE_COLUMNS
-        ),
-    ),
-    (
-        ("image", "configs"),
-        _table("Configs", "config", ("image", "configs"), _config, _CONFIG_COLUMNS),
-    ),
-    (("image", "acls"), _acls),
-    (("image", "acls", "byId"), _acls),
-    (
-        ("image", "clientQuotas"),
-        _table(
-            "Quotas", "quotas", ("image", "clientQuotas"), _quota, ("entity", "key", "value")
-        ),
-    ),
-    (
-        ("image", "scram"),
-        _table(
-            "Users", "users", ("image", "scram"), _user,
-            ("user", "mechanisms", "iterations", "quotas", "acls", "changed_time"),
-        ),
-    ),
-    (
-        ("image", "delegationToken"),
-        _table(
-            "Tokens", "tokens", ("image", "delegationToken"), _column("token_id"),
-            ("token_id", "owner", "renewers", "expired", "issue_time", "expiry_time"),
-        ),
-    ),
+_PATTERNS: Final[Sequence[tuple[ColumnNames, _Maker]]] = (
+    ((*_IMAGE, "topics", "byId"), _topics_by_id),
+    ((*_IMAGE, "topics", "byName", _ANY), _partitions),
+    ((*_IMAGE, "topics", "byId", _ANY), _partitions),
+    ((*_IMAGE, "cluster"), _table("Nodes", "nodes", (*_IMAGE, "cluster"), _node, _NODE_COLUMNS)),
     (("quorum",), _quorum),
     (("quorum", "voters"), _quorum),
     (("log",), _table("Files", "du --by file", ("log",), _column("file"))),
-)  # fmt: skip
-"""By the names of a directory."""
+)
+"""By the names of a directory that no part has for its own."""

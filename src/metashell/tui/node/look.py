@@ -6,8 +6,7 @@ a cluster of a fleet needs nothing of its own.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -18,18 +17,20 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.base import Context, Nowhere
-from metashell.commands.times import Timeline
+from metashell.commands.framework.command import Context, Nowhere
+from metashell.commands.framework.node_times import NodeTimeline
 from metashell.errors import MetashellError, PathError, SourceError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory, Leaf, Node
-from metashell.fs.path import Place, resolve, split
+from metashell.fs.path import NodePlace, resolve, split
+from metashell.schema.json_writer import to_json
 from metashell.tui.node.described import Description, description_of, path_below
 from metashell.tui.node.overview import overview
 from metashell.tui.node.record import record_lines
-from metashell.tui.node.value import Line, clipped, text_lines, value_lines
+from metashell.tui.node.value import ValueLine, clipped, text_lines, value_lines
 from metashell.tui.rows.cells import row_at, values_of
-from metashell.tui.scene import Answer, Scene, ask, is_below, scene_of
+from metashell.tui.scene import CommandAnswer, Scene, ask, is_below, scene_of
+from metashell.tui.tree.listing import ChangedNodes
 
 MOST_CHANGES: Final = 20_000
 """Changes that a history shows: the newest."""
@@ -43,7 +44,7 @@ _MARKED: Final = 200_000
 _MS: Final = pa.timestamp("ms", tz="UTC")
 
 
-class Mode(StrEnum):
+class LookMode(StrEnum):
     """A way to look at a node."""
 
     OVERVIEW = "overview"
@@ -58,21 +59,21 @@ class Mode(StrEnum):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Look:
+class NodeLook:
     """What is to be shown of a node."""
 
     path: str
     serial: int
     """Of the scene that it was seen in."""
-    mode: Mode
-    modes: Sequence[Mode]
+    mode: LookMode
+    modes: Sequence[LookMode]
     """In which ways it can be looked at."""
     kind: str
     """``leaf`` or ``directory``; ``gone`` where nothing is there."""
     head: str
     title: str = ""
     """What the described table is called, where there is one."""
-    lines: Sequence[Line] | None = None
+    lines: Sequence[ValueLine] | None = None
     table: pa.Table | None = None
     first: Sequence[str] = ()
     marked: pa.Array | None = None
@@ -99,9 +100,10 @@ class Seen:
     """
 
     def __init__(self, scene: Scene, path: str, cancelled: Callable[[], bool]) -> None:
-        self._serial, self._span_of = scene.serial, scene
+        self._serial, self._span = scene.serial, scene.span
+        self._changes = ChangedNodes(scene)
         if scene.fleet is not None and not (scene.prefix and is_below(path, scene.prefix)):
-            scene = scene_of(scene.source, path)
+            scene = scene_of(scene.opened, path)
         if scene.problem is not None:
             raise SourceError(scene.problem)
         self._path, self._prefix, self._cancelled = path, scene.prefix, cancelled
@@ -109,22 +111,23 @@ class Seen:
         self._is_in_fleet = scene.cluster is None
         if scene.cluster is not None:
             # The cluster alone, as if nothing else were open.
-            scene = Scene(source=scene.cluster, cluster=scene.cluster)
+            scene = Scene(opened=scene.cluster, cluster=scene.cluster)
         self._scene = scene
         self._context = Context(
             root=scene.root,
             out=Nowhere(is_terminal=True),
             warn=lambda _: None,
             source=scene.source,
+            fleet=scene.fleet,
             cancelled=cancelled,
         )
 
     def look(
         self,
-        of_leaf: Sequence[Mode],
-        of_directory: Sequence[Mode],
-        tell: Callable[[Look], object] = lambda _: None,
-    ) -> Look:
+        of_leaf: Sequence[LookMode],
+        of_directory: Sequence[LookMode],
+        tell: Callable[[NodeLook], object] = lambda _: None,
+    ) -> NodeLook:
         """Look at it in the first of the ways wanted that there are for it.
 
         Args:
@@ -141,16 +144,18 @@ class Seen:
         described = None
         if isinstance(node, Directory):
             described = description_of(place.names(), place, in_fleet=self._is_in_fleet)
-            modes = [Mode.CHILDREN] if described is None else [Mode.TABLE, Mode.CHILDREN]
+            modes = (
+                [LookMode.CHILDREN] if described is None else [LookMode.TABLE, LookMode.CHILDREN]
+            )
             if self._inner == "/" and self._scene.cluster is not None:
-                modes.insert(0, Mode.OVERVIEW)
+                modes.insert(0, LookMode.OVERVIEW)
         else:
-            modes = [Mode.VALUE, Mode.TEXT]
-        head, offset = self._head(node)
+            modes = [LookMode.VALUE, LookMode.TEXT]
+        head, offset = self._head(place)
         if offset is not None:
-            modes.append(Mode.RECORD)
+            modes.append(LookMode.RECORD)
         if self._has_history:
-            modes.append(Mode.HISTORY)
+            modes.append(LookMode.HISTORY)
         mode = next((mode for mode in wanted if mode in modes), modes[0])
         base: dict[str, Any] = {
             "path": self._path,
@@ -162,43 +167,43 @@ class Seen:
             "title": "" if described is None else described.title,
             "offset": offset,
         }
-        if mode is Mode.OVERVIEW:
+        if mode is LookMode.OVERVIEW:
             content = _of_lines((), str)
             for lines in overview(self._scene, self._ask):
                 content = _of_lines(lines, partial(_text_of, lines))
-                tell(Look(**base, **content))
-            return Look(**base, **content)
-        return Look(**base, **self._content(mode, place, described, offset))
+                tell(NodeLook(**base, **content))
+            return NodeLook(**base, **content)
+        return NodeLook(**base, **self._content(mode, place, described, offset))
 
     def _content(
-        self, mode: Mode, place: Place, described: Description | None, offset: int | None
+        self, mode: LookMode, place: NodePlace, described: Description | None, offset: int | None
     ) -> dict[str, Any]:
         node = place.node
-        if mode is Mode.RECORD:
+        if mode is LookMode.RECORD:
             assert offset is not None
             return _of_lines(*self._record(offset))
-        if mode is Mode.HISTORY:
+        if mode is LookMode.HISTORY:
             return self._history()
-        if mode is Mode.TABLE and described is not None:
+        if mode is LookMode.TABLE and described is not None:
             return self._described(described)
         if isinstance(node, Directory):
             return self._children(place, node)
-        if mode is Mode.TEXT:
+        if mode is LookMode.TEXT:
             text = node.text()
             return _of_lines(list(_clipped_text(text)), lambda: text)
         value = node.value()
         return _of_lines(value_lines(value), lambda: _as_text(value))
 
-    def _gone(self) -> Look:
+    def _gone(self) -> NodeLook:
         """What is to be said of a path where nothing is."""
         is_earlier = self._scene.cluster is not None and not self._scene.is_newest
         content = self._history() if self._has_history else {}
         where = "at this offset" if is_earlier else "any more"
-        return Look(
+        return NodeLook(
             path=self._path,
             serial=self._serial,
-            mode=Mode.HISTORY,
-            modes=[Mode.HISTORY] if self._has_history else [],
+            mode=LookMode.HISTORY,
+            modes=[LookMode.HISTORY] if self._has_history else [],
             kind="gone",
             head=f"gone  not there {where}",
             **content,
@@ -210,8 +215,9 @@ class Seen:
         names = split(self._inner)
         return not self._is_in_fleet and names[:1] == ["image"]
 
-    def _head(self, node: Node) -> tuple[str, int | None]:
+    def _head(self, place: NodePlace) -> tuple[str, int | None]:
         """The line on top, and the offset of the last change where it is known."""
+        node = place.node
         kind = "directory" if node.is_dir else "leaf"
         if self._is_in_fleet:
             return kind, None
@@ -220,36 +226,38 @@ class Seen:
             return kind, None
         row = row_at(answer.table, 0)
         offset = row["changed_offset"]
-        span = self._span_of.span
-        mark = "• " if span and offset is not None and span[0] < offset <= span[1] else ""
+        mark = "• " if self._span is not None and self._has_changed(place) else ""
         changed, created = moment(row, "changed"), moment(row, "created")
         parts = [kind]
         parts += [f"{mark}changed {changed}"] if changed else []
         parts += [f"created {created}"] if created else []
         return "  ".join(parts), offset
 
-    def _record(self, offset: int) -> tuple[list[Line], Callable[[], str]]:
+    def _record(self, offset: int) -> tuple[list[ValueLine], Callable[[], str]]:
         answer = self._ask(
             "log", "--offset", str(offset), "-o", "table", "--columns", "all"
         )  # fmt: skip
         table, cluster = answer.table, self._scene.cluster
         if table is None or not len(table) or cluster is None:
             said = answer.warnings or [f"no record at offset {offset}"]
-            lines = [Line(text) for text in said]
+            lines = [ValueLine(text) for text in said]
         else:
             lines = list(record_lines(cluster, table.slice(0, 1)))
         return lines, lambda: "\n".join(line.text for line in lines)
 
     def _history(self) -> dict[str, Any]:
         """The newest changes, newest first: also of what is gone, and of what is yet to come."""
-        newest = self._scene.source.newest
-        scene = Scene(source=newest, cluster=newest)
+        cluster = self._scene.cluster
+        assert cluster is not None
+        scene = Scene(opened=cluster.newest, cluster=cluster.newest)
         words = ["changes", "-o", "table", "--columns", "all", "-n", str(MOST_CHANGES)]
         words += ["--newest", str(MOST_RECORDS), "--", self._inner]
         answer = ask(scene, words, cancelled=self._cancelled)
         table = answer.table
         if table is None:
-            return _of_lines([Line(text) for text in answer.warnings or ["nothing is known"]], str)
+            return _of_lines(
+                [ValueLine(text) for text in answer.warnings or ["nothing is known"]], str
+            )
         if len(table):
             table = table.take(pa.array(range(len(table) - 1, -1, -1), pa.int64()))
         table = table.append_column("node", self._relative(table.column("path")))
@@ -264,7 +272,11 @@ class Seen:
         note = "" if len(table) < MOST_CHANGES else f"the newest {MOST_CHANGES:,} changes"
         if any("older ones were not" in said for said in answer.warnings):
             note = f"from the newest {MOST_RECORDS:,} records; ? was before them: see `changes`"
-        marked = self._marks(table.column("offset").to_pylist())
+        marked = None
+        if self._span is not None:
+            low, high = self._span
+            offsets = table["offset"].to_pylist()
+            marked = pa.array([at is not None and low < at <= high for at in offsets], pa.bool_())
         return {
             "table": table, "first": first, "note": note, "marked": marked, "path_of": path_of,
         }  # fmt: skip
@@ -279,7 +291,7 @@ class Seen:
         answer = self._ask(*described.words)
         table = answer.table
         if table is None:
-            return _of_lines([Line(text) for text in answer.warnings or ["no answer"]], str)
+            return _of_lines([ValueLine(text) for text in answer.warnings or ["no answer"]], str)
         base = self._find(described.base)
 
         def path_of(row: Mapping[str, Any]) -> str | None:
@@ -288,7 +300,7 @@ class Seen:
             return None if found is None else self._outer(found)
 
         marked = None
-        if base is not None and self._span_of.span is not None and len(table) <= _MARKED:
+        if base is not None and self._span is not None and len(table) <= _MARKED:
             marked = self._marks_of_rows(described, base, table)
         first = [name for name in described.first if name in table.column_names]
         note = "; ".join(answer.warnings)
@@ -296,30 +308,31 @@ class Seen:
             "table": table, "first": first, "marked": marked, "note": note, "path_of": path_of,
         }  # fmt: skip
 
-    def _marks_of_rows(self, described: Description, base: Place, table: pa.Table) -> pa.Array:
+    def _marks_of_rows(self, described: Description, base: NodePlace, table: pa.Table) -> pa.Array:
         """Which rows are about a node that changed since the previous stop."""
         whole = {name: values_of(table.column(name)) for name in table.column_names}
         rows = (
             dict(zip(whole, values, strict=True)) for values in zip(*whole.values(), strict=True)
         )
         below = [described.names(row) for row in rows]
-        # Of nodes further down, each is asked for itself: there are not many.
-        timeline = Timeline(self._context)
-        touched: dict[tuple[str, ...], int | None] = {}
-        flat = sorted({names[0] for names in below if names is not None and len(names) == 1})
-        for name, touch in zip(flat, timeline.of(base).children(flat), strict=True):
-            touched[(name,)] = None if touch.changed is None else touch.changed.offset
-        for names in {names for names in below if names is not None and len(names) > 1}:
-            place = _down(base, names)
-            if place is not None:
-                changed = timeline.of(place).touch().changed
-                touched[names] = None if changed is None else changed.offset
-        return self._marks([None if names is None else touched.get(names) for names in below])
+        asked: dict[tuple[str, ...], set[str]] = {}
+        for names in below:
+            if names:
+                asked.setdefault(tuple(names[:-1]), set()).add(names[-1])
+        changed = {
+            (*above, name)
+            for above, children in asked.items()
+            for name, is_changed in self._changed(base, above, sorted(children))
+            if is_changed
+        }
+        return pa.array(
+            [names is not None and tuple(names) in changed for names in below], pa.bool_()
+        )
 
-    def _children(self, place: Place, node: Directory) -> dict[str, Any]:
+    def _children(self, place: NodePlace, node: Directory) -> dict[str, Any]:
         """The children as rows: kind, value, when made and changed."""
         names = node.names()
-        touches = Timeline(self._context).of(place).children(names)
+        touches = NodeTimeline(self._context).of(place).children(names)
         nodes = [self._child(node, name, i) for i, name in enumerate(names)]
         columns: dict[str, pa.Array] = {
             "name": pa.array([_storable(name) for name in names], pa.string()),
@@ -342,7 +355,11 @@ class Seen:
             found = None if name is None else path_below(place, (name,))
             return None if found is None else self._outer(found)
 
-        marked = self._marks(columns["changed_offset"].to_pylist())
+        marked = None
+        if self._span is not None:
+            marked = pa.array(
+                [is_changed for _, is_changed in self._changed(place, (), names)], pa.bool_()
+            )
         return {"table": pa.table(columns), "marked": marked, "path_of": path_of}
 
     def _child(self, node: Directory, name: str, i: int) -> Node | None:
@@ -350,19 +367,27 @@ class Seen:
             raise KeyboardInterrupt
         return node.child(name)
 
-    def _marks(self, offsets: Sequence[int | None]) -> pa.Array | None:
-        """Which of these offsets lie between the previous stop and this one."""
-        span = self._span_of.span
-        if span is None:
-            return None
-        low, high = span
-        return pa.array([o is not None and low < o <= high for o in offsets], pa.bool_())
+    def _changed(
+        self, base: NodePlace, above: Sequence[str], names: Sequence[str]
+    ) -> Iterator[tuple[str, bool]]:
+        """Which children of a directory below a place changed since the previous stop."""
+        key = (*split(self._prefix), *base.names(), *above)
+        return zip(names, self._changes.of(key, names), strict=True)
 
-    def _ask(self, *words: str) -> Answer:
+    def _has_changed(self, place: NodePlace) -> bool:
+        """Whether a node, or anything in it, changed since the previous stop."""
+        if place.parent is not None:
+            found = self._changed(place.parent, (), [place.names()[-1]])
+        else:
+            assert isinstance(place.node, Directory)
+            found = self._changed(place, (), place.node.names())
+        return any(is_changed for _, is_changed in found)
+
+    def _ask(self, *words: str) -> CommandAnswer:
         return ask(self._scene, words, cancelled=self._cancelled)
 
-    def _find(self, names: Sequence[str]) -> Place | None:
-        return _down(Place(self._scene.root), names)
+    def _find(self, names: Sequence[str]) -> NodePlace | None:
+        return _down(NodePlace(self._scene.root), names)
 
     def _outer(self, path: str) -> str:
         """A path below the cluster's root as one of the whole tree."""
@@ -390,16 +415,16 @@ def _seconds(time: datetime | str) -> str:
     return time if isinstance(time, str) else f"{time:%Y-%m-%dT%H:%M:%SZ}"
 
 
-def _down(place: Place, names: Sequence[str]) -> Place | None:
+def _down(place: NodePlace, names: Sequence[str]) -> NodePlace | None:
     for name in names:
         child = place.node.child(name) if isinstance(place.node, Directory) else None
         if child is None:
             return None
-        place = Place(child, name, place)
+        place = NodePlace(child, name, place)
     return place
 
 
-def _text_of(lines: Sequence[Line]) -> str:
+def _text_of(lines: Sequence[ValueLine]) -> str:
     return "\n".join(line.text for line in lines)
 
 
@@ -420,7 +445,7 @@ def _as_text(value: Any) -> str:
     if isinstance(value, str):
         return value
     try:
-        return json.dumps(value, indent=2, ensure_ascii=False)
+        return to_json(value, indent=2)
     except (RecursionError, ValueError, TypeError):
         return "\n".join(line.text for line in value_lines(value))
 

@@ -6,17 +6,21 @@ What takes longer comes later: lines are given out as they become known.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.health_rows import LEVELS
+from metashell.commands.framework.status import leader_words
+from metashell.commands.health.rows import LEVELS
 from metashell.fs.escape import escape
-from metashell.tui.node.value import Line
-from metashell.tui.scene import Answer, Scene
+from metashell.tui.node.value import ValueLine
+from metashell.tui.scene import CommandAnswer, Scene
 
-Ask = Callable[..., Answer]
+if TYPE_CHECKING:
+    from metashell.quorum.description import LiveStatus
+
+Ask = Callable[..., CommandAnswer]
 _FACTS: Final = ("cluster", "metadata", "quorum", "brokers", "topics", "partitions", "health")
 _KEY: Final = 12
 _WAITING: Final = "…"
@@ -30,7 +34,7 @@ _KEYS_TO_KNOW: Final = (
 )
 
 
-def overview(scene: Scene, ask: Ask) -> Iterator[Sequence[Line]]:
+def overview(scene: Scene, ask: Ask) -> Iterator[Sequence[ValueLine]]:
     """All lines, again and again, each time with more that is known.
 
     Args:
@@ -40,7 +44,8 @@ def overview(scene: Scene, ask: Ask) -> Iterator[Sequence[Line]]:
     facts = dict.fromkeys(_FACTS, _WAITING)
     facts["metadata"] = _metadata(scene)
     yield _lines(facts, ())
-    facts["cluster"], facts["quorum"] = _quorum(ask("quorum", *_TABLE), ask("quorum"))
+    answer, in_words = ask("quorum", *_TABLE), ask("quorum")
+    facts["cluster"], facts["quorum"] = _quorum(answer, in_words, _followed(scene))
     yield _lines(facts, ())
     facts["brokers"] = _brokers(ask("brokers", *_TABLE).table)
     yield _lines(facts, ())
@@ -51,15 +56,15 @@ def overview(scene: Scene, ask: Ask) -> Iterator[Sequence[Line]]:
     yield _lines(facts, kinds)
 
 
-def _lines(facts: dict[str, str], kinds: Sequence[str]) -> Sequence[Line]:
+def _lines(facts: dict[str, str], kinds: Sequence[str]) -> Sequence[ValueLine]:
     lines = [_line(key, value) for key, value in facts.items()]
-    lines += [Line(text, indent=4) for text in kinds]
-    return [*lines, Line(""), *(_line(key, what) for key, what in _KEYS_TO_KNOW)]
+    lines += [ValueLine(text, indent=4) for text in kinds]
+    return [*lines, ValueLine(""), *(_line(key, what) for key, what in _KEYS_TO_KNOW)]
 
 
-def _line(key: str, value: str) -> Line:
+def _line(key: str, value: str) -> ValueLine:
     text = escape(value)
-    return Line(f"{key:<{_KEY}}{text}", key=len(key), indent=_KEY)
+    return ValueLine(f"{key:<{_KEY}}{text}", key=len(key), indent=_KEY)
 
 
 def _metadata(scene: Scene) -> str:
@@ -71,7 +76,17 @@ def _metadata(scene: Scene) -> str:
     return ", ".join(parts)
 
 
-def _quorum(answer: Answer, in_words: Answer) -> tuple[str, str]:
+def _followed(scene: Scene) -> LiveStatus | None:
+    """How a quorum is followed whose newest state is shown; None for others."""
+    cluster = scene.cluster
+    if cluster is None or cluster.live is None or cluster.moment_offset is not None:
+        return None
+    return cluster.live.status()
+
+
+def _quorum(
+    answer: CommandAnswer, in_words: CommandAnswer, live: LiveStatus | None
+) -> tuple[str, str]:
     """(id of the cluster, how its quorum is)."""
     cluster = "unknown"
     for said in in_words.text.splitlines():
@@ -84,11 +99,14 @@ def _quorum(answer: Answer, in_words: Answer) -> tuple[str, str]:
     ids = answer.table.column("id").to_pylist()
     leaders = [str(i) for i, status in zip(ids, names, strict=True) if status == "Leader"]
     n_voters = sum(status != "Observer" for status in names)
-    return cluster, f"{_count(n_voters, 'voter')}, {_leader(leaders)}"
+    return cluster, f"{_count(n_voters, 'voter')}, {_leader(leaders, live)}"
 
 
-def _leader(leaders: Sequence[str]) -> str:
-    return f"leader {', '.join(leaders)}" if leaders else "no leader known"
+def _leader(leaders: Sequence[str], live: LiveStatus | None) -> str:
+    told = ", ".join(leaders) or None
+    if live is None:
+        return leader_words(told)
+    return leader_words(live.leader_now, told if live.leader_id is None else live.leader_id)
 
 
 def _topics(table: pa.Table | None) -> tuple[str, str]:
@@ -113,7 +131,7 @@ def _brokers(table: pa.Table | None) -> str:
     return ", ".join(parts)
 
 
-def _health(answer: Answer) -> tuple[str, Sequence[str]]:
+def _health(answer: CommandAnswer) -> tuple[str, Sequence[str]]:
     table = answer.table
     if table is None or not len(table):
         return next(iter(answer.text.splitlines()), "") or "nothing could be looked at", ()

@@ -13,10 +13,10 @@ from textual.widgets import Static
 
 from metashell.errors import MetashellError
 from metashell.tui.jobs import Job
-from metashell.tui.node.lines import LineView
-from metashell.tui.node.look import Look, Mode, Seen
-from metashell.tui.node.value import Line
-from metashell.tui.part import Part
+from metashell.tui.node.look import LookMode, NodeLook, Seen
+from metashell.tui.node.node_lines import LineView
+from metashell.tui.node.value import ValueLine
+from metashell.tui.part import AppPart
 from metashell.tui.rows.cluster_rows import applied_at
 from metashell.tui.rows.table import RowTable
 from metashell.tui.scene import Scene
@@ -26,20 +26,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _TABS: Final = (
-    (Mode.OVERVIEW, "d", "Overview"),
-    (Mode.TABLE, "d", "Table"),
-    (Mode.CHILDREN, "d", "Children"),
-    (Mode.VALUE, "v", "Value"),
-    (Mode.TEXT, "a", "Kafka's text"),
-    (Mode.RECORD, "r", "Record"),
-    (Mode.HISTORY, "h", "History"),
+    (LookMode.OVERVIEW, "d", "Overview"),
+    (LookMode.TABLE, "d", "Table"),
+    (LookMode.CHILDREN, "d", "Children"),
+    (LookMode.VALUE, "v", "Value"),
+    (LookMode.TEXT, "a", "Kafka's text"),
+    (LookMode.RECORD, "r", "Record"),
+    (LookMode.HISTORY, "h", "History"),
 )
 """(mode, key, title) in the order of the tabs."""
 _SHORT: Final = {"Kafka's text": "Text"}
 """Titles where there is little room."""
 _ROOM: Final = 60
 _REMEMBERED: Final = 4
-_AS_A_WHOLE: Final = (Mode.OVERVIEW, Mode.TABLE)
+_AS_A_WHOLE: Final = (LookMode.OVERVIEW, LookMode.TABLE)
 MODE_KEYS: Final = (
     *(
         Binding(key, f"look('{mode.value}')", title, show=False, id=f"node.{mode.value}")
@@ -51,10 +51,10 @@ MODE_KEYS: Final = (
 """The keys of the tabs: they are seen from the tree too, so they work there as well."""
 
 
-class ModeTab(Part, Static):
+class ModeTab(AppPart, Static):
     """A way to look at the node; a click takes it."""
 
-    def __init__(self, mode: Mode, key: str, title: str) -> None:
+    def __init__(self, mode: LookMode, key: str, title: str) -> None:
         super().__init__(markup=False)
         self.mode, self._key, self._title = mode, key, title
 
@@ -69,7 +69,7 @@ class ModeTab(Part, Static):
         self.query_ancestor(NodePane).look(self.mode)
 
 
-class NodePane(Part, Vertical):
+class NodePane(AppPart, Vertical):
     """A node: its value, Kafka's text, its record, its history; a directory as a table."""
 
     HELP = (
@@ -100,10 +100,10 @@ class NodePane(Part, Vertical):
         super().__init__(id=id, classes=classes)
         self._scene: Scene | None = None
         self._path: str | None = None
-        self._of_leaf: tuple[Mode, ...] = ()
-        self._of_directory: tuple[Mode, ...] = ()
+        self._of_leaf: tuple[LookMode, ...] = ()
+        self._of_directory: tuple[LookMode, ...] = ()
         """Ways to look that the user took, the last one first."""
-        self._look: Look | None = None
+        self._look: NodeLook | None = None
 
     def compose(self) -> ComposeResult:
         """The line on top, the tabs, and what they show."""
@@ -131,7 +131,7 @@ class NodePane(Part, Vertical):
         self._scene, self._path = scene, path
         self._start()
 
-    def look(self, mode: Mode) -> None:
+    def look(self, mode: LookMode) -> None:
         """Look at the node in another way."""
         if self._look is None or self._look.kind == "directory":
             self._of_directory = (mode, *self._of_directory)[:_REMEMBERED]
@@ -140,7 +140,7 @@ class NodePane(Part, Vertical):
         self._start()
 
     @property
-    def mode(self) -> Mode | None:
+    def mode(self) -> LookMode | None:
         """The way in which the node is looked at; None as long as nothing is shown."""
         return None if self._look is None else self._look.mode
 
@@ -155,7 +155,7 @@ class NodePane(Part, Vertical):
         if scene is None or path is None:
             return
 
-        def work(job: Job) -> Look:
+        def work(job: Job) -> NodeLook:
             seen = Seen(scene, path, job.cancelled)
             return seen.look(of_leaf, of_directory, lambda look: job.tell(self._show, look))
 
@@ -167,12 +167,12 @@ class NodePane(Part, Vertical):
         """Say what is wrong in place of the node."""
         assert self._scene is not None
         assert self._path is not None
-        lines = [Line(text) for said in error.lines("") for text in said.split("\n")]
+        lines = [ValueLine(text) for said in error.lines("") for text in said.split("\n")]
         self._show(
-            Look(
+            NodeLook(
                 path=self._path,
                 serial=self._scene.serial,
-                mode=Mode.VALUE,
+                mode=LookMode.VALUE,
                 modes=(),
                 kind="error",
                 head="can't be read",
@@ -181,7 +181,7 @@ class NodePane(Part, Vertical):
             )
         )
 
-    def _show(self, look: Look) -> None:
+    def _show(self, look: NodeLook) -> None:
         before, self._look = self._look, look
         is_afresh = before is None or (before.path, before.mode) != (look.path, look.mode)
         self.query_one("#node-head", Static).update(line(look.head))
@@ -210,7 +210,7 @@ class NodePane(Part, Vertical):
         for tab in self.query(ModeTab):
             tab.display = tab.mode in look.modes
             tab.set_class(tab.mode is look.mode, "-current")
-            title = look.title if tab.mode is Mode.TABLE else ""
+            title = look.title if tab.mode is LookMode.TABLE else ""
             tab.name_it(title, is_narrow=self.size.width < _ROOM)
 
     def _show_count(self) -> None:
@@ -236,15 +236,15 @@ class NodePane(Part, Vertical):
 
     def action_look(self, mode: str) -> None:
         """Look at the node in another way."""
-        self.look(Mode(mode))
+        self.look(LookMode(mode))
 
     def action_other_table(self) -> None:
         """From what describes a directory to its plain children, and back."""
         look = self._look
         if look is None:
             return
-        whole = next((mode for mode in _AS_A_WHOLE if mode in look.modes), Mode.CHILDREN)
-        self.look(Mode.CHILDREN if look.mode is whole else whole)
+        whole = next((mode for mode in _AS_A_WHOLE if mode in look.modes), LookMode.CHILDREN)
+        self.look(LookMode.CHILDREN if look.mode is whole else whole)
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer only what there is for the node."""
@@ -252,7 +252,7 @@ class NodePane(Part, Vertical):
         if action == "look":
             return look is not None and parameters[0] in look.modes
         if action == "other_table":
-            return look is not None and Mode.CHILDREN in look.modes and len(look.modes) > 1
+            return look is not None and LookMode.CHILDREN in look.modes and len(look.modes) > 1
         return True
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
@@ -262,7 +262,7 @@ class NodePane(Part, Vertical):
         if look is None:
             return
         path = look.path_of(event.row)
-        if look.mode is not Mode.HISTORY:
+        if look.mode is not LookMode.HISTORY:
             if path is None:
                 self.explorer.tell("there is no node for this row")
             else:
@@ -323,7 +323,7 @@ class NodePane(Part, Vertical):
         shown = None if look is None or look.table is None else self._table.shown
         if look is None or shown is None:
             return ()
-        title = look.title if look.mode is Mode.TABLE else look.mode.value
+        title = look.title if look.mode is LookMode.TABLE else look.mode.value
         return ((title.lower().replace(" ", "-"), shown),)
 
     def copyable(self) -> tuple[str, str] | None:

@@ -8,24 +8,23 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from metashell.commands.rows_text import shown_texts
+from metashell.commands.rows.cell_text import shown_texts
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
-from metashell.log.frames import CONTROL_KEY
-from metashell.redact import REDACTED
-from metashell.tui.node.value import Line, value_lines
+from metashell.tui.node.value import ValueLine, value_lines
+from metashell.tui.records.detail import hidden_raw
 from metashell.tui.records.hex import hex_lines
 from metashell.tui.rows.cells import row_at
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.source import Source
+    from metashell.sources.source import Source
 
 _FACTS: Final = ("offset", "time", "epoch", "type", "version", "control", "topic", "file", "pos")
 
 
-def record_lines(cluster: Source, table: pa.Table) -> Iterator[Line]:
+def record_lines(cluster: Source, table: pa.Table) -> Iterator[ValueLine]:
     """The lines of a record.
 
     Args:
@@ -40,33 +39,33 @@ def record_lines(cluster: Source, table: pa.Table) -> Iterator[Line]:
     width = max(map(len, facts))
     for name, text in facts.items():
         head = f"{name:<{width}}  "
-        yield Line(head + text, len(head), width + 2)
+        yield ValueLine(head + text, len(head), width + 2)
     data = None if row["data"] is None else json.loads(row["data"])
     if data:
-        yield Line("")
-        yield Line("data", 4)
+        yield ValueLine("")
+        yield ValueLine("data", 4)
         for line in value_lines(data):
-            yield Line(f"  {line.text}", line.key + 2 if line.key else 0, line.indent + 2)
+            yield ValueLine(f"  {line.text}", line.key + 2 if line.key else 0, line.indent + 2)
     if row["error"] is not None:
-        yield Line("")
-        yield Line(f"not decoded: {escape(row['error'])}")
+        yield ValueLine("")
+        yield ValueLine(f"not decoded: {escape(row['error'])}")
     yield from _bytes(cluster, row["offset"], data)
 
 
-def _bytes(cluster: Source, offset: int, data: Any) -> Iterator[Line]:
+def _bytes(cluster: Source, offset: int, data: Any) -> Iterator[ValueLine]:
     try:
         raw = raw_value(cluster, offset, data)
     except MetashellError as error:
         raw = escape(error.message)
     if raw is None:
         return
-    yield Line("")
+    yield ValueLine("")
     if isinstance(raw, str):
-        yield Line(f"bytes  {raw}", 5)
+        yield ValueLine(f"bytes  {raw}", 5)
         return
-    yield Line(f"bytes  {len(raw):,}", 5)
+    yield ValueLine(f"bytes  {len(raw):,}", 5)
     for line in hex_lines(raw):
-        yield Line(f"  {line}", 6)
+        yield ValueLine(f"  {line}", 6)
 
 
 def raw_value(
@@ -79,14 +78,11 @@ def raw_value(
         offset: Its offset.
         data: Its decoded fields, None where it can't be decoded.
     """
-    records = cluster.exact.newest.image.records
+    records = cluster.full_log.newest.image.records
     frames = records.frames
     for row in np.flatnonzero(frames.offset == offset).tolist():
         if records.file_of(row).end_offset is not None:
             continue  # of a checkpoint, which counts for itself
-        key = int(frames.api_key[row])
-        spec = None if key <= CONTROL_KEY else cluster.registry.metadata.get(key)
-        if spec is not None and cluster.redaction.hides_raw(spec.name, data):
-            return REDACTED
-        return records.raw(row)
+        hidden = hidden_raw(records, cluster.redaction, row, data)
+        return records.raw(row) if hidden is None else hidden
     return None

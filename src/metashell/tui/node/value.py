@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import json
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from metashell.commands.columns import display_width
+from metashell.commands.framework.columns import display_width
 from metashell.fs.escape import escape, escape_text
 from metashell.fs.node import JsonValue
+from metashell.schema.dump import java_double
+from metashell.schema.json_writer import to_json
 
 MOST_LINES: Final = 5_000
 """Lines of a value that are shown."""
@@ -32,7 +34,7 @@ _Item: TypeAlias = "tuple[str, JsonValue, int, int]"
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class ValueLine:
     """One line, whose characters are safe to draw."""
 
     text: str
@@ -46,64 +48,61 @@ class Line:
 class Lines:
     """Lines to be shown, and whether there are more."""
 
-    lines: Sequence[Line]
+    lines: Sequence[ValueLine]
     is_whole: bool = True
 
 
-def clipped(lines: Iterable[Line]) -> Lines:
+def clipped(lines: Iterable[ValueLine]) -> Lines:
     """As many lines as are shown; a long one is cut."""
-    kept: list[Line] = []
+    kept: list[ValueLine] = []
     left = MOST_CHARACTERS
     for line in lines:
         if len(kept) >= MOST_LINES or left <= 0:
             return Lines(kept, is_whole=False)
         if len(line.text) > left:
-            kept.append(Line(line.text[:left], line.key, line.indent))
+            kept.append(ValueLine(line.text[:left], line.key, line.indent))
             return Lines(kept, is_whole=False)
         kept.append(line)
         left -= len(line.text)
     return Lines(kept)
 
 
-def text_lines(text: str) -> Iterator[Line]:
+def text_lines(text: str) -> Iterator[ValueLine]:
     """The lines of a text, with unsafe characters escaped."""
     for line in text.split("\n"):
-        yield Line(escape_text(line).expandtabs(_TAB))
+        yield ValueLine(escape_text(line).expandtabs(_TAB))
 
 
-def value_lines(value: JsonValue) -> Iterator[Line]:
+def value_lines(value: JsonValue) -> Iterator[ValueLine]:
     """The lines of a value."""
     if _is_scalar(value):
-        yield Line(scalar_text(value))
+        yield ValueLine(scalar_text(value))
         return
     # A stack in place of recursion: how deep a value is nested is not ours to say.
-    stack: list[Iterator[Line | _Item]] = [_children(value, 0, 0)]
+    stack: list[Iterator[ValueLine | _Item]] = [_children(value, 0, 0)]
     while stack:
         item = next(stack[-1], None)
         if item is None:
             stack.pop()
-        elif isinstance(item, Line):
+        elif isinstance(item, ValueLine):
             yield item
         else:
             head, inner, indent, depth = item
-            yield Line(head, len(head), indent + _STEP)
+            yield ValueLine(head, len(head), indent + _STEP)
             stack.append(_children(inner, indent + _STEP, depth + 1))
-
-
-def field_lines(fields: Mapping[str, JsonValue]) -> Iterator[Line]:
-    """The lines of a mapping."""
-    return value_lines(fields)
 
 
 def scalar_text(value: JsonValue) -> str:
     """A value without structure, on one line."""
     if isinstance(value, str):
-        shown = json.dumps(value, ensure_ascii=False) if _LOOKS_OTHERWISE.match(value) else value
+        shown = to_json(value) if _LOOKS_OTHERWISE.match(value) else value
         return escape(shown)
-    return json.dumps(value)
+    if isinstance(value, float) and not math.isfinite(value):
+        return java_double(value)
+    return to_json(value)
 
 
-def _children(value: JsonValue, indent: int, depth: int) -> Iterator[Line | _Item]:
+def _children(value: JsonValue, indent: int, depth: int) -> Iterator[ValueLine | _Item]:
     """Lines of what is in a value, and what has lines of its own."""
     if isinstance(value, Mapping):
         yield from _of_mapping(value, indent, depth)
@@ -114,12 +113,14 @@ def _children(value: JsonValue, indent: int, depth: int) -> Iterator[Line | _Ite
         text = _inline(item, depth)
         mark = f"{pad}- "
         if text is not None:
-            yield Line(mark + text, len(mark), indent + _STEP)
+            yield ValueLine(mark + text, len(mark), indent + _STEP)
         else:
             yield f"{mark}#{i}", item, indent, depth
 
 
-def _of_mapping(value: Mapping[str, JsonValue], indent: int, depth: int) -> Iterator[Line | _Item]:
+def _of_mapping(
+    value: Mapping[str, JsonValue], indent: int, depth: int
+) -> Iterator[ValueLine | _Item]:
     pad = " " * indent
     texts = {key: _inline(item, depth) for key, item in value.items()}
     keys = {key: escape(key) or '""' for key in value}
@@ -131,7 +132,7 @@ def _of_mapping(value: Mapping[str, JsonValue], indent: int, depth: int) -> Iter
             yield pad + name, item, indent, depth
             continue
         head = f"{pad}{name}{' ' * (width - display_width(name))}  "
-        yield Line(head + text, len(head), min(indent + width + _STEP, _WIDEST_KEY))
+        yield ValueLine(head + text, len(head), min(indent + width + _STEP, _WIDEST_KEY))
 
 
 def _inline(value: JsonValue, depth: int) -> str | None:
@@ -153,7 +154,7 @@ def _inline(value: JsonValue, depth: int) -> str | None:
 
 def _as_json(value: JsonValue) -> str:
     try:
-        return json.dumps(value, ensure_ascii=False)
+        return to_json(value)
     except RecursionError:
         return "..."
 

@@ -16,10 +16,10 @@ from textual.widget import Widget
 from textual.widgets import Input, Label, OptionList
 from textual.widgets.option_list import Option
 
-from metashell.commands.base import Completion
+from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
-from metashell.tui.part import Part
+from metashell.tui.part import AppPart
 from metashell.tui.records.filters import Chip, chip_of
 from metashell.tui.text import line
 
@@ -28,7 +28,7 @@ _MOST_SHOWN = 40
 _PROPOSED = 50
 
 
-class ChipBar(Part, Widget, can_focus=True):
+class ChipBar(AppPart, Widget, can_focus=True):
     """Filters, one beside the other."""
 
     HELP = (
@@ -135,7 +135,7 @@ def _shown(chip: Chip) -> str:
     return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 1] + "…"
 
 
-class ChipPrompt(Part, ModalScreen[Chip | None]):
+class ChipPrompt(AppPart, ModalScreen[Chip | None]):
     """A line in which a filter is typed, with what ``log`` proposes.
 
     Args:

@@ -12,16 +12,20 @@ from typing import Any, Final
 
 import numpy as np
 
-from metashell.fs.change_parts import Topics, part_histories
+from metashell.fs.change_parts import TopicHistory, part_histories
 from metashell.fs.path import encode_name
-from metashell.image.record_window import LogReader, Piece
-from metashell.image.records import Records
 from metashell.log.crc import crc32c
 from metashell.log.frames import CODEC, CONTROL, CONTROL_KEY, LOG_APPEND_TIME
+from metashell.records.records import Records
+from metashell.records.window import LogPiece, LogReader
+from metashell.redact import REDACTED, Redaction, hidden_bytes
 from metashell.schema.dump import fields_json
+from metashell.schema.json_writer import to_json
 from metashell.schema.model import MessageSpec
+from metashell.schema.resource_types import ResourceType
 from metashell.schema.rows import to_rows
-from metashell.schema.times import iso_time
+from metashell.schema.scalar import UNKNOWN_TAGS, decode_message
+from metashell.schema.timestamps import iso_time
 
 _CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 _TRANSACTIONAL: Final = 0x10
@@ -30,7 +34,7 @@ _SHOWN_TEXT: Final = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class RecordTarget:
     """The node that a record is about."""
 
     path: str
@@ -47,6 +51,8 @@ class Bytes:
     data: bytes | None
     position: int
     """In the file; of a compressed batch, in what it holds."""
+    hidden: str | None = None
+    """What is told in their place where they are not shown; they are not here then."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,17 +74,17 @@ class RecordDetail:
     error: str | None
     """Why it can't be decoded."""
     is_hidden: bool
-    """Whether its bytes may hold secrets, and are not here."""
+    """Whether its bytes may hold secrets, and the value is not here."""
     is_inflated: bool
     """Whether positions are those in the inflated batch."""
     key: Bytes
     value: Bytes
-    target: Target | None
+    target: RecordTarget | None
     json: str
     """The line of ``log --json``."""
 
 
-def record_detail(reader: LogReader, piece: Piece, offset: int) -> RecordDetail | None:
+def record_detail(reader: LogReader, piece: LogPiece, offset: int) -> RecordDetail | None:
     """Look at one record; None where it is not there.
 
     Raises:
@@ -92,17 +98,17 @@ def record_detail(reader: LogReader, piece: Piece, offset: int) -> RecordDetail 
     said: dict[str, Any] = json.loads(line)
     row, frames = int(rows[0]), records.frames
     key = int(frames.api_key[row])
-    registry = reader.registry
-    spec = (
-        registry.control.get(CONTROL_KEY - key)
-        if key <= CONTROL_KEY
-        else registry.metadata.get(key)
-    )
+    spec = records.spec_of_key(key)
     values = _values(records, spec, row, rows)
     version = int(frames.version[row])
     plain = None if values is None or spec is None else fields_json(spec, version, values)
-    is_hidden = spec is not None and reader.redaction.hides_raw(spec.name, plain)
-    key_bytes, value_bytes = (Bytes(None, 0),) * 2 if is_hidden else _bytes(records, row)
+    hidden = hidden_raw(records, reader.redaction, row, plain)
+    key_bytes, value_bytes = _bytes(records, row)
+    if hidden is not None:
+        value_bytes = Bytes(None, 0, hidden)
+    # A key says of a control record what it is, and has no meaning elsewhere.
+    if key_bytes.data and (hidden or key > CONTROL_KEY) and reader.redaction.hides_raw(None, None):
+        key_bytes = Bytes(None, 0, REDACTED)
     header = frames.batches.header[int(frames.batch[row])]
     base = int(header["base_offset"])
     span = base, base + int(header["last_delta"])
@@ -119,7 +125,7 @@ def record_detail(reader: LogReader, piece: Piece, offset: int) -> RecordDetail 
         span=span,
         fields=tuple((name, _shown(value)) for name, value in said.get("data", {}).items()),
         error=said.get("error"),
-        is_hidden=is_hidden,
+        is_hidden=hidden is not None,
         is_inflated=int(frames.start[row]) >= records.loaded.size,
         key=key_bytes,
         value=value_bytes,
@@ -128,8 +134,31 @@ def record_detail(reader: LogReader, piece: Piece, offset: int) -> RecordDetail 
     )
 
 
+def hidden_raw(
+    records: Records, redaction: Redaction, row: int, data: Mapping[str, object] | None
+) -> str | None:
+    """What is told in place of a record's value, None where its bytes may be shown.
+
+    Args:
+        records: Its log's.
+        redaction: What may be shown.
+        row: Which record.
+        data: Its decoded fields by Kafka's names, None where it can't be decoded.
+    """
+    frames = records.frames
+    spec = records.spec_of_key(int(frames.api_key[row]))
+    has_unknown_tags = False
+    if spec is not None and data is not None:
+        value = frames.arena.slice(int(frames.body[row]), int(frames.stop[row]))
+        has_unknown_tags = UNKNOWN_TAGS in decode_message(spec, int(frames.version[row]), value)
+    name = None if spec is None else spec.name
+    if not redaction.hides_raw(name, data, has_unknown_tags=has_unknown_tags):
+        return None
+    return hidden_bytes(name, records.raw(row), records.batch_position(row))
+
+
 def _shown(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    text = value if isinstance(value, str) else to_json(value)
     left = len(text) - _SHOWN_TEXT
     return text if left <= 0 else f"{text[:_SHOWN_TEXT]}... {left} more characters"
 
@@ -224,21 +253,21 @@ def _topic_by_name(spec: MessageSpec | None, values: Mapping[str, Any]) -> str |
         return values.get("name")
     if spec.name == "ClearElrRecord":
         return values.get("topic_name") or None
-    if spec.name == "ConfigRecord" and values.get("resource_type") == 2:
+    if spec.name == "ConfigRecord" and values.get("resource_type") == ResourceType.TOPIC:
         return values.get("resource_name")
     return None
 
 
 def _target(
     reader: LogReader, spec: MessageSpec, values: Mapping[str, Any], span: tuple[int, int]
-) -> Target | None:
+) -> RecordTarget | None:
     """The node that a record made, changed or removed, as `changes` has it."""
     names = ("image", "topics", "byName", str(values.get("topic_name") or ""))
     if spec.name == "ClearElrRecord":
-        return Target(_path(names if names[-1] else names[:-1]), span[1])
-    topics = Topics("byName")
+        return RecordTarget(_path(names if names[-1] else names[:-1]), span[1])
+    topics = TopicHistory("byName")
     topics.name_topics(reader.topic_name(values.get("topic_id")))
-    for part in (*part_histories(reader.redaction), topics):
+    for part in (*part_histories(reader.registry, reader.redaction), topics):
         if spec.name not in part.records:
             continue
         try:
@@ -247,7 +276,7 @@ def _target(
             continue  # a definition of the user's own lacks fields
         if effect is not None:
             is_gone = effect.after is None and effect.refused is None
-            return Target(_path(effect.path), max(span[0] - 1, 0) if is_gone else span[1])
+            return RecordTarget(_path(effect.path), max(span[0] - 1, 0) if is_gone else span[1])
     return None
 
 

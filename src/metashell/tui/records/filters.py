@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.base import Command, Completion, Context, Nowhere
-from metashell.commands.log import COMMAND
-from metashell.commands.log_options import parse_request
-from metashell.commands.words import Word, complete_at, quote, split
+from metashell.commands.framework.command import Command, Completion, Context, Nowhere
+from metashell.commands.framework.command_line import Word, complete_at, quote, split
+from metashell.commands.log.command import COMMAND
+from metashell.commands.log.options import parse_request
 from metashell.errors import UsageError
-from metashell.image.record_window import Filter
+from metashell.records.window import Filter
 
 if TYPE_CHECKING:
-    from metashell.source import Source
+    from metashell.sources.source import Source
 
 _FLAGS: Final = (
     "--type",
@@ -122,8 +122,8 @@ def grep_of(chips: Sequence[Chip]) -> str:
 
 def context_of(source: Source) -> Context:
     """For parsing and completing words of ``log`` on a source. Cost: may open its log."""
-    exact = source.exact
-    return Context(exact.root, Nowhere(), lambda _: None, source=exact)
+    full = source.full_log
+    return Context(full.root, Nowhere(), lambda _: None, source=full)
 
 
 def filter_of(context: Context, chips: Sequence[Chip]) -> Filter:

@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from metashell.image.record_window import Filter, Found, Piece
+from metashell.records.window import Filter, LogPiece, PieceMatches
 from metashell.schema.arena import I64
 
 _SAME_OFFSET: Final = 8
@@ -23,7 +23,7 @@ _NONE: Final[I64] = np.empty(0, dtype=np.int64)
 
 @dataclass(slots=True)
 class _Part:
-    piece: Piece
+    piece: LogPiece
     offsets: I64 | None = None
     """None while nobody has looked."""
     n_hidden: int = 0
@@ -52,7 +52,7 @@ class Matches:
 
     # What is known.
 
-    def plan(self, pieces: Iterable[Piece], wanted: Filter, *, anew: bool) -> list[Piece]:
+    def plan(self, pieces: Iterable[LogPiece], wanted: Filter, *, anew: bool) -> list[LogPiece]:
         """Take over how the log is cut; returns the pieces that must be looked through.
 
         Args:
@@ -78,7 +78,7 @@ class Matches:
         self._lay_out()
         return [part.piece for part in parts if part.offsets is None]
 
-    def take(self, found: Sequence[Found]) -> None:
+    def take(self, found: Sequence[PieceMatches]) -> None:
         """Note what was found in pieces."""
         for one in found:
             at = self._index_for(one)
@@ -89,7 +89,7 @@ class Matches:
                 self._parts.insert(at + 1, _Part(one.rest))
         self._lay_out()
 
-    def _index_for(self, found: Found) -> int | None:
+    def _index_for(self, found: PieceMatches) -> int | None:
         piece = found.piece
         behind = bisect_right(self._parts, piece.first_offset, key=lambda p: p.piece.first_offset)
         for i in range(behind - 1, max(behind - _SAME_OFFSET, 0) - 1, -1):
@@ -159,12 +159,12 @@ class Matches:
         return all(part.offsets is not None for part in self._parts[: len(self._firsts)])
 
     @property
-    def waiting(self) -> list[Piece]:
+    def waiting(self) -> list[LogPiece]:
         """The pieces that nobody has looked through, wherever the log is shown up to."""
         return [part.piece for part in self._parts if part.offsets is None]
 
     @property
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[LogPiece]:
         """All pieces that are shown."""
         return [part.piece for part in self._parts[: len(self._firsts)]]
 
@@ -193,7 +193,7 @@ class Matches:
             row -= 1  # in the middle of a gap
         return min(row, len(self) - 1)
 
-    def rows(self, first: int, behind: int) -> list[tuple[Piece, I64]]:
+    def rows(self, first: int, behind: int) -> list[tuple[LogPiece, I64]]:
         """The records in some rows, by piece."""
         found = []
         first, behind = max(first, 0), min(behind, len(self))
@@ -205,7 +205,7 @@ class Matches:
             first, i = max(first, end), i + 1
         return found
 
-    def piece_of(self, offset: int) -> Piece | None:
+    def piece_of(self, offset: int) -> LogPiece | None:
         """The piece that holds an offset, if that was looked through."""
         i = int(np.searchsorted(self._firsts, offset, side="right")) - 1
         if i < 0 or self._parts[i].offsets is None:

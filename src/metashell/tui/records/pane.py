@@ -10,14 +10,15 @@ from textual.content import Content
 from textual.widgets import Static
 
 from metashell.fs.escape import escape
-from metashell.tui.part import Part
+from metashell.redact import REDACTED
+from metashell.tui.part import AppPart
 from metashell.tui.records.detail import Bytes, RecordDetail
 from metashell.tui.records.hex import fitting_width, hex_lines
 
 _HIDDEN = "not shown: this record may hold secrets"
 
 
-class RecordPane(Part, VerticalScroll):
+class RecordPane(AppPart, VerticalScroll):
     """Fields, batch and bytes of a record."""
 
     HELP = (
@@ -96,8 +97,10 @@ def _pairs(pairs: Iterable[tuple[str, str]]) -> Iterator[Content]:
 
 
 def _bytes(what: str, found: Bytes, detail: RecordDetail, width: int) -> Iterator[Content]:
-    if detail.is_hidden:
+    if found.hidden is not None:
         yield _title(f"{what}: {_HIDDEN}")
+        if found.hidden != REDACTED:
+            yield _title(found.hidden)
         return
     if found.data is None:
         yield _title(f"{what}: none")

@@ -10,18 +10,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from metashell.commands.log_output import TABLES
-from metashell.commands.rows_of import Field
-from metashell.commands.rows_stream import cells
+from metashell.commands.log.output import TABLES
+from metashell.commands.rows.columns import Column
+from metashell.commands.rows.stream import table_of_values
 from metashell.errors import SourceError
-from metashell.image.log_filter import Selection
-from metashell.image.record_window import Filter, Found, LogReader, Piece, RecordLine
+from metashell.records.filter import Selection
+from metashell.records.window import Filter, LogPiece, LogReader, PieceMatches, RecordLine
 from metashell.schema.arena import I64
 from metashell.tui.records.detail import RecordDetail
 from metashell.tui.records.filters import Chip, context_of, filter_of
 
 if TYPE_CHECKING:
-    from metashell.source import Source
+    from metashell.sources.source import Source
     from metashell.tui.jobs import Job
 
 _TELL_S: Final = 0.1
@@ -39,7 +39,7 @@ class Opened:
 
     reader: LogReader
     wanted: Filter
-    found: tuple[Found, ...]
+    found: tuple[PieceMatches, ...]
     """What is wanted of what is new in it."""
 
 
@@ -71,9 +71,9 @@ def look_through(
     job: Job,
     reader: LogReader,
     wanted: Filter,
-    pieces: Sequence[Piece],
+    pieces: Sequence[LogPiece],
     near: Callable[[], int],
-    tell: Callable[[list[Found]], object],
+    tell: Callable[[list[PieceMatches]], object],
 ) -> None:
     """Look through pieces, those first that are nearest to what is looked at.
 
@@ -86,7 +86,7 @@ def look_through(
         tell: Called in the thread that draws with what was found.
     """
     names = reader.topic_names(wanted.selection, job.cancelled)
-    todo, found, told = list(pieces), list[Found](), 0.0
+    todo, found, told = list(pieces), list[PieceMatches](), 0.0
     n_bytes, done = sum(piece.size for piece in todo), 0
     while todo and not job.cancelled():
         piece = take_nearest(todo, near())
@@ -102,7 +102,7 @@ def look_through(
         job.tell(tell, found)
 
 
-def take_nearest(pieces: list[Piece], offset: int) -> Piece:
+def take_nearest(pieces: list[LogPiece], offset: int) -> LogPiece:
     """Take out the piece that an offset is in, or the one nearest to it.
 
     Args:
@@ -117,7 +117,7 @@ def take_nearest(pieces: list[Piece], offset: int) -> Piece:
     return pieces.pop(before)
 
 
-def lines_of(job: Job, reader: LogReader, rows: Sequence[tuple[Piece, I64]]) -> list[RecordLine]:
+def lines_of(job: Job, reader: LogReader, rows: Sequence[tuple[LogPiece, I64]]) -> list[RecordLine]:
     """A line for each record; those that can't be read any more say so."""
     found: list[RecordLine] = []
     for piece, offsets in rows:
@@ -137,7 +137,7 @@ def find_next(
     job: Job,
     reader: LogReader,
     wanted: Filter,
-    pieces: Sequence[Piece],
+    pieces: Sequence[LogPiece],
     like: RecordDetail,
     by: int,
     limit: int | None,
@@ -184,9 +184,9 @@ def around(n_rows: int, cursor: int, most: int = _MOST_EXPORTED) -> tuple[int, i
     return first, min(first + most, n_rows)
 
 
-def rows_table(job: Job, reader: LogReader, rows: Sequence[tuple[Piece, I64]]) -> pa.Table:
+def rows_table(job: Job, reader: LogReader, rows: Sequence[tuple[LogPiece, I64]]) -> pa.Table:
     """Records as the rows that ``log -o`` writes."""
-    fields: Sequence[Field] = TABLES[0].fields
+    fields: Sequence[Column] = TABLES[0].columns
     columns: list[list[Any]] = [[] for _ in fields]
     names = [field.name for field in fields]
     for piece, offsets in rows:
@@ -196,9 +196,4 @@ def rows_table(job: Job, reader: LogReader, rows: Sequence[tuple[Piece, I64]]) -
             columns, zip(*reader.values(piece, offsets, names), strict=True), strict=False
         ):
             column.extend(values)
-    return pa.table(
-        {
-            field.name: cells(field.kind, column)
-            for field, column in zip(fields, columns, strict=True)
-        }
-    )
+    return table_of_values(fields, dict(zip(names, columns, strict=True)))

@@ -16,8 +16,8 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from metashell.fs.escape import escape
-from metashell.image.record_window import RecordLine
-from metashell.tui.part import Part
+from metashell.records.window import RecordLine
+from metashell.tui.part import AppPart
 from metashell.tui.records.model import Gap, Matches
 from metashell.tui.rows.component_style import over_widget
 
@@ -28,7 +28,7 @@ _MARK, _BAD = "▸", "!"
 LOADING: Final = "loading…"
 
 
-class RecordList(Part, ScrollView, can_focus=True):
+class RecordList(AppPart, ScrollView, can_focus=True):
     """The records, by offset."""
 
     HELP = (

@@ -1,5 +1,6 @@
-"""The rows behind a `RowTable`: which are shown, in what order, how wide, found again by what they
-are about. No widget here.
+"""The rows behind a `RowTable`: which are shown, in what order, how wide.
+
+They are found again by what they are about. No widget here.
 
 Everything works on whole columns, or on the few rows that are drawn.
 """
@@ -15,9 +16,9 @@ import pyarrow.compute as pc
 from rich.text import Text
 from textual_fastdatatable import ArrowBackend
 
-from metashell.commands.columns import display_width
-from metashell.commands.rows_output import sort_rows
-from metashell.commands.rows_text import is_json, is_list, is_number, shown_texts
+from metashell.commands.framework.columns import display_width
+from metashell.commands.rows.cell_text import is_json, is_list, is_number, shown_texts
+from metashell.commands.rows.output import sort_rows
 from metashell.tui.text import cell
 
 _SAMPLE_ROWS: Final = 500
@@ -35,7 +36,7 @@ _IN_TIMES: Final = _IN_NUMBERS | frozenset("T:.Z+")
 _MARK, _NO_MARK = "• ", "  "
 
 
-class Rows(ArrowBackend):
+class TableRows(ArrowBackend):
     """Rows in some order, formatted when they are drawn.
 
     Args:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from metashell.commands.rows_text import plain_texts
+from metashell.commands.rows.cell_text import plain_texts
 
 
 def changed_rows(

@@ -16,7 +16,7 @@ _CLUSTER = "cluster"
 
 
 @dataclass(frozen=True, slots=True)
-class Rows:
+class ClusterRows:
     """What a command answered."""
 
     table: pa.Table
@@ -26,7 +26,7 @@ class Rows:
 
 def cluster_rows(
     scene: Scene, command: str, *words: str, cancelled: Callable[[], bool] = lambda: False
-) -> Rows:
+) -> ClusterRows:
     """The rows that a command has of the cluster at hand, with all columns.
 
     Raises:
@@ -41,7 +41,7 @@ def cluster_rows(
         raise MetashellError("; ".join(warnings) or f"{command} has no answer here")
     if scene.prefix and _CLUSTER in table.column_names:
         table = table.drop_columns([_CLUSTER])
-    return Rows(table, warnings)
+    return ClusterRows(table, warnings)
 
 
 def applied_at(scene: Scene, path: str, offset: int, *, of_history: bool = False) -> int:
@@ -53,7 +53,7 @@ def applied_at(scene: Scene, path: str, offset: int, *, of_history: bool = False
         offset: The record's.
         of_history: Whether it may lie anywhere in the files, later than what is shown too.
     """
-    from metashell.commands.cluster import member_at
+    from metashell.commands.framework.cluster import member_at
     from metashell.image.history import end_row
 
     source = scene.cluster
@@ -62,7 +62,9 @@ def applied_at(scene: Scene, path: str, offset: int, *, of_history: bool = False
         source = None if member is None else member.source()
     if source is None:
         return offset
-    records = source.newest.exact.history_records if of_history else source.exact.image.records
+    records = (
+        source.newest.full_log.history_records if of_history else source.full_log.image.records
+    )
     _, inside = end_row(records, offset, record=False)
     return offset if inside is None else inside[1]
 
@@ -71,7 +73,7 @@ def previous_scene(scene: Scene) -> Scene | None:
     """The state that was shown before; None where there was none."""
     if scene.previous is None or scene.previous is scene.cluster:
         return None
-    return Scene(source=scene.previous, cluster=scene.previous)
+    return Scene(opened=scene.previous, cluster=scene.previous)
 
 
 def joined(parts: Sequence[str | None]) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
-from metashell.commands.rows_text import shown_texts
+from metashell.commands.rows.cell_text import shown_texts
 from metashell.tui.rows.table import RowTable
 
 

@@ -21,13 +21,13 @@ from textual.strip import Strip
 from textual_fastdatatable import DataTable
 from textual_fastdatatable.column import Column
 
-from metashell.commands.columns import display_width
+from metashell.commands.framework.columns import display_width
 from metashell.fs.escape import escape
 from metashell.tui.jobs import Job
-from metashell.tui.part import Part
-from metashell.tui.rows.cells import Rows, order_of, place_of, row_at
+from metashell.tui.part import AppPart
+from metashell.tui.rows.cells import TableRows, order_of, place_of, row_at
 from metashell.tui.rows.columns import ColumnsScreen
-from metashell.tui.rows.lines import Styles, draw_row, styles_of
+from metashell.tui.rows.table_lines import Styles, draw_row, styles_of
 from metashell.tui.text import cell
 
 __all__ = ["RowTable", "order_of"]
@@ -42,7 +42,7 @@ _MOST_FIXED: Final = 0.6
 _UP, _DOWN = " ▲", " ▼"
 
 
-class RowTable(Part, DataTable):
+class RowTable(AppPart, DataTable):
     """Rows that can be sorted, filtered and gone through.
 
     `show` sets them; `Chosen` says which one was taken with Enter or a double click, `Moved` which
@@ -122,7 +122,7 @@ class RowTable(Part, DataTable):
         """All rows, in the order in which they were given."""
         self._given: tuple[pa.Table, pa.Array | None] | None = None
         """Rows that are shown, or will be once they are arranged, and their marks."""
-        self._rows: Rows | None = None
+        self._rows: TableRows | None = None
         self._marked: pa.Array | None = None
         self._order: pa.Array | None = None
         self._sort: tuple[str, bool] | None = None
@@ -151,7 +151,7 @@ class RowTable(Part, DataTable):
         The cursor stays on the row that is about the same: `place_of` says which.
 
         Args:
-            table: The rows; types as `metashell.commands.rows_text` has them.
+            table: The rows; types as `metashell.commands.rows.cell_text` has them.
             marked: bool[n]: rows that changed since the previous stop; None for none.
             first: The columns shown unless the user chooses others; all if not given.
             afresh: Forget order, filter and cursor: they are rows about something else.
@@ -274,7 +274,7 @@ class RowTable(Part, DataTable):
         """The cells of the cursor's row with tabs between; None where there is none."""
         if self._rows is None or self.row is None:
             return None
-        cells = Rows(self._rows.data, self.columns_shown, self._order, None)
+        cells = TableRows(self._rows.data, self.columns_shown, self._order, None)
         return "\t".join(text.plain for text in cells.get_row_at(self.cursor_row))
 
     def on_click(self, event: events.Click) -> None:
@@ -399,7 +399,7 @@ class RowTable(Part, DataTable):
         name = self._cursor_name()
         self.table, self._marked = self._given
         self._order = order
-        self._rows = Rows(self.table, self.columns_shown, order, self._marked)
+        self._rows = TableRows(self.table, self.columns_shown, order, self._marked)
         self.backend = self._rows
         at = self._place(row)
         if at is None:

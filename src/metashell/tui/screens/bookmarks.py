@@ -12,15 +12,15 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from metashell.tui.part import Part
-from metashell.tui.places import Place
+from metashell.tui.part import AppPart
+from metashell.tui.places import VisitedNode
 from metashell.tui.text import line
 
 _HINT: Final = "enter goes there · delete forgets a bookmark · escape leaves"
 _NONE: Final = "no bookmark yet: `b` keeps the node looked at, with its offset"
 
 
-class BookmarksScreen(Part, ModalScreen[None]):
+class BookmarksScreen(AppPart, ModalScreen[None]):
     """The bookmarks and the recent places, of which one can be gone to."""
 
     HELP = (
@@ -52,7 +52,7 @@ class BookmarksScreen(Part, ModalScreen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._shown: list[Place | None] = []
+        self._shown: list[VisitedNode | None] = []
         """The place of each line of the list; None for headings."""
 
     def compose(self) -> ComposeResult:
@@ -67,7 +67,7 @@ class BookmarksScreen(Part, ModalScreen[None]):
         self._list(0)
 
     @property
-    def chosen(self) -> Place | None:
+    def chosen(self) -> VisitedNode | None:
         """The place that the cursor is on."""
         at = self.query_one(OptionList).highlighted
         return None if at is None else self._shown[at]
@@ -93,7 +93,7 @@ class BookmarksScreen(Part, ModalScreen[None]):
         self._shown.append(None)
         self.query_one(OptionList).add_option(Option(line(text), disabled=True))
 
-    def _add(self, place: Place) -> None:
+    def _add(self, place: VisitedNode) -> None:
         self._shown.append(place)
         offset = "" if place.offset is None else f" @{place.offset}"
         shown = Content.assemble("  ", line(place.path), (offset, "bold"))

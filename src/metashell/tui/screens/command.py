@@ -8,28 +8,30 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
 from textual.widgets import Input, Label, OptionList
 
-from metashell.commands.base import Completion, Context, Nowhere
-from metashell.commands.cluster import member_at
+from metashell.commands.framework.cluster import member_at
+from metashell.commands.framework.command import Completion, Context, Nowhere
 from metashell.errors import PathError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory
 from metashell.fs.path import resolve
-from metashell.log.uri import holds_credentials
-from metashell.tui.asking.completing import CompletingInput, LineHistory, LineScreen, Proposals
-from metashell.tui.asking.lines import Stream
+from metashell.places.uri import holds_credentials
+from metashell.tui.asking.completing import CompletingInput, EnteredLines, Proposals
+from metashell.tui.asking.output_lines import Stream
 from metashell.tui.asking.output_pane import OutputPane, path_of
 from metashell.tui.frame.filter_bar import FilterBar
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
+from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
-from metashell.tui.scene import Answer, Scene, ask
+from metashell.tui.scene import CommandAnswer, Scene, ask
 from metashell.tui.text import line
 
 if TYPE_CHECKING:
-    from metashell.commands.aliases import Habits
-    from metashell.source import Source
+    from metashell.commands.framework.aliases import Habits
+    from metashell.sources.source import Source
 
 _HISTORY: Final = "history"
 """Where the lines entered before are kept, by the name of the command that prints them."""
@@ -38,7 +40,7 @@ _MARGIN: Final = 2
 """Columns that a command leaves to the scroll bar."""
 
 
-class CommandScreen(LineScreen[None]):
+class CommandScreen(AppPart, ModalScreen[None]):
     """A line for a command, and what it said.
 
     Args:
@@ -90,7 +92,7 @@ class CommandScreen(LineScreen[None]):
                 yield CompletingInput(
                     lambda scene, text, cancelled: _complete(scene, text, where, habits, cancelled),
                     proposals,
-                    history=LineHistory(kept),
+                    history=EnteredLines(kept),
                     value=self._text,
                     placeholder="a command of the shell, such as partitions --offline",
                 )
@@ -125,7 +127,7 @@ class CommandScreen(LineScreen[None]):
         if scene is None:
             return
         kept: list[str] = self.explorer.kept[_HISTORY]
-        LineHistory(kept).add(text)
+        EnteredLines(kept).add(text)
         pane = self.pane
         follows = _follows(text)
         pane.begin(follows=follows)
@@ -138,7 +140,7 @@ class CommandScreen(LineScreen[None]):
         width = max(self.size.width - _MARGIN, 20)
         history = list(kept)
 
-        def work(job: Job) -> tuple[Answer | None, str]:
+        def work(job: Job) -> tuple[CommandAnswer | None, str]:
             cwd = directory_of(scene, where)
             stream = Stream(job, pane.write, follows=follows)
             try:
@@ -170,11 +172,13 @@ class CommandScreen(LineScreen[None]):
             failed=lambda error: pane.note([escape(text) for text in error.lines("")]),
         )
 
-    def _ended(self, scene: Scene, answer: Answer | None, cwd: str) -> None:
+    def _ended(self, scene: Scene, answer: CommandAnswer | None, cwd: str) -> None:
         pane = self.pane
         if answer is None:
             pane.end(
-                Answer(0, "", [], [], Context(scene.root, Nowhere(is_terminal=True), _ignore)),
+                CommandAnswer(
+                    0, "", [], [], Context(scene.root, Nowhere(is_terminal=True), _ignore)
+                ),
                 is_full=True,
             )
             return
@@ -214,10 +218,11 @@ class CommandScreen(LineScreen[None]):
         else:
             self.line.focus()
 
-    def action_filter_rows(self) -> None:
+    async def action_filter_rows(self) -> None:
         """Filter the table that was said."""
         if self.pane.filter_text is not None and not self.query(FilterBar):
-            self.query_one("#command-box").mount(FilterBar(self.pane), before="#command-line")
+            box = self.query_one("#command-box")
+            await box.mount(FilterBar(self.pane), before="#command-line")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Take the proposal that was clicked on."""
@@ -243,7 +248,7 @@ def _ignore(_text: str) -> None:
     pass
 
 
-def _state(scene: Scene, answer: Answer) -> Source | None:
+def _state(scene: Scene, answer: CommandAnswer) -> Source | None:
     """The state of the cluster at hand that a command left: `at` makes another."""
     if scene.fleet is None:
         return answer.context.source
@@ -258,7 +263,7 @@ def _follows(text: str) -> bool:
 
 def _refused(text: str) -> list[str]:
     """Why a line is not run here; empty where it is."""
-    from metashell.commands.words import find_pipe
+    from metashell.commands.framework.command_line import find_pipe
 
     if text.lstrip().startswith("!"):
         what = "!: programs of the system are run in the shell"
@@ -294,8 +299,8 @@ def complete_on(
     scene: Scene, text: str, cwd: str, habits: Habits, cancelled: Callable[[], bool]
 ) -> Sequence[Completion]:
     """What the shell proposes behind a line, in a directory of a scene; to be called in a job."""
-    from metashell.commands.complete import complete_line
-    from metashell.commands.words import find_pipe
+    from metashell.commands.framework.command_line import find_pipe
+    from metashell.commands.framework.completion import complete_line
 
     if text.lstrip().startswith(("!", "#")) or find_pipe(text) is not None:
         return ()
@@ -307,6 +312,7 @@ def complete_on(
         interactive=True,
         cancelled=cancelled,
         source=scene.source,
+        fleet=scene.fleet,
         habits=habits,
     )
     return complete_line(context, text)

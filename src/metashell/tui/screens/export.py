@@ -14,18 +14,18 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label, Select, Static
 
-from metashell.commands.base import Context, Nowhere
-from metashell.commands.export_place import STDOUT, Place
-from metashell.commands.export_tables import BINARY
-from metashell.commands.export_tables import WRITERS as TABLE_WRITERS
-from metashell.commands.rows_output import WRITERS as ROW_WRITERS
-from metashell.commands.rows_text import is_json, plain_texts
-from metashell.commands.targets import stop_if_cancelled
+from metashell.commands.export.destination import STDOUT, ExportPlace
+from metashell.commands.export.tables import BINARY
+from metashell.commands.export.tables import WRITERS as TABLE_WRITERS
+from metashell.commands.framework.command import Context, Nowhere
+from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.rows.cell_text import is_json, plain_texts
+from metashell.commands.rows.output import WRITERS as ROW_WRITERS
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
-from metashell.tui.part import Part
+from metashell.tui.part import AppPart
 from metashell.tui.text import line
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ _LONGEST: Final = 60
 _OVER: Final = "--force writes over it"
 
 
-class ExportScreen(Part, ModalScreen[str | None]):
+class ExportScreen(AppPart, ModalScreen[str | None]):
     """Where a table is to be written."""
 
     HELP = (
@@ -195,7 +195,7 @@ class ExportScreen(Part, ModalScreen[str | None]):
         self.dismiss(None)
 
 
-def write_table(place: Place, table: pa.Table, form: str, to: str) -> None:
+def write_table(place: ExportPlace, table: pa.Table, form: str, to: str) -> None:
     """Write rows to a file, whole or not at all.
 
     Raises:
@@ -230,13 +230,17 @@ def _stored(table: pa.Table) -> pa.Table:
     return table
 
 
-def _place(scene: Scene, cancelled: Callable[[], bool], *, force: bool = False) -> Place:
+def _place(scene: Scene, cancelled: Callable[[], bool], *, force: bool = False) -> ExportPlace:
     """Where exports of a scene may go; to be called in a job."""
-    source = scene.source  # of a fleet all directories are Kafka's
     context = Context(
-        root=scene.root, out=Nowhere(), warn=lambda _: None, cancelled=cancelled, source=source
+        root=scene.root,
+        out=Nowhere(),
+        warn=lambda _: None,
+        cancelled=cancelled,
+        source=scene.source,
+        fleet=scene.fleet,
     )
-    return Place(context, source, force)
+    return ExportPlace(context, force)
 
 
 def _plain(name: str) -> str:
@@ -258,7 +262,7 @@ def screenshot(app: Explorer) -> None:
         return
     text = app.export_screenshot(title="metashell")
     view = "screen" if app.view is None else str(app.view.id)
-    title = app.session.title(scene.source)
+    title = app.session.title(scene.opened)
 
     def work(job: Job) -> str:
         offset = None if scene.cluster is None else scene.cluster.status().offset

@@ -8,25 +8,27 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Label, OptionList, Static
 
-from metashell.commands.base import Completion
-from metashell.commands.words import Word, complete_at, quote, split
+from metashell.commands.framework.command import Completion
+from metashell.commands.framework.command_line import Word, complete_at, quote, split
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import escape
 from metashell.fs.path import resolve
-from metashell.tui.asking.completing import CompletingInput, LineScreen, Proposals
-from metashell.tui.asking.lines import MOST_LINES, Stream
+from metashell.tui.asking.completing import CompletingInput, Proposals
+from metashell.tui.asking.output_lines import MOST_LINES, Stream
 from metashell.tui.asking.path_list import PathList
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
-from metashell.tui.scene import Answer, Scene, ask
-from metashell.tui.screens.command import complete_on, directory_of
+from metashell.tui.part import AppPart
+from metashell.tui.scene import CommandAnswer, Scene, ask
+from metashell.tui.screens.command import complete_on
 from metashell.tui.text import line
 
 if TYPE_CHECKING:
-    from metashell.commands.aliases import Habits
+    from metashell.commands.framework.aliases import Habits
 
 _REST_S: Final = 0.2
 """How long nothing is typed before a search begins."""
@@ -63,7 +65,7 @@ def _part(word: Word) -> str:
     return word.pattern if word.wild else f"*{word.pattern}*"
 
 
-class FindScreen(LineScreen[None]):
+class FindScreen(AppPart, ModalScreen[None]):
     """Finding nodes, results as they come."""
 
     HELP = (
@@ -177,8 +179,8 @@ class FindScreen(LineScreen[None]):
                 results.add(paths)
                 self._tell(f"{len(results.paths):,} found, searching…")
 
-        def work(job: Job) -> tuple[Answer | None, bool]:
-            words = find_words(text, directory_of(scene, where))
+        def work(job: Job) -> tuple[CommandAnswer | None, bool]:
+            words = find_words(text, where)
             assert words is not None
             stream = Stream(job, lambda paths: show(job, paths))
             try:
@@ -196,7 +198,7 @@ class FindScreen(LineScreen[None]):
             key="find", failed=lambda error: self._fail(error.lines("")),
         )  # fmt: skip
 
-    def _ended(self, answer: Answer | None, is_full: bool) -> None:
+    def _ended(self, answer: CommandAnswer | None, is_full: bool) -> None:
         self._job = None
         n = len(self.results.paths)
         if is_full:

@@ -12,15 +12,15 @@ from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 
 from metashell.errors import MetashellError
-from metashell.tui.asking.typed_path import Proposal, Target, directory_at, follow, propose
+from metashell.tui.asking.typed_path import PathProposal, PathTarget, directory_at, follow, propose
 from metashell.tui.jobs import Job
-from metashell.tui.part import Part
+from metashell.tui.part import AppPart
 from metashell.tui.text import line
 
 _HINT = "tab completes · enter goes · PATH@OFFSET travels · escape leaves"
 
 
-class GoToScreen(Part, ModalScreen[None]):
+class GoToScreen(AppPart, ModalScreen[None]):
     """A line for a path, with what may come next below it."""
 
     HELP = (
@@ -59,7 +59,7 @@ class GoToScreen(Part, ModalScreen[None]):
 
     def __init__(self) -> None:
         super().__init__()
-        self._proposals: Sequence[Proposal] = ()
+        self._proposals: Sequence[PathProposal] = ()
         self._for = ""
         """The line that they are for."""
         self._cwd: str | None = None
@@ -85,17 +85,17 @@ class GoToScreen(Part, ModalScreen[None]):
         if scene is None:
             return
 
-        def work(job: Job) -> tuple[str, list[Proposal]]:
+        def work(job: Job) -> tuple[str, list[PathProposal]]:
             cwd = self._cwd or directory_at(scene, here)
             return cwd, propose(scene, typed, cwd, job.cancelled)
 
-        def done(found: tuple[str, list[Proposal]]) -> None:
+        def done(found: tuple[str, list[PathProposal]]) -> None:
             self._cwd = found[0]
             self._propose(typed, found[1])
 
         self.explorer.jobs.start("completing", work, done, owner=self, key="complete")
 
-    def _propose(self, typed: str, proposals: Sequence[Proposal]) -> None:
+    def _propose(self, typed: str, proposals: Sequence[PathProposal]) -> None:
         self._proposals, self._for = proposals, typed
         options = self.query_one(OptionList)
         options.clear_options()
@@ -103,7 +103,7 @@ class GoToScreen(Part, ModalScreen[None]):
         options.display = bool(proposals)
 
     @property
-    def proposals(self) -> Sequence[Proposal]:
+    def proposals(self) -> Sequence[PathProposal]:
         """What may come next."""
         return self._proposals
 
@@ -155,14 +155,14 @@ class GoToScreen(Part, ModalScreen[None]):
             self.dismiss()
             return
 
-        def work(_job: Job) -> Target:
+        def work(_job: Job) -> PathTarget:
             return follow(scene, text, self._cwd or directory_at(scene, here))
 
         self.explorer.jobs.start(
             f"going to {text}", work, self._arrive, owner=self, key="go", failed=self._failed
         )
 
-    def _arrive(self, target: Target) -> None:
+    def _arrive(self, target: PathTarget) -> None:
         self.dismiss()
         self.explorer.go(target.path, offset=target.offset)
 

@@ -7,13 +7,14 @@ from typing import ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
+from textual.screen import ModalScreen
 from textual.widgets import Input, Label, Static
 
-from metashell.tui.asking.completing import LineScreen
+from metashell.tui.part import AppPart
 from metashell.tui.text import line
 
 
-class PromptScreen(LineScreen[str | None]):
+class PromptScreen(AppPart, ModalScreen[str | None]):
     """A question with a line for the answer, which is None where the user thought better of it.
 
     Args:

@@ -12,7 +12,7 @@ from textual.style import Style
 from metashell.tui.text import line
 
 if TYPE_CHECKING:
-    from metashell.image.density import Axis
+    from metashell.records.density import Axis
     from metashell.tui.timeline.track import Track
 
 _WIDE: Final = 120

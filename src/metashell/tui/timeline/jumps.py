@@ -9,18 +9,20 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from metashell.condensed_source import CondensedSource
-from metashell.fs.change_parts import Topics, part_histories
+from metashell.fs.change_parts import TopicHistory, part_histories
+from metashell.fs.changes import without_counters
 from metashell.fs.path import split
-from metashell.image.density import LEADER_CHANGE, Density
 from metashell.log.frames import control_key
+from metashell.records.density import LEADER_CHANGE, Density
 from metashell.schema.arena import I64
+from metashell.schema.dump import json_text
+from metashell.sources.condensed import CondensedSource
 from metashell.tui.scene import Scene, ask
 
 if TYPE_CHECKING:
     from metashell.log.fault import Fault
     from metashell.schema.registry import Registry
-    from metashell.source import Source
+    from metashell.sources.source import Source
 
 _FOLLOWED: Final = 50_000
 """So many records are followed one by one; of more all are taken to change a large directory."""
@@ -136,7 +138,7 @@ def is_of_topic(path: str) -> bool:
 
 def _changes(source: Source, path: str, cancelled: Callable[[], bool]) -> Iterable[dict[str, Any]]:
     """What the command ``changes`` says of a path, but for what changed nothing."""
-    scene = Scene(source=source, cluster=source)
+    scene = Scene(opened=source, cluster=source)
     words = ["changes", "-o", "table", "--columns", "offset,path,type,change,fields", path]
     for table in ask(scene, words, cancelled=cancelled).tables:
         for row in table.to_pylist():
@@ -162,7 +164,7 @@ def _what(row: Mapping[str, Any]) -> str:
     """What a change did, in a few words."""
     if row["change"] != "changed":
         return str(row["change"])
-    pairs = _fields(row).items()
+    pairs = without_counters(_fields(row)).items()
     return ", ".join(f"{name} {_pair(pair)}".lstrip() for name, pair in pairs)
 
 
@@ -171,14 +173,14 @@ def _pair(pair: Sequence[Any]) -> str:
 
 
 def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json.dumps(value, separators=(",", ":"))
+    text = value if isinstance(value, str) else json_text(value)
     return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
 
 
 def _keys_below(source: Source, path: str) -> list[int] | None:
     """Api keys of the records that are about a whole directory; None for a part of one."""
     names = tuple(split(path))
-    parts = [*part_histories(source.redaction), Topics("byName")]
+    parts = [*part_histories(source.registry, source.redaction), TopicHistory("byName")]
     below = [part for part in parts if part.root[: len(names)] == names]
     if names == ("image", "topics", "byId"):
         below = parts[-1:]

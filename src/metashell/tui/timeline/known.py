@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from metashell.image.density import Density
-    from metashell.source import Source
+    from metashell.records.density import Density
+    from metashell.sources.source import Source
     from metashell.tui.jobs import Job
     from metashell.tui.timeline.jumps import Stops
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class TimelineFacts:
     """What was found out."""
 
     newest: Source
@@ -25,9 +25,9 @@ class Known:
     """Those that are known without decoding."""
 
 
-def find_out(job: Job, newest: Source, known: Known | None) -> Known:
+def find_out(job: Job, newest: Source, known: TimelineFacts | None) -> TimelineFacts:
     """Look at a log; of what is known already only at what came."""
-    from metashell.commands.timeline import density_of_source, grown_density, reach
+    from metashell.commands.stats.timeline import density_of_source, grown_density, reach
     from metashell.tui.timeline.jumps import stops_of_faults
 
     def progress(done: int, whole: int) -> None:
@@ -38,4 +38,4 @@ def find_out(job: Job, newest: Source, known: Known | None) -> Known:
         density = density_of_source(newest, job.cancelled, progress)
     ends = reach(newest, density)
     faults = stops_of_faults([*density.faults, *newest.faults], ends, density)
-    return Known(newest, density, ends, faults)
+    return TimelineFacts(newest, density, ends, faults)

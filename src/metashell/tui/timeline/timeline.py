@@ -12,17 +12,17 @@ from textual.style import Style
 from textual.timer import Timer
 from textual.widget import Widget
 
-from metashell.image.density import Axis
-from metashell.tui.part import Part
+from metashell.records.density import Axis
+from metashell.tui.part import AppPart
 from metashell.tui.scene import is_below
 from metashell.tui.text import line
 from metashell.tui.timeline.bar import Stand, draw
 from metashell.tui.timeline.help import HELP
-from metashell.tui.timeline.known import Known, find_out
+from metashell.tui.timeline.known import TimelineFacts, find_out
 from metashell.tui.timeline.play import Player
 
 if TYPE_CHECKING:
-    from metashell.source import Source
+    from metashell.sources.source import Source
     from metashell.tui.jobs import Job
     from metashell.tui.scene import Scene
     from metashell.tui.timeline.jumps import Stops
@@ -43,7 +43,7 @@ _KINDS: Final = {
 }
 
 
-class Timeline(Part, Widget, can_focus=True):
+class Timeline(AppPart, Widget, can_focus=True):
     """The bar over the whole log."""
 
     HELP: ClassVar[str] = HELP
@@ -98,7 +98,7 @@ class Timeline(Part, Widget, can_focus=True):
         self.player = Player(self)
         """Plays the log."""
         self._scene: Scene | None = None
-        self._known: dict[str, Known] = {}
+        self._known: dict[str, TimelineFacts] = {}
         self._stops: dict[tuple[str, str], Stops] = {}
         self._waiting: Callable[[], object] | None = None
         self._job: Job | None = None
@@ -176,7 +176,7 @@ class Timeline(Part, Widget, can_focus=True):
         if is_busy and self._job_of is not None and self._job_of[0] == prefix:
             return  # news come faster than they are looked at: when this is done, the newest
 
-        def work(job: Job) -> Known:
+        def work(job: Job) -> TimelineFacts:
             return find_out(job, newest, known)
 
         title = "looking at the log" if known is None else ""
@@ -185,7 +185,7 @@ class Timeline(Part, Widget, can_focus=True):
             title, work, lambda found: self._found(prefix, found), owner=self, key="density"
         )
 
-    def _found(self, prefix: str, known: Known) -> None:
+    def _found(self, prefix: str, known: TimelineFacts) -> None:
         self._job = None
         self._known.pop(prefix, None)
         self._known[prefix] = known
@@ -199,7 +199,7 @@ class Timeline(Part, Widget, can_focus=True):
         if waiting is not None:
             waiting()
 
-    def _draw(self, known: Known) -> None:
+    def _draw(self, known: TimelineFacts) -> None:
         from metashell.tui.timeline.track import Track
 
         self._stops.clear()

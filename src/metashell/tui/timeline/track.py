@@ -11,10 +11,10 @@ from typing import Final
 
 import numpy as np
 
-from metashell.image.density import NO_OP, Axis, Density, Group, group_of, type_title
+from metashell.records.density import NO_OP, Axis, Density, RecordGroup, group_of, type_title
 from metashell.schema.arena import I64
 from metashell.schema.registry import Registry
-from metashell.schema.times import iso_time
+from metashell.schema.timestamps import iso_time
 
 _GLYPHS: Final = "▁▂▃▄▅▆▇█"
 _DAY_MS: Final = 86_400_000
@@ -138,8 +138,8 @@ class Track:
         return cells
 
     def _drawn(self, n: int, axis: Axis) -> list[Cell]:
-        groups = self.density.by_group(self._edges_of(n, axis))
-        no_ops = groups.pop(Group.NO_OPS)
+        groups = self.density.by_group(self._edges_of(n, axis), self._registry)
+        no_ops = groups.pop(RecordGroup.NO_OPS)
         names = list(groups)
         counts = np.array(list(groups.values()))
         sums, dominant = counts.sum(axis=0), counts.argmax(axis=0)
@@ -152,7 +152,7 @@ class Track:
                 glyph = _GLYPHS[min(int(levels[column]), len(_GLYPHS)) - 1]
                 cells.append(Cell(glyph, names[int(dominant[column])].value))
             elif no_ops[column]:
-                cells.append(Cell(".", Group.NO_OPS.value))
+                cells.append(Cell(".", RecordGroup.NO_OPS.value))
             else:
                 cells.append(Cell(" ", ""))
         return cells
@@ -205,7 +205,8 @@ class Track:
         left = sum(n for _, n in told[_TYPES_TOLD:])
         if left:
             texts[_TYPES_TOLD:] = [f"{left} others"]
-        groups: dict[Group, int] = {}
+        groups: dict[RecordGroup, int] = {}
         for key, n in told:
-            groups[group_of(key)] = groups.get(group_of(key), 0) + n
+            group = group_of(key, self._registry)
+            groups[group] = groups.get(group, 0) + n
         return ", ".join(texts), max(groups, key=lambda group: groups[group]).value

@@ -11,7 +11,7 @@ from textual.message import Message
 from textual.widget import Widget
 
 from metashell.fs.path import decode_name, split
-from metashell.tui.tree.lines import cut
+from metashell.tui.tree.tree_lines import cut
 
 _BETWEEN: Final = " › "
 _LEFT_OUT: Final = "… "

@@ -8,7 +8,7 @@ from metashell.errors import MetashellError
 from metashell.fs.node import Directory
 from metashell.tui.jobs import Job
 from metashell.tui.tree.listing import list_directory, walk
-from metashell.tui.tree.outline import Key, Listing
+from metashell.tui.tree.outline import FetchedNames, NodeKey
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -27,10 +27,10 @@ class Fetching:
 
     def __init__(self, tree: NodeTree) -> None:
         self._tree = tree
-        self._jobs: dict[Key, Job] = {}
+        self._jobs: dict[NodeKey, Job] = {}
         self._timer: Timer | None = None
 
-    def start(self, root: Directory, key: Key, path: str) -> None:
+    def start(self, root: Directory, key: NodeKey, path: str) -> None:
         """Fetch the names of a directory.
 
         Args:
@@ -39,13 +39,13 @@ class Fetching:
             path: What to call it.
         """
 
-        def work(job: Job) -> Listing | None:
+        def work(job: Job) -> FetchedNames | None:
             directory = walk(root, key)
             if not isinstance(directory, Directory):
                 return None
             return list_directory(directory, "", job.cancelled)
 
-        def done(listing: Listing | None) -> None:
+        def done(listing: FetchedNames | None) -> None:
             if self._jobs.pop(key, None) is job:
                 self._tree.fetched(key, listing)
 
@@ -59,7 +59,7 @@ class Fetching:
         if self._timer is None:
             self._timer = self._tree.set_interval(_TIDY_S, self._tidy)
 
-    def cancel(self, key: Key) -> None:
+    def cancel(self, key: NodeKey) -> None:
         """Fetch neither the names of a directory nor of any in it."""
         for other in [other for other in self._jobs if other[: len(key)] == key]:
             self._jobs.pop(other).cancel()

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.fs.node import Directory, Node
 from metashell.fs.path import decode_name, find_child, normalise, split
-from metashell.tui.tree.outline import ROOT, Key, Listing
+from metashell.tui.tree.outline import ROOT, FetchedNames, NodeKey
 
 if TYPE_CHECKING:
-    from metashell.source import Source
+    from metashell.sources.source import Source
     from metashell.tui.scene import Scene
 
 _KNOWN_KINDS: Final = 64
@@ -27,14 +27,14 @@ Cancelled = Callable[[], bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class TreeLook:
     """What a path leads to, and what is to be open."""
 
-    key: Key
+    key: NodeKey
     """The node, or the nearest directory above where it is not there."""
-    missing: Key
+    missing: NodeKey
     """What of the path is not there; empty where all is."""
-    listings: dict[Key, Listing]
+    listings: dict[NodeKey, FetchedNames]
     """New ones."""
 
 
@@ -48,7 +48,7 @@ def check(cancelled: Cancelled) -> None:
         raise KeyboardInterrupt
 
 
-def walk(root: Directory, key: Key) -> Node | None:
+def walk(root: Directory, key: NodeKey) -> Node | None:
     """The node of a key; None where it is not there."""
     node: Node | None = root
     for name in key:
@@ -56,12 +56,12 @@ def walk(root: Directory, key: Key) -> Node | None:
     return node
 
 
-def list_directory(directory: Directory, text: str, cancelled: Cancelled) -> Listing:
+def list_directory(directory: Directory, text: str, cancelled: Cancelled) -> FetchedNames:
     """The children of a directory, filtered by a text."""
     names = directory.names()
     check(cancelled)
     shown = with_text(names, text, cancelled) if text else None
-    listing = Listing(directory, names, text, shown)
+    listing = FetchedNames(directory, names, text, shown)
     for name in islice(listing.visible, _KNOWN_KINDS):
         listing.is_dir(name)
     return listing
@@ -80,11 +80,11 @@ def with_text(names: Sequence[str], text: str, cancelled: Cancelled) -> Sequence
 def look(
     root: Directory,
     path: str,
-    wanted: Collection[Key],
-    filters: Mapping[Key, str],
-    known: Mapping[Key, Listing],
+    wanted: Collection[NodeKey],
+    filters: Mapping[NodeKey, str],
+    known: Mapping[NodeKey, FetchedNames],
     cancelled: Cancelled,
-) -> Look:
+) -> TreeLook:
     """Follow a path, and list the directories on the way and all others to be open.
 
     Args:
@@ -95,9 +95,9 @@ def look(
         known: Listings of the same tree that need not be made again.
         cancelled: Asked in between.
     """
-    listings: dict[Key, Listing] = {}
+    listings: dict[NodeKey, FetchedNames] = {}
 
-    def enter(key: Key, directory: Directory) -> None:
+    def enter(key: NodeKey, directory: Directory) -> None:
         check(cancelled)
         if key not in known and key not in listings:
             listings[key] = list_directory(directory, filters.get(key, ""), cancelled)
@@ -121,10 +121,10 @@ def look(
         directory = walk(root, other)
         if isinstance(directory, Directory):
             enter(other, directory)
-    return Look(key, tuple(map(decode_name, missing)), listings)
+    return TreeLook(key, tuple(map(decode_name, missing)), listings)
 
 
-class Changes:
+class ChangedNodes:
     """What of a scene's cluster changed since the previous stop.
 
     Args:
@@ -139,7 +139,7 @@ class Changes:
             was_later = scene.previous.status().offset == self._span[1]
             self._later = scene.previous if was_later else scene.cluster
 
-    def of(self, key: Key, names: Sequence[str]) -> list[bool]:
+    def of(self, key: NodeKey, names: Sequence[str]) -> list[bool]:
         """Which children of a directory changed, or anything in them.
 
         The later one of both states knows: of what is there no more, it is all there is to know.
@@ -149,15 +149,15 @@ class Changes:
             return [False] * len(names)
         return self._of(self._later, key[n:], names)
 
-    def _of(self, later: Source, key: Key, names: Sequence[str]) -> list[bool]:
-        from metashell.commands.times import moments_of
+    def _of(self, later: Source, key: NodeKey, names: Sequence[str]) -> list[bool]:
+        from metashell.commands.framework.node_times import moments_of
 
         assert self._span is not None
         behind, last = self._span
         root, moments = later.root, moments_of(later.root)
         if moments is not None and moments.base is not None and moments.base > behind:
             # The tree begins with a checkpoint that is younger: what it contains has no offsets.
-            root = getattr(later, "history_root", root)
+            root = later.history_root
             moments = moments_of(root)
         if moments is None:
             return [False] * len(names)

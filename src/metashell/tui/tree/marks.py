@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from metashell.tui.jobs import Job
-from metashell.tui.tree.listing import Changes
-from metashell.tui.tree.outline import Key
+from metashell.tui.tree.listing import ChangedNodes
+from metashell.tui.tree.outline import NodeKey
 
 if TYPE_CHECKING:
     from textual.timer import Timer
@@ -27,16 +27,16 @@ class Marks:
 
     def __init__(self, tree: NodeTree) -> None:
         self._tree = tree
-        self._known: dict[Key, bool] = {}
-        self._changes: Changes | None = None
+        self._known: dict[NodeKey, bool] = {}
+        self._changes: ChangedNodes | None = None
         self._timer: Timer | None = None
 
-    def begin(self, changes: Changes | None) -> None:
+    def begin(self, changes: ChangedNodes | None) -> None:
         """Forget everything: another scene is shown."""
         self._changes = changes
         self._known.clear()
 
-    def has(self, key: Key) -> bool:
+    def has(self, key: NodeKey) -> bool:
         """Whether a node is known to have changed."""
         return self._known.get(key, False)
 
@@ -50,15 +50,15 @@ class Marks:
 
     def _fetch(self) -> None:
         changes = self._changes
-        asked: dict[Key, list[str]] = {}
+        asked: dict[NodeKey, list[str]] = {}
         for line in self._tree.visible_lines():
             if line.depth and not line.note and line.key not in self._known:
                 asked.setdefault(line.place, []).append(line.name)
         if changes is None or not asked:
             return
 
-        def work(job: Job) -> dict[Key, bool]:
-            marks: dict[Key, bool] = {}
+        def work(job: Job) -> dict[NodeKey, bool]:
+            marks: dict[NodeKey, bool] = {}
             for key, names in asked.items():
                 if job.cancelled():
                     break
@@ -66,13 +66,13 @@ class Marks:
                 marks.update(((*key, name), is_changed) for name, is_changed in found)
             return marks
 
-        def done(marks: dict[Key, bool]) -> None:
+        def done(marks: dict[NodeKey, bool]) -> None:
             if changes is self._changes:
                 self._take(marks)
 
         self._tree.explorer.jobs.start("", work, done, owner=self._tree, key="marks")
 
-    def _take(self, marks: dict[Key, bool]) -> None:
+    def _take(self, marks: dict[NodeKey, bool]) -> None:
         if len(self._known) > _KEPT:
             self._known.clear()
         self._known.update(marks)

@@ -16,10 +16,10 @@ from metashell.errors import MetashellError
 from metashell.fs.node import Directory
 from metashell.fs.path import encode_name
 
-Key: TypeAlias = tuple[str, ...]
+NodeKey: TypeAlias = tuple[str, ...]
 """Real names from the root to a node; empty for the root."""
 
-ROOT: Final[Key] = ()
+ROOT: Final[NodeKey] = ()
 LOADING: Final = "loading…"
 EMPTY: Final = "(empty)"
 _KEPT_KINDS: Final = 5_000
@@ -28,7 +28,7 @@ _SMALL: Final = 20_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Listing:
+class FetchedNames:
     """The children of a directory, as a job found them."""
 
     directory: Directory
@@ -61,10 +61,10 @@ class Listing:
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class TreeLine:
     """One line of the tree: a node, or a note about the directory that it stands in."""
 
-    key: Key
+    key: NodeKey
     """The node; of a note the directory that it is about."""
     name: str
     """The node's own name; empty for the root and for notes."""
@@ -80,7 +80,7 @@ class Line:
     """The filter of an open directory."""
 
     @property
-    def place(self) -> Key:
+    def place(self) -> NodeKey:
         """The directory whose children it is one of, or tells about."""
         return self.key if self.note else self.key[:-1]
 
@@ -90,7 +90,7 @@ class _Open:
 
     __slots__ = ("ats", "children", "kids", "listing", "n_lines", "parent", "starts")
 
-    def __init__(self, parent: _Open | None, listing: Listing | None) -> None:
+    def __init__(self, parent: _Open | None, listing: FetchedNames | None) -> None:
         self.parent = parent
         self.listing = listing
         """None while its names are being fetched."""
@@ -165,8 +165,8 @@ class Outline:
         root: The root's children.
     """
 
-    def __init__(self, root: Listing) -> None:
-        self.wanted: set[Key] = {ROOT}
+    def __init__(self, root: FetchedNames) -> None:
+        self.wanted: set[NodeKey] = {ROOT}
         """What is to be open: also what is not there at the moment, and may come back."""
         self._root = _Open(None, root)
 
@@ -177,7 +177,7 @@ class Outline:
         """How many lines there are, that of the root included."""
         return 1 + self._root.n_lines
 
-    def line(self, i: int) -> Line:
+    def line(self, i: int) -> TreeLine:
         """What is at a line.
 
         Raises:
@@ -194,22 +194,22 @@ class Outline:
             names = here.names
             if not names:
                 lasts.append(True)
-                return Line(tuple(key), "", len(lasts), False, False, tuple(lasts), here.note)
+                return TreeLine(tuple(key), "", len(lasts), False, False, tuple(lasts), here.note)
             at, kid, below = here.at_line(within)
             key.append(names[at])
             lasts.append(at == len(names) - 1)
             if kid is None:
                 assert here.listing is not None
                 is_dir = here.listing.is_dir(names[at])
-                return Line(tuple(key), names[at], len(lasts), is_dir, False, tuple(lasts))
+                return TreeLine(tuple(key), names[at], len(lasts), is_dir, False, tuple(lasts))
             here, within = kid, below
 
-    def _node_line(self, node: _Open, key: list[str], lasts: list[bool]) -> Line:
+    def _node_line(self, node: _Open, key: list[str], lasts: list[bool]) -> TreeLine:
         name = key[-1] if key else ""
         text = "" if node.listing is None else node.listing.text
-        return Line(tuple(key), name, len(lasts), True, True, tuple(lasts), text=text)
+        return TreeLine(tuple(key), name, len(lasts), True, True, tuple(lasts), text=text)
 
-    def line_of(self, key: Key) -> int | None:
+    def line_of(self, key: NodeKey) -> int | None:
         """The line of a node; None where it has none."""
         line, here = 0, self._root
         for depth, name in enumerate(key, 1):
@@ -224,13 +224,13 @@ class Outline:
                 here = kid
         return line
 
-    def nearest(self, key: Key) -> int:
+    def nearest(self, key: NodeKey) -> int:
         """The line of a node, or of the nearest directory above it that has one."""
         while (line := self.line_of(key)) is None:
             key = key[:-1]
         return line
 
-    def beginning_with(self, key: Key, text: str) -> str | None:
+    def beginning_with(self, key: NodeKey, text: str) -> str | None:
         """The first visible name in an open directory that begins with a text.
 
         In a small directory the case does not count where nothing begins with the very text.
@@ -247,16 +247,16 @@ class Outline:
 
     # Opening.
 
-    def is_open(self, key: Key) -> bool:
+    def is_open(self, key: NodeKey) -> bool:
         """Whether a directory is open, its names there or not."""
         return self._find(key) is not None
 
-    def listing(self, key: Key) -> Listing | None:
+    def listing(self, key: NodeKey) -> FetchedNames | None:
         """The children of an open directory; None while they are fetched."""
         here = self._find(key)
         return None if here is None else here.listing
 
-    def unlisted(self) -> list[Key]:
+    def unlisted(self) -> list[NodeKey]:
         """What was opened since the listings were made that `retarget` took, and is there."""
         found = []
         for key in sorted(self.wanted, key=len):
@@ -268,15 +268,15 @@ class Outline:
                     found.append(key)
         return found
 
-    def listings(self) -> dict[Key, Listing]:
+    def listings(self) -> dict[NodeKey, FetchedNames]:
         """The children of all open directories that have them."""
         return {key: here.listing for key, here in self._walk() if here.listing is not None}
 
-    def filters(self) -> dict[Key, str]:
+    def filters(self) -> dict[NodeKey, str]:
         """The filters of open directories."""
         return {key: listing.text for key, listing in self.listings().items() if listing.text}
 
-    def open(self, key: Key, listing: Listing | None = None) -> bool:
+    def open(self, key: NodeKey, listing: FetchedNames | None = None) -> bool:
         """Open a directory; without a listing, say that it is being fetched.
 
         Returns:
@@ -298,7 +298,7 @@ class Outline:
         self._recount(here)
         return True
 
-    def close(self, key: Key) -> None:
+    def close(self, key: NodeKey) -> None:
         """Close a directory, and forget what is open in it; the root stays open."""
         if key == ROOT:
             return
@@ -307,21 +307,21 @@ class Outline:
         if above is not None and above.children.pop(key[-1], None) is not None:
             self._recount(above)
 
-    def narrow(self, key: Key, text: str, shown: Sequence[str] | None) -> None:
+    def narrow(self, key: NodeKey, text: str, shown: Sequence[str] | None) -> None:
         """Show only some of a directory's names: those that contain a text."""
         here = self._find(key)
         if here is not None and here.listing is not None:
             here.listing = replace(here.listing, text=text, shown=shown if text else None)
             self._recount(here)
 
-    def retarget(self, listings: Mapping[Key, Listing]) -> None:
+    def retarget(self, listings: Mapping[NodeKey, FetchedNames]) -> None:
         """Take another state of the same tree; what is to be open is, where it is there.
 
         Args:
             listings: Of all directories to be open that are there, the root among them.
         """
         self._root = _Open(None, listings[ROOT])
-        made: dict[Key, _Open] = {ROOT: self._root}
+        made: dict[NodeKey, _Open] = {ROOT: self._root}
         for key in sorted(self.wanted, key=len):
             above, listing = made.get(key[:-1]), listings.get(key)
             if key != ROOT and above is not None and listing is not None:
@@ -329,7 +329,7 @@ class Outline:
         for here in reversed(made.values()):  # those deep down first
             here.recount()
 
-    def path_of(self, key: Key) -> str:
+    def path_of(self, key: NodeKey) -> str:
         """An absolute path that leads to a node."""
         parts, here = [], self._root if key else None
         for name in key:
@@ -340,14 +340,14 @@ class Outline:
 
     # Within.
 
-    def _find(self, key: Key) -> _Open | None:
+    def _find(self, key: NodeKey) -> _Open | None:
         here: _Open | None = self._root
         for name in key:
             here = here.children.get(name) if here is not None else None
         return here
 
-    def _walk(self) -> Iterable[tuple[Key, _Open]]:
-        stack: list[tuple[Key, _Open]] = [(ROOT, self._root)]
+    def _walk(self) -> Iterable[tuple[NodeKey, _Open]]:
+        stack: list[tuple[NodeKey, _Open]] = [(ROOT, self._root)]
         while stack:
             key, here = stack.pop()
             yield key, here

@@ -19,19 +19,19 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from metashell.tui.jobs import Job
-from metashell.tui.part import Part
+from metashell.tui.part import AppPart
 from metashell.tui.rows.component_style import over_widget
 from metashell.tui.tree.fetching import Fetching
-from metashell.tui.tree.lines import MARK, arrow_columns, draw_line
-from metashell.tui.tree.listing import Changes, Look, look, with_text
+from metashell.tui.tree.listing import ChangedNodes, TreeLook, look, with_text
 from metashell.tui.tree.marks import Marks
-from metashell.tui.tree.outline import LOADING, ROOT, Key, Line, Listing, Outline
+from metashell.tui.tree.outline import LOADING, ROOT, FetchedNames, NodeKey, Outline, TreeLine
+from metashell.tui.tree.tree_lines import MARK, arrow_columns, draw_line
 
 if TYPE_CHECKING:
     from metashell.tui.scene import Scene
 
 
-class NodeTree(Part, ScrollView, can_focus=True):
+class NodeTree(AppPart, ScrollView, can_focus=True):
     """The file system as a tree.
 
     `show` has it show a scene and a path. `Moved` tells where the user went, `Arrived` where a path
@@ -128,7 +128,7 @@ class NodeTree(Part, ScrollView, can_focus=True):
     # What is shown.
 
     @property
-    def line(self) -> Line | None:
+    def line(self) -> TreeLine | None:
         """The line that the cursor is on."""
         return None if self.outline is None else self.outline.line(self.cursor_line)
 
@@ -138,7 +138,7 @@ class NodeTree(Part, ScrollView, can_focus=True):
         return self._goal
 
     @property
-    def place(self) -> Key:
+    def place(self) -> NodeKey:
         """The directory at hand: the open one that the cursor is on, else the one it is in."""
         line = self.line
         if line is None:
@@ -156,18 +156,20 @@ class NodeTree(Part, ScrollView, can_focus=True):
         known = outline.listings() if same and outline else {}
         filters = {} if outline is None else outline.filters()
 
-        def work(job: Job) -> tuple[Look, Changes | None]:
+        def work(job: Job) -> tuple[TreeLook, ChangedNodes | None]:
             found = look(scene.root, path, wanted, filters, known, job.cancelled)
-            return found, None if same else Changes(scene)
+            return found, None if same else ChangedNodes(scene)
 
-        def done(found: tuple[Look, Changes | None]) -> None:
+        def done(found: tuple[TreeLook, ChangedNodes | None]) -> None:
             self._looked(scene, path, *found)
 
         self._looking = self.explorer.jobs.start(
             f"listing {path}", work, done, owner=self, key="look"
         )
 
-    def _looked(self, scene: Scene, path: str, found: Look, changes: Changes | None) -> None:
+    def _looked(
+        self, scene: Scene, path: str, found: TreeLook, changes: ChangedNodes | None
+    ) -> None:
         anchor = self._anchor()
         way = {found.key[:n] for n in range(len(found.key))}
         if self.outline is None:
@@ -194,7 +196,7 @@ class NodeTree(Part, ScrollView, can_focus=True):
             self._fetch(key)
         self.post_message(self.Arrived(self._goal, len(found.missing)))
 
-    def _goal_key(self, path: str, found: Look, anchor: tuple[Key, int] | None) -> Key:
+    def _goal_key(self, path: str, found: TreeLook, anchor: tuple[NodeKey, int] | None) -> NodeKey:
         """Where the cursor goes when a path was followed."""
         if self._goal != path and anchor is not None:  # the user went elsewhere meanwhile
             return anchor[0]
@@ -203,12 +205,12 @@ class NodeTree(Part, ScrollView, can_focus=True):
             self._goal = self.outline.path_of(found.key)
         return found.key
 
-    def _anchor(self) -> tuple[Key, int] | None:
+    def _anchor(self) -> tuple[NodeKey, int] | None:
         """The cursor's node, and how far below the top of the screen it stands."""
         line = self.line
         return None if line is None else (line.key, self.cursor_line - self.scroll_offset.y)
 
-    def _keep_on_screen(self, anchor: tuple[Key, int] | None, line: int) -> None:
+    def _keep_on_screen(self, anchor: tuple[NodeKey, int] | None, line: int) -> None:
         """Scroll so that the cursor's line, which may have another number now, stands still."""
         if anchor is None or not 0 <= anchor[1] < self.size.height:
             return
@@ -218,13 +220,13 @@ class NodeTree(Part, ScrollView, can_focus=True):
 
     # Listing.
 
-    def open_at(self, key: Key) -> None:
+    def open_at(self, key: NodeKey) -> None:
         """Open a directory: its names come as soon as they are known."""
         if self.outline is not None and not self.outline.is_open(key) and self.outline.open(key):
             self._fetch(key)
             self._resize()
 
-    def close_at(self, key: Key) -> None:
+    def close_at(self, key: NodeKey) -> None:
         """Close a directory."""
         if self.outline is None or key == ROOT:
             return
@@ -235,12 +237,12 @@ class NodeTree(Part, ScrollView, can_focus=True):
         if at is not None:
             self._put(self.outline.nearest(at.key), tell=at.key != key)
 
-    def _fetch(self, key: Key) -> None:
+    def _fetch(self, key: NodeKey) -> None:
         assert self._scene is not None
         assert self.outline is not None
         self._fetching.start(self._scene.root, key, self.outline.path_of(key))
 
-    def fetched(self, key: Key, listing: Listing | None) -> None:
+    def fetched(self, key: NodeKey, listing: FetchedNames | None) -> None:
         """Take the names of a directory that was opened; None where there are none to be had."""
         if self.outline is None or not self.outline.is_open(key):
             return
@@ -276,7 +278,7 @@ class NodeTree(Part, ScrollView, can_focus=True):
         """Show only those names of the directory at hand that contain a text."""
         self._filter(self.place, text)
 
-    def _filter_again(self, texts: Mapping[Key, str]) -> None:
+    def _filter_again(self, texts: Mapping[NodeKey, str]) -> None:
         """Filter as it was meanwhile asked for."""
         assert self.outline is not None
         found = self.outline.filters()
@@ -284,7 +286,7 @@ class NodeTree(Part, ScrollView, can_focus=True):
             if texts.get(key) != found.get(key):
                 self._filter(key, texts.get(key, ""))
 
-    def _filter(self, key: Key, text: str) -> None:
+    def _filter(self, key: NodeKey, text: str) -> None:
         outline = self.outline
         listing = None if outline is None else outline.listing(key)
         if outline is None or listing is None:
@@ -307,7 +309,7 @@ class NodeTree(Part, ScrollView, can_focus=True):
             f"filtering {outline.path_of(key)}", work, done, owner=self, key="filter"
         )
 
-    def _narrow(self, key: Key, text: str, shown: list[str] | None) -> None:
+    def _narrow(self, key: NodeKey, text: str, shown: list[str] | None) -> None:
         outline, at = self.outline, self.line
         assert outline is not None
         assert at is not None
@@ -369,14 +371,14 @@ class NodeTree(Part, ScrollView, can_focus=True):
         if line is not None and self.outline is not None and self.cursor_line:
             self._go(self.outline.nearest(line.place))
 
-    def action_type_ahead(self) -> None:
+    async def action_type_ahead(self) -> None:
         """Type the beginning of a name."""
         from metashell.tui.tree.jump_bar import JumpBar
 
         if not self.explorer.query(JumpBar):
-            self.explorer.mount(JumpBar(self), before="StatusLine")
+            await self.explorer.mount(JumpBar(self), before="StatusLine")
 
-    def jump(self, key: Key, text: str) -> bool:
+    def jump(self, key: NodeKey, text: str) -> bool:
         """Go to the first name in an open directory that begins with a text.
 
         Returns:
@@ -391,7 +393,7 @@ class NodeTree(Part, ScrollView, can_focus=True):
         self._go(line)
         return True
 
-    def _line_or_look(self) -> Line | None:
+    def _line_or_look(self) -> TreeLine | None:
         """The line of the cursor; where listing was cancelled, begin it again."""
         is_old = self._next is not self._scene
         if self._next is not None and (self.outline is None or is_old) and not self._is_looking:
@@ -468,11 +470,11 @@ class NodeTree(Part, ScrollView, can_focus=True):
         if round(old_value) != round(new_value):
             self._marks.ask()
 
-    def is_marked(self, key: Key) -> bool:
+    def is_marked(self, key: NodeKey) -> bool:
         """Whether a node is known to have changed since the previous stop."""
         return self._marks.has(key)
 
-    def visible_lines(self) -> Iterator[Line]:
+    def visible_lines(self) -> Iterator[TreeLine]:
         """The lines on the screen."""
         if self.outline is not None:
             top = self.scroll_offset.y

@@ -14,15 +14,15 @@ from textual.widgets import Static
 
 from metashell.fs.path import encode_name
 from metashell.tui.frame.taking_focus import take_focus
-from metashell.tui.part import Part
+from metashell.tui.part import AppPart
 from metashell.tui.rows.drawn import DrawnTable
 from metashell.tui.rows.table import RowTable
 from metashell.tui.text import line, lines
 from metashell.tui.view import View
-from metashell.tui.views.broker_words import (
+from metashell.tui.views.broker_text import (
     DRAWN,
     RACK_DRAWN,
-    Load,
+    BrokerLoad,
     Loss,
     about_broker,
     about_rack,
@@ -78,7 +78,7 @@ class LossTable(DrawnTable):
     )
 
 
-class WhatIf(Part, Static):
+class WhatIf(AppPart, Static):
     """The line that says what a loss would mean; Enter or a click lists the partitions."""
 
     can_focus = True
@@ -138,7 +138,7 @@ class BrokersView(View):
 
     def __init__(self, **options: Any) -> None:
         super().__init__(**options)
-        self.load: Load | None = None
+        self.load: BrokerLoad | None = None
         """What is shown; None before the first answer."""
         self.by_rack = False
         self.picked: set[int] = set()
@@ -209,7 +209,7 @@ class BrokersView(View):
             key="load",
         )
 
-    def _loaded(self, load: Load) -> None:
+    def _loaded(self, load: BrokerLoad) -> None:
         is_first, self.load = self.load is None, load
         self._draw()
         self._arrange()
@@ -419,7 +419,7 @@ class BrokersView(View):
         else:
             self.explorer.tell(f"broker {row['broker']} is not registered", "warning")
 
-    def _show_rack(self, load: Load, rack: str | None) -> None:
+    def _show_rack(self, load: BrokerLoad, rack: str | None) -> None:
         """Show brokers, those of a rack only, where it has a name."""
         self.by_rack = False
         self._brokers.filter_by(rack or "")

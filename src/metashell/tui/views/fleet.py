@@ -11,20 +11,20 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.widgets import Static
 
-from metashell.commands.fleet import rows_table
+from metashell.commands.fleet.command import rows_table
 from metashell.errors import MetashellError
-from metashell.fs.path import encode_name
+from metashell.fs.path import cluster_path, encode_name
 from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.rows.drawn import DrawnTable
 from metashell.tui.rows.table import RowTable
 from metashell.tui.scene import ask
 from metashell.tui.text import line, lines
 from metashell.tui.view import View
-from metashell.tui.views.fleet_words import fleet_table, heading, watched
+from metashell.tui.views.fleet_text import fleet_table, heading, watched
 
 if TYPE_CHECKING:
-    from metashell.fleet import FleetSource
-    from metashell.fleet.rows import Row
+    from metashell.sources.fleet import FleetSource
+    from metashell.sources.fleet.rows import FleetRow
     from metashell.tui.jobs import Job
     from metashell.tui.scene import Scene
 
@@ -112,7 +112,7 @@ class FleetView(View):
         fleet = None if scene is None else scene.fleet
         if scene is None or fleet is None:
             return
-        known: dict[str, Row] = {
+        known: dict[str, FleetRow] = {
             name: {"name": name, "clusterId": member.cluster_id, "directory": None, "error": None}
             for name, member in fleet.members.items()
         }
@@ -126,13 +126,13 @@ class FleetView(View):
             def tell(done: int, whole: int) -> None:
                 job.progress = (done, whole)
 
-            def came(rows: Sequence[Row]) -> None:
+            def came(rows: Sequence[FleetRow]) -> None:
                 known.update((str(row["name"]), row) for row in rows)
                 unread.difference_update(str(row["name"]) for row in rows)
                 job.tell(self._show, rows_table(list(known.values())), set(unread))
 
-            watching: Any = watched(fleet, tell, came)
-            answer = ask(replace(scene, source=watching), ("fleet", *_ALL), cancelled=job.cancelled)
+            watching = watched(fleet, tell, came)
+            answer = ask(replace(scene, opened=watching), ("fleet", *_ALL), cancelled=job.cancelled)
             if answer.table is None:
                 raise MetashellError("; ".join(answer.warnings) or "the fleet has no answer")
             return answer.table
@@ -165,9 +165,9 @@ class FleetView(View):
             def tell(done: int, whole: int) -> None:
                 job.progress = (done, whole)
 
-            watching: Any = watched(fleet, tell)
+            watching = watched(fleet, tell)
             words = ("fleet", "--verify", *_ALL)
-            answer = ask(replace(scene, source=watching), words, cancelled=job.cancelled)
+            answer = ask(replace(scene, opened=watching), words, cancelled=job.cancelled)
             if answer.table is None:
                 raise MetashellError("; ".join(answer.warnings) or "the fleet has no answer")
             return answer.table
@@ -182,9 +182,9 @@ class FleetView(View):
 
     def _about(self) -> None:
         """Say of the directory under the cursor what its row has no room for."""
-        texts = self._table.texts()
+        texts, row = self._table.texts(), self._table.row
         told: list[str] = []
-        if texts:
+        if row is not None:
             told.append(f"{texts['cluster']} · {texts['state']} · cluster {texts['cluster_id']}")
             told += [
                 f"{what}: {texts[name]}"
@@ -193,9 +193,9 @@ class FleetView(View):
                     ("fault", "first fault"),
                     ("directory", "directory"),
                 )
-                if texts[name] != "-"
+                if row[name] is not None
             ]
-            if texts.get("differs_in"):
+            if row.get("differs_in"):
                 told.append(f"unlike most: {texts['differs_in'].replace(',', ', ')}")
             told += self._compared(texts["cluster"])
         self.query_one("#fleet-about", Static).update(lines("\n".join(told)))
@@ -209,6 +209,12 @@ class FleetView(View):
             return []
         (found,) = self.verified.slice(names.index(row["cluster"]), 1).to_pylist()
         parts = [f"compared at offset {found['offset']}: {found['verdict']}"]
+        if found["diverged_at"] is not None:
+            epochs = " and ".join(
+                "?" if found[name] is None else str(found[name])
+                for name in ("epoch", "other_epoch")
+            )
+            parts.append(f"leaves the others at offset {found['diverged_at']}: epochs {epochs}")
         if found["checksum"]:
             parts.append(f"checksum {found['checksum']}")
         if found["error"]:
@@ -228,7 +234,7 @@ class FleetView(View):
         if event.row["error"] is not None:
             self.explorer.tell(f"{event.row['cluster']}: {event.row['error']}", "warning")
         else:
-            self.explorer.go(f"/clusters/{encode_name(event.row['cluster'])}")
+            self.explorer.go(cluster_path(encode_name(event.row["cluster"])))
 
     def filter_by(self, text: str) -> None:
         """Filter the rows."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 import pyarrow as pa
@@ -16,14 +17,14 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from metashell.commands.health_rows import LEVELS, summary_of
-from metashell.fleet import CLUSTERS
+from metashell.commands.health.rows import LEVELS, summary_of
+from metashell.fs.path import cluster_path
 from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.jobs import Job
-from metashell.tui.part import Part
+from metashell.tui.part import AppPart
 from metashell.tui.rows.cluster_rows import applied_at
 from metashell.tui.rows.table import RowTable
-from metashell.tui.scene import Answer, Scene, ask
+from metashell.tui.scene import CommandAnswer, Scene, ask
 from metashell.tui.text import line
 from metashell.tui.view import View
 
@@ -55,7 +56,7 @@ _WIDE_CELLS: Final = 110
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class HealthRows:
     """What ``health`` said of a scene."""
 
     words: str
@@ -69,27 +70,30 @@ class Found:
     warnings: Sequence[str]
 
 
-def found_in(answer: Answer, *, in_cluster: bool) -> Found:
+def found_in(answer: CommandAnswer, *, in_cluster: bool) -> HealthRows:
     """What an answer with all columns says, sorted out; to be called in a job."""
     words = answer.text.strip("\n")
     rows = answer.table
     if rows is None:
-        return Found(words, pa.table({}), (), {}, answer.warnings)
+        return HealthRows(words, pa.table({}), (), {}, answer.warnings)
     names = [name for name in _COLUMNS if name in rows.column_names]
     if in_cluster and "cluster" in names:
         names.remove("cluster")
     rows = rows.select(names)
     if not len(rows):
-        return Found(words, rows, (), {_EVERY: rows}, answer.warnings)
-    kinds = summary_of(rows).to_pylist()
+        return HealthRows(words, rows, (), {_EVERY: rows}, answer.warnings)
+    # Without times: one may be outside of Python's calendar.
+    summary = summary_of(rows)
+    is_time = [pa.types.is_timestamp(field.type) for field in summary.schema]
+    kinds = summary.drop_columns(list(compress(summary.column_names, is_time))).to_pylist()
     by_kind = {_EVERY: rows}
     for kind in kinds:
         code = kind["problem"]
         by_kind[code] = rows.filter(pc.equal(rows.column("problem"), code))
-    return Found(words, rows, kinds, by_kind, answer.warnings)
+    return HealthRows(words, rows, kinds, by_kind, answer.warnings)
 
 
-def in_short(found: Found) -> str:
+def in_short(found: HealthRows) -> str:
     """How it is, in as few words as fit above the kinds themselves."""
     levels = [kind["severity"] for kind in found.kinds]
     if not set(LEVELS[:2]).intersection(levels):
@@ -102,7 +106,7 @@ def in_short(found: Found) -> str:
     return f"{'  '.join(told)}  (kinds of problems)"
 
 
-class KindList(Part, OptionList):
+class KindList(AppPart, OptionList):
     """The kinds of problems, the worst first."""
 
     HELP = (
@@ -179,7 +183,7 @@ class HealthView(View):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id, classes="-empty")
-        self.found: Found | None = None
+        self.found: HealthRows | None = None
         """What was found; None until the first answer."""
         self._scene: Scene | None = None
         self._job: Job | None = None
@@ -233,7 +237,7 @@ class HealthView(View):
         if self.found is None:
             self._say(f"{title}... this may take a while: escape cancels, r looks again", "")
 
-        def work(job: Job) -> Found:
+        def work(job: Job) -> HealthRows:
             answer = ask(scene, words, cwd=scene.prefix or "/", cancelled=job.cancelled)
             return found_in(answer, in_cluster=in_cluster)
 
@@ -247,7 +251,7 @@ class HealthView(View):
         self.add_class("-empty")
         self._say("\n".join(error.lines("")), "-critical")
 
-    def _show(self, found: Found) -> None:
+    def _show(self, found: HealthRows) -> None:
         self.found = found
         self._tell(found.warnings)
         levels = [kind["severity"] for kind in found.kinds]
@@ -345,7 +349,7 @@ class HealthView(View):
         if path is None or self._scene is None:
             return None
         cluster = row.get("cluster")
-        prefix = self._scene.prefix or ("" if cluster is None else f"/{CLUSTERS}/{cluster}")
+        prefix = self._scene.prefix or ("" if cluster is None else cluster_path(cluster))
         return f"{prefix}{path}"
 
     # Keys.

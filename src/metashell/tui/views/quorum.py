@@ -42,7 +42,7 @@ from metashell.tui.views.quorum_look import (
 if TYPE_CHECKING:
     from metashell.quorum.description import LiveStatus
     from metashell.tui.jobs import Job
-    from metashell.tui.rows.cluster_rows import Rows
+    from metashell.tui.rows.cluster_rows import ClusterRows
     from metashell.tui.scene import Scene
 
 _WIDE: Final = 120
@@ -101,7 +101,7 @@ class QuorumView(View):
         """What is shown; None before the first answer."""
         self.history = LagHistory()
         self._scene: Scene | None = None
-        self._epochs: Rows | None = None
+        self._epochs: ClusterRows | None = None
         self._sampling: Job | None = None
         self._shown_epoch: int | None = None
         self._focused: DrawnTable | None = None

@@ -9,17 +9,18 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from metashell.commands.quorum import age_text
-from metashell.commands.rows_text import shown_texts
+from metashell.commands.framework.status import leader_words
+from metashell.commands.quorum.command import age_text
+from metashell.commands.rows.cell_text import shown_texts
 from metashell.errors import MetashellError
 from metashell.tui.rows.bars import bars, sparkline
 from metashell.tui.rows.changes import changed_rows
-from metashell.tui.rows.cluster_rows import Rows, cluster_rows, joined, previous_scene
+from metashell.tui.rows.cluster_rows import ClusterRows, cluster_rows, joined, previous_scene
 from metashell.tui.rows.drawn import with_columns
 
 if TYPE_CHECKING:
     from metashell.quorum.description import LiveStatus
-    from metashell.source import Source
+    from metashell.sources.source import Source
     from metashell.tui.scene import Scene
     from metashell.tui.views.lag_history import LagHistory
 
@@ -50,13 +51,15 @@ class QuorumLook:
     """One row."""
     members: pa.Table
     changed_members: pa.Array | None
-    epochs: Rows | None
+    epochs: ClusterRows | None
     """Leader epochs and what is to be said of them; None where those that are shown still hold."""
     changed_epochs: pa.Array | None
     warnings: tuple[str, ...]
     """What is amiss, a sentence each, escaped."""
     live: LiveStatus | None
     """How the connection stands, whatever offset is shown."""
+    is_newest: bool = True
+    """Whether it is the end of the log that is shown."""
 
     def text(self, name: str) -> str:
         """A cell of the status; ``-`` where nothing is known."""
@@ -107,6 +110,7 @@ def look_at(
         changed_epochs=changed_epochs,
         warnings=members.warnings,
         live=live_status(scene.cluster),
+        is_newest=scene.cluster is None or scene.cluster.moment_offset is None,
     )
 
 
@@ -193,13 +197,12 @@ def summary_lines(look: QuorumLook) -> list[str]:
 
 
 def _leader_text(look: QuorumLook) -> str:
-    leader, live = look.text("leader"), look.live
-    if leader == _UNKNOWN:
-        return "no leader"
-    is_of_now = live is not None and look.text("origin") != "log"
-    if is_of_now and live is not None and (live.leader_id is None or live.leader_address is None):
-        return f"no leader known, {leader} was the last"
-    return f"leader {leader}"
+    """Who leads: now as the quorum is followed, else as the log has it."""
+    told, live = look.text("leader"), look.live if look.is_newest else None
+    leader = None if told == _UNKNOWN else told
+    if live is None:
+        return leader_words(leader)
+    return leader_words(live.leader_now, leader if live.leader_id is None else live.leader_id)
 
 
 def connection_text(status: LiveStatus | None) -> str:

@@ -12,9 +12,9 @@ from textual.containers import Container, Vertical
 from textual.timer import Timer
 from textual.widgets import Static
 
-from metashell.commands.base import Completion
+from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError
-from metashell.image.record_window import Filter, Found, LogReader, RecordLine
+from metashell.records.window import Filter, LogReader, PieceMatches, RecordLine
 from metashell.tui.jobs import Job
 from metashell.tui.records.chips import ChipBar, ChipPrompt
 from metashell.tui.records.detail import RecordDetail, record_detail
@@ -47,7 +47,7 @@ from metashell.tui.view import View
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.source import Source
+    from metashell.sources.source import Source
     from metashell.tui.scene import Scene
 
 _WIDE: Final = 120
@@ -230,7 +230,7 @@ class RecordsView(View):
             end = _FAR if limit is None else limit
             self._near[0] = end if is_end else records.kept or 0
 
-    def _found(self, found: list[Found]) -> None:
+    def _found(self, found: list[PieceMatches]) -> None:
         self.model.take(found)
         self.records.reshape()
 
@@ -389,6 +389,11 @@ class RecordsView(View):
     def action_clear(self) -> None:
         """Drop all filters."""
         self._refilter([])
+
+    @property
+    def shows_noops(self) -> bool:
+        """Whether they are among those that are asked for."""
+        return self.wanted.hide is None
 
     def action_noops(self) -> None:
         """Show NoOps, or hide them."""

@@ -1,0 +1,8 @@
+"""The benchmarks are programs: their tests import them as their own folder has them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parents[1]))

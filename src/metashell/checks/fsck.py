@@ -1,0 +1,341 @@
+"""Checks of a metadata log's files, each on its own: batches, their records, names.
+
+`facts_of` keeps what later checks need of a file, so that files need not stay in memory together;
+how they fit together is `metashell.checks.fsck_order`, their indexes `metashell.checks.fsck_index`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from metashell.checks.finding import Finding, Severity
+from metashell.log.control import CHECKPOINT_ENDS, first_control_type
+from metashell.log.fault import Fault, FaultKind
+from metashell.log.frames import LOG_APPEND_TIME, Frames
+from metashell.log.names import CheckpointName, SegmentName, parse_name
+from metashell.log.read import Loaded
+from metashell.schema.arena import I64, AnyArray
+
+_BLOCK: Final = 1 << 18
+
+_KEEP_A_COPY: Final = "copy the directory before anything else"
+REPLACE_SEGMENT: Final = (
+    f"{_KEEP_A_COPY}; with the other controllers healthy, stop this node, move its metadata"
+    " directory away and let it fetch the log from the leader"
+)
+REMOVE_CHECKPOINT: Final = (
+    "stop the node and move this file away; an older checkpoint or the leader's serves instead"
+)
+
+_CODES: Final = (
+    ("CRC mismatch", "crc-mismatch"),
+    ("no record batch: magic", "bad-magic"),
+    ("no record batch: length", "bad-length"),
+    ("batch cut off", "batch-cut-off"),
+    ("the leader epoch goes back", "epoch-falls"),
+    ("batch skipped: it goes from", "bad-offset-range"),
+    ("batch of offset", "batch-out-of-order"),
+)
+"""How the reason of a chain's fault begins, and the code it gets."""
+
+
+@dataclass(slots=True)
+class CheckedFile:
+    """What is known of a checked file; arrays have one element a sound batch."""
+
+    name: str
+    size: int
+    parsed: SegmentName | CheckpointName | None
+    faults: list[Fault]
+    padding: int
+    named_offset: int | None
+    """Base offset in the first 61 bytes, None where no batch begins there."""
+    types: tuple[int | None, int | None]
+    """Control types of the first and the last batch."""
+    pos: I64
+    """int64: position in the file."""
+    base: I64
+    """int64: first offset."""
+    last: I64
+    """int64: last offset."""
+    epoch: I64
+    """int64: leader epoch."""
+    first_time: I64
+    """int64: base timestamp, ms."""
+    max_time: I64
+    """int64: largest timestamp, ms."""
+    n_records: int
+
+    @property
+    def is_whole_checkpoint(self) -> bool:
+        """Whether it is sound from its header to its footer."""
+        return not self.faults and self.types == tuple(kind for kind, _ in CHECKPOINT_ENDS)
+
+    @property
+    def first_fault(self) -> int:
+        """Position of the first byte that is not sound."""
+        positions = [fault.pos for fault in self.faults if fault.pos is not None]
+        return min(positions, default=self.size)
+
+    @property
+    def end_offset(self) -> int | None:
+        """The offset behind its last sound batch, None without one."""
+        return int(self.last[-1]) + 1 if len(self.last) else None
+
+
+def facts_of(loaded: Loaded, index: int, frames: Frames) -> CheckedFile:
+    """Gather the facts about one of the files loaded; of a condensed log those that are left."""
+    file = loaded.files[index]
+    first, stop = _batch_range(frames, index)
+    pos, header = frames.batches.pos[first:stop], frames.batches.header[first:stop]
+    view = memoryview(loaded.buffer)
+    head = view[file.start : file.start + 61]
+    has_head = len(head) >= min(file.size, 61) >= 61 and head[16] == 2
+    ends = pos[[0, -1]].tolist() if len(pos) and loaded.size else ()
+    base = header["base_offset"].astype(np.int64)
+    rows = frames.batches.first_row
+    return CheckedFile(
+        name=file.name,
+        size=file.size,
+        parsed=parse_name(file.name),
+        faults=file.chain.faults,
+        padding=file.chain.padding,
+        named_offset=int.from_bytes(head[:8], "big", signed=True) if has_head else None,
+        types=(
+            first_control_type(view, ends[0]) if ends else None,
+            first_control_type(view, ends[1]) if ends else None,
+        ),
+        pos=pos - file.start,
+        base=base,
+        last=base + header["last_delta"].astype(np.int64),
+        epoch=header["epoch"].astype(np.int64),
+        first_time=header["base_timestamp"].astype(np.int64),
+        max_time=header["max_timestamp"].astype(np.int64),
+        n_records=int(rows[stop] - rows[first]),
+    )
+
+
+def _batch_range(frames: Frames, index: int) -> tuple[int, int]:
+    first, stop = np.searchsorted(frames.batches.file, [index, index + 1]).tolist()
+    return int(first), int(stop)
+
+
+def check_batches(facts: CheckedFile, *, is_last: bool) -> Iterator[Finding]:
+    """What the chain of batches is broken by.
+
+    Args:
+        facts: The file.
+        is_last: Whether it is the segment that a node appends to.
+    """
+    n_back = sum(_goes_back(fault) for fault in facts.faults)
+    told = False
+    for fault in facts.faults:
+        # A segment that repeats another has nothing else: once is enough.
+        if _goes_back(fault):
+            if told:
+                continue
+            told = True
+        yield _of_fault(facts, fault, n_back, is_last=is_last)
+    if facts.padding:
+        # A metadata log is not preallocated, and a node recovers all of it when it starts.
+        where = (
+            ": what a crash of the machine leaves of a batch, or a preallocated segment"
+            if is_last
+            else ", though it is not the last segment"
+        )
+        yield Finding(
+            severity=Severity.WARNING,
+            code="zero-tail",
+            message=f"the last {facts.padding} bytes are zero{where}",
+            action="none needed: the batches before are sound, and a node cuts this off when it"
+            " starts",
+            file=facts.name,
+            pos=facts.size - facts.padding,
+            offset=facts.end_offset if is_last else None,
+        )
+    if not facts.size and (facts.parsed is None or isinstance(facts.parsed, CheckpointName)):
+        yield Finding(
+            severity=Severity.ERROR,
+            code="checkpoint-empty",
+            message="the checkpoint is empty",
+            action=REMOVE_CHECKPOINT,
+            file=facts.name,
+            pos=0,
+        )
+    if np.any(facts.first_time[1:] < facts.max_time[:-1]):
+        yield _time_back(facts)
+
+
+def _goes_back(fault: Fault) -> bool:
+    return "offsets go back" in fault.reason
+
+
+def _of_fault(facts: CheckedFile, fault: Fault, n_back: int, *, is_last: bool) -> Finding:
+    place = {"file": fault.file, "pos": fault.pos, "offset": fault.offset}
+    code = next((c for text, c in _CODES if fault.reason.startswith(text)), None)
+    is_segment = isinstance(facts.parsed, SegmentName)
+    action = REPLACE_SEGMENT if is_segment else REMOVE_CHECKPOINT
+    if fault.kind is FaultKind.TORN and is_segment and is_last:
+        return Finding(
+            severity=Severity.WARNING,
+            code="torn-tail",
+            message=f"{fault.reason}: a crash, or a node that is writing right now",
+            action="none needed: a node cuts this off when it starts",
+            **place,  # type: ignore[arg-type]
+        )
+    if fault.kind is FaultKind.GAP:
+        going_back = _goes_back(fault)
+        more = f", and {n_back - 1} more batches like it" if going_back and n_back > 1 else ""
+        code = "offsets-go-back" if going_back else "offset-gap"
+        message = fault.reason + more
+    else:
+        message = fault.reason + _lost(facts, fault)
+    return Finding(
+        severity=Severity.ERROR,
+        code=code or "batch-damaged",
+        message=message,
+        action=action,
+        **place,  # type: ignore[arg-type]
+    )
+
+
+def _lost(facts: CheckedFile, fault: Fault) -> str:
+    """Which offsets are lost by damage."""
+    if (
+        fault.pos is None
+        or fault.offset is None
+        or not fault.reason.endswith(("sound batch", "not read"))
+    ):
+        return ""
+    after = int(np.searchsorted(facts.pos, fault.pos))
+    if after >= len(facts.pos):
+        return f"; lost: everything from offset {fault.offset} on in this file"
+    first = int(facts.base[after])
+    if first <= fault.offset:
+        return "; no offset is lost"
+    return f"; lost: offsets {fault.offset} to {first - 1}"
+
+
+def _time_back(facts: CheckedFile) -> Finding:
+    back = np.flatnonzero(facts.first_time[1:] < facts.max_time[:-1]) + 1
+    at = int(back[0])
+    more = f", and {len(back) - 1} more times in this file" if len(back) > 1 else ""
+    by = int(facts.max_time[at - 1]) - int(facts.first_time[at])
+    return Finding(
+        severity=Severity.WARNING,
+        code="time-goes-back",
+        message=f"the time goes back by {by} ms from one batch to the next{more}:"
+        " a clock was set, or the leader changed",
+        action="look for records by offset rather than by time around here",
+        file=facts.name,
+        pos=int(facts.pos[at]),
+        offset=int(facts.base[at]) if isinstance(facts.parsed, SegmentName) else None,
+    )
+
+
+def check_name(facts: CheckedFile) -> Iterator[Finding]:
+    """Whether a file is what its name says: a segment's base offset, a checkpoint's epoch."""
+    parsed = facts.parsed
+    if isinstance(parsed, SegmentName):
+        if facts.named_offset not in (None, parsed.base_offset):
+            yield Finding(
+                severity=Severity.ERROR,
+                code="name-mismatch",
+                message=f"its first batch has offset {facts.named_offset}, its name says"
+                f" {parsed.base_offset}",
+                action="it was renamed or belongs elsewhere: give it back the name that its first"
+                " batch says",
+                file=facts.name,
+                pos=0,
+                offset=facts.named_offset,
+            )
+        return
+    if not facts.size:
+        return
+    ends = zip(facts.types, CHECKPOINT_ENDS, (0, -1), strict=True)
+    for control_type, (wanted, what), at in ends:
+        if control_type != wanted:
+            yield Finding(
+                severity=Severity.ERROR,
+                code=f"checkpoint-no-{what}",
+                message=f"no snapshot {what}: the checkpoint is not whole, and is not used",
+                action=REMOVE_CHECKPOINT,
+                file=facts.name,
+                pos=int(facts.pos[at]) if len(facts.pos) else 0,
+            )
+    if parsed is None:
+        return
+    odd = np.flatnonzero(facts.epoch != parsed.epoch)
+    if odd.size:
+        at = int(odd[0])
+        yield Finding(
+            severity=Severity.ERROR,
+            code="checkpoint-epoch",
+            message=f"its batches have leader epoch {int(facts.epoch[at])}, its name says"
+            f" {parsed.epoch}",
+            action=REMOVE_CHECKPOINT,
+            file=facts.name,
+            pos=int(facts.pos[at]),
+        )
+
+
+def check_records(facts: CheckedFile, frames: Frames, index: int) -> Iterator[Finding]:
+    """Whether the records of each batch are those that its header promises."""
+    first, stop = _batch_range(frames, index)
+    bounds = frames.batches.first_row[first : stop + 1]
+    start, end = int(bounds[0]), int(bounds[-1])
+    if start == end:
+        return
+    batch = frames.batch[start:end] - first
+    expected = facts.base[batch] + np.arange(start, end) - bounds[batch]
+    # A batch of n records may not end elsewhere than n offsets further on: nothing compacts it.
+    sizes = np.diff(bounds)
+    wrong = (sizes > 0) & (facts.last - facts.base + 1 != sizes)
+    wrong[batch[frames.offset[start:end] != expected]] = True
+    for at in np.flatnonzero(wrong).tolist():
+        yield _in_batch(
+            facts,
+            at,
+            Severity.ERROR,
+            "record-offsets",
+            "the offsets of its records do not follow one after the other",
+            REPLACE_SEGMENT,
+        )
+    filled = np.flatnonzero(sizes)
+    latest = np.maximum.reduceat(_times(frames, start, end), bounds[filled] - start)
+    header = frames.batches.header[first:stop]
+    by_record = (header["attributes"][filled] & LOG_APPEND_TIME) == 0
+    for at in filled[by_record & (latest != facts.max_time[filled])].tolist():
+        yield _in_batch(
+            facts,
+            at,
+            Severity.WARNING,
+            "batch-time",
+            "its header names another latest time than its records",
+            "look for records by offset rather than by time around here",
+        )
+
+
+def _times(frames: Frames, start: int, end: int) -> AnyArray:
+    blocks = range(start, end, _BLOCK)
+    return np.concatenate(
+        [frames.timestamps(np.arange(a, min(a + _BLOCK, end), dtype=np.int64)) for a in blocks]
+    )
+
+
+def _in_batch(
+    facts: CheckedFile, at: int, severity: Severity, code: str, what: str, action: str
+) -> Finding:
+    return Finding(
+        severity=severity,
+        code=code,
+        message=f"batch of offset {int(facts.base[at])}: {what}",
+        action=action,
+        file=facts.name,
+        pos=int(facts.pos[at]),
+        offset=int(facts.base[at]) if isinstance(facts.parsed, SegmentName) else None,
+    )

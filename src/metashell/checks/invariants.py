@@ -1,0 +1,402 @@
+"""What must hold in every image, whatever its records: checks on columns, not on partitions.
+
+A log of sound records can still leave a state that no controller would make. Each check finds the
+rows at fault with array operations and words a finding only for those that are reported.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from metashell.checks.finding import CheckReport, Finding, Severity
+from metashell.image.configs import orphans
+from metashell.image.fold import group_keys, last_marked, sort_events
+from metashell.image.image import Image
+from metashell.image.partitions import Partitions
+from metashell.image.topics import Topics
+from metashell.records.records import Records
+from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.id_table import hash_ids, id_pairs
+from metashell.schema.resource_types import ResourceType
+from metashell.schema.uuids import LOST, MIGRATING, UNASSIGNED, uuid_text, uuid_texts
+
+_BLOCK: Final = 1 << 16
+_WIDE: Final = 16
+"""Longest list that is compared element by element; in longer ones keys are sorted."""
+
+_ELECT: Final = "start one of these brokers; see `kafka-leader-election --help`"
+_REASSIGN: Final = "look with `kafka-topics --describe`; `kafka-reassign-partitions` moves replicas"
+_REPLAY: Final = (
+    "compare with another controller's directory (`checksum`): this state comes from damage or"
+    " from a defect"
+)
+
+
+def place(records: Records, row: int) -> dict[str, object]:
+    """File, position and offset of a row's record, as a `Finding` takes them."""
+    file, frames = records.file_of(row), records.frames_at([row])
+    return {
+        "file": file.name,
+        "pos": int(frames.batches.pos[frames.batch[row]]) - file.start,
+        "offset": None if file.is_checkpoint else int(frames.offset[row]),
+    }
+
+
+def check_image(image: Image, report: CheckReport) -> None:
+    """Check all invariants. Cost: folds topics, partitions, brokers and configs."""
+    _Topics(image, report).run()
+    _Partitions(image, report).run()
+    _check_configs(image, report)
+    check_removed(image.records, image.topics, report)
+
+
+class _Topics:
+    """Names and numbers of partitions."""
+
+    def __init__(self, image: Image, report: CheckReport) -> None:
+        self.image, self.report = image, report
+        self.topics = image.topics
+
+    def run(self) -> None:
+        topics = self.topics
+        if not len(topics):
+            return
+        groups = group_keys([topics.raw_names], len(topics))
+        twice = np.flatnonzero(np.bincount(groups)[groups] > 1)
+        self._add(
+            "topic-name-twice",
+            twice,
+            lambda t: (
+                f"topic id {topics.id_texts[t]} has the name `{topics.names[t]}`, and another"
+                " topic has it too"
+            ),
+            _REPLAY,
+        )
+        bounds, ids = self.image.partitions.topic_bounds, self.image.partitions.partition
+        sizes = np.diff(bounds)
+        some = np.flatnonzero(sizes)
+        holes = some[(ids[bounds[some]] != 0) | (ids[bounds[some + 1] - 1] != sizes[some] - 1)]
+        self._add(
+            "partition-missing",
+            holes,
+            lambda t: (
+                f"topic `{topics.names[t]}` has {int(sizes[t])} partitions, but not those"
+                f" from 0 to {int(sizes[t]) - 1}"
+            ),
+            _REPLAY,
+            Severity.WARNING,
+        )
+        self._add(
+            "topic-empty",
+            np.flatnonzero(sizes == 0),
+            lambda t: f"topic `{topics.names[t]}` has no partitions",
+            _REPLAY,
+            Severity.WARNING,
+        )
+
+    def _add(
+        self,
+        code: str,
+        rows: AnyArray,
+        message: object,
+        action: str,
+        severity: Severity = Severity.ERROR,
+    ) -> None:
+        assert callable(message)
+        topics = self.topics
+
+        def make(t: int) -> Finding:
+            return Finding(
+                severity=severity,
+                code=code,
+                message=message(t),
+                action=action,
+                path=f"/image/topics/byId/{topics.id_texts[t]}",
+                **place(self.image.records, int(topics.changed[t])),  # type: ignore[arg-type]
+            )
+
+        self.report.add_rows(severity, code, rows.tolist(), make)
+
+
+class _Partitions:
+    """Leaders, replicas, directories: in blocks, so that what is compared stays in the cache."""
+
+    def __init__(self, image: Image, report: CheckReport) -> None:
+        self.image, self.report = image, report
+        self.partitions: Partitions = image.partitions
+        brokers = image.brokers
+        self.broker_ids = brokers.ids.astype(np.int64)
+        self.fenced = brokers.fenced
+        dirs, bounds = brokers.log_dirs.gather()
+        owners = np.repeat(self.broker_ids, np.diff(bounds))
+        self.known_dirs = np.sort(_directory_keys(owners, dirs))
+        self.has_dirs = np.diff(bounds) > 0
+        self.found: dict[str, list[I64]] = {}
+
+    def run(self) -> None:
+        n = len(self.partitions)
+        for start in range(0, n, _BLOCK):
+            self._block(np.arange(start, min(start + _BLOCK, n), dtype=np.int64))
+        self._report("leader-not-in-isr", self._leader_not_in_isr, _REPLAY)
+        self._report("isr-not-in-replicas", self._isr_not_in_replicas, _REPLAY)
+        self._report("replica-twice", self._replica_twice, _REPLAY)
+        self._report("leader-unknown-broker", self._leader_unknown, _REPLAY)
+        warn = Severity.WARNING
+        self._report("leader-fenced", self._leader_fenced, _REPLAY, warn)
+        self._report("leaderless", self._why_leaderless, _ELECT, warn)
+        self._report("replica-unknown-broker", self._unknown_brokers, _REASSIGN, warn)
+        self._report(
+            "directory-unknown",
+            self._unknown_directories,
+            "look for a failed disk on that broker; a broker that starts again reports its"
+            " directories",
+            warn,
+        )
+
+    def _block(self, rows: I64) -> None:
+        p = self.partitions
+        leader = p.leader[rows]
+        replicas, replica_bounds = p.list_column("replicas").take(rows).gather()
+        isr, isr_bounds = p.list_column("isr").take(rows).gather()
+        has_leader = leader >= 0
+        whole = np.arange(len(rows))
+        self._find("leaderless", rows[~has_leader])
+        led = whole[has_leader]
+        member = _contained(leader[led], led, isr, isr_bounds)
+        self._find("leader-not-in-isr", rows[led[~member]])
+        of_isr = np.repeat(whole, np.diff(isr_bounds))
+        inside = _contained(isr, of_isr, replicas, replica_bounds)
+        self._find("isr-not-in-replicas", rows[np.unique(of_isr[~inside])])
+        of_replica = np.repeat(whole, np.diff(replica_bounds))
+        self._find("replica-twice", rows[np.unique(_twice(replicas, of_replica))])
+        index = self._broker_index(replicas)
+        self._find("replica-unknown-broker", rows[np.unique(of_replica[index < 0])])
+        of_leader = self._broker_index(leader[led])
+        self._find("leader-unknown-broker", rows[led[of_leader < 0]])
+        if len(self.fenced):
+            self._find("leader-fenced", rows[led[(of_leader >= 0) & self.fenced[of_leader]]])
+        self._directories(rows, replicas, of_replica, index)
+
+    def _directories(self, rows: I64, replicas: AnyArray, of: I64, broker: I64) -> None:
+        p = self.partitions
+        if not len(self.known_dirs):
+            return
+        known = ~p.directories_default[rows]
+        directories, _ = p.list_column("directories").take(rows[known]).gather()
+        counted = known[of]
+        owners, of, broker = replicas[counted], of[counted], broker[counted]
+        keys = _directory_keys(owners, directories)
+        at = np.minimum(np.searchsorted(self.known_dirs, keys), len(self.known_dirs) - 1)
+        strange = np.flatnonzero(self.known_dirs[at] != keys)
+        # Those that stand for no directory, and brokers that have not told theirs.
+        strange = strange[(broker[strange] >= 0) & self.has_dirs[broker[strange]]]
+        strange = strange[~_is_reserved(directories[strange])]
+        self._find("directory-unknown", rows[np.unique(of[strange])])
+
+    def _find(self, code: str, rows: I64) -> None:
+        if len(rows):
+            self.found.setdefault(code, []).append(rows)
+
+    def _broker_index(self, ids: AnyArray) -> I64:
+        """Index of each broker, -1 for unregistered ones."""
+        if not len(self.broker_ids):
+            return np.full(len(ids), -1, dtype=np.int64)
+        at = np.minimum(np.searchsorted(self.broker_ids, ids), len(self.broker_ids) - 1)
+        return np.where(self.broker_ids[at] == ids, at, -1)
+
+    def _report(
+        self, code: str, message: object, action: str, severity: Severity = Severity.ERROR
+    ) -> None:
+        assert callable(message)
+        p = self.partitions
+        rows = np.concatenate(self.found[code]).tolist() if code in self.found else []
+
+        def make(row: int) -> Finding:
+            topic = p.topics.names[int(p.topic[row])]
+            return Finding(
+                severity=severity,
+                code=code,
+                message=message(row),
+                action=action,
+                path=f"/image/topics/byName/{topic}/{int(p.partition[row])}",
+                **place(self.image.records, int(p.changed[row])),  # type: ignore[arg-type]
+            )
+
+        self.report.add_rows(severity, code, rows, make)
+
+    # Messages, each for one partition.
+
+    def _ints(self, name: str, row: int) -> list[int]:
+        return self.partitions.list_column(name).int32s(row)
+
+    def _leader_not_in_isr(self, row: int) -> str:
+        isr = self._ints("isr", row)
+        return f"its leader {int(self.partitions.leader[row])} is not in its ISR {isr}"
+
+    def _isr_not_in_replicas(self, row: int) -> str:
+        return f"its ISR {self._ints('isr', row)} is not part of its replicas" + (
+            f" {self._ints('replicas', row)}"
+        )
+
+    def _replica_twice(self, row: int) -> str:
+        return f"its replicas {self._ints('replicas', row)} name a broker twice"
+
+    def _leader_unknown(self, row: int) -> str:
+        return f"its leader {int(self.partitions.leader[row])} is not registered"
+
+    def _leader_fenced(self, row: int) -> str:
+        return f"its leader {int(self.partitions.leader[row])} is fenced"
+
+    def _unknown_brokers(self, row: int) -> str:
+        replicas = self._ints("replicas", row)
+        unknown = [b for b in replicas if self._state(b) == "not registered"]
+        return f"of its replicas {replicas}, {unknown} are not registered"
+
+    def _unknown_directories(self, row: int) -> str:
+        brokers = self.image.brokers
+        column = self.partitions.list_column("directories")
+        raw = column.raw(row) or b""
+        strange = []
+        for i, broker in enumerate(self._ints("replicas", row)):
+            directory = raw[16 * i : 16 * i + 16]
+            at = int(self._broker_index(np.array([broker]))[0])
+            known = (brokers.log_dirs.raw(at) or b"") if at >= 0 else b""
+            parts = {known[k : k + 16] for k in range(0, len(known), 16)}
+            if known and directory not in parts | {LOST, MIGRATING, UNASSIGNED}:
+                strange.append(f"{uuid_text(directory)} of broker {broker}")
+        return f"its directory {', '.join(strange)} is not among those that the broker has online"
+
+    def _state(self, broker: int) -> str:
+        at = int(self._broker_index(np.array([broker]))[0])
+        if at < 0:
+            return "not registered"
+        if self.fenced[at]:
+            return "fenced"
+        shutting = bool(self.image.brokers.in_controlled_shutdown[at])
+        return "in controlled shutdown" if shutting else "alive"
+
+    def _states(self, brokers: list[int]) -> str:
+        return ", ".join(f"{broker} is {self._state(broker)}" for broker in brokers)
+
+    def _why_leaderless(self, row: int) -> str:
+        isr, elr = self._ints("isr", row), self._ints("elr", row)
+        candidates, what = (isr, "in sync") if isr else (elr, "eligible")
+        if not candidates:
+            last = self._ints("last_known_elr", row)
+            known = f", last known eligible are {last}" if last else ""
+            states = self._states(self._ints("replicas", row))
+            return f"it has no leader: no replica is in sync or eligible{known}; {states}"
+        states = self._states(candidates)
+        return f"it has no leader: of the replicas that are {what}, {states}"
+
+
+def _contained(needles: AnyArray, of: I64, values: AnyArray, bounds: I64) -> Bools:
+    """Whether each needle is in the list of its row: bool[m]; ``of``: the row of each."""
+    sizes = np.diff(bounds)[of]
+    widest = int(sizes.max()) if len(sizes) else 0
+    if not len(values):
+        return np.zeros(len(needles), dtype=np.bool_)
+    if widest > _WIDE:
+        rows = np.repeat(np.arange(len(bounds) - 1), np.diff(bounds))
+        found: Bools = np.isin(_keys(of, needles), _keys(rows, values))
+        return found
+    hit = np.zeros(len(needles), dtype=np.bool_)
+    start = bounds[:-1][of]
+    for k in range(widest):
+        at = np.minimum(start + k, len(values) - 1)
+        hit |= (values[at] == needles) & (k < sizes)
+    return hit
+
+
+def _keys(rows: AnyArray, values: AnyArray) -> I64:
+    keys: I64 = (rows.astype(np.int64) << 32) | (values.astype(np.int64) & 0xFFFFFFFF)
+    return keys
+
+
+def _twice(values: AnyArray, of: I64) -> I64:
+    """Rows whose list holds a value more than once; ``of``: the row of each value."""
+    longest = int(np.bincount(of).max()) if len(of) else 0
+    if longest > _WIDE:
+        keys = np.sort(_keys(of, values))
+        rows: I64 = keys[1:][keys[1:] == keys[:-1]] >> 32
+        return rows
+    found = [of[k:][(values[k:] == values[:-k]) & (of[k:] == of[:-k])] for k in range(1, longest)]
+    return np.concatenate(found) if found else of[:0]
+
+
+def _directory_keys(owners: AnyArray, directories: AnyArray) -> AnyArray:
+    """uint64 of each (broker, directory id): equal for equal ones."""
+    keys: AnyArray = hash_ids(directories) + owners.astype(np.uint64) * np.uint64(
+        0xBF58476D1CE4E5B9
+    )
+    return keys
+
+
+def _is_reserved(directories: AnyArray) -> Bools:
+    pairs = id_pairs(directories)
+    low = pairs[:, 1].byteswap()
+    reserved: Bools = (pairs[:, 0] == 0) & (low <= LOST[-1])
+    return reserved
+
+
+def _check_configs(image: Image, report: CheckReport) -> None:
+    """Configs of topics that do not exist."""
+    columns = image.part("configs").columns
+    strange = orphans(image.part("configs"), image.topics)
+
+    def make(row: int) -> Finding:
+        resource = columns.span("resource_name").text(row) or ""
+        key = columns.span("name").text(row) or ""
+        return Finding(
+            severity=Severity.WARNING,
+            code="config-unknown-topic",
+            message=f"`{key}` is set for topic `{resource}`, which does not exist: Kafka leaves it"
+            " behind where a topic is configured and removed at once",
+            action="none needed, but a topic made under that name gets it; `kafka-configs"
+            " --alter --delete-config` removes it",
+            path=f"/image/configs/{ResourceType.TOPIC.name}:{resource}/{key}",
+            **place(image.records, int(image.part("configs").changed[row])),  # type: ignore[arg-type]
+        )
+
+    report.add_rows(Severity.WARNING, "config-unknown-topic", strange.tolist(), make)
+
+
+def check_removed(records: Records, topics: Topics, report: CheckReport) -> None:
+    """Changes of partitions that never were, of topics since removed.
+
+    The fold of partitions looks at living topics only.
+    """
+    if not len(topics.removed.rows):
+        return
+    base_rows, base_ids, base_parts = _of_removed(records, topics, "PartitionRecord")
+    rows, ids, parts = _of_removed(records, topics, "PartitionChangeRecord")
+    if not len(rows):
+        return
+    all_ids, all_parts = np.concatenate([base_ids, ids]), np.concatenate([base_parts, parts])
+    all_rows = np.concatenate([base_rows, rows])
+    events = sort_events(group_keys([all_ids, all_parts], len(all_rows)), all_rows)
+    orphan = last_marked(events, events.order < len(base_rows)) < 0
+    at = events.order[orphan]
+    # Those of topics that did not exist at all are faults of the replay already.
+    at = np.sort(at[topics.lives.existed(all_ids[at], all_rows[at])])
+
+    def make(i: int) -> Finding:
+        topic = uuid_texts(all_ids[i : i + 1])[0]
+        return Finding(
+            severity=Severity.ERROR,
+            code="replay-fault",
+            message=f"partition {int(all_parts[i])} of topic {topic}, removed later, can't be"
+            " changed: no such partition",
+            action=_REPLAY,
+            **place(records, int(all_rows[i])),  # type: ignore[arg-type]
+        )
+
+    report.add_rows(Severity.ERROR, "replay-fault", at.tolist(), make)
+
+
+def _of_removed(records: Records, topics: Topics, name: str) -> tuple[I64, AnyArray, AnyArray]:
+    rows, columns = records.columns(name)
+    gone = np.flatnonzero(topics.index_of(columns.fixed("topic_id")) < 0)
+    return rows[gone], columns.fixed("topic_id")[gone], columns.fixed("partition_id")[gone]

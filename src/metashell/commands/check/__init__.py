@@ -1,0 +1,1 @@
+"""The command ``check`` and all that only it needs."""

@@ -1,0 +1,434 @@
+"""``check``: fsck for a metadata directory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from typing import TYPE_CHECKING
+
+from metashell.commands.framework.command import Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed, refuse_more
+from metashell.commands.framework.targets import shown, stop_if_cancelled
+from metashell.commands.rows.columns import integer, one_table, text
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
+from metashell.errors import ExitCode, SourceError, UsageError
+
+if TYPE_CHECKING:
+    from metashell.checks.finding import CheckReport, Finding
+    from metashell.checks.fsck import CheckedFile
+    from metashell.checks.quorum_findings import CheckedNodeFiles
+    from metashell.commands.check.replay import ReplayFaults
+    from metashell.log.frames import Frames
+    from metashell.log.read import Loaded
+    from metashell.sources.source import Source
+
+_SEVERITIES = ("error", "warning", "note")
+_LIMIT = 20
+_CHUNK_LINES = 256
+
+_TABLES = one_table(
+    text("severity", "error, warning or note; the worst come first."),
+    text("code", "A stable name of the kind of finding."),
+    text("file", "The file that it is in."),
+    integer("pos", "Byte position in the file, of the batch where one is concerned."),
+    integer("offset", "The log offset concerned, or the next one expected."),
+    text("path", "The node concerned."),
+    text("message", "What it means."),
+    text("action", "What to do about it."),
+)
+
+
+class CheckCommand(RowsCommand):
+    """Find what is wrong with the source."""
+
+    name = "check"
+    summary = "Check the files, the records and the state they lead to."
+    one_cluster = True
+    tables = _TABLES
+    has_text = True
+    manual = Manual(
+        synopsis="check [--quick] [--severity LEVEL] [--limit N] [-o FORMAT]",
+        description=(
+            "Checks every file of the metadata directory, those that the newest state does not "
+            "need included: names, batches and their CRCs, offsets, leader epochs, timestamps, "
+            "records, the header and footer of checkpoints, indexes, gaps between files, a torn "
+            "tail, an unfinished transaction. Then the state: faults of the replay, leaders and "
+            "ISRs, duplicate names, directory ids, configs; whether each checkpoint is what a "
+            "replay from the one before gives; and whether quorum-state, meta.properties and the "
+            "voters of the log fit together. Of a single file (-s) only the file is checked.\n\n"
+            "Each finding says how bad it is, where, what it means and what to do. An error means "
+            "that something is lost or wrong. A warning is a state that a node gets into without "
+            "damage: a torn tail after a crash, partitions without a leader while brokers are "
+            "down. Nothing is changed or repaired.\n\n"
+            "The exit status is 0 without errors, 1 with errors, 3 where a file can't be read."
+        ),
+        options=(
+            Option(("--quick",), "Leave out the state and the comparison of checkpoints."),
+            Option(
+                ("--severity",),
+                "Show findings of that level and above: error, warning or note (the default).",
+                "LEVEL",
+                _SEVERITIES,
+            ),
+            Option(
+                ("--limit",),
+                f"Show at most N findings of one kind; {_LIMIT} by default, all with -o.",
+                "N",
+            ),
+        ),
+        examples=(
+            ("check", "check everything"),
+            ("check --quick", "check the files alone"),
+            ("check --severity error", "only what is lost or wrong, and the summary"),
+            ("check -o csv", "for a spreadsheet"),
+        ),
+    )
+
+    def run_parsed(self, context: Context, parsed: Parsed) -> int:
+        """Check, then print what was found, the worst first."""
+        refuse_more(self, parsed.arguments)
+        _levels(parsed)
+        return super().run_parsed(context, parsed)
+
+    def answer(self, query: RowsQuery) -> None:
+        """A row for each finding."""
+        run, printer = _checked(query.context, query.parsed, limit=None)
+        query.add(map(asdict, printer.findings()))
+        query.status = run.status
+
+    def write_text(self, context: Context, parsed: Parsed) -> int:
+        """A block for each finding, and the summary."""
+        run, printer = _checked(context, parsed, limit=_LIMIT)
+        printer.text()
+        context.out.write(run.summary() + "\n")
+        return run.status
+
+
+def _levels(parsed: Parsed) -> Sequence[str]:
+    """The severities that are shown.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    level = parsed.values.get("--severity", "note")
+    if level not in _SEVERITIES:
+        raise UsageError(f"--severity {level}: not one of {', '.join(_SEVERITIES)}")
+    return _SEVERITIES[: _SEVERITIES.index(level) + 1]
+
+
+def _checked(context: Context, parsed: Parsed, limit: int | None) -> tuple[_Run, _Printer]:
+    """Check what the words ask for."""
+    from metashell.checks.finding import CheckReport
+
+    run = _Run(context, context.needs_source(), CheckReport(parsed.count("--limit") or limit))
+    run.all(quick="--quick" in parsed.switches)
+    return run, _Printer(context, run.report, _levels(parsed))
+
+
+def check_source(context: Context, source: Source, report: CheckReport) -> None:
+    """Check everything, for who shows the findings in another way."""
+    _Run(context, source, report).all(quick=False)
+
+
+class _Run:
+    """One run over a source."""
+
+    def __init__(self, context: Context, source: Source, report: CheckReport) -> None:
+        self.context, self.source, self.report = context, source, report
+        self.unreadable = False
+        self.n_files = self.n_batches = self.n_records = 0
+        self.facts: dict[str, CheckedFile] = {}
+        # A directory's own path: one file alone (-s) and a live quorum's log have no surroundings
+        # to be checked.
+        log = source.log
+        self.is_directory = not log.is_file
+        self.directory = log.place if self.is_directory and log.in_memory is None else None
+
+    def all(self, *, quick: bool) -> None:
+        """Check everything that is asked for."""
+        from metashell.commands.check.replay import ReplayFaults, open_transaction
+
+        faults = ReplayFaults(self.report)
+        self._files(faults)
+        beside = self._surroundings()
+        if not self._base_is_missing():
+            self.report.extend(open_transaction(self.source.image.records))
+        if quick:
+            faults.add(self.source.image.records)
+            return
+        self._state(faults, beside)
+        if self.is_directory:
+            self._checkpoints(faults)
+
+    @property
+    def status(self) -> int:
+        """The exit status."""
+        from metashell.checks.finding import Severity
+
+        if self.unreadable:
+            return ExitCode.SOURCE
+        return ExitCode.FAILED if self.report.count(Severity.ERROR) else ExitCode.OK
+
+    def summary(self) -> str:
+        """The last line."""
+        from metashell.checks.finding import Severity
+
+        counts = [(self.report.count(severity), severity) for severity in Severity]
+        found = ", ".join(_many(n, severity) for n, severity in counts if n)
+        return (
+            f"{_many(self.n_files, 'file')}, {_many(self.n_batches, 'batch', 'batches')},"
+            f" {_many(self.n_records, 'record')}: {found or 'nothing found'}"
+        )
+
+    # Files.
+
+    def _files(self, faults: ReplayFaults) -> None:
+        """Check each file: those that are in memory there, the others one after the other."""
+        from metashell.checks.fsck_order import check_order
+        from metashell.log.frames import build_frames
+        from metashell.log.names import CheckpointName, SegmentName
+        from metashell.log.read import load
+        from metashell.places.files import name_of
+        from metashell.places.place import child_of, file_at, is_file, parent_of
+
+        log = self.source.log
+        frames = self.source.image.records.frames
+        for i in range(len(log.loaded.files)):
+            self._file(log.loaded, i, frames)
+        names = [c.name for c in log.listing.checkpoints]
+        names += [s.name for s in log.listing.segments]
+        paths = [log.path_of(name) for name in names if name not in self.facts]
+        if self.directory is not None:
+            boot = child_of(parent_of(self.directory), "bootstrap.checkpoint")
+            paths += [file_at(boot)] if is_file(boot) else []
+        for path in paths:
+            stop_if_cancelled(self.context)
+            with _Reading(self, name_of(path)):
+                loaded = load([path])
+                its_frames, unframed = build_frames(loaded)
+                self._file(loaded, 0, its_frames)
+                faults.add_faults(unframed)
+        if not self.is_directory:
+            return
+        segments = self._facts_of(SegmentName)
+        self.report.extend(check_order(segments, self._facts_of(CheckpointName)))
+
+    def _file(self, loaded: Loaded, index: int, frames: Frames) -> None:
+        from metashell.checks.fsck import check_batches, check_name, check_records, facts_of
+
+        facts = self.facts[loaded.files[index].name] = facts_of(loaded, index, frames)
+        self.n_files += 1
+        self.n_batches += len(facts.pos)
+        self.n_records += facts.n_records
+        is_last = self._is_last(facts.name)
+        self.report.extend(check_batches(facts, is_last=is_last))
+        self.report.extend(check_name(facts))
+        self.report.extend(check_records(facts, frames, index))
+
+    def _is_last(self, name: str) -> bool:
+        segments = self.source.log.listing.segments
+        return not segments or segments[-1].name == name
+
+    def _facts_of(self, kind: type) -> list[CheckedFile]:
+        found = [facts for facts in self.facts.values() if isinstance(facts.parsed, kind)]
+        return sorted(found, key=lambda facts: facts.name)
+
+    # What stands around the log.
+
+    def _surroundings(self) -> CheckedNodeFiles | None:
+        """Names, indexes, leader epochs, ids."""
+        if self.directory is None:
+            return None
+        from metashell.checks.fsck_index import check_index
+        from metashell.checks.fsck_order import check_epochs, check_missing, check_names
+        from metashell.checks.quorum_findings import check_ids, read_node_files
+        from metashell.log.names import CheckpointName, SegmentName
+        from metashell.places.place import file_in, names_in
+
+        directory = self.directory
+        if isinstance(directory, str):
+            directory = os.path.abspath(directory)
+        names = set(names_in(directory))
+        segments, checkpoints = self._facts_of(SegmentName), self._facts_of(CheckpointName)
+        missing = check_missing(names, segments, checkpoints)
+        self.report.extend([missing] if missing is not None else [])
+        self.report.extend(check_names(names, missing))
+        for facts in segments:
+            for suffix in (".index", ".timeindex"):
+                index = facts.name.removesuffix(".log") + suffix
+                if index in names:
+                    with _Reading(self, index):
+                        path = file_in(directory, index)
+                        is_last = self._is_last(facts.name)
+                        self.report.extend(check_index(facts, path, is_last=is_last))
+        beside = read_node_files(directory)
+        self.report.extend(beside.findings)
+        self.report.extend(check_ids(beside))
+        entries = [(e.epoch, e.start_offset) for e in beside.epochs or ()]
+        self.report.extend(check_epochs(segments, checkpoints, entries))
+        return beside
+
+    # The state.
+
+    def _state(self, faults: ReplayFaults, beside: CheckedNodeFiles | None) -> None:
+        from metashell.checks.finding import Finding, Severity
+        from metashell.checks.invariants import check_image
+        from metashell.checks.quorum_findings import QuorumCheck
+        from metashell.image.image import Image
+        from metashell.log.fault import FaultKind
+        from metashell.records.records import Records
+
+        if self._base_is_missing():
+            # In a replay of its own: what is missing here would be told again by every command.
+            alone = Image(Records(self.source.log.loaded, self.source.registry))
+            alone.fold_everything()
+            sure = (FaultKind.DAMAGED, FaultKind.RECORD, FaultKind.UNKNOWN)
+            faults.add(alone.records, sure)
+            if self.directory is not None:
+                self.report.add(
+                    Finding(
+                        severity=Severity.NOTE,
+                        code="state-not-checked",
+                        message="the state is not checked: what it is based on is missing",
+                    )
+                )
+            return
+        image = self.source.image
+        image.fold_everything()
+        faults.add(image.records)
+        stop_if_cancelled(self.context)
+        if not self.is_directory:
+            return
+        check_image(image, self.report)
+        if beside is None:
+            return
+        epochs = [int(facts.epoch[-1]) for facts in self.facts.values() if len(facts.epoch)]
+        self.report.extend(QuorumCheck(beside, image, max(epochs, default=None)).run())
+
+    def _base_is_missing(self) -> bool:
+        """Whether the replay begins in the middle: with a segment that is not the log's first."""
+        log = self.source.log
+        if log.checkpoint is not None and not log.checkpoint.is_bootstrap:
+            return False
+        firsts = [file.chain.first_offset for file in log.loaded.files if not file.is_checkpoint]
+        return bool(firsts) and firsts[0] > 0
+
+    def _checkpoints(self, faults: ReplayFaults) -> None:
+        from metashell.commands.check.replay import CheckpointCheck
+
+        whole = [
+            name
+            for name in self.source.log.listing.checkpoints
+            if name.name in self.facts and self.facts[name.name].is_whole_checkpoint
+        ]
+        check = CheckpointCheck(self.source, whole, faults)
+        for older, newer in check.pairs():
+            stop_if_cancelled(self.context)
+            with _Reading(self, newer.name):
+                self.report.extend(check.compare(older, newer))
+
+
+class _Reading:
+    """Turns what prevents the reading of a file into a finding; the check goes on."""
+
+    def __init__(self, run: _Run, name: str) -> None:
+        self._run, self._name = run, name
+
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, kind: object, error: BaseException | None, traceback: object) -> bool:
+        from metashell.checks.finding import Finding, Severity
+        from metashell.places.vanished import VanishedError
+
+        if isinstance(error, VanishedError):
+            self._run.report.add(
+                Finding(
+                    severity=Severity.NOTE,
+                    code="file-vanished",
+                    message="the file went away before it was read: a running node deletes old"
+                    " files",
+                    action="run the check again",
+                    file=self._name,
+                )
+            )
+            return True
+        if isinstance(error, SourceError):
+            self._run.unreadable = True
+            self._run.report.add(
+                Finding(
+                    severity=Severity.ERROR,
+                    code="file-unreadable",
+                    message=f"it can't be read: {error.message}",
+                    action=error.hint,
+                    file=self._name,
+                )
+            )
+            return True
+        return False
+
+
+class _Printer:
+    """Findings, the worst first."""
+
+    def __init__(self, context: Context, report: CheckReport, levels: Sequence[str]) -> None:
+        self._context, self._report, self._levels = context, report, levels
+
+    def text(self) -> None:
+        """A block of one or two lines each."""
+        self._write(self._blocks())
+
+    def findings(self) -> Iterator[Finding]:
+        """Those to be shown, in their order."""
+        from metashell.checks.finding import Finding, Severity
+
+        left_out = [
+            Finding(
+                severity=severity,
+                code=code,
+                message=f"{n} more findings of this kind",
+                action="--limit N shows more",
+            )
+            for severity, code, n in self._report.left_out()
+        ]
+        for severity in Severity:
+            if severity not in self._levels:
+                continue
+            for finding in (*self._report.findings, *left_out):
+                if finding.severity is severity:
+                    yield finding
+
+    def _blocks(self) -> Iterator[str]:
+        for finding in self.findings():
+            place = [
+                finding.file,
+                None if finding.pos is None else f"position {finding.pos}",
+                None if finding.offset is None else f"offset {finding.offset}",
+                finding.path,
+            ]
+            where = ", ".join(part for part in place if part is not None)
+            text = f"{finding.severity} {finding.code}: {where + ': ' if where else ''}"
+            yield shown(self._context, text + finding.message) + "\n"
+            if finding.action:
+                yield shown(self._context, f"  {finding.action}") + "\n"
+
+    def _write(self, lines: Iterator[str]) -> None:
+        pieces: list[str] = []
+        for line in lines:
+            pieces.append(line)
+            if len(pieces) >= _CHUNK_LINES:
+                stop_if_cancelled(self._context)
+                self._context.out.write("".join(pieces))
+                pieces.clear()
+        if pieces:
+            self._context.out.write("".join(pieces))
+
+
+def _many(n: int, one: object, many: str | None = None) -> str:
+    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
+
+
+COMMAND = CheckCommand()

@@ -1,0 +1,1 @@
+"""The command ``diff`` and all that only it needs."""

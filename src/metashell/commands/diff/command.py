@@ -1,0 +1,462 @@
+"""``diff``: what differs between two states, node by node and field by field."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.diff.logs import (
+    END,
+    are_two,
+    both_whole,
+    cluster_ids,
+    logs_differ,
+    offset_in,
+)
+from metashell.commands.framework.command import Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.targets import matches, shown, stop_if_cancelled, write_chunks
+from metashell.commands.rows.columns import AnswerTable, Column, integer, json_value, text
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.errors import ExitCode, MetashellError, PathError, SourceError, UsageError
+from metashell.fs.escape import escape
+from metashell.fs.java import java_bool, java_list
+from metashell.fs.node import Directory, JsonValue, Leaf
+from metashell.fs.path import encode_path, resolve
+from metashell.schema.dump import java_double
+from metashell.schema.json_writer import finite, to_json
+
+if TYPE_CHECKING:
+    from metashell.fs.differences import Difference, Names, Scope
+    from metashell.sources.source import Source
+
+_CHUNK_LINES: Final = 512
+_ROOT: Final = "image"
+_PROVENANCE: Final = "provenance"
+_AGE: Final = re.compile(r"-(?=[0-9])")
+_VALUES: Final = ("--at", "--with", "-o", "--output", "--columns", "--sort")
+_MARKS: Final = {"added": "+", "removed": "-", "changed": "~"}
+_STAT: Final = "--stat"
+_TABLES: Final = (
+    AnswerTable(
+        "",
+        (
+            text("change", "added (only the second has it), removed (only the first) or changed."),
+            text("path", "The node."),
+            text("topic_id", "Of a topic that only one has: its id."),
+            integer("partitions", "Likewise: how many it has."),
+            json_value(
+                "fields",
+                "Of what changed, a JSON object: by the name of a field, a list of both values.",
+            ),
+            json_value("value", "Of a leaf that only one has: its value as JSON."),
+        ),
+    ),
+    AnswerTable(
+        _STAT,
+        (
+            text("part", "The part of the image."),
+            integer("added", "How many things of it only the second has."),
+            integer("removed", "Only the first."),
+            integer("changed", "How many differ."),
+        ),
+    ),
+)
+
+
+class DiffCommand(RowsCommand):
+    """Compare two states."""
+
+    name = "diff"
+    summary = "Show what differs between two offsets or times, or two directories."
+    one_cluster = True
+    tables = _TABLES
+    has_text = True
+    text_options = ("--quiet",)
+    manual = Manual(
+        synopsis=(
+            "diff [--all] [--stat|--quiet|-o FORMAT] POINT POINT [PATH], or"
+            " diff --with DIR [--at POINT] [--all] [--stat|--quiet|-o FORMAT] [PATH]"
+        ),
+        description=(
+            "Prints the nodes below PATH (/image without one, wildcards allowed) that differ "
+            "between two states of one source, or with --with between this source and another: "
+            "+ for what only the second has, - for what only the first has, and ~ with the fields "
+            "that changed and both values. Sorted by path.\n\n"
+            "A POINT is an offset, a time such as 2026-09-21T14:14:09Z, an age such as -2h, or "
+            "`end` for the newest state. With --at both sources are compared as of that point; "
+            "without it each as it is, this one as the shell shows it. Where one of them has only "
+            "a part of a batch up to the offset of --at, both are compared after the last offset "
+            "that both have whole, and a warning says which. So does one where the logs hold "
+            "different batches up to that point: with the offset and both leader epochs, and the "
+            "exit status is 1 even where the states are the same.\n\n"
+            "A topic that only one state has is one line, unless --all is given. Topics are "
+            "compared by name, so one that was made again shows another id; below byId they are "
+            "compared by id. ACLs of two clusters are compared by what they say, as their ids are "
+            "random. /image/provenance is left out: it always differs. Secrets are "
+            "compared and shown as [redacted].\n\n"
+            "Exit status: 0 for no difference, 1 for some or for logs that differ, 3 where it "
+            "could not be told."
+        ),
+        options=(
+            Option(("--with",), "Compare with another directory or file.", metavar="DIR"),
+            Option(("--at",), "With --with: both as of this offset or time.", metavar="POINT"),
+            Option(("--all",), "Every leaf of topics that only one state has."),
+            Option(("--stat",), "Only how many things of each part differ."),
+            Option(("--quiet", "-q"), "Print nothing: the exit status tells."),
+        ),
+        examples=(
+            ("diff 3499 4111", "what changed between two offsets"),
+            ("diff 3499 end /image/topics/byName/orders", "of one topic"),
+            ("diff --stat 3499 end", "how much changed, by part"),
+            ("diff -o jsonl 3499 4111 /image/configs/TOPIC:*", "for a script"),
+            ("diff 3499 end /image/cluster", "of brokers and controllers"),
+            ("diff -o csv --columns change,path 3499 4111", "which nodes, as CSV"),
+        ),
+    )
+
+    def parse(self, args: Sequence[str]) -> Parsed:
+        """Sort its words out, of which one may be an age."""
+        return super().parse(_ages_as_arguments(args))
+
+    def run_parsed(self, context: Context, parsed: Parsed) -> int:
+        """Print what differs."""
+        if {_STAT, "--quiet"} <= parsed.switches:
+            raise UsageError("--stat and --quiet exclude each other")
+        try:
+            return super().run_parsed(context, parsed)
+        except UsageError:
+            raise
+        except MetashellError as error:
+            # As of diff everywhere: 1 would say that it found a difference.
+            raise SourceError(error.message, hint=error.hint) from error
+
+    def answer(self, query: RowsQuery) -> None:
+        """A row for each difference, or for each part that differs."""
+        context, parsed = query.context, query.parsed
+        found, sides, query.status = self._compared(context, parsed)
+        is_stat = _STAT in parsed.switches
+        rows = _count_rows(context, found) if is_stat else map(_Rows(sides).row, found)
+
+        def differing() -> Iterator[RowMapping]:
+            for row in rows:
+                query.status = ExitCode.FAILED
+                yield row
+
+        query.add(differing())
+
+    def write_text(self, context: Context, parsed: Parsed) -> int:
+        """A line for each."""
+        found, sides, status = self._compared(context, parsed)
+        if "--quiet" in parsed.switches:
+            return status if next(found, None) is None else ExitCode.FAILED
+        if _STAT in parsed.switches:
+            return max(status, _print_counts(context, found))
+        return max(status, _print(context, map(_Lines(context, sides).line, found)))
+
+    def _compared(
+        self, context: Context, parsed: Parsed
+    ) -> tuple[Iterator[Difference], _Sides, int]:
+        """What differs, the two states, and 1 where their logs differ."""
+        from metashell.fs.differences import find_differences
+
+        left, right, path = self._sides(context, parsed)
+        status = int(ExitCode.OK)
+        if "--with" in parsed.values:
+            until = offset_in(parsed.values.get("--at"))
+            if logs_differ(context, left, right, until):
+                status = ExitCode.FAILED
+        found = find_differences(
+            left.image,
+            right.image,
+            _scope(context, left, right, path),
+            whole_topics="--all" in parsed.switches,
+            two_clusters=are_two(cluster_ids(left, right)),
+        )
+        return found, _Sides(left, right), status
+
+    def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
+        """Differences, or how many there are."""
+        return _TABLES[_STAT in parsed.switches].columns
+
+    def _sides(self, context: Context, parsed: Parsed) -> tuple[Source, Source, str | None]:
+        """The two states, and the path asked for."""
+        here, words = context.needs_source(), parsed.arguments
+        other, at = parsed.values.get("--with"), parsed.values.get("--at")
+        usage = f"usage: {self.manual.synopsis}"
+        n_points = 0 if other is not None else 2
+        if len(words) < n_points:
+            raise UsageError("two offsets or times, or --with DIR", hint=usage)
+        if len(words) > n_points + 1:
+            raise UsageError(f"too many arguments: {words[n_points + 1]}", hint=usage)
+        path = words[n_points] if len(words) > n_points else None
+        if other is None:
+            if at is not None:
+                raise UsageError("--at goes with --with", hint=usage)
+            return self._at(context, here, words[0]), self._at(context, here, words[1]), path
+        from metashell.sources.opening import open_like
+
+        there = open_like(here, other)
+        if at is not None:
+            here, there = self._at(context, here, at), self._at(context, there, at)
+            if offset_in(at) is not None:
+                here, there = both_whole(context, here, there)
+        self._warn_of_others(context, here, there)
+        return here, there, path
+
+    def _at(self, context: Context, source: Source, point: str) -> Source:
+        if point == END:
+            return source.newest
+        then = source.at(str(point))
+        for note in then.moment_notes:
+            context.warn(escape(f"diff: {note}"))
+        return then
+
+    @staticmethod
+    def _warn_of_others(context: Context, here: Source, there: Source) -> None:
+        """Say what makes two sources differ by nature."""
+        ids = cluster_ids(
+            here,
+            there,
+            lambda error: context.warn(escape(f"diff: {error.message}: its cluster is not known")),
+        )
+        if are_two(ids):
+            if here.live is not None:
+                raise SourceError(
+                    f"{there.path} is of cluster {ids[1]}, the quorum of {ids[0]}",
+                    hint="compare with a directory of the same cluster",
+                )
+            context.warn(escape(f"diff: of two clusters: {ids[0]} and {ids[1]}"))
+        offsets = here.image.provenance.offset, there.image.provenance.offset
+        if offsets[0] != offsets[1]:
+            context.warn(
+                f"diff: at two offsets: {offsets[0]} and {offsets[1]};"
+                " --at OFFSET compares both as of the same"
+            )
+        for warning in there.newest.warnings:
+            context.warn(escape(f"diff: {there.path}: {warning}"))
+
+
+def _ages_as_arguments(args: Sequence[str]) -> list[str]:
+    """Take ``-2h`` for the point that it is instead of for options: write it as ``2h``."""
+    out: list[str] = []
+    for word in args:
+        point = _AGE.match(word) and "--" not in out and not (out and out[-1] in _VALUES)
+        out.append(word[1:] if point else word)
+    return out
+
+
+def _scope(context: Context, left: Source, right: Source, path: str | None) -> Scope:
+    """What a path names in either state.
+
+    Raises:
+        PathError: Nothing in both.
+        UsageError: It is not of the image.
+    """
+    from metashell.fs.differences import Scope
+
+    if path is None:
+        return Scope([(_ROOT,)])
+    found: set[Names] = set()
+    error: PathError | None = None
+    for source in (left, right):
+        try:
+            there = replace(context, root=source.root, cwd=_cwd_in(source, context.cwd))
+            found.update(match.place.names() for match in matches(there, path))
+        except PathError as missing:
+            error = missing
+    if not found and error is not None:
+        raise error
+    compared = [n for n in found if not n or (n[0] == _ROOT and n[1:2] != (_PROVENANCE,))]
+    if not compared:
+        raise UsageError(f"{path}: only what is below /{_ROOT} is compared, {_PROVENANCE} aside")
+    return Scope(compared)
+
+
+def _cwd_in(source: Source, cwd: str) -> str:
+    """The current directory, which need not be there in both states."""
+    try:
+        resolve(source.root, cwd)
+    except PathError:
+        return "/"
+    return cwd
+
+
+class _Sides:
+    """The nodes of two states: as they may be shown, and as they are."""
+
+    def __init__(self, left: Source, right: Source) -> None:
+        self.left, self.right = _Tree(left), _Tree(right)
+
+    def fields(self, names: Names) -> dict[str, tuple[JsonValue, JsonValue]]:
+        """The fields of a leaf that differ: what may be shown of both values."""
+        old, new = self.left.open_leaf(names), self.right.open_leaf(names)
+        shown_old, shown_new = self.left.shown_leaf(names), self.right.shown_leaf(names)
+        before, after = _fields(old), _fields(new)
+        if before == after:
+            # Such as 0.0 and -0.0.
+            before, after = {"value": old.text()}, {"value": new.text()}
+            shown_before: Mapping[str, JsonValue] = {"value": shown_old.text()}
+            shown_after: Mapping[str, JsonValue] = {"value": shown_new.text()}
+        else:
+            shown_before, shown_after = _fields(shown_old), _fields(shown_new)
+        return {
+            name: (shown_before.get(name), shown_after.get(name))
+            for name in {**before, **after}
+            if before.get(name) != after.get(name)
+        }
+
+    def one_side(self, difference: Difference) -> Leaf:
+        """The leaf that only one state has, as it may be shown."""
+        side = self.right if difference.change == "added" else self.left
+        return side.shown_leaf(difference.names)
+
+
+def _fields(leaf: Leaf) -> Mapping[str, JsonValue]:
+    """The fields of a leaf; one without structure has the field ``value``."""
+    value = leaf.value()
+    return value if isinstance(value, Mapping) else {"value": value}
+
+
+class _Tree:
+    """Leaves of one state by name, each directory looked up once in a row."""
+
+    def __init__(self, source: Source) -> None:
+        from metashell.fs.node import FixedDirectory
+        from metashell.fs.nodes.image import image_node
+        from metashell.redact import Redaction
+
+        self._shown = source.root
+        self._open: Directory = source.root
+        if not source.redaction.show_secrets:
+            open_image = Redaction(show_secrets=True)
+            self._open = FixedDirectory(
+                {_ROOT: lambda: image_node(lambda: source.image, open_image)}
+            )
+        self._last: dict[int, tuple[Names, Directory]] = {}
+
+    def shown_leaf(self, names: Names) -> Leaf:
+        """A leaf with its secrets redacted."""
+        return self._leaf(self._shown, names)
+
+    def open_leaf(self, names: Names) -> Leaf:
+        """A leaf as it is: to compare, never to print."""
+        return self._leaf(self._open, names)
+
+    def _leaf(self, root: Directory, names: Names) -> Leaf:
+        above, directory = self._last.get(id(root), ((), root))
+        if above != names[:-1]:
+            directory = root
+            for name in names[:-1]:
+                child = directory.child(name)
+                assert isinstance(child, Directory)
+                directory = child
+            self._last[id(root)] = names[:-1], directory
+        leaf = directory.child(names[-1])
+        assert isinstance(leaf, Leaf)
+        return leaf
+
+
+class _Lines:
+    """Differences as lines to read."""
+
+    def __init__(self, context: Context, sides: _Sides) -> None:
+        self._context, self._sides = context, sides
+
+    def line(self, difference: Difference) -> str:
+        """One line with its newline."""
+        path = shown(self._context, encode_path(difference.names))
+        return f"{_MARKS[difference.change]} {path}  {escape(self._text(difference))}\n"
+
+    def _text(self, difference: Difference) -> str:
+        if difference.topic is not None:
+            n = difference.n_partitions
+            return f"topic {difference.topic}, {n} partition{'' if n == 1 else 's'}"
+        if difference.change != "changed":
+            return self._sides.one_side(difference).text()
+        fields = self._sides.fields(difference.names)
+        return ", ".join(
+            f"{'' if name == 'value' else f'{name} '}{_text_of(old)} → {_text_of(new)}"
+            for name, (old, new) in fields.items()
+        )
+
+
+def _text_of(value: JsonValue) -> str:
+    """A value as nodes print it, where it has no structure of its own."""
+    match value:
+        case bool():
+            return java_bool(value)
+        case None:
+            return "null"
+        case str():
+            return value
+        case float():
+            return java_double(value)
+        case Mapping():
+            return to_json(value)
+        case Sequence():
+            if any(isinstance(part, Mapping) for part in value):
+                return to_json(value)
+            return java_list(value)
+        case _:
+            return str(value)
+
+
+class _Rows:
+    """Differences as rows."""
+
+    def __init__(self, sides: _Sides) -> None:
+        self._sides = sides
+
+    def row(self, difference: Difference) -> RowMapping:
+        """One of them."""
+        row: dict[str, object] = {
+            "change": str(difference.change),
+            "path": encode_path(difference.names),
+        }
+        if difference.topic is not None:
+            row["topic_id"], row["partitions"] = difference.topic, difference.n_partitions
+        elif difference.change == "changed":
+            row["fields"] = finite(self._sides.fields(difference.names))
+        else:
+            row["value"] = finite(self._sides.one_side(difference).value())
+        return row
+
+
+def _print(context: Context, lines: Iterator[str]) -> int:
+    """Write lines in chunks; 1 where there is one."""
+    return ExitCode.FAILED if write_chunks(context, lines, _CHUNK_LINES) else ExitCode.OK
+
+
+def _print_counts(context: Context, found: Iterator[Difference]) -> int:
+    lines: list[str] = []
+    for row in _count_rows(context, found):
+        numbers = [f"{mark}{row[change]}".ljust(8) for change, mark in _MARKS.items()]
+        lines.append(f"{row['part']:<18}{'  '.join(numbers)}".rstrip())
+    if lines:
+        context.out.write("\n".join(lines) + "\n")
+    return ExitCode.FAILED if lines else ExitCode.OK
+
+
+def _count_rows(context: Context, found: Iterator[Difference]) -> Iterator[RowMapping]:
+    """How many things of each part differ; those of a topic told in one count as well."""
+    from metashell.checks.digest import digested_parts
+
+    counts: dict[str, Counter[str]] = {part.name: Counter() for part in digested_parts()}
+    for n, difference in enumerate(found):
+        counts[difference.part][difference.change] += 1
+        if difference.n_partitions:
+            counts["partitions"][difference.change] += difference.n_partitions
+        if not n % _CHUNK_LINES:
+            stop_if_cancelled(context)
+    for part, count in counts.items():
+        if count.total():
+            yield {"part": part, **{change: count[change] for change in _MARKS}}
+
+
+COMMAND = DiffCommand()

@@ -1,0 +1,102 @@
+"""What ``diff --with`` says of the logs of two sources, beside what their states differ in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.framework.command import Context
+from metashell.errors import SourceError
+
+if TYPE_CHECKING:
+    from metashell.checks.log_facts import LogFacts
+    from metashell.records.records import Records
+    from metashell.sources.source import Source
+
+END: Final = "end"
+"""The point of the newest state."""
+
+
+def cluster_ids(
+    left: Source, right: Source, failed: Callable[[SourceError], None] = lambda _: None
+) -> list[str | None]:
+    """Of which cluster each is; None where that is not known.
+
+    Args:
+        left: One source.
+        right: The other.
+        failed: Told why an id can't be read.
+    """
+    ids: list[str | None] = [None, None]
+    for i, side in enumerate((left, right)):
+        try:
+            ids[i] = side.newest.cluster_id
+        except SourceError as error:
+            failed(error)
+    return ids
+
+
+def are_two(ids: Sequence[str | None]) -> bool:
+    """Whether ids are known to be of different clusters."""
+    return None not in ids and len(set(ids)) > 1
+
+
+def offset_in(point: str | None) -> int | None:
+    """The offset that a point is; None for a time and for the end."""
+    from metashell.log.point import parse_point
+
+    return None if point is None or point == END else parse_point(point).offset
+
+
+def both_whole(context: Context, here: Source, there: Source) -> tuple[Source, Source]:
+    """Two states as of an offset, both after the last one that both have whole."""
+    was = {here.moment_offset, there.moment_offset}
+    while here.moment_offset != there.moment_offset:
+        offset = min(here.moment_offset or 0, there.moment_offset or 0)
+        here, there = here.newest.at(offset), there.newest.at(offset)
+    if len(was) > 1:
+        context.warn(f"diff: both are compared after offset {here.moment_offset}")
+    return here, there
+
+
+def logs_differ(context: Context, here: Source, there: Source, until: int | None) -> bool:
+    """Say where two logs hold different batches; whether they do.
+
+    Args:
+        context: Takes the warning.
+        here: The first, at the state that is compared.
+        there: The second.
+        until: Batches that begin behind that offset are not compared; None for the states' ends.
+    """
+    from metashell.checks.log_facts import LogFacts
+
+    if are_two(cluster_ids(here, there)):
+        return False
+
+    def conflict(records: Sequence[Records]) -> tuple[int | None, list[LogFacts]]:
+        facts = [
+            LogFacts.of(
+                found,
+                source.newest.log.listing,
+                source.metadata_directory,
+                offset=source.image.provenance.offset,
+                until=until,
+                whole=until is not None,
+            )
+            for source, found in zip((here, there), records, strict=True)
+        ]
+        return facts[0].first_conflict(facts[1]), facts
+
+    offset, facts = conflict([here.image.records, there.image.records])
+    if offset is None:
+        return False
+    if offset <= max((int(f.batches[0, 0]) for f in facts if len(f.batches)), default=0):
+        # Segments that neither state needs may tell more exactly where.
+        earlier, whole = conflict([here.history_records, there.history_records])
+        offset, facts = (offset, facts) if earlier is None else (earlier, whole)
+    epochs = ["?" if e is None else str(e) for e in (f.epoch_at(offset) for f in facts)]
+    context.warn(
+        f"diff: the logs differ from offset {offset} on: epoch {epochs[0]} in the first, epoch"
+        f" {epochs[1]} in the second"
+    )
+    return True

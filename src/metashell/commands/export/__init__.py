@@ -1,0 +1,1 @@
+"""The command ``export`` and all that only it needs."""

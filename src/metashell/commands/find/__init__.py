@@ -1,0 +1,1 @@
+"""The command ``find`` and all that only it needs."""

@@ -1,0 +1,1 @@
+"""The command ``fleet`` and all that only it needs."""

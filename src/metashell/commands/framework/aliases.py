@@ -1,0 +1,79 @@
+"""What a user wants put for the first word of a line, or in front of a command's arguments.
+
+Owns the expansion; where the words come from is the business of the front ends, which hand them in
+as `Context.habits`. Pure functions over words.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from metashell.commands.framework.command_line import Word, find_pipe, split
+from metashell.errors import UsageError
+
+
+@dataclass(frozen=True, slots=True)
+class Habits:
+    """The aliases and the default options of a user."""
+
+    aliases: Mapping[str, str] = field(default_factory=dict)
+    """Alias -> the beginning of a command line that it stands for."""
+    options: Mapping[str, str] = field(default_factory=dict)
+    """Command -> words that go before its arguments."""
+
+
+NO_HABITS: Final = Habits()
+
+
+def expand_aliases(habits: Habits, words: Sequence[str]) -> list[str]:
+    """Put what an alias stands for in place of the first word; arguments stay behind it.
+
+    What an alias stands for may begin with another one. Each is taken once, so that this ends and
+    ``ls`` may stand for ``ls -1``. A first word that is quoted, even in part (``\\ls``), is none.
+
+    Raises:
+        UsageError: An alias is no command line.
+    """
+    line = list(words)
+    taken: set[str] = set()
+    while line and line[0] not in taken and not is_quoted(line[0]):
+        text = habits.aliases.get(line[0])
+        if text is None:
+            break
+        taken.add(str(line[0]))
+        line[:1] = alias_words(str(line[0]), text)
+    return line
+
+
+def default_words(habits: Habits, name: str, typed: str) -> list[str]:
+    """The words that go before the arguments of a command; none if its name was typed in quotes.
+
+    Raises:
+        UsageError: They can't be split.
+    """
+    text = None if is_quoted(typed) else habits.options.get(name)
+    return [] if text is None else list(split(text))
+
+
+def alias_words(name: str, text: str) -> list[Word]:
+    """The words of an alias.
+
+    Raises:
+        UsageError: It is no command, or it holds a pipe.
+    """
+    if find_pipe(text) is not None:
+        raise UsageError(
+            f"the alias `{name}` holds a pipe; an alias is one command",
+            hint=f"`{name} | ...` pipes what it prints",
+        )
+    words = split(text)
+    if not words or not words[0]:
+        raise UsageError(f"the alias `{name}` stands for nothing")
+    return words
+
+
+def is_quoted(word: str) -> bool:
+    """Whether a word was typed with quotes or backslashes."""
+    return isinstance(word, Word) and word.raw != str(word)

@@ -1,0 +1,247 @@
+"""What a command is, and what it may touch while it runs.
+
+A command is a value: a name, a manual, a parser of its own options, `run` and `complete`. It writes
+data to `Context.out` and diagnostics through `Context.warn`; it never prints, never asks, never
+exits the process, and knows no front end. One-shot, the REPL and the explorer call the same
+commands with contexts of their own.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+from metashell.commands.framework.aliases import NO_HABITS, Habits
+from metashell.commands.framework.option import Option
+from metashell.errors import UsageError
+from metashell.fs.escape import for_terminal
+from metashell.fs.node import Directory
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.sources.fleet import FleetSource
+    from metashell.sources.source import Source
+
+
+class Output(Protocol):
+    """Where data goes."""
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person looks at it: columns, colour and escaping of control characters."""
+
+    @property
+    def width(self) -> int:
+        """Columns of the terminal at this moment; 80 where there is none."""
+
+    def write(self, text: str) -> None:
+        """Write text; a terminal escapes what steers it (`metashell.fs.escape.for_terminal`).
+
+        Raises BrokenPipeError where the reader is gone.
+        """
+
+    def flush(self) -> None:
+        """Let the reader have what was written; raises as `write`."""
+
+
+@runtime_checkable
+class Canvas(Output, Protocol):
+    """A terminal's output that can be drawn over."""
+
+    @property
+    def height(self) -> int:
+        """Rows of the terminal at this moment."""
+
+    def paint(self, text: str) -> None:
+        """Write text with the sequences that steer the terminal, at once and past any pager.
+
+        Whatever comes from a cluster must have been escaped.
+        """
+
+
+@runtime_checkable
+class TableOutput(Output, Protocol):
+    """An output that takes a table for people as it is, and shows it in a way of its own."""
+
+    def take(self, table: pa.Table) -> None:
+        """Take the rows in the order asked for, with the columns asked for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Nowhere:
+    """The output of what writes nothing, such as completion."""
+
+    is_terminal: bool = False
+    width: int = 80
+
+    def write(self, text: str) -> None:
+        """Drop it."""
+
+    def flush(self) -> None:
+        """Nothing is held back."""
+
+
+class LineMode(Protocol):
+    """What reads the lines of a shell in place of commands, until it ends itself."""
+
+    @property
+    def prompt(self) -> str:
+        """What stands before the next line."""
+
+    def run(self, context: Context, line: str) -> int:
+        """Take a line, run what is complete, and return the exit code; errors as a command's.
+
+        Sets `Context.mode` to None to end itself.
+        """
+
+    def give_up(self) -> None:
+        """Forget a statement that is not complete yet: ^C."""
+
+    def complete(self, context: Context, line: str) -> list[Completion]:
+        """Propose what may stand at the end of a line."""
+
+    def highlight(self, line: str) -> list[tuple[str, str]]:
+        """Split a line into (kind, text), kinds as those of command lines."""
+
+
+@dataclass(slots=True)
+class Context:
+    """What a running command can reach."""
+
+    root: Directory
+    """The root of the file system."""
+    out: Output
+    warn: Callable[[str], None]
+    """Report a diagnostic line on stderr, such as ``cat: /x: No such file or directory``."""
+    cwd: str = "/"
+    """The current directory: absolute, normalised. `cd` changes it."""
+    previous_cwd: str | None = None
+    """Where ``cd -`` goes; None before the first `cd`."""
+    interactive: bool = False
+    """True in a REPL (``cd``, ``exit`` and ``history`` make sense there)."""
+    history: Sequence[str] = ()
+    """Lines entered before, oldest first."""
+    exit_requested: bool = False
+    """Set by `exit`; the front end then leaves."""
+    exit_status: int | None = None
+    """The status that `exit` was given; None where that is the front end's choice."""
+    cancelled: Callable[[], bool] = field(default=lambda: False)
+    """Polled in long loops by front ends that can't interrupt a thread."""
+    source: Source | None = None
+    """The opened source behind `root`; None where there is only a tree, or a fleet. See
+    `needs_source`.
+    """
+    fleet: FleetSource | None = None
+    """The fleet behind `root`, where several directories were opened; then there is no `source`."""
+    habits: Habits = NO_HABITS
+    """Aliases and default options of commands."""
+
+    mode: LineMode | None = None
+    """What reads the lines of a shell in place of commands; None for none."""
+    kept: dict[str, Any] = field(default_factory=dict)
+    """What commands keep from one run to the next, by their names."""
+
+    def write(self, text: str) -> None:
+        """Write data, for a terminal with what steers it escaped; see `for_terminal`."""
+        self.out.write(for_terminal(text) if self.out.is_terminal else text)
+
+    def needs_source(self) -> Source:
+        """The source, for commands that look behind the tree.
+
+        Raises:
+            UsageError: There is none, or a fleet, of which it takes one cluster.
+        """
+        if self.fleet is not None:
+            from metashell.commands.framework.cluster import which_cluster_error
+
+            raise which_cluster_error(self.fleet)
+        if self.source is None:
+            raise UsageError("no source given", hint="`metashell -d DIR` opens a metadata log")
+        return self.source.full_log
+
+    @property
+    def opened(self) -> Source | FleetSource | None:
+        """What was opened, one directory or several."""
+        return self.source or self.fleet
+
+    def show(self, opened: Source | FleetSource) -> None:
+        """Stand on what was opened, or on another state of it."""
+        from metashell.sources.source import Source
+
+        self.source = self.fleet = None
+        if isinstance(opened, Source):
+            self.source = opened
+        else:
+            self.fleet = opened
+        self.root = opened.root
+
+
+@dataclass(frozen=True, slots=True)
+class Manual:
+    """A command's page, rendered by ``man`` and into docs/."""
+
+    synopsis: str
+    """Such as ``ls [-1dR] [PATH...]``."""
+    description: str
+    """Paragraphs separated by blank lines."""
+    options: tuple[Option, ...] = ()
+    examples: tuple[tuple[str, str], ...] = ()
+    """(command line that works on the demo directory, what it does); each is run by a test."""
+    columns: tuple[tuple[str, str], ...] = ()
+    """(name, meaning) of the columns of a command that has rows."""
+    other_columns: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = ()
+    """The same of its other tables, each behind the words that ask for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """One proposal for the word under the cursor."""
+
+    text: str
+    """What replaces the word, quoted as the line needs it."""
+    start: int
+    """Where the replacement begins, as a (non-positive) distance from the cursor."""
+    display: str
+    """What the menu shows: the last component, with ``/`` after a directory."""
+    meta: str = ""
+    """A short remark beside it."""
+
+
+class Command(ABC):
+    """One command of the shell."""
+
+    name: str
+    summary: str
+    """One line for ``help``."""
+    manual: Manual
+    takes_paths: bool = True
+    """False where the arguments are no paths; completion then proposes none."""
+    one_cluster: bool = False
+    """True where it looks behind the tree at one cluster; of a fleet it is then given that one."""
+    shell_only: bool = False
+    """True where the command means nothing outside a REPL."""
+
+    @abstractmethod
+    def run(self, context: Context, args: Sequence[str]) -> int:
+        """Run with the words after the command's name.
+
+        Returns:
+            0, or 1 where something asked for was not there; what could be done was done.
+
+        Raises:
+            UsageError: The arguments are wrong.
+            MetashellError: Nothing could be done.
+        """
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose values for `word`, the (unquoted) last word, given the words before it.
+
+        The default proposes the manual's options after a ``-``, the values of the option before,
+        and otherwise paths where the command `takes_paths`.
+        """
+        from metashell.commands.framework.completion import complete_options_and_paths
+
+        return complete_options_and_paths(self, context, args, word)

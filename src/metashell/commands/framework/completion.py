@@ -1,0 +1,181 @@
+"""Completion: what may stand at the cursor of a command line. Pure but for looking at nodes.
+
+Paths are completed one component at a time, from a bounded number of names, so that a directory of
+a million children answers at once. A proposal is written so that the line means it: quoted as the
+line is quoted there, and a name that can't be typed in its ``%XX`` form.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import islice
+
+from metashell.commands import all_names, get
+from metashell.commands.framework.aliases import NO_HABITS, Habits, expand_aliases
+from metashell.commands.framework.command import Command, Completion, Context
+from metashell.commands.framework.command_line import Word, complete_at, quote
+from metashell.commands.framework.option import Option
+from metashell.errors import PathError, UsageError
+from metashell.fs.escape import escape
+from metashell.fs.node import Directory
+from metashell.fs.path import decode_name, encode_name, is_absolute, needs_encoding, resolve
+
+LIMIT = 200
+"""Proposals at most."""
+_SMALL_DIRECTORY = 20_000
+"""Names that are also searched whatever their case."""
+
+
+def complete_line(context: Context, line: str, cursor: int | None = None) -> list[Completion]:
+    """Propose what may stand at the cursor: a command's name, else what the command proposes."""
+    at = complete_at(line, len(line) if cursor is None else cursor)
+    if not at.before:
+        return complete_commands(at.word, context.habits)
+    return complete_words(context, at.before, at.word)
+
+
+def complete_words(context: Context, before: Sequence[str], word: str) -> list[Completion]:
+    """Propose what may follow the words of a command line, of which there is one at least."""
+    try:
+        name, *args = expand_aliases(context.habits, before)
+    except UsageError:
+        return []
+    command = get(name)
+    return [] if command is None else command.complete(context, args, word)
+
+
+def complete_commands(word: str, habits: Habits = NO_HABITS) -> list[Completion]:
+    """Propose names of commands and aliases."""
+    start = -len(_raw(word))
+    found = []
+    for name in sorted({*all_names(), *habits.aliases}):
+        if not name.startswith(word):
+            continue
+        stands_for = habits.aliases.get(name)
+        command = get(name) if stands_for is None else None
+        if stands_for is not None:
+            found.append(Completion(name, start, name, f"= {stands_for}"))
+        elif command is not None:
+            found.append(Completion(name, start, name, command.summary.rstrip(".")))
+    return found
+
+
+def complete_options_and_paths(
+    command: Command, context: Context, args: Sequence[str], word: str
+) -> list[Completion]:
+    """Propose a command's options after a ``-``, an option's values after it, else its paths."""
+    options = command.manual.options
+    ended = "--" in args
+    if not ended and args and (option := takes_value(options, args[-1])) is not None:
+        return [
+            Completion(choice, -len(_raw(word)), choice)
+            for choice in option.choices
+            if choice.startswith(word)
+        ]
+    if not ended and word.startswith("-"):
+        return [
+            Completion(flag, -len(_raw(word)), flag, option.help.rstrip("."))
+            for option in options
+            for flag in option.flags
+            if flag.startswith(word)
+        ]
+    return complete_paths(context, word) if command.takes_paths else []
+
+
+def complete_names(word: str, names: Iterable[str], metas: str = "") -> list[Completion]:
+    """Propose those of some names, sorted, that begin with the word, quoted as the line is."""
+    at_cursor = word.open_quote if isinstance(word, Word) else ""
+    start = -len(_raw(word))
+    found = islice((name for name in names if name.startswith(word)), LIMIT)
+    return [
+        Completion(at_cursor + quote(name, at_cursor) + at_cursor, start, escape(name), metas)
+        for name in found
+    ]
+
+
+def complete_paths(
+    context: Context, word: str, *, directories_only: bool = False
+) -> list[Completion]:
+    """Propose the children of what the word names up to its last slash."""
+    head, slash, last = word.rpartition("/")
+    try:
+        place = resolve(context.root, head + slash or ".", context.cwd)
+    except PathError:
+        return []
+    directory = place.node
+    if not isinstance(directory, Directory):
+        return []
+    raw = _raw(word)
+    cut = raw.rfind("/") + 1
+    before = complete_at(raw[:cut], cut).word.open_quote
+    at_cursor = word.open_quote if isinstance(word, Word) else ""
+    ambiguous = not head and not is_absolute(word)
+    found = []
+    for name in islice(_names(directory, last), LIMIT):
+        child = directory.child(name)
+        is_directory = isinstance(child, Directory)
+        if directories_only and not is_directory:
+            continue
+        typed = encode_name(name, directory)
+        if ambiguous and typed.startswith("-"):
+            typed = f"./{typed}"
+        found.append(
+            Completion(
+                text=_written(typed, before, at_cursor, is_directory=is_directory),
+                start=cut - len(raw),
+                display=escape(name) + ("/" if is_directory else ""),
+            )
+        )
+    return found
+
+
+def _names(directory: Directory, typed: str) -> Iterator[str]:
+    """Names that the typed beginning may mean, the most likely first."""
+    exact = directory.names_from(typed, LIMIT)
+    yield from exact
+    seen = set(exact)
+    decoded = decode_name(typed) if "%" in typed else typed
+    for name in directory.names_from(decoded, LIMIT) if decoded != typed else ():
+        if name not in seen:
+            yield name
+            seen.add(name)
+    if seen or not typed:
+        return
+    names = directory.names()
+    if len(names) > _SMALL_DIRECTORY:
+        return
+    folded = typed.casefold()
+    for name in names:
+        encodable = "%" in typed and needs_encoding(name)
+        written = encode_name(name) if encodable else name
+        if name.casefold().startswith(folded) or written.startswith(typed):
+            yield name
+
+
+def _written(typed: str, before: str, at_cursor: str, *, is_directory: bool) -> str:
+    """A component as it replaces what the line has after its last slash.
+
+    Args:
+        typed: The component.
+        before: The quote open at the slash.
+        at_cursor: The quote open at the cursor: the one the user goes on in.
+        is_directory: Whether the path can go on.
+    """
+    tail = "/" if is_directory else ""
+    if before:
+        return quote(typed, before) + (tail or before)
+    if at_cursor:
+        return at_cursor + quote(typed, at_cursor) + (tail or at_cursor)
+    return quote(typed) + tail
+
+
+def takes_value(options: Sequence[Option], word: str) -> Option | None:
+    for option in options:
+        if word in option.flags and option.metavar is not None:
+            return option
+    return None
+
+
+def _raw(word: str) -> str:
+    """What the line has for a word."""
+    return word.raw if isinstance(word, Word) else word

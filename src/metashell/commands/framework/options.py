@@ -1,0 +1,153 @@
+"""Options of a command: parsed from its words as its manual lists them.
+
+Short switches combine (``-1R``), values follow directly or as the next word (``-L2``, ``-L 2``,
+``--level=2``), ``--`` ends the options and ``-`` alone is an argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from metashell.commands.framework.command import Command
+from metashell.commands.framework.option import Option
+from metashell.errors import UsageError
+
+
+@dataclass(slots=True)
+class Parsed:
+    """A command's words, sorted out."""
+
+    switches: set[str] = field(default_factory=set)
+    """First flags of the switches given."""
+    values: dict[str, str] = field(default_factory=dict)
+    """Values by first flag; the last one given wins."""
+    every: dict[str, list[str]] = field(default_factory=dict)
+    """All values given, by first flag, in order."""
+    arguments: list[str] = field(default_factory=list)
+    """All that is no option, with its quoting."""
+    read: dict[str, Any] = field(default_factory=dict, repr=False)
+    """What files that options name hold, by first flag: it may be a pipe, and is read once."""
+
+    def count(self, flag: str, *, least: int = 1) -> int | None:
+        """The value of an option that takes a whole number, or None.
+
+        Args:
+            flag: The option.
+            least: The smallest one: 0 or 1.
+
+        Raises:
+            UsageError: The value is something else.
+        """
+        value = self.values.get(flag)
+        if value is None:
+            return None
+        is_number = value.isascii() and value.isdigit() and len(value) <= 9
+        if not is_number or int(value) < least:
+            what = "not a whole number above 0" if least else "not a whole number"
+            raise UsageError(f"{flag} {value}: {what}")
+        return int(value)
+
+
+def parse_options(command: Command, args: Sequence[str]) -> Parsed:
+    """Sort a command's words into switches, values and arguments.
+
+    Raises:
+        UsageError: An option is unknown, lacks its value or has one too many.
+    """
+    by_flag = {flag: option for option in command.manual.options for flag in option.flags}
+    parsed = Parsed()
+    words = iter(args)
+    for word in words:
+        if word == "--":
+            parsed.arguments.extend(words)
+        elif word.startswith("--"):
+            flag, equals, value = word.partition("=")
+            option = _known(command, by_flag, flag)
+            if option.metavar is None:
+                if equals:
+                    raise UsageError(f"{flag} takes no value")
+                parsed.switches.add(option.flags[0])
+            else:
+                _take(parsed, option, value if equals else _next(words, flag))
+        elif word.startswith("-") and word != "-":
+            _parse_short(command, by_flag, word, words, parsed)
+        else:
+            parsed.arguments.append(word)
+    return parsed
+
+
+def no_arguments(command: Command, args: Sequence[str], most: int = 0) -> list[str]:
+    """Parse the words of a command that takes few arguments.
+
+    Raises:
+        UsageError: There are more than `most`.
+    """
+    arguments = parse_options(command, args).arguments
+    refuse_more(command, arguments, most)
+    return arguments
+
+
+def refuse_more(command: Command, arguments: Sequence[str], most: int = 0) -> None:
+    """Refuse more arguments than a command takes.
+
+    Raises:
+        UsageError: There are more than `most`.
+    """
+    if len(arguments) > most:
+        raise UsageError(
+            f"too many arguments: {arguments[most]}", hint=f"usage: {command.manual.synopsis}"
+        )
+
+
+def one_of(flag: str, value: str, choices: Sequence[str]) -> str:
+    """The value of an option that takes one of a few words.
+
+    Raises:
+        UsageError: It is none of them.
+    """
+    if value not in choices:
+        raise UsageError(f"{flag} {value}: not one of {', '.join(choices)}")
+    return value
+
+
+def _parse_short(
+    command: Command,
+    by_flag: dict[str, Option],
+    word: str,
+    words: Iterator[str],
+    parsed: Parsed,
+) -> None:
+    for i, letter in enumerate(word[1:], 1):
+        option = _known(command, by_flag, f"-{letter}")
+        if option.metavar is None:
+            parsed.switches.add(option.flags[0])
+            continue
+        _take(parsed, option, word[i + 1 :] or _next(words, f"-{letter}"))
+        return
+
+
+def _take(parsed: Parsed, option: Option, value: str) -> None:
+    parsed.values[option.flags[0]] = value
+    parsed.every.setdefault(option.flags[0], []).append(value)
+
+
+def _known(command: Command, by_flag: dict[str, Option], flag: str) -> Option:
+    option = by_flag.get(flag)
+    if option is None:
+        from difflib import get_close_matches
+
+        # One letter is like any other, and dashes are like dashes.
+        names = {known.lstrip("-"): known for known in by_flag if known.startswith("--")}
+        near = get_close_matches(flag[2:], names, 1) if flag.startswith("--") else []
+        hint = f"did you mean {names[near[0]]}?" if near else f"usage: {command.manual.synopsis}"
+        raise UsageError(f"unknown option {flag}", hint=hint)
+    return option
+
+
+def _next(words: Iterator[str], flag: str) -> str:
+    value = next(words, None)
+    if value is None:
+        raise UsageError(f"{flag} needs a value")
+    return value

@@ -1,0 +1,50 @@
+"""Where a session is: its source, root and current directory, kept in keeping with each other."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from metashell.commands.framework.command import Context
+from metashell.errors import PathError
+from metashell.fs.escape import escape
+from metashell.fs.path import resolve
+
+if TYPE_CHECKING:
+    from metashell.sources.fleet import FleetSource
+    from metashell.sources.source import Source
+
+
+def go_to(context: Context, opened: Source | FleetSource, who: str, where: str) -> None:
+    """Show another state, going up where the current directory is not there in it.
+
+    Args:
+        context: Gets the state and its root.
+        opened: The state.
+        who: Tells of a move on stderr: a command's name.
+        where: What the state is called in that, such as ``at that offset``.
+    """
+    context.show(opened)
+    cwd = context.cwd
+    while cwd != "/":
+        try:
+            resolve(context.root, cwd)
+            break
+        except PathError:
+            cwd = cwd.rpartition("/")[0] or "/"
+    if cwd != context.cwd:
+        context.warn(escape(f"{who}: {context.cwd} is not there {where}: now in {cwd}"))
+        context.cwd = cwd
+
+
+def follow(context: Context) -> None:
+    """Take the newest state of a live source, unless the session is at an earlier one.
+
+    Raises:
+        MetashellError: It can't be taken; everything stays as it was.
+    """
+    source = context.source
+    if source is None or source.live is None or source.moment_offset is not None:
+        return
+    newest = source.refreshed()
+    if newest is not source:
+        go_to(context, newest, "metashell", "any more")

@@ -1,0 +1,101 @@
+"""What a command's path arguments name, and how it reports those that name nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.command_line import Word
+from metashell.errors import ExitCode, MetashellError, PathError, UsageError
+from metashell.fs.escape import escape
+from metashell.fs.glob import Match, expand
+from metashell.fs.path import resolve
+from metashell.fs.walk import Failed, refuse
+
+
+class Targets:
+    """The places named by path arguments, in order; `status` is 1 once one named nothing."""
+
+    def __init__(self, context: Context, command: str, arguments: Sequence[str]) -> None:
+        self.status = ExitCode.OK
+        self._context = context
+        self._command = command
+        self._arguments = arguments
+        self._told = ""
+        """The last line, which a walk may bring twice: for a node's names and for what is below."""
+        self.before_warning: Callable[[], None] = lambda: None
+        """Called first, so that what was printed before a diagnostic is out before it."""
+
+    def __iter__(self) -> Iterator[Match]:
+        for argument in self._arguments:
+            try:
+                yield from matches(self._context, argument, self.failed)
+            except UsageError:
+                raise
+            except MetashellError as error:
+                self.failed(str(argument), error)
+
+    def fail(self, error: PathError) -> None:
+        """Report a path that could not be used as asked, and go on."""
+        self.failed(error.path, error)
+
+    def failed(self, path: str, error: MetashellError) -> None:
+        """Report a node that can't be looked at, and go on; a `metashell.fs.walk.Failed`."""
+        self.status = ExitCode.FAILED
+        line = escape(f"{self._command}: {line_of(path, error)}")
+        if line != self._told:
+            self.before_warning()
+            self._context.warn(line)
+        self._told = line
+
+
+def line_of(path: str, error: MetashellError) -> str:
+    """What is said of a node that can't be looked at."""
+    return error.message if isinstance(error, PathError) else f"{path}: {error.message}"
+
+
+def matches(context: Context, argument: str, failed: Failed = refuse) -> Iterator[Match]:
+    """The places that one argument names; a quoted wildcard is none.
+
+    Args:
+        context: Where it is looked up.
+        argument: It.
+        failed: Told of what a wildcard meets and can't be looked at.
+
+    Raises:
+        PathError: There are none.
+    """
+    if not isinstance(argument, Word):
+        yield from expand(context.root, argument, None, context.cwd, failed)
+    elif argument.wild:
+        yield from expand(context.root, str(argument), argument.pattern, context.cwd, failed)
+    else:
+        typed = str(argument)
+        yield Match(typed, resolve(context.root, typed, context.cwd))
+
+
+def shown(context: Context, name: str) -> str:
+    """A name or path as it goes to the output."""
+    return escape(name) if context.out.is_terminal else name
+
+
+def stop_if_cancelled(context: Context) -> None:
+    """Raise KeyboardInterrupt where the front end wants the command to end."""
+    if context.cancelled():
+        raise KeyboardInterrupt
+
+
+def write_chunks(context: Context, lines: Iterable[str], n_lines: int) -> int:
+    """Write lines, so many at a time; returns how many there were."""
+    n = 0
+    chunk: list[str] = []
+    for line in lines:
+        n += 1
+        chunk.append(line)
+        if len(chunk) >= n_lines:
+            stop_if_cancelled(context)
+            context.write("".join(chunk))
+            chunk.clear()
+    if chunk:
+        context.write("".join(chunk))
+    return n

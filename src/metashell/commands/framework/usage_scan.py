@@ -1,0 +1,157 @@
+"""What ``du`` and ``stats`` share: which files of a source are counted, and how sizes are told."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import TYPE_CHECKING
+
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.errors import ExitCode, SourceError
+from metashell.fs.escape import escape
+
+if TYPE_CHECKING:
+    from metashell.log.fault import Fault
+    from metashell.places.files import FileRef
+    from metashell.records.usage import FileUsage, Usage
+    from metashell.sources.source import Source
+
+_UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
+_CHUNK_LINES = 1 << 12
+
+
+class Survey:
+    """Counts the files of a context's source, warning of those that can't be read whole.
+
+    Args:
+        context: Has the source.
+        command: The command's name, for warnings.
+        wanted: What is grouped by, see `metashell.records.usage.Usage`.
+        n_batches: How many of the largest batches are kept.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        command: str,
+        wanted: Collection[str],
+        n_batches: int | None = 0,
+    ) -> None:
+        from metashell.records.usage import Usage
+
+        self.source: Source = context.needs_source()
+        self.status = ExitCode.OK
+        """FAILED once a file could not be read whole."""
+        self.usage: Usage = Usage(self.source.registry, wanted, n_batches)
+        self._context, self._command = context, command
+        log = self.source.log
+        listing = log.listing
+        self.segments: list[FileRef] = [log.path_of(segment.name) for segment in listing.segments]
+        self.checkpoints: list[FileRef] = [log.path_of(c.name) for c in listing.checkpoints]
+        if log.is_file:
+            # One file was opened: it is what there is to count, whatever it is called.
+            self.segments, self.checkpoints = [log.path_of(log.path)], []
+
+    def count(self, *, checkpoints: bool) -> None:
+        """Count the segments, and the checkpoints if asked for."""
+        from metashell.places.vanished import VanishedError
+
+        for path in [*(self.checkpoints if checkpoints else ()), *self.segments]:
+            stop_if_cancelled(self._context)
+            try:
+                self.usage.count(path)
+            except VanishedError:
+                self._vanished(path)
+            except SourceError as error:
+                self._fail(error)
+            else:
+                self._tell(self.usage.files[-1].faults)
+
+    def describe_checkpoints(self) -> list[FileUsage]:
+        """The checkpoints as files, uncounted."""
+        from metashell.places.vanished import VanishedError
+        from metashell.records.usage import describe
+
+        found = []
+        for path in self.checkpoints:
+            stop_if_cancelled(self._context)
+            try:
+                found.append(describe(path, self.source.registry))
+            except VanishedError:
+                self._vanished(path)
+                continue
+            except SourceError as error:
+                self._fail(error)
+                continue
+            self._tell(found[-1].faults)
+        return found
+
+    def find_names(self) -> None:
+        """Look for the names of topics that the counted files do not tell, newest files first."""
+        from metashell.log.read import load
+        from metashell.places.files import name_of
+        from metashell.places.vanished import VanishedError
+        from metashell.records.records import Records
+
+        usage = self.usage
+        if usage.has_unnamed:
+            usage.learn_names(self.source.image.records)
+        read = {file.name for file in self.source.log.loaded.files}
+        counted = {file.name for file in usage.files}
+        for path in reversed(self.checkpoints):
+            if not usage.has_unnamed:
+                return
+            stop_if_cancelled(self._context)
+            if name_of(path) not in read | counted:
+                try:
+                    usage.learn_names(Records(load([path]), self.source.registry))
+                except VanishedError:
+                    self._vanished(path)
+                except SourceError as error:
+                    self._fail(error)
+
+    def _tell(self, faults: Sequence[Fault]) -> None:
+        """Warn of a file, unless that was said when the source was opened."""
+        from metashell.commands.framework.unread import unread_of
+
+        if not unread_of(faults, self.source.log).is_none:
+            self.status = ExitCode.FAILED
+        known = self.source.log.faults
+        new = [fault for fault in faults if fault not in known]
+        if new:
+            more = f" (and {len(new) - 1} more)" if len(new) > 1 else ""
+            self._warn(f"{new[0]}{more}: counted as far as it can be read")
+
+    def _vanished(self, path: FileRef) -> None:
+        from metashell.places.files import name_of
+
+        self._warn(f"{name_of(path)} was deleted meanwhile: not counted")
+
+    def _fail(self, error: SourceError) -> None:
+        self._warn(error.message)
+        self.status = ExitCode.FAILED
+
+    def _warn(self, text: str) -> None:
+        self._context.warn(escape(f"{self._command}: {text}"))
+
+
+def size_text(n_bytes: int, *, human: bool) -> str:
+    """A number of bytes: as it is, or in the unit that leaves up to three digits."""
+    if not human:
+        return str(n_bytes)
+    size, unit = float(n_bytes), 0
+    while size >= 1024 and unit < len(_UNITS) - 1:
+        size, unit = size / 1024, unit + 1
+    return f"{n_bytes} B" if not unit else f"{size:.1f} {_UNITS[unit]}"
+
+
+def share_text(part: int, whole: int) -> str:
+    """A part in percent."""
+    return f"{100 * part / whole:.1f}%" if whole else "-"
+
+
+def write_lines(context: Context, lines: Sequence[str]) -> None:
+    """Write lines, some thousand at a time."""
+    for start in range(0, len(lines), _CHUNK_LINES):
+        stop_if_cancelled(context)
+        context.write("\n".join(lines[start : start + _CHUNK_LINES]) + "\n")

@@ -1,0 +1,1 @@
+"""The command ``grep`` and all that only it needs."""

@@ -1,0 +1,1 @@
+"""The command ``health`` and all that only it needs."""

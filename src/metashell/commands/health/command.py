@@ -1,0 +1,258 @@
+"""``health``: everything that is wrong with a cluster, the worst first."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.framework.assume_option import ASSUME, assumptions_of
+from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed
+from metashell.commands.health.columns import COLUMNS, SUMMARY
+from metashell.commands.nodes import GHOST_AFTER, ghost_after, voters_now
+from metashell.commands.rows.columns import CLUSTER, AnswerTable, Column
+from metashell.commands.rows.command import RowsCommand, status_after
+from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.errors import ExitCode, UsageError
+from metashell.fs.escape import escape
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import pyarrow as pa
+
+    from metashell.image.image import Image
+
+_LEVELS: Final = ("critical", "warning", "note")
+_LEVEL: Final = Option(
+    ("--severity",),
+    "Only problems of that level and worse: critical, warning or note (the default).",
+    "LEVEL",
+    _LEVELS,
+)
+_DETAIL: Final = Option(("--detail",), "A row for each partition in place of one for each topic.")
+_SUMMARY: Final = Option(("--summary",), "A row for each kind of problem.")
+_DEEP: Final = Option(
+    ("--deep",),
+    "What `check` finds too: every file, every invariant, each checkpoint against a replay. Takes "
+    "as long as `check`.",
+)
+
+
+class HealthCommand(RowsCommand):
+    """Everything that is wrong."""
+
+    name = "health"
+    summary = "Show everything that is wrong with the cluster, the worst first."
+    tables = (AnswerTable("", COLUMNS), AnswerTable("--summary", SUMMARY))
+    takes_paths = False
+    of_each_cluster = True
+    manual = Manual(
+        synopsis="health [OPTION...] [PROBLEM...]",
+        description=(
+            "Lists what is wrong with partitions, brokers, controllers, configs, the files and the "
+            "quorum; with PROBLEMs only these kinds. A topic has a row for each kind of problem "
+            "that its partitions have, with their number; the numbers are those of kafka-topics, "
+            "and a partition can be counted under several kinds.\n\n"
+            "critical: clients fail, or data or metadata is lost (offline-partitions, "
+            "under-min-isr, quorum-unreachable, quorum-no-leader, file-damaged, offset-gap, "
+            "record-undecodable, replay-fault). warning: one more failure and clients may fail, or "
+            "somebody has to look (under-replicated, at-min-isr, unclean-possible, recovering, "
+            "lost-directory, offline-directory, unregistered-broker, fenced-broker, voter-lagging, "
+            "observer-lagging, unregistered-voter, quorum-disagreement, open-transaction, "
+            "file-unreadable, record-unknown). note: worth knowing (controlled-shutdown, "
+            "elr-in-use, reassigning, no-spare-replica, no-preferred-leader, ghost-registration, "
+            "config-of-gone-resource, unknown-config, quorum-not-described, torn-tail). "
+            "A quorum-disagreement can be critical too. `health --summary -o json` says "
+            "what each means and what to do.\n\n"
+            "Times are those of the records that last set what decides a problem (of "
+            "offline-partitions the leader, of under-min-isr the ISR or the leader). A checkpoint "
+            "tells none: --history reads what came before it. At an earlier offset the quorum and "
+            "the files beside the log say nothing.\n\n"
+            "A voter or observer is behind that was not caught up for 10 s, or by 1000 offsets "
+            "where nothing tells its times.\n\n"
+            "The exit status is 1 where something is critical, else 0; with --exit-code, 1 where "
+            "there is any row."
+        ),
+        options=(_LEVEL, _DETAIL, _SUMMARY, _DEEP, GHOST_AFTER, ASSUME, HISTORY),
+        examples=(
+            ("health", "everything, the worst first"),
+            ("health --summary", "a row for each kind of problem"),
+            ("health --severity critical", "only what clients feel already"),
+            ("health offline-partitions --detail", "one kind, partition by partition"),
+            ("health -o jsonl --columns problem,subject,path,action", "for a script"),
+        ),
+    )
+
+    def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
+        """Those of a summary where one is asked for."""
+        return SUMMARY if "--summary" in parsed.switches else COLUMNS
+
+    def run_parsed(self, context: Context, parsed: Parsed) -> int:
+        """Tell people in words how it is first; machines get rows alone."""
+        from metashell.commands.rows.fleet import answers, with_cluster
+        from metashell.commands.rows.output import write_rows
+
+        _chosen(parsed)
+        columns = self.columns_of(parsed)
+        is_fleet = context.fleet is not None
+        if is_fleet:
+            columns = (CLUSTER, *columns)
+        shape = self.shape_of(parsed, columns)
+        in_words = shape.form == "table" and not shape.count
+        tables, status = [], int(ExitCode.OK)
+        for answered in answers(context, self, parsed, shape.looked_at()):
+            name = answered.cluster
+            prefix = "" if name is None else f"{name}: "
+            if in_words:
+                context.out.write("".join(escape(prefix + t) + "\n" for t in answered.verdict))
+            tables.append(with_cluster(answered))
+            status = max(status, answered.status)
+        table = _of_all(tables, columns, is_sorted=bool(shape.sort))
+        if in_words and not len(table) and "--exit-code" not in parsed.switches:
+            # A head without rows would say nothing, but to who takes the table itself.
+            return _take_nothing(context, table, shape.columns) or status
+        n_rows = write_rows(context, table, shape)
+        return status_after(parsed, n_rows, status)
+
+    def answer(self, query: RowsQuery) -> None:
+        """The problems asked for."""
+        from metashell.commands.health.rows import in_order, summary_of
+
+        codes = _chosen(query.parsed)
+        level = _level(query.parsed)
+        parts = [
+            part
+            for part in _parts(query, codes)
+            # Of a quorum and of files a problem can be worse than its kind is.
+            if part[0][0] <= _LEVELS.index(level)
+        ]
+        rows = in_order(parts)
+        counts = summary_of(rows)
+        query.verdict = (_verdict(counts, query.image, is_all=codes is None and level == "note"),)
+        if any(rank == 0 and len(table) for (rank, _), table in parts):
+            query.status = ExitCode.FAILED
+        query.add(counts if "--summary" in query.parsed.switches else rows)
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose kinds of problems."""
+        from metashell.answers.problem_kinds import KINDS
+        from metashell.commands.framework.completion import takes_value
+
+        before = args[-1] if args else ""
+        if word.startswith("-") or takes_value(self.manual.options, before) is not None:
+            return super().complete(context, args, word)
+        return [
+            Completion(code, -len(word), code, kind.meaning)
+            for code, kind in KINDS.items()
+            if code.startswith(word)
+        ]
+
+
+def _chosen(parsed: Parsed) -> frozenset[str] | None:
+    """The kinds asked for; None for all.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    from metashell.answers.problem_kinds import KINDS
+
+    _level(parsed)
+    for word in parsed.arguments:
+        if word not in KINDS:
+            from difflib import get_close_matches
+
+            near = get_close_matches(word, KINDS, n=1)
+            hint = f"did you mean {near[0]}?" if near else f"the kinds are {', '.join(KINDS)}"
+            raise UsageError(f"{word}: no such problem", hint=hint)
+    return frozenset(parsed.arguments) or None
+
+
+def _level(parsed: Parsed) -> str:
+    level: str = parsed.values.get("--severity", _LEVELS[-1])
+    if level not in _LEVELS:
+        raise UsageError(f"--severity {level}: not one of {', '.join(_LEVELS)}")
+    return level
+
+
+def _parts(
+    query: RowsQuery, chosen: frozenset[str] | None
+) -> Iterator[tuple[tuple[int, int], pa.Table]]:
+    """Rows, and where they stand."""
+    from metashell.answers.problem_kinds import KINDS
+    from metashell.answers.problems import Problems
+    from metashell.commands.health.log_problems import find_deeply, find_in_log, find_in_quorum
+    from metashell.commands.health.rows import of_problem, of_single
+
+    parsed, columns = query.parsed, query.columns
+    level = _LEVELS.index(_level(parsed))
+    codes = [
+        code
+        for code, kind in KINDS.items()
+        if (chosen is None or code in chosen) and _LEVELS.index(kind.level.value) <= level
+    ]
+    problems = Problems(
+        query.image,
+        query.source.redaction,
+        assumptions_of(parsed),
+        voters=voters_now(query),
+        ghost_after_ms=ghost_after(parsed),
+        detail="--detail" in parsed.switches,
+    )
+    if "--summary" in parsed.switches:
+        columns = frozenset({"severity", "problem", "count", "since_time", "explanation", "action"})
+    elif columns is not None:
+        columns |= {"severity", "problem", "count"}
+    for problem in problems.find(codes):
+        if query.context.cancelled():
+            raise KeyboardInterrupt
+        yield of_problem(problem, columns)
+    found = [*find_in_log(query), *find_in_quorum(query.source)]
+    if "--deep" in parsed.switches:
+        found += find_deeply(query)
+    for single in found:
+        if chosen is None or single.kind.code in chosen:
+            yield of_single(single)
+
+
+def _verdict(counts: pa.Table, image: Image, *, is_all: bool) -> str:
+    """How it is, in a line."""
+    found: dict[str, list[str]] = {level: [] for level in _LEVELS}
+    # Without times: one may be outside of Python's calendar.
+    for row in counts.select(["severity", "problem", "count"]).to_pylist():
+        found[row["severity"]].append(f"{row['problem']} ({row['count']:,})")
+    told = [f"{level}: {', '.join(kinds)}" for level, kinds in found.items() if kinds]
+    if found["critical"] or found["warning"]:
+        return "; ".join(told)
+    nothing = "nothing is wrong" if is_all else "nothing of what was asked for is wrong"
+    # The base alone: what the words say is what was looked at.
+    n = len(image.partitions), len(image.brokers.ids)
+    looked_at = f"{n[0]:,} partition{'s' * (n[0] != 1)}, {n[1]:,} broker{'s' * (n[1] != 1)}"
+    return "; ".join([f"{nothing}: {looked_at}", *told])
+
+
+def _of_all(tables: Sequence[pa.Table], columns: Sequence[Column], *, is_sorted: bool) -> pa.Table:
+    """The rows of all clusters, the worst first."""
+    import pyarrow as pa
+
+    from metashell.commands.health.rows import worst_first
+    from metashell.commands.rows.stream import table_of_values
+
+    if not tables:
+        return table_of_values(columns, {})
+    if len(tables) == 1:
+        return tables[0]
+    table = pa.concat_tables(tables)
+    return table if is_sorted else worst_first(table)
+
+
+def _take_nothing(context: Context, table: pa.Table, columns: Sequence[str]) -> int:
+    from metashell.commands.framework.command import TableOutput
+
+    if isinstance(context.out, TableOutput):
+        context.out.take(table.select(list(columns)))
+    return ExitCode.OK
+
+
+COMMAND = HealthCommand()

@@ -1,0 +1,284 @@
+"""The rows of ``health``: problems with the node to look at and the command that goes on.
+
+Texts of a million rows are made by whole columns; only unusual names are written one by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.answers.problem_kinds import KINDS, Level, ProblemKind
+from metashell.commands.framework.command_line import quote_words
+from metashell.commands.health.columns import COLUMNS, SUMMARY
+from metashell.commands.rows.stream import cells
+from metashell.fs.path import encode_name
+from metashell.fs.pattern import quote as as_pattern
+
+if TYPE_CHECKING:
+    from metashell.answers.problems import Problem
+
+LEVELS: Final = tuple(level.value for level in Level)
+"""The worst first."""
+
+TYPES: Final = {column.name: cells(column.kind, ()).type for column in COLUMNS}
+"""The columns."""
+SUMMARY_TYPES: Final = {column.name: cells(column.kind, ()).type for column in SUMMARY}
+"""The columns of a summary."""
+
+_PLAIN: Final = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
+"""Names that stand for themselves in paths and in command lines."""
+_TOPICS: Final = "/image/topics/byName"
+_COMMANDS: Final = {
+    "offline-partitions": ("partitions", "--offline"),
+    "under-min-isr": ("partitions", "--under-min-isr"),
+    "under-replicated": ("partitions", "--under-replicated"),
+    "at-min-isr": ("partitions", "--at-min-isr", "--under-replicated"),
+    "unclean-possible": ("partitions", "--under-replicated"),
+    "recovering": ("partitions", "--recovering"),
+    "elr-in-use": ("partitions", "--elr"),
+    "reassigning": ("partitions", "--reassigning"),
+    "no-spare-replica": ("partitions", "--at-min-isr"),
+    "no-preferred-leader": ("partitions", "--no-preferred-leader"),
+    "lost-directory": ("partitions", "--directory", "LOST", "--replica"),
+    "offline-directory": ("partitions", "--replica"),
+    "unregistered-broker": ("partitions", "--replica"),
+    "fenced-broker": ("changes", "/image/cluster/brokers/"),
+    "controlled-shutdown": ("partitions", "--leader"),
+    "config-of-gone-resource": ("config", "--gone"),
+    "unknown-config": ("config", "--unknown"),
+}
+"""What shows the partitions, brokers and configs concerned: the words before the subject's name."""
+_UNREGISTER: Final = 'kafka-cluster.sh unregister --bootstrap-server "$BOOTSTRAP_SERVER" --id '
+_RESOURCES: Final = {
+    "TOPIC": "topic",
+    "BROKER": "broker",
+    "BROKER_LOGGER": "broker-logger",
+    "CLIENT_METRICS": "client-metrics",
+    "GROUP": "group",
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Single:
+    """A problem that is no image's: of a file, of the log, of the quorum."""
+
+    kind: ProblemKind
+    subject: str
+    count: int = 1
+    path: str | None = None
+    command: str | None = None
+    since_offset: int | None = None
+    since_time_ms: int | None = None
+    level: Level | None = None
+    """None for the kind's."""
+    explanation: str | None = None
+    """In place of what the kind means."""
+    action: str | None = None
+    """In place of the kind's advice."""
+
+
+def of_single(single: Single) -> tuple[tuple[int, int], pa.Table]:
+    """One row, and where it stands among the others."""
+    kind = single.kind
+    level = single.level or kind.level
+    row = {
+        "severity": level.value,
+        "problem": kind.code,
+        "subject": single.subject,
+        "count": single.count,
+        "since_time": single.since_time_ms,
+        "command": single.command,
+        "since_offset": single.since_offset,
+        "path": single.path,
+        "explanation": single.explanation or kind.meaning,
+        "action": single.action or kind.advice,
+    }
+    return _rank(level, kind), pa.table(
+        {name: pa.array([row[name]], kind) for name, kind in TYPES.items()}
+    )
+
+
+def of_problem(
+    problem: Problem, columns: Collection[str] | None
+) -> tuple[tuple[int, int], pa.Table]:
+    """Rows, a row for each subject, and where they stand among the others; those columns."""
+    kind, n = problem.kind, len(problem.names)
+
+    def same(text: str) -> Callable[[], pa.Array]:
+        return lambda: pa.repeat(pa.scalar(text, pa.string()), n)
+
+    writer = _Writer(problem)
+    shows_since = columns is None or "since_offset" in columns or "since_time" in columns
+    since = problem.since() if shows_since else {}
+    makers: dict[str, Callable[[], pa.Array]] = {
+        "severity": same(kind.level.value),
+        "problem": same(kind.code),
+        "subject": writer.subjects,
+        "count": lambda: problem.counts,
+        "since_time": lambda: since["since_time"],
+        "command": writer.commands,
+        "since_offset": lambda: since["since_offset"],
+        "path": writer.paths,
+        "explanation": writer.explanations if problem.details else same(kind.meaning),
+        "action": same(kind.advice),
+    }
+    made = {
+        name: makers[name]() if columns is None or name in columns else pa.nulls(n, TYPES[name])
+        for name in TYPES
+    }
+    return _rank(kind.level, kind), pa.table(made)
+
+
+def _rank(level: Level, kind: ProblemKind) -> tuple[int, int]:
+    code = list(KINDS).index(kind.code) if kind.code in KINDS else len(KINDS)
+    return LEVELS.index(level.value), code
+
+
+def in_order(parts: Iterable[tuple[tuple[int, int], pa.Table]]) -> pa.Table:
+    """All rows, the worst first."""
+    tables = [table for _, table in sorted(parts, key=lambda part: part[0])]
+    if not tables:
+        return pa.table({name: pa.array([], kind) for name, kind in TYPES.items()})
+    return pa.concat_tables(tables)
+
+
+def worst_first(rows: pa.Table) -> pa.Table:
+    """Rows of several clusters, the worst first and else as they are."""
+    ranks = pc.index_in(rows.column("severity"), pa.array(LEVELS))
+    kinds = pc.fill_null(pc.index_in(rows.column("problem"), pa.array(list(KINDS))), len(KINDS))
+    at = pa.array(range(len(rows)), pa.int64())
+    keys = pa.table({"rank": ranks, "kind": kinds, "at": at})
+    return rows.take(pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names]))
+
+
+def summary_of(rows: pa.Table) -> pa.Table:
+    """A row for each kind of the rows, in their order.
+
+    Args:
+        rows: With the columns of `TYPES`.
+
+    Returns:
+        With the columns of `SUMMARY_TYPES`.
+    """
+    whole = pc.ScalarAggregateOptions(skip_nulls=False)
+    found = rows.group_by(["severity", "problem"], use_threads=False).aggregate(
+        [
+            ("subject", "count", pc.CountOptions(mode="all")),
+            ("count", "sum"),
+            ("since_time", "min", whole),
+            ("explanation", "first"),
+            ("action", "first"),
+        ]
+    )
+    names = {
+        "severity": "severity",
+        "problem": "problem",
+        "subjects": "subject_count",
+        "count": "count_sum",
+        "since_time": "since_time_min",
+        "explanation": "explanation_first",
+        "action": "action_first",
+    }
+    columns = {name: found.column(of).cast(SUMMARY_TYPES[name]) for name, of in names.items()}
+    return worst_first(pa.table(columns))
+
+
+class _Writer:
+    """Texts about the subjects of a problem."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.of, self.names, self.parts = problem.of, problem.names, problem.parts
+        self.kind, self.details = problem.kind, problem.details
+
+    def subjects(self) -> pa.Array:
+        """Such as ``topic orders``."""
+        if self.of == "partition":
+            return _joined("partition ", self.names, "-", self.parts)
+        if self.of == "config":
+            named = self._configs()
+            return _strings(
+                f"{_RESOURCES.get(kind, kind)} {name}" if name else "all brokers"
+                for kind, name in named
+            )
+        return _joined(f"{self.of} ", self.names)
+
+    def _configs(self) -> Iterator[tuple[str, str]]:
+        """Type and name of the resource of each config."""
+        assert self.parts is not None
+        return zip(self.parts.to_pylist(), self.names.to_pylist(), strict=True)
+
+    def paths(self) -> pa.Array:
+        """The node of each."""
+        if self.of == "topic":
+            return _joined(f"{_TOPICS}/", self._encoded())
+        if self.of == "partition":
+            return _joined(f"{_TOPICS}/", self._encoded(), "/", self.parts)
+        if self.of == "config":
+            named = self._configs()
+            return _strings(
+                "/image/configs/" + encode_name(f"{kind}:{name}" if name else kind)
+                for kind, name in named
+            )
+        if self.kind.code == "unregistered-broker":
+            return pa.repeat(pa.scalar("/image/cluster/brokers"), len(self.names))
+        if self.kind.code == "unregistered-voter":
+            return _joined("/quorum/voters/", self.names)
+        return _joined(f"/image/cluster/{self.of}s/", self.names)
+
+    def commands(self) -> pa.Array:
+        """What to run next about each."""
+        code = self.kind.code
+        if code == "ghost-registration" and self.of == "broker":
+            return _joined(_UNREGISTER, self.names)
+        words = _COMMANDS.get(code)
+        if words is None:
+            return pa.repeat(pa.scalar("nodes --controllers"), len(self.names))
+        line = " ".join(words)
+        if self.of == "topic":
+            return _joined(f"{line} --topic ", self._quoted())
+        if self.of == "partition":
+            return _joined(f"{line} ", self._quoted(), "-", self.parts)
+        if self.of == "config":
+            named = self._configs()
+            return _strings(_config_command(words, kind, name) for kind, name in named)
+        return _joined(line if line.endswith("/") else f"{line} ", self.names)
+
+    def explanations(self) -> pa.Array:
+        """What the problem means, and what is particular about each."""
+        meaning = self.kind.meaning
+        return _strings(meaning if d is None else f"{d}: {meaning}" for d in self.details)
+
+    def _encoded(self) -> pa.Array:
+        return _mapped(self.names, encode_name)
+
+    def _quoted(self) -> pa.Array:
+        return _mapped(self.names, lambda name: quote_words([as_pattern(name)]))
+
+
+def _config_command(words: Sequence[str], kind: str, name: str) -> str:
+    if kind not in _RESOURCES:
+        return " ".join(words)
+    resource = f"{_RESOURCES[kind]}:{name or 'default'}"
+    return quote_words([*words, "--resource", resource])
+
+
+def _joined(*pieces: str | pa.Array) -> pa.Array:
+    return pc.binary_join_element_wise(*pieces, "")
+
+
+def _strings(texts: Iterable[str | None]) -> pa.Array:
+    return pa.array(list(texts), pa.string())
+
+
+def _mapped(texts: pa.Array, change: Callable[[str], str]) -> pa.Array:
+    """Texts, unusual ones changed."""
+    is_plain = pc.match_substring_regex(texts, _PLAIN)
+    if pc.all(is_plain, min_count=0).as_py():
+        return texts
+    pairs = zip(texts.to_pylist(), is_plain.to_pylist(), strict=True)
+    return _strings(text if plain else change(text) for text, plain in pairs)

@@ -1,0 +1,1 @@
+"""The command ``log`` and all that only it needs."""

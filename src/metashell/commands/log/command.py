@@ -1,0 +1,499 @@
+"""``log``: the records of the log themselves, decoded, as lines or JSON."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from metashell.commands.framework.command import Command, Completion, Context, Manual
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.log.options import (
+    COMPLETIONS,
+    FOLLOW,
+    Request,
+    check_words,
+    file_names,
+    option_values,
+    refuse_what_has_an_end,
+    request_of,
+)
+from metashell.commands.log.output import TABLES, LinePrinter, Printer, RowPrinter
+from metashell.commands.rows.columns import Column
+from metashell.commands.rows.command import FORMATS, RowsCommand
+from metashell.commands.rows.query import RowsQuery
+from metashell.errors import ExitCode, UsageError
+from metashell.fs.escape import escape
+
+if TYPE_CHECKING:
+    from metashell.commands.log.follow import LogGrowth
+    from metashell.commands.rows.output import Shape
+    from metashell.log.directory import MetadataLog
+    from metashell.log.fault import Fault
+    from metashell.places.files import FileRef
+    from metashell.records.filter import Selection, TopicNames
+    from metashell.records.lines import LineWriter
+    from metashell.records.stream import Block, LogPath, LogStream
+    from metashell.sources.source import Source
+
+_GREP_CHARS = 65_536
+"""Characters of a line that ``--grep`` looks at."""
+_FAULTS_TOLD = 20
+
+
+class LogCommand(RowsCommand):
+    """Print records."""
+
+    name = "log"
+    summary = "Print the records of the log."
+    one_cluster = True
+    tables = TABLES
+    has_text = True
+    text_options = ("--json", "--batches")
+    own_options = frozenset({"--json"})
+    manual = Manual(
+        synopsis="log [-f] [OPTION...]",
+        description=(
+            "Prints the records of every segment of the directory in offset order, those before "
+            "the newest checkpoint too: offset, time, leader epoch, type, and the fields that say "
+            "something, a line each. A topic's id is shown as its name; fields that are absent, "
+            "empty lists and lists that did not change are left out. NoOp records are not shown "
+            "but counted on stderr, unless --all, --type NoOp or a single --offset asks for "
+            "them.\n\n"
+            "A checkpoint's records stand for a state and not for what happened: they are shown "
+            "with --checkpoints or --file alone, with offsets that count from 0.\n\n"
+            "Conditions of several options must all hold. --topic finds the records that make, "
+            "change, configure and delete the topics, also after they are gone, and those that "
+            "clear the ELR of all topics; --broker those that register, fence or configure a "
+            "broker, and those of partitions that name it. A POINT is an offset, a time "
+            "(2026-09-21T14:14Z; UTC) or an age (-2h).\n\n"
+            "--json prints an object a line: file, pos (the batch's position in it), offset, "
+            "timestamp, epoch, type, version and data, the last three exactly as kafka-dump-log "
+            "prints them; control instead of type and version for control records; topic, its "
+            "name or null, beside data with a topicId; error and raw where a record can't be "
+            "decoded. Secrets are redacted, and so is raw: what was not understood may hold one. "
+            "It tells the bytes' number, position and digest; with --show-secrets it has them in "
+            "hex. Rows (-o) have the same as columns; of them only "
+            "jsonl, csv and tsv can be followed.\n\n"
+            "--follow goes on behind the last record: it prints records with the same conditions "
+            "as they are committed (of a directory, as they are written: a directory does not "
+            "say what is committed), until --limit is reached, the last offset asked for was "
+            "there, or ^C.\n\n"
+            "Damage is told on stderr and makes the exit status 1; a batch cut off at the end of "
+            "the log is told, but is no failure."
+        ),
+        options=(
+            Option(
+                ("--type",),
+                "Only records of these types, separated by commas: PartitionChange, "
+                "PARTITION_CHANGE_RECORD or 5. May be repeated.",
+                metavar="TYPE,...",
+            ),
+            Option(
+                ("--not-type",),
+                "No records of these types. May be repeated.",
+                metavar="TYPE,...",
+            ),
+            Option(
+                ("--offset",),
+                "Only offsets from A to B; one may be left out. N alone is one record.",
+                metavar="A..B",
+            ),
+            Option(("--context",), "With --offset: K neighbours on each side too.", metavar="K"),
+            Option(("--since",), "Only records at or after.", metavar="POINT"),
+            Option(("--until",), "Only records at or before.", metavar="POINT"),
+            Option(("--topic",), "Only records of topics whose names match.", metavar="GLOB"),
+            Option(("--partition",), "Only records of partitions numbered so.", metavar="P"),
+            Option(("--broker",), "Only records that concern a broker.", metavar="N"),
+            Option(("--epoch",), "Only records of leader epochs from A to B.", metavar="A..B"),
+            Option(("--control",), "Only control records, which Raft itself writes."),
+            Option(
+                ("--grep",),
+                "Only records whose line (as without --json) has a match of REGEX.",
+                metavar="REGEX",
+            ),
+            Option(("--limit",), "Stop after N records.", metavar="N"),
+            Option(("--tail",), "Only the last N of the records asked for.", metavar="N"),
+            Option(
+                ("--follow", "-f"),
+                "Then print what is new; --tail N begins with the last N only, --tail 0 with none.",
+            ),
+            Option(("--all",), "Show NoOp records too."),
+            Option(("--batches",), "Print a batch's header before the first record of it shown."),
+            Option(("--json",), "Print JSON lines."),
+            Option(("--file",), "Print the records of one file of the directory.", metavar="NAME"),
+            Option(("--checkpoints",), "Print the checkpoints' records instead, oldest first."),
+        ),
+        examples=(
+            ("log --limit 10", "the first ten records"),
+            ("log --tail 5 --json", "the last five, as JSON"),
+            ("log --topic topic-027 --type PartitionChange", "what happened to its partitions"),
+            ("log --offset 3400 --context 3", "a record and its neighbours"),
+            ("log --broker 101 --not-type Partition,PartitionChange", "a broker's own records"),
+            ("log --checkpoints --control --batches", "headers and footers of checkpoints"),
+            ("log --grep 'leader=-1' --limit 5", "records by what they say"),
+            ("log --follow --topic 'orders' --limit 3", "go on until there were three"),
+            ("log --follow --tail 0 --topic 'orders'", "only what happens from now on"),
+            ("log --type ConfigRecord -o csv", "for a spreadsheet"),
+            ("log --type PartitionChange --count", "how many there are"),
+        ),
+    )
+
+    def run_parsed(self, context: Context, parsed: Parsed) -> int:
+        """Print the records asked for."""
+        check_words(self, context, parsed)
+        return super().run_parsed(context, parsed)
+
+    def shape_of(self, parsed: Parsed, columns: Sequence[Column]) -> Shape:
+        """How rows are to be written, which can't wait for the end of what is followed."""
+        shape = super().shape_of(parsed, columns)
+        if FOLLOW in parsed.switches:
+            refuse_what_has_an_end(shape)
+        return shape
+
+    def write_text(self, context: Context, parsed: Parsed) -> int:
+        """Print lines."""
+        return _Run(context, request_of(context.needs_source(), parsed)).run()
+
+    def answer(self, query: RowsQuery) -> None:
+        """Add the records asked for."""
+        context = query.context
+        request = request_of(context.needs_source(), query.parsed)
+        query.status = _Run(context, request, query).run()
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose options, and types, topics, brokers and files as their values."""
+        columns = self.complete_row_columns(context, args, word)
+        if columns is not None:
+            return columns
+        flag = args[-1] if args and "--" not in args else ""
+        if flag not in {o.flags[0] for o in self.manual.options if o.metavar is not None}:
+            if word.startswith("-") or flag == "--output":
+                return Command.complete(self, context, args, word)
+            return []
+        head, comma, last = word.rpartition(",") if "type" in flag else ("", "", str(word))
+        names = FORMATS if flag == "-o" else option_values(context, flag, last)
+        raw = getattr(word, "raw", word)
+        return [
+            Completion(f"{head}{comma}{name}", -len(raw), escape(name))
+            for name in names
+            if name.casefold().startswith(last.casefold())
+        ][:COMPLETIONS]
+
+
+class _Run:
+    """One run of the command."""
+
+    def __init__(self, context: Context, request: Request, query: RowsQuery | None = None) -> None:
+        self._context, self._request, self._query = context, request, query
+        source = context.needs_source()
+        if request.follow and source.live is not None:
+            source = source.refreshed()
+        self._source = source
+        self._status = ExitCode.OK
+        self._n_faults = 0
+        self._told = frozenset(source.log.faults)
+        self._n_hidden = 0
+        self._single_found = False
+        self._left = request.limit
+        self._following = False
+        self._faults_told: set[Fault] = set()
+
+    def run(self) -> int:
+        """Print, then tell what was left out and what is wrong."""
+        paths = self._paths()
+        names = self._topic_names()
+        self._plain = self._text_writer(names)
+        self._printer = self._printer_of(names)
+        follower = self._follower()
+        stream = self._stream(names, self._request.selection)
+        if self._request.tail is None:
+            self._forward(stream, paths)
+        elif self._request.tail == 0:
+            stream = self._from_now(names, paths)
+        else:
+            self._backward(stream, paths, self._request.tail)
+        self._tell_the_rest()
+        if follower is not None and self._left != 0:
+            try:
+                self._follow(follower, names, stream.ends)
+            except KeyboardInterrupt:
+                # The usual end: what was read before it is not lost.
+                self._context.out.flush()
+                raise
+        self._tell_whether_found()
+        return self._status
+
+    def _follower(self) -> LogGrowth | None:
+        if not self._request.follow:
+            return None
+        from metashell.commands.log.follow import LogGrowth
+
+        return LogGrowth(self._context, self._source)
+
+    def _paths(self) -> list[LogPath]:
+        from metashell.log.names import SegmentName, parse_name
+        from metashell.records.stream import LogPath, checkpoint_paths, segment_paths
+
+        request, log = self._request, self._source.log
+        if request.file is not None:
+            parsed = parse_name(request.file)
+            base = parsed.base_offset if isinstance(parsed, SegmentName) else None
+            return [LogPath(_path_of(self._source, request.file), request.file, base)]
+        if request.checkpoints:
+            return checkpoint_paths(log)
+        alone = _file_alone(self._source)
+        if alone is not None:
+            return [LogPath(log.path_of(alone), alone, None)]
+        return segment_paths(log, request.selection)
+
+    def _topic_names(self) -> TopicNames:
+        """Names of topics; with --topic, all are known before the first record is looked at."""
+        from metashell.records.filter import TopicNames
+
+        request, log = self._request, self._source.log
+        selection = request.selection
+        alone = _file_alone(self._source) is not None
+        skips = selection.skips_batches or request.tail is not None or request.file is not None
+        skips = (skips or request.checkpoints) and not alone
+        names = TopicNames(matcher=selection.topic)
+        if not alone:
+            self._look_elsewhere(names, log, segments_too=skips)
+        return names
+
+    def _look_elsewhere(self, names: TopicNames, log: MetadataLog, *, segments_too: bool) -> None:
+        """Let names be looked for in a log's files; with --topic, in all that are needed now."""
+        from metashell.records.stream import records_with_names, sources_needed
+
+        if names.matcher is None:
+            names.elsewhere = records_with_names(
+                log, self._source.registry, segments_too=segments_too
+            )
+        else:
+            # Without its name a topic's records would not be found: faults are told of.
+            names.elsewhere = records_with_names(
+                log, self._source.registry, segments_too=segments_too, on_fault=self._fault
+            )
+            for _ in range(sources_needed(log, segments_too=segments_too)):
+                for records in next(names.elsewhere, ()):
+                    stop_if_cancelled(self._context)
+                    names.learn(records)
+
+    def _stream(self, names: TopicNames, selection: Selection) -> LogStream:
+        from metashell.records.stream import LogStream
+
+        noop = self._source.registry.by_name.get("NoOpRecord")
+        hide = noop.api_key if noop is not None and self._request.hides_noops else None
+        return LogStream(
+            self._source.registry,
+            selection,
+            names,
+            self._fault,
+            poll=lambda: stop_if_cancelled(self._context),
+            hide=hide,
+            learns_all=self._following,
+        )
+
+    def _text_writer(self, names: TopicNames) -> LineWriter:
+        from metashell.records.lines import ReadableLines
+
+        return ReadableLines(self._source.registry, names, self._source.redaction)
+
+    def _json_writer(self, names: TopicNames) -> LineWriter:
+        from metashell.records.lines import JsonLines
+
+        return JsonLines(self._source.registry, names, self._source.redaction)
+
+    def _printer_of(self, names: TopicNames) -> Printer:
+        request, source, context = self._request, self._source, self._context
+        if self._query is None:
+            writer = self._json_writer(names) if request.json else self._plain
+            return LinePrinter(context, writer, batches=request.batches)
+        from metashell.records.rows import RecordRows
+
+        names_of = [column.name for column in TABLES[0].columns]
+        looked_at = self._query.columns
+        columns = [name for name in names_of if looked_at is None or name in looked_at]
+        rows = RecordRows(source.registry, names, source.redaction, columns)
+        return RowPrinter(rows, self._query)
+
+    # The two directions.
+
+    def _forward(self, stream: LogStream, paths: Sequence[LogPath]) -> None:
+        for block in stream.blocks(paths):
+            stop_if_cancelled(self._context)
+            rows, lines = self._lines(block)
+            left = self._left
+            if left is not None and len(lines) >= left:
+                rows, lines = rows[:left], lines[:left]
+                self._printer.write(lines)
+                self._n_hidden += sum(row < rows[-1] for row in block.hidden.tolist())
+                self._left = 0
+                return
+            if left is not None:
+                self._left = left - len(lines)
+            self._printer.write(lines)
+            self._n_hidden += len(block.hidden)
+
+    def _from_now(self, names: TopicNames, paths: Sequence[LogPath]) -> LogStream:
+        """A stream that has come to the end of the newest file, without a record of it."""
+        from metashell.records.filter import MAX_OFFSET
+
+        nothing = replace(self._request.selection, first_offset=MAX_OFFSET)
+        stream = self._stream(names, nothing)
+        for path in paths[-1:]:
+            for _ in stream.blocks_of(path, is_last=True):
+                stop_if_cancelled(self._context)
+        return stream
+
+    def _backward(self, stream: LogStream, paths: Sequence[LogPath], n: int) -> None:
+        """From the newest file to as old a one as is needed; each is read forwards."""
+        kept: deque[tuple[Any, int]] = deque()
+        behind = 0
+        for i, path in reversed(list(enumerate(paths))):
+            of_file: deque[tuple[Any, int]] = deque(maxlen=n - len(kept))
+            before = 0
+            for block in stream.blocks_of(path, is_last=i == len(paths) - 1):
+                stop_if_cancelled(self._context)
+                rows, lines = self._lines(block, n)
+                hidden = block.hidden.tolist()
+                for row, line in zip(rows, lines, strict=True):
+                    n_before = bisect_left(hidden, row)
+                    of_file.append((line, before + n_before))
+                    before, hidden = 0, hidden[n_before:]
+                before += len(hidden)
+            behind += before
+            if kept and of_file:
+                kept[0] = (kept[0][0], kept[0][1] + before)
+                behind -= before
+            kept.extendleft(reversed(of_file))
+            if len(kept) == n:
+                break
+        # NoOps before the first line are not among what was asked for.
+        self._n_hidden = behind + sum(n_before for _, n_before in list(kept)[1:])
+        lines = [line for line, _ in kept]
+        if self._left is not None:
+            lines = lines[: self._left]
+            self._left -= len(lines)
+        self._printer.write(lines)
+
+    def _follow(
+        self, follower: LogGrowth, names: TopicNames, ends: dict[str, tuple[int, int]]
+    ) -> None:
+        """Print what comes, until nothing more is asked for."""
+        from metashell.commands.log.follow import last_offset, new_paths
+
+        self._following = True
+        selected = self._request.selection
+        segments = set(self._source.log.listing.segments)
+        self._context.out.flush()
+        for log in follower.logs():
+            if segments.isdisjoint(log.listing.segments):
+                # It goes on behind a checkpoint, which knows the topics made in the gap.
+                self._look_elsewhere(names, log, segments_too=False)
+            segments = set(log.listing.segments)
+            seen = last_offset(ends)
+            if seen >= selected.last_offset:
+                return
+            paths, selection = new_paths(self._context, log, selected, ends, seen)
+            stream = self._stream(names, selection)
+            stream.ends = ends
+            self._forward(stream, paths)
+            # Not when the next records come: those may be long in coming.
+            self._context.out.flush()
+            if self._left == 0:
+                return
+
+    def _lines(self, block: Block, last: int | None = None) -> tuple[list[int], Sequence[Any]]:
+        """Rows of a block's records, and what is written of each.
+
+        Args:
+            block: Some records.
+            last: Only so many, the last ones.
+        """
+        records, rows, request = block.records, block.rows, self._request
+        if not len(rows):
+            return [], []
+        if request.single is not None:
+            self._single_found |= bool((records.frames.offset[rows] == request.single).any())
+        if request.grep is not None:
+            plain = self._plain.lines(records, rows)
+            search = request.grep.search
+            rows = rows[[i for i, line in enumerate(plain) if search(line[:_GREP_CHARS])]]
+        if last is not None:
+            rows = rows[-last:]
+        if not len(rows):
+            return [], []
+        return rows.tolist(), self._printer.items(records, rows)
+
+    # What is told.
+
+    def _fault(self, fault: Fault, at_the_end: bool) -> None:
+        from metashell.log.fault import FaultKind
+
+        if not (at_the_end and fault.kind is FaultKind.TORN):
+            self._status = ExitCode.FAILED
+        elif self._following:
+            return  # a batch that is being written
+        # What was wrong when the source was opened has been told by then.
+        if fault in self._told or fault in self._faults_told:
+            return
+        if self._request.follow or fault.kind is FaultKind.UNREADABLE:
+            self._faults_told.add(fault)
+        self._n_faults += 1
+        if self._n_faults <= _FAULTS_TOLD:
+            self._context.warn(escape(f"log: {fault}"))
+
+    def _tell_the_rest(self) -> None:
+        if self._n_faults > _FAULTS_TOLD:
+            self._context.warn(f"log: {self._n_faults - _FAULTS_TOLD} more faults: see `check`")
+        if self._n_hidden and self._request.grep is None:
+            records = "record" if self._n_hidden == 1 else "records"
+            self._context.warn(f"log: {self._n_hidden} NoOp {records} not shown (--all shows them)")
+
+    def _tell_whether_found(self) -> None:
+        single = self._request.single
+        if single is not None and not self._single_found and not self._is_filtered:
+            self._context.warn(f"log: no record at offset {single}")
+            self._status = ExitCode.FAILED
+
+    @property
+    def _is_filtered(self) -> bool:
+        selection = self._request.selection
+        return selection.by_content or selection.since_ms is not None or self._n_faults > 0
+
+
+def _file_alone(source: Source) -> str | None:
+    """The name of the file that was opened alone (``-s``), None for a directory."""
+    return source.log.loaded.files[0].name if source.log.is_file else None
+
+
+def _path_of(source: Source, name: str) -> FileRef:
+    """Where a file of the source is read from.
+
+    Raises:
+        UsageError: There is none of that name.
+    """
+    import os
+
+    log, known = source.log, file_names(source)
+    path: FileRef | None
+    if log.in_memory is not None:
+        path = log.in_memory.get(name)
+    else:
+        path = None if "/" in name else log.path_of(name)
+        if log.is_file and name != _file_alone(source):
+            path = None
+        if isinstance(path, str) and not os.path.isfile(path):
+            path = None
+    if path is None:
+        hint = f"one of {', '.join(known[:3])}{', ...' if known[3:] else ''}" if known else None
+        raise UsageError(f"--file {name}: no such file in the directory", hint=hint)
+    return path
+
+
+COMMAND = LogCommand()

@@ -1,0 +1,140 @@
+"""``log --follow``: what is behind the last record printed, as it is committed or written.
+
+Only what came is read: each file is taken up again where its last sound batch ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.waiting import wait_for_news
+from metashell.errors import MetashellError, SourceError
+from metashell.log.changed import signature
+from metashell.log.names import list_names
+from metashell.places.files import unreadable
+from metashell.places.place import names_in
+
+if TYPE_CHECKING:
+    from metashell.log.directory import MetadataLog
+    from metashell.records.filter import Selection
+    from metashell.records.stream import LogPath
+    from metashell.sources.source import Source
+
+POLL_S = 0.5
+"""How often a directory is looked at; a quorum tells of changes itself."""
+
+REMOTE_POLL_S = 5.0
+"""The same for one in a store, where each look is a request that is paid for."""
+
+
+class LogGrowth:
+    """Says when a log has grown, and what of it is new.
+
+    Args:
+        context: Is warned of what a directory loses, and asked whether to stop.
+        source: What is followed, before anything of it was streamed.
+    """
+
+    def __init__(self, context: Context, source: Source) -> None:
+        self._context, self._source = context, source
+        self._is_directory = source.live is None
+        # Not what the files are now: they may have changed since the source was opened.
+        self._seen: object = None
+        self._problem: str | None = None
+
+    def logs(self) -> Iterator[MetadataLog]:
+        """The log as it is now, at once and after each change. Never ends by itself."""
+        yield self._source.log
+        while True:
+            found = self._directory() if self._is_directory else self._live()
+            if found is not None:
+                yield found
+
+    def _live(self) -> MetadataLog:
+        live = self._source.live
+        assert live is not None
+        while True:
+            generation = live.generation
+            newest = self._source.refreshed()
+            self._tell(live.status().problem)
+            if newest is not self._source:
+                self._source = newest
+                return newest.log
+            wait_for_news(self._context, newest, 1.0, generation)
+
+    def _directory(self) -> MetadataLog | None:
+        log = self._source.log
+        wait_for_news(self._context, self._source, POLL_S if log.remote is None else REMOTE_POLL_S)
+        try:
+            now = signature(log.place)
+            if now == self._seen:
+                return None
+            listing = list_names(names_in(log.place))
+        except (OSError, MetashellError) as error:
+            self._tell(_reason(log.path, error))
+            return None
+        self._tell(None)
+        self._seen = now
+        return replace(log, listing=listing)
+
+    def _tell(self, problem: str | None) -> None:
+        """Warn of what keeps news from coming, once until it is something else."""
+        if problem is not None and problem != self._problem:
+            self._context.warn(f"log: {problem}")
+        self._problem = problem
+
+
+def new_paths(
+    context: Context,
+    log: MetadataLog,
+    selection: Selection,
+    ends: dict[str, tuple[int, int]],
+    seen: int,
+) -> tuple[list[LogPath], Selection]:
+    """What of a log's segments is behind an offset, and the selection of it.
+
+    Args:
+        context: Is warned where a file has become shorter.
+        log: The log as it is now.
+        selection: What was asked for.
+        ends: By file, the position behind what was read and the last offset there; a file that has
+            become shorter is taken out.
+        seen: The last offset that was looked at.
+    """
+    from metashell.records.stream import segment_paths
+
+    selection = replace(selection, first_offset=max(selection.first_offset, seen + 1))
+    paths = []
+    for path in segment_paths(log, selection):
+        if path.name in ends and _size(path) < ends[path.name][0]:
+            del ends[path.name]
+            context.warn(f"log: {path.name} was cut: records printed may not count any more")
+        begin, after = ends.get(path.name, (0, -1))
+        if path.base_offset is not None and path.base_offset > seen:
+            after = max(after, seen)
+        paths.append(replace(path, begin=begin, after=after))
+    return paths, selection
+
+
+def last_offset(ends: Mapping[str, tuple[int, int]]) -> int:
+    """The last offset that was looked at; -1 for none."""
+    return max((offset for _, offset in ends.values()), default=-1)
+
+
+def _size(path: LogPath) -> int:
+    from metashell.log.read import opened
+    from metashell.places.vanished import VanishedError
+
+    try:
+        with opened(path.path) as file:
+            return file.size
+    except (VanishedError, SourceError):
+        return 1 << 62
+
+
+def _reason(path: str, error: OSError | MetashellError) -> str:
+    found = unreadable(path, error) if isinstance(error, OSError) else error
+    return found.message

@@ -1,0 +1,299 @@
+"""Options of ``log``: what they say, checked, and what they may be."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.options import Parsed, refuse_more
+from metashell.commands.framework.waiting import refuse_what_stands_still
+from metashell.commands.rows.command import RowsCommand
+from metashell.errors import UsageError
+
+if TYPE_CHECKING:
+    import re
+
+    from metashell.commands.rows.output import Shape
+    from metashell.records.filter import Selection
+    from metashell.schema.registry import Registry
+    from metashell.sources.source import Source
+
+COMPLETIONS = 200
+"""Names that are proposed at most."""
+FOLLOW: Final = "--follow"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What the options say."""
+
+    selection: Selection
+    single: int | None
+    """The one offset asked for."""
+    grep: re.Pattern[str] | None
+    limit: int | None
+    tail: int | None
+    hides_noops: bool
+    batches: bool
+    json: bool
+    file: str | None
+    checkpoints: bool
+    follow: bool
+
+
+def parse_request(command: RowsCommand, context: Context, args: Sequence[str]) -> Request:
+    """What the words after the command's name ask for.
+
+    Raises:
+        UsageError: They are wrong, or contradict each other.
+    """
+    parsed = command.parse(args)
+    check_words(command, context, parsed)
+    return request_of(context.needs_source(), parsed)
+
+
+def check_words(command: RowsCommand, context: Context, parsed: Parsed) -> None:
+    """Refuse words that contradict each other, or what can't be followed.
+
+    Raises:
+        UsageError: So it is.
+    """
+    refuse_more(command, parsed.arguments)
+    _refuse_contradictions(parsed)
+    if FOLLOW in parsed.switches:
+        refuse_what_stands_still(context.needs_source())
+
+
+def refuse_what_has_an_end(rows: Shape) -> None:
+    """Refuse rows that can't be written before the last one is known.
+
+    Raises:
+        UsageError: They are such.
+    """
+    from metashell.commands.rows.stream import fits_a_stream
+
+    if not fits_a_stream(rows):
+        what = "--count" if rows.count else "--sort" if rows.sort else f"-o {rows.form}"
+        raise UsageError(
+            f"{what} needs all records, and {FOLLOW} has no end",
+            hint="-o jsonl, csv or tsv can be followed",
+        )
+
+
+def file_names(source: Source) -> list[str]:
+    """The segments and checkpoints of a source."""
+    listing = source.log.listing
+    return [*(s.name for s in listing.segments), *(c.name for c in listing.checkpoints)]
+
+
+def _refuse_contradictions(parsed: Parsed) -> None:
+    given = {*parsed.switches, *parsed.values}
+    excluding = [("--file", "--checkpoints")]
+    excluding += [(FOLLOW, flag) for flag in ("--file", "--checkpoints", "--until")]
+    if FOLLOW not in given:
+        # Followed, the log has last records first and an end later.
+        excluding.append(("--limit", "--tail"))
+    for one, other in excluding:
+        if {one, other} <= given:
+            raise UsageError(f"{one} and {other} exclude each other")
+    if "--context" in given and "--offset" not in given:
+        raise UsageError("--context needs --offset")
+
+
+def request_of(source: Source, parsed: Parsed) -> Request:
+    """What the words ask for of a source.
+
+    Raises:
+        UsageError: They are wrong.
+    """
+    values, switches = parsed.values, parsed.switches
+    first, last = _range("--offset", values.get("--offset"))
+    end = source.moment_offset
+    if end is not None:
+        last = end if last is None else min(last, end)
+    single = first if first is not None and first == last else None
+    around = _number("--context", values.get("--context")) or 0
+    types, not_types = _each(parsed, "--type"), _each(parsed, "--not-type")
+    keys = _keys(source.registry, types) if types else None
+    noop = source.registry.by_name.get("NoOpRecord")
+    names_noops = keys is not None and noop is not None and noop.api_key in keys
+    selection = _selection(
+        parsed,
+        None if first is None else max(first - around, 0),
+        None if last is None else last + around,
+        keys,
+        _keys(source.registry, not_types),
+    )
+    return Request(
+        selection,
+        single,
+        _regex(values.get("--grep")),
+        parsed.count("--limit"),
+        parsed.count("--tail", least=0 if FOLLOW in switches else 1),
+        hides_noops=not ("--all" in switches or names_noops or single is not None),
+        batches="--batches" in switches,
+        json="--json" in switches,
+        file=values.get("--file"),
+        checkpoints="--checkpoints" in switches,
+        follow=FOLLOW in switches,
+    )
+
+
+def _each(parsed: Parsed, flag: str) -> list[str]:
+    """All values of an option that may be repeated and lists several."""
+    values = parsed.every.get(flag, [])
+    return [name for value in values for name in value.split(",") if name]
+
+
+def _selection(
+    parsed: Parsed,
+    first: int | None,
+    last: int | None,
+    keys: frozenset[int] | None,
+    not_keys: frozenset[int],
+) -> Selection:
+    from metashell.fs.pattern import Pattern
+    from metashell.log.point import parse_point
+    from metashell.records.filter import MAX_OFFSET, Selection
+
+    values = parsed.values
+    low, high = first or 0, MAX_OFFSET if last is None else min(last, MAX_OFFSET)
+    since = parse_point(values["--since"]) if "--since" in values else None
+    until = parse_point(values["--until"]) if "--until" in values else None
+    if since is not None and since.offset is not None:
+        low = max(low, since.offset)
+    if until is not None and until.offset is not None:
+        high = min(high, until.offset)
+    epochs = _range("--epoch", values.get("--epoch"))
+    topic: Callable[[str], bool] | None = None
+    if "--topic" in values:
+        # A glob however it is quoted, as with `find -name`: the shell would expand a bare one.
+        match = Pattern(str(values["--topic"])).match
+        topic = lambda name: bool(match(name))  # noqa: E731
+    return Selection(
+        first_offset=min(low, MAX_OFFSET),
+        last_offset=high,
+        since_ms=None if since is None else since.timestamp_ms,
+        until_ms=None if until is None else until.timestamp_ms,
+        first_epoch=-(1 << 31) if epochs[0] is None else min(epochs[0], (1 << 31) - 1),
+        last_epoch=(1 << 31) - 1 if epochs[1] is None else min(epochs[1], (1 << 31) - 1),
+        keys=keys,
+        not_keys=not_keys,
+        control="--control" in parsed.switches,
+        topic=topic,
+        partition=_number("--partition", values.get("--partition")),
+        broker=_number("--broker", values.get("--broker")),
+    )
+
+
+def _number(flag: str, text: str | None) -> int | None:
+    if text is None:
+        return None
+    if not (text.isascii() and text.isdigit() and len(text) <= 9):
+        raise UsageError(f"{flag} {text}: not a whole number")
+    return int(text)
+
+
+def _range(flag: str, text: str | None) -> tuple[int | None, int | None]:
+    """First and last of ``A..B``, ``A..``, ``..B`` or ``N``, None for what is left out."""
+    if text is None:
+        return None, None
+    first, dots, last = text.partition("..")
+    ends = (first, last) if dots else (first, first)
+    if not any(ends) or not all(
+        end.isascii() and (end.isdigit() or not end) and len(end) <= 19 for end in ends
+    ):
+        raise UsageError(f"{flag} {text}: not a number N or a range A..B")
+    low, high = (int(end) if end else None for end in ends)
+    if low is not None and high is not None and low > high:
+        raise UsageError(f"{flag} {text}: {low} is greater than {high}")
+    return low, high
+
+
+def _regex(text: str | None) -> re.Pattern[str] | None:
+    import re
+
+    if text is None:
+        return None
+    try:
+        return re.compile(text)
+    except (re.error, RecursionError, OverflowError) as e:
+        raise UsageError(f"--grep {text}: not a regular expression: {e}") from e
+
+
+def _keys(registry: Registry, names: Sequence[str]) -> frozenset[int]:
+    """Api keys of the types named.
+
+    Raises:
+        UsageError: There is no such type.
+    """
+    by_name = _type_keys(registry)
+    keys = set()
+    for name in names:
+        key = by_name.get(_plain(name))
+        if key is None and name.isascii() and name.isdigit() and len(name) <= 9:
+            key = int(name)
+        if key is None:
+            import difflib
+
+            near = difflib.get_close_matches(_plain(name), by_name, 3)
+            likely = [n for n in _type_names(registry) if _plain(n) in near]
+            hint = f"did you mean {' or '.join(likely)}?" if likely else None
+            raise UsageError(f"{name}: no such type of record", hint=hint)
+        keys.add(key)
+    return frozenset(keys)
+
+
+def _plain(name: str) -> str:
+    """A type's name without what people may leave out."""
+    plain = name.replace("_", "").casefold()
+    for ending in ("record", "message"):
+        plain = plain.removesuffix(ending)
+    return plain
+
+
+def _type_keys(registry: Registry) -> dict[str, int]:
+    from metashell.log.control import CONTROL_NAMES
+    from metashell.log.frames import control_key
+
+    keys = {_plain(name): control_key(kind) for kind, name in CONTROL_NAMES.items()}
+    keys.update({_plain(s.name): control_key(kind) for kind, s in registry.control.items()})
+    keys.update({_plain(s.name): key for key, s in registry.metadata.items()})
+    return keys
+
+
+def _type_names(registry: Registry) -> list[str]:
+    """Short names of the types, for completion."""
+    return sorted(name.removesuffix("Record").removesuffix("Message") for name in registry.by_name)
+
+
+def option_values(context: Context, flag: str, typed: str) -> Sequence[str]:
+    """What an option's value may be."""
+    if context.fleet is not None:
+        from metashell.commands.framework.cluster import inside
+
+        own = inside(context)
+        if own is None:
+            return ()
+        context = own
+    source = context.source
+    if source is None:
+        return ()
+    if flag in ("--type", "--not-type"):
+        return _type_names(source.registry)
+    if flag == "--file":
+        return file_names(source)
+    places = {"--topic": "/image/topics/byName", "--broker": "/image/cluster/brokers"}
+    if flag not in places:
+        return ()
+    from metashell.errors import PathError
+    from metashell.fs.node import Directory
+    from metashell.fs.path import resolve
+
+    try:
+        node = resolve(context.root, places[flag]).node
+    except PathError:
+        return ()
+    return node.names_from(typed, COMPLETIONS) if isinstance(node, Directory) else ()

@@ -1,0 +1,106 @@
+"""What ``log`` makes of records: lines for people, JSON lines, or rows with named columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from metashell.commands.rows.columns import (
+    flag,
+    integer,
+    json_text,
+    one_table,
+    text,
+    time_at,
+)
+
+if TYPE_CHECKING:
+    from metashell.commands.framework.command import Context
+    from metashell.commands.rows.query import RowsQuery
+    from metashell.records.lines import LineWriter
+    from metashell.records.records import Records
+    from metashell.records.rows import RecordRows
+    from metashell.schema.arena import I64
+
+TABLES: Final = one_table(
+    integer("offset", "The record's offset."),
+    time_at("time", "Its time."),
+    integer("epoch", "Its leader epoch."),
+    text("type", "Its type, as kafka-dump-log calls it."),
+    integer("version", "The version of its type; null for control records.", shown=False),
+    flag("control", "Whether Raft itself wrote it.", shown=False),
+    text("topic", "The name of the topic that it says by id.", shown=False),
+    json_text("data", "Its fields, a JSON object as kafka-dump-log prints it."),
+    text("file", "The file that it is in.", shown=False),
+    integer("pos", "Byte position of its batch there.", shown=False),
+    text("error", "Why it can't be decoded.", shown=False),
+    text("raw", "Then its bytes in hex, or what tells of them.", shown=False),
+)
+
+
+class Printer(Protocol):
+    """Writes records in one form."""
+
+    def items(self, records: Records, rows: I64) -> Sequence[Any]:
+        """What is written of each record."""
+
+    def write(self, items: Sequence[Any]) -> None:
+        """Write some of them."""
+
+
+class LinePrinter:
+    """A line for each record.
+
+    Args:
+        context: Where to.
+        writer: Makes the lines.
+        batches: Whether the line of a batch goes before that of its first record.
+    """
+
+    def __init__(self, context: Context, writer: LineWriter, *, batches: bool) -> None:
+        self._context, self._writer, self._batches = context, writer, batches
+
+    def items(self, records: Records, rows: I64) -> list[str]:
+        """Lines without their ends."""
+        lines = self._writer.lines(records, rows)
+        if not self._batches:
+            return lines
+        headers = self._writer.batch_lines(records, rows)
+        return [
+            line if header is None else f"{header}\n{line}"
+            for header, line in zip(headers, lines, strict=True)
+        ]
+
+    def write(self, items: Sequence[str]) -> None:
+        """Write lines."""
+        if items:
+            self._context.write("\n".join(items) + "\n")
+
+
+class RowPrinter:
+    """A row for each record.
+
+    Args:
+        rows: Makes the rows.
+        query: Takes them.
+    """
+
+    def __init__(self, rows: RecordRows, query: RowsQuery) -> None:
+        self._rows, self._query = rows, query
+        self._columns = [c for c in TABLES[0].columns if c.name in rows.columns]
+
+    def items(self, records: Records, rows: I64) -> list[tuple[Any, ...]]:
+        """Rows."""
+        return self._rows.rows(records, rows)
+
+    def write(self, items: Sequence[tuple[Any, ...]]) -> None:
+        """Add rows."""
+        from metashell.commands.rows.stream import table_of_values
+
+        if not self._columns:
+            # Only their number is asked for.
+            self._query.add([{}] * len(items))
+            return
+        columns = zip(*items, strict=True)
+        values = dict(zip(self._rows.columns, columns, strict=False))
+        self._query.add(table_of_values(self._columns, values))

@@ -1,0 +1,1 @@
+"""The command ``quorum`` and all that only it needs."""

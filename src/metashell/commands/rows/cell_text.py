@@ -1,0 +1,151 @@
+"""The cells of a table as text, a column at a time.
+
+Types that an answer's columns can have: bool, integers, floats, strings, timestamps in ms (UTC),
+lists of integers and of strings, JSON (Arrow's own type); null where there is nothing or nothing
+is known. Everything is done by Arrow on whole columns; only columns with unusual characters are
+gone through in Python.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.fs.escape import escape
+from metashell.schema.json_writer import text_to_json
+from metashell.schema.timestamps import iso_time
+
+_PLAIN: Final = r"^[ -~]*$"
+_PLAIN_IN_JSON: Final = r"^[ !#-\[\]-~]*$"
+_ODD_IN_LIST: Final = '[,"]|^$'
+_FIRST_ODD_YEAR_MS: Final = 253_402_300_800_000
+"""Times from the year 10000 on are written one by one."""
+
+
+def plain_texts(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """Cells as they are: ``true``, ``12``, ISO times; lists with commas between, and elements
+    in double quotes, doubled inside, that hold such or a comma or are empty; null stays.
+
+    Returns:
+        Strings, as many.
+    """
+    return _texts(_one(column), "true", "false")
+
+
+def shown_texts(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """Cells as a person reads them: ``yes``, ``-`` for null, control characters escaped."""
+    array = _one(column)
+    texts = escaped(_texts(array, "yes", "no"))
+    return pc.fill_null(texts, "-")
+
+
+def json_texts(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """Cells as JSON texts; null is ``null``."""
+    array = _one(column)
+    kind = array.type
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        inner = _relisted(array, json_texts(array.flatten()))
+        body = pc.binary_join(inner, ", ")
+        texts = pc.binary_join_element_wise("[", body, "]", "")
+    elif pa.types.is_floating(kind):
+        texts = pa.array(
+            [None if v is None or not math.isfinite(v) else repr(v) for v in array.to_pylist()],
+            pa.string(),
+        )
+    elif is_json(kind) or pa.types.is_integer(kind) or pa.types.is_boolean(kind):
+        texts = _texts(array, "true", "false")
+    else:
+        texts = _quoted(_texts(array, "true", "false"))
+    return pc.fill_null(texts, "null")
+
+
+def escaped(texts: pa.Array) -> pa.Array:
+    """Strings with what steers a terminal or ends a line written as escapes."""
+    return _mapped(texts, _PLAIN, escape)
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column stands to the right."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind))
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether cells are lists."""
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def is_json(kind: pa.DataType) -> bool:
+    """Whether cells are JSON, which JSON and YAML have as it is."""
+    return isinstance(kind, pa.JsonType)
+
+
+def _one(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _texts(array: pa.Array, true: str, false: str) -> pa.Array:
+    kind = array.type
+    if is_list(kind):
+        inner = _relisted(array, _elements(_texts(array.flatten(), true, false)))
+        return pc.binary_join(inner, ",")
+    if is_json(kind):
+        return array.storage
+    if pa.types.is_string(kind):
+        return array
+    if pa.types.is_boolean(kind):
+        return pc.if_else(array, true, false)
+    if pa.types.is_timestamp(kind):
+        return _times(array)
+    return array.cast(pa.string())
+
+
+def _elements(texts: pa.Array) -> pa.Array:
+    """Texts that commas can stand between: what could be taken for more or none is quoted."""
+    odd = pc.match_substring_regex(texts, _ODD_IN_LIST)
+    if pc.any(odd, min_count=0).as_py():
+        doubled = pc.replace_substring(texts, '"', '""')
+        texts = pc.if_else(odd, pc.binary_join_element_wise('"', doubled, '"', ""), texts)
+    return pc.fill_null(texts, "")
+
+
+def _relisted(array: pa.Array, values: pa.Array) -> pa.Array:
+    """Lists of the same lengths with other elements; null lists stay null."""
+    lengths = pc.fill_null(pc.list_value_length(array), 0)
+    ends = pc.cumulative_sum(lengths.cast(pa.int32()))
+    list_offsets = pa.concat_arrays([pa.array([0], pa.int32()), ends])
+    lists = pa.ListArray.from_arrays(list_offsets, values)
+    return lists if not array.null_count else pc.if_else(array.is_valid(), lists, None)
+
+
+def _times(array: pa.Array) -> pa.Array:
+    ms = array.cast(pa.timestamp("ms", tz="UTC")).cast(pa.int64())
+    usual = pc.and_(pc.greater_equal(ms, 0), pc.less(ms, _FIRST_ODD_YEAR_MS))
+    if not pc.all(usual, min_count=0).as_py():
+        return pa.array([None if v is None else iso_time(v) for v in ms.to_pylist()], pa.string())
+    # Seconds that are counted in ms have three digits after the point already.
+    text = ms.cast(pa.timestamp("ms", tz="UTC")).cast(pa.string())
+    return pc.replace_substring(text, " ", "T")
+
+
+def _quoted(texts: pa.Array) -> pa.Array:
+    """Strings as JSON writes them."""
+    if _all_match(texts, _PLAIN_IN_JSON):
+        return pc.binary_join_element_wise('"', texts, '"', "")
+    return pa.array(
+        [None if text is None else text_to_json(text) for text in texts.to_pylist()], pa.string()
+    )
+
+
+def _mapped(texts: pa.Array, plain: str, change: Callable[[str], str]) -> pa.Array:
+    if _all_match(texts, plain):
+        return texts
+    changed: list[Any] = [None if t is None else change(t) for t in texts.to_pylist()]
+    return pa.array(changed, pa.string())
+
+
+def _all_match(texts: pa.Array, regex: str) -> bool:
+    return bool(pc.all(pc.match_substring_regex(texts, regex), min_count=0).as_py())

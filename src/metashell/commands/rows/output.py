@@ -1,0 +1,449 @@
+"""Writing rows: which columns, in what order, and in which form.
+
+A table for people fits the terminal: texts that are too long are cut, and where that does not help
+the last columns are left out, which a diagnostic tells of. Nothing is cut where nobody looks.
+Everything goes out some ten thousand rows at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.commands.framework.columns import display_width
+from metashell.commands.framework.command import TableOutput
+from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.rows.cell_text import (
+    is_json,
+    is_list,
+    is_number,
+    json_texts,
+    plain_texts,
+    shown_texts,
+)
+from metashell.commands.rows.columns import Column
+from metashell.commands.rows.command import form_of
+from metashell.errors import UsageError
+from metashell.fs.escape import escape
+from metashell.schema.json_writer import text_to_json, to_json
+
+if TYPE_CHECKING:
+    from metashell.commands.framework.command import Context
+    from metashell.commands.framework.options import Parsed
+
+_CHUNK_ROWS: Final = 1 << 15
+_NAMED_ONCE: Final = ("csv", "tsv")
+"""Forms that begin with the names of the columns."""
+_GAP: Final = "  "
+_LEAST_WIDTH: Final = 20
+"""Columns of text are not cut below that; the last ones are left out before."""
+_CUT: Final = "…"
+_LONGEST: Final = 8
+_SURROGATE: Final = "\\ud"
+_ODD_IN_CSV: Final = '[",\r\n]|^$|^ | $'
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How rows are to be written."""
+
+    form: str
+    """One of `FORMATS`."""
+    columns: tuple[str, ...]
+    """Names of the columns, in order."""
+    sort: tuple[tuple[str, bool], ...]
+    """(column, whether descending)."""
+    count: bool
+    """Whether only their number is written."""
+
+    @classmethod
+    def of(cls, parsed: Parsed, columns: Sequence[Column]) -> Shape:
+        """The shape that a command's words ask for.
+
+        Raises:
+            UsageError: A format or a column is unknown.
+        """
+        form = form_of(parsed)
+        names = [column.name for column in columns]
+        chosen = _names(parsed.values.get("--columns"), "--columns")
+        if not chosen:
+            chosen = [c.name for c in columns if c.shown or form != "table"]
+        chosen = [one for name in chosen for one in (names if name == "all" else [name])]
+        for name in chosen:
+            _known("--columns", name, names)
+        sort = []
+        for word in _names(parsed.values.get("--sort"), "--sort"):
+            name = word.removeprefix("-")
+            _known("--sort", name, names)
+            sort.append((name, word.startswith("-")))
+        return cls(form, tuple(dict.fromkeys(chosen)), tuple(sort), "--count" in parsed.switches)
+
+    def looked_at(self) -> frozenset[str]:
+        """The columns that are written or sorted by."""
+        if self.count:
+            return frozenset()
+        return frozenset([*self.columns, *(name for name, _ in self.sort)])
+
+
+def _names(value: str | None, flag: str) -> list[str]:
+    if value is None:
+        return []
+    names = [name.strip() for name in value.split(",")]
+    if not all(names):
+        raise UsageError(f"{flag} {value}: names separated by commas are wanted")
+    return names
+
+
+def _known(flag: str, name: str, names: Sequence[str]) -> None:
+    if name in names:
+        return
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, names, n=1)
+    hint = f"did you mean {near[0]}?" if near else f"the columns are {', '.join(names)}"
+    raise UsageError(f"{flag}: there is no column {name}", hint=hint)
+
+
+class PieceWriter:
+    """Writes the rows of tables, which have the same columns, as one table for programs.
+
+    Args:
+        context: Where to.
+        shape: What is asked for; see `fits`.
+    """
+
+    def __init__(self, context: Context, shape: Shape) -> None:
+        self._context, self._shape = context, shape
+        self.n_rows = 0
+        """How many rows were written."""
+
+    @staticmethod
+    def fits(shape: Shape) -> bool:
+        """Whether rows can be written before the last one is known."""
+        return shape.form != "table" and not shape.sort and not shape.count
+
+    def write(self, table: pa.Table) -> None:
+        """Write some rows."""
+        is_first = not self.n_rows
+        self.n_rows += len(table)
+        if len(table):
+            for text in self._pieces(table.select(list(self._shape.columns)), is_first=is_first):
+                stop_if_cancelled(self._context)
+                self._context.write(text)
+
+    def close(self, empty: pa.Table) -> None:
+        """Write what must stand at the end.
+
+        Args:
+            empty: A table with the columns, whose form is written where there were no rows.
+        """
+        if not self.n_rows:
+            for text in WRITERS[self._shape.form](empty.select(list(self._shape.columns))):
+                self._context.write(text)
+        elif self._shape.form == "json":
+            self._context.write("\n]\n")
+
+    def _pieces(self, table: pa.Table, *, is_first: bool) -> Iterator[str]:
+        form = self._shape.form
+        if form == "json":
+            # The objects of JSON lines, in which no line ends.
+            between = "[\n" if is_first else ",\n"
+            for text in WRITERS["jsonl"](table):
+                yield between + text.rstrip("\n").replace("\n", ",\n")
+                between = ",\n"
+            return
+        pieces = WRITERS[form](table)
+        if form in _NAMED_ONCE and not is_first:
+            next(pieces)
+        yield from pieces
+
+
+def write_rows(context: Context, table: pa.Table, shape: Shape) -> int:
+    """Write a table.
+
+    Args:
+        context: Where to.
+        table: Has a column for each that the shape names; see `rows_text` for their types.
+        shape: What is asked for.
+
+    Returns:
+        The number of rows.
+    """
+    n_rows = len(table)
+    if shape.count:
+        context.out.write(f"{n_rows}\n")
+        return n_rows
+    if shape.sort:
+        table = sort_rows(table, shape.sort)
+    table = table.select(list(shape.columns))
+    if shape.form == "table":
+        if isinstance(context.out, TableOutput):
+            context.out.take(table)
+        else:
+            _write_table(context, table)
+    else:
+        writer = PieceWriter(context, shape)
+        writer.write(table)
+        writer.close(table)
+    return n_rows
+
+
+def sort_rows(table: pa.Table, keys: Sequence[tuple[str, bool]]) -> pa.Table:
+    """Rows in another order, equal ones as they were; nulls last; lists and JSON as texts."""
+    by = {}
+    for i, (name, _) in enumerate(keys):
+        column = table.column(name)
+        as_text = is_list(column.type) or is_json(column.type)
+        by[f"{i}"] = plain_texts(column) if as_text else column
+    # Nulls come last by default. Arrow's sort is not stable: the position decides between equals.
+    by["position"] = pa.array(range(len(table)), pa.int64())
+    order = [(f"{i}", "descending" if down else "ascending") for i, (_, down) in enumerate(keys)]
+    order.append(("position", "ascending"))
+    at = pc.sort_indices(pa.table(by), sort_keys=order)
+    return table.take(at)
+
+
+# For programs.
+
+
+def _chunks(table: pa.Table) -> Iterator[pa.Table]:
+    for start in range(0, len(table), _CHUNK_ROWS):
+        yield table.slice(start, _CHUNK_ROWS)
+
+
+def _json_objects(table: pa.Table) -> pa.Array:
+    """A JSON object for each row."""
+    pieces: list[object] = []
+    for i, name in enumerate(table.column_names):
+        pieces += [f"{', ' if i else ''}{text_to_json(name)}: ", json_texts(table.column(i))]
+    return pc.binary_join_element_wise("{", *pieces, "}", "")
+
+
+def _jsonl(table: pa.Table) -> Iterator[str]:
+    for chunk in _chunks(table):
+        yield "\n".join(_json_objects(chunk).to_pylist()) + "\n"
+
+
+def _json(table: pa.Table) -> Iterator[str]:
+    yield "["
+    between = "\n"
+    for chunk in _chunks(table):
+        yield between + ",\n".join(_json_objects(chunk).to_pylist())
+        between = ",\n"
+    yield "\n]\n" if len(table) else "]\n"
+
+
+def _csv(table: pa.Table) -> Iterator[str]:
+    """RFC 4180, but with line feeds alone, as programs here expect them."""
+    names = pa.table({name: [name] for name in table.column_names})
+    for chunk in (names, *_chunks(table)):
+        cells = [_csv_texts(column) for column in _plain(chunk).columns]
+        if len(cells) == 1:
+            # Readers take an empty line for no row at all.
+            cells = [pc.if_else(pc.equal(cells[0], ""), '""', cells[0])]
+        lines = pc.binary_join_element_wise(*cells, ",")
+        yield "\n".join(lines.to_pylist()) + "\n"
+
+
+def _csv_texts(column: pa.ChunkedArray) -> pa.Array:
+    """Cells in quotes where they need them; null is nothing, an empty text is ``""``."""
+    odd = pc.match_substring_regex(column, _ODD_IN_CSV)
+    texts = column
+    if pc.any(odd, min_count=0).as_py():
+        doubled = pc.replace_substring(column, '"', '""')
+        texts = pc.if_else(odd, pc.binary_join_element_wise('"', doubled, '"', ""), column)
+    return pc.fill_null(texts, "")
+
+
+def _tsv(table: pa.Table) -> Iterator[str]:
+    r"""Tabs between; a tab, line end or backslash in a cell is written ``\t \n \r \\``."""
+    yield "\t".join(table.column_names) + "\n"
+    for chunk in _chunks(table):
+        cells = [_tsv_texts(column) for column in _plain(chunk).columns]
+        lines = pc.binary_join_element_wise(*cells, "\t")
+        yield "\n".join(lines.to_pylist()) + "\n"
+
+
+def _tsv_texts(column: pa.ChunkedArray) -> pa.Array:
+    texts = pc.fill_null(column, "")
+    for character, written in (("\\", "\\\\"), ("\t", "\\t"), ("\n", "\\n"), ("\r", "\\r")):
+        texts = pc.replace_substring(texts, character, written)
+    return texts
+
+
+def _yaml(table: pa.Table) -> Iterator[str]:
+    from metashell.commands.rows.yaml_text import yaml_text
+
+    if not len(table):
+        yield "[]\n"
+    names = table.column_names
+    for chunk in _chunks(table):
+        columns = [_yaml_values(column) for column in chunk.columns]
+        yield yaml_text([dict(zip(names, row, strict=True)) for row in zip(*columns, strict=True)])
+
+
+def _yaml_values(column: pa.ChunkedArray) -> list[object]:
+    if is_json(column.type):
+        return [_json_value(text) for text in plain_texts(column).to_pylist()]
+    is_time = pa.types.is_timestamp(column.type)
+    values: list[object] = (plain_texts(column) if is_time else column).to_pylist()
+    return values
+
+
+def _json_value(text: str | None) -> object:
+    """What a JSON text says; the text itself where YAML can't: a lone surrogate."""
+    import json
+
+    if text is None:
+        return None
+    value: object = json.loads(text)
+    if _SURROGATE in text.casefold():
+        try:
+            to_json(value).encode()
+        except UnicodeEncodeError:
+            return text
+    return value
+
+
+def _plain(table: pa.Table) -> pa.Table:
+    return pa.table(
+        {name: plain_texts(table.column(i)) for i, name in enumerate(table.column_names)}
+    )
+
+
+WRITERS: Final[Mapping[str, Callable[[pa.Table], Iterator[str]]]] = {
+    "json": _json,
+    "jsonl": _jsonl,
+    "csv": _csv,
+    "tsv": _tsv,
+    "yaml": _yaml,
+}
+"""The formats for programs: pieces of text that together are the table."""
+
+
+# For people.
+
+
+def _write_table(context: Context, table: pa.Table) -> None:
+    columns = [
+        _ShownColumn.of(name, column)
+        for name, column in zip(table.column_names, table.columns, strict=True)
+    ]
+    width = context.out.width
+    fitted = columns
+    if context.out.is_terminal:
+        if _whole(columns) > width:
+            # Where there is little room nothing gives way to columns that say nothing.
+            fitted = [column for column in columns if not column.is_empty] or columns
+        fitted = _fit(fitted, width)
+    _write_lines(context, [replace(c, texts=pa.array([c.header])) for c in fitted])
+    for start in range(0, len(table), _CHUNK_ROWS):
+        stop_if_cancelled(context)
+        _write_lines(context, [c.part(start) for c in fitted])
+    names = {column.header for column in fitted}
+    left_out = [column.header.lower() for column in columns if column.header not in names]
+    if left_out:
+        # What shows them stands before their names, of which there may be no room for all.
+        note = f"{_CUT} more columns (--columns, -o json): {', '.join(left_out)}"
+        (line,) = _padded(pa.array([note]), max(width, _LEAST_WIDTH), to_the_right=False)
+        context.out.write(f"{line.as_py().rstrip()}\n")
+
+
+@dataclass(frozen=True, slots=True)
+class _ShownColumn:
+    """A column of a table for people."""
+
+    header: str
+    texts: pa.Array
+    to_the_right: bool
+    width: int
+    is_empty: bool
+    """Whether no row has anything in it."""
+
+    @classmethod
+    def of(cls, name: str, column: pa.ChunkedArray) -> _ShownColumn:
+        """A column of a table, as wide as its widest cell."""
+        header = escape(name.upper())
+        texts = shown_texts(column)
+        is_empty = bool(pc.all(pc.is_in(texts, pa.array(["", "-"])), min_count=0).as_py())
+        width = max(display_width(header), _widest(texts))
+        return cls(header, texts, is_number(column.type), width, is_empty and len(texts) > 0)
+
+    @property
+    def least(self) -> int:
+        """How far its width can be cut; numbers are whole or not there."""
+        if self.to_the_right:
+            return self.width
+        return min(self.width, max(_LEAST_WIDTH, display_width(self.header)))
+
+    def part(self, start: int) -> _ShownColumn:
+        """Some of its rows."""
+        return replace(self, texts=self.texts.slice(start, _CHUNK_ROWS))
+
+
+def _whole(columns: Sequence[_ShownColumn]) -> int:
+    """Width of a table."""
+    return sum(column.width for column in columns) + len(_GAP) * (len(columns) - 1)
+
+
+def _write_lines(context: Context, columns: Sequence[_ShownColumn]) -> None:
+    padded = [_padded(c.texts, c.width, to_the_right=c.to_the_right) for c in columns]
+    lines = pc.ascii_rtrim_whitespace(pc.binary_join_element_wise(*padded, _GAP))
+    context.out.write("\n".join(lines.to_pylist()) + "\n")
+
+
+def _padded(texts: pa.Array, width: int, *, to_the_right: bool) -> pa.Array:
+    """Cells as wide as their column; longer ones are cut."""
+    if _is_narrow(texts):
+        texts = _cut_narrow(texts, width)
+        return (pc.utf8_lpad if to_the_right else pc.utf8_rpad)(texts, width)
+    out = []
+    for text in texts.to_pylist():
+        # So many characters of a long text are enough, or it is of accents without an end.
+        cut = text if len(text) <= _LONGEST * width else text[: _LONGEST * width] + _CUT
+        while display_width(cut) > width:
+            cut = cut[:-2] + _CUT
+        space = " " * (width - display_width(cut))
+        out.append(space + cut if to_the_right else cut + space)
+    return pa.array(out, pa.string())
+
+
+def _cut_narrow(texts: pa.Array, width: int) -> pa.Array:
+    too_long = pc.greater(pc.utf8_length(texts), width)
+    if not pc.any(too_long, min_count=0).as_py():
+        return texts
+    cut = pc.binary_join_element_wise(pc.utf8_slice_codeunits(texts, 0, width - 1), _CUT, "")
+    return pc.if_else(too_long, cut, texts)
+
+
+def _is_narrow(texts: pa.Array) -> bool:
+    """Whether each character takes one column: it is ASCII."""
+    return bool(pc.all(pc.string_is_ascii(texts), min_count=0).as_py())
+
+
+def _widest(texts: pa.Array) -> int:
+    if not len(texts):
+        return 0
+    if _is_narrow(texts):
+        return int(pc.max(pc.utf8_length(texts)).as_py())
+    return max(map(display_width, texts.to_pylist()))
+
+
+def _fit(columns: Sequence[_ShownColumn], width: int) -> list[_ShownColumn]:
+    """As many of the columns as fit a terminal, texts cut where that is needed."""
+    fitted = list(columns)
+    while len(fitted) > 1 and sum(c.least for c in fitted) + len(_GAP) * (len(fitted) - 1) > width:
+        del fitted[-1]
+    widths = [column.width for column in fitted]
+    spare = width - len(_GAP) * (len(fitted) - 1)
+    while sum(widths) > spare:
+        # The widest gives way first, down to the next widest.
+        candidates = [i for i, column in enumerate(fitted) if widths[i] > column.least]
+        if not candidates:
+            break
+        widths[max(candidates, key=widths.__getitem__)] -= 1
+    return [replace(column, width=w) for column, w in zip(fitted, widths, strict=True)]

@@ -1,0 +1,78 @@
+"""What a command is asked for rows, and where it puts them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from metashell.commands.framework.command import Context
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed
+from metashell.errors import UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.image.image import Image
+    from metashell.sources.source import Source
+
+RowMapping: TypeAlias = Mapping[str, Any]
+"""A row: values by the name of their column; None, or nothing at all, where nothing is known."""
+
+PIECE_ROWS: Final = 1 << 13
+"""Rows that are made together where they are written as they are made."""
+
+HISTORY: Final = Option(
+    ("--history",),
+    "Read the files before the newest checkpoint too, to tell when what it says came to be.",
+)
+
+
+@dataclass(slots=True, kw_only=True)
+class RowsQuery:
+    """A command's words, of one source, and where its rows go."""
+
+    context: Context
+    """Where it is asked; of a fleet that is asked cluster by cluster, the one of this cluster."""
+    parsed: Parsed
+    """The command's words."""
+    add: Callable[[pa.Table | Iterable[RowMapping]], None]
+    """Takes rows: all at once or some at a time."""
+    warn: Callable[[str], None]
+    """Report a diagnostic; the command's name is put in front."""
+    columns: frozenset[str] | None = None
+    """Columns that will be looked at; rows may leave out others. A table has one at least. None:
+    all."""
+    streams: bool = False
+    """Whether rows are written as soon as they are there; then `PIECE_ROWS` of them are enough."""
+    status: int = 0
+    """Set to 1 where something asked for was not there."""
+    verdict: tuple[str, ...] = ()
+    """Lines that people are told before the rows."""
+    remarks: list[str] = field(default_factory=list)
+    """Diagnostics that come after the rows."""
+
+    @property
+    def source(self) -> Source:
+        """The source.
+
+        Raises:
+            UsageError: None is open.
+        """
+        if self.context.source is None:
+            raise UsageError("no source given", hint="`metashell -d DIR` opens a metadata log")
+        return self.context.source
+
+    @property
+    def image(self) -> Image:
+        """The image; with ``--history`` folded from the oldest state in the directory."""
+        if HISTORY.flags[0] in self.parsed.switches:
+            return self.source.full_log.history_image
+        return self.source.image
+
+    @property
+    def exact_image(self) -> Image:
+        """The same image made of the log itself: see `Source.full_log`."""
+        has_history = HISTORY.flags[0] in self.parsed.switches
+        return self.image if has_history else self.source.full_log.image

@@ -1,0 +1,1 @@
+"""The command ``sql`` and all that only it needs."""

@@ -1,0 +1,142 @@
+"""What runs the statements of `sql`: DuckDB here, or those who have the source's log.
+
+Kept in `Context.kept` from one statement to the next, so that what a session made stays and no
+connection is opened twice; the tables follow the source.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from metashell.commands.framework.command import Context
+from metashell.errors import SourceError, UsageError
+
+if TYPE_CHECKING:
+    from metashell.image.image import Image
+    from metashell.sources.delegate import StatementRunner
+    from metashell.sources.fleet import FleetSource
+    from metashell.sources.source import Source
+    from metashell.sql.catalog import TableNames
+    from metashell.sql.duck import Catalog, Database
+
+_KEY: Final = "sql"
+
+
+@dataclass(slots=True)
+class _Kept:
+    """A database, and what its tables show."""
+
+    key: tuple[object, ...] = ()
+    catalog: Catalog | None = None
+    database: Database | None = None
+    names: tuple[tuple[object, ...], TableNames] | None = None
+
+
+def runner(context: Context, *, history: bool) -> StatementRunner:
+    """What runs statements over the source of this context.
+
+    Args:
+        context: Of a fleet, the current directory says which clusters.
+        history: Whether the image's tables show one folded from the oldest state.
+
+    Raises:
+        UsageError: No source is open.
+        SourceError: It can't be read.
+    """
+    opened = _opened(context)
+    delegated = opened.delegate(lambda they: they.statements(context.cwd))
+    if delegated is not None:
+        if history:
+            raise UsageError(
+                "--history is answered by this process, not by Spark",
+                hint="leave out `--engine spark`",
+            )
+        return delegated
+    from metashell.sql.duck import Database
+
+    kept = _kept(context)
+    here = _member_name(context)
+    key = (opened, here, history)
+    if kept.catalog is None or kept.key != key:
+        kept.key, kept.catalog = key, _catalog(context, history)
+    if kept.database is None:
+        kept.database = Database(kept.catalog)
+    kept.database.use(kept.catalog)
+    return kept.database
+
+
+def names_of(context: Context) -> TableNames:
+    """Which tables there are, without opening anything."""
+    from metashell.schema.registry import load_registry
+    from metashell.sql.catalog import TableNames
+
+    opened, kept = _opened(context), _kept(context)
+    of_fleet = context.fleet is not None and _member_name(context) is None
+    key = (opened.settings.schemas, of_fleet)
+    if kept.names is None or kept.names[0] != key:
+        registry = load_registry(opened.settings.schemas)
+        kept.names = key, TableNames(registry, of_fleet=of_fleet)
+    return kept.names[1]
+
+
+def _opened(context: Context) -> Source | FleetSource:
+    if context.opened is None:
+        raise UsageError("no source given", hint="`metashell -d DIR` opens a metadata log")
+    return context.opened
+
+
+def _kept(context: Context) -> _Kept:
+    kept: _Kept = context.kept.setdefault(_KEY, _Kept())
+    return kept
+
+
+def _member_name(context: Context) -> str | None:
+    """The cluster of a fleet that the current directory is in."""
+    if context.fleet is None:
+        return None
+    from metashell.commands.framework.cluster import member_at
+
+    member = member_at(context.fleet, context.cwd)
+    return None if member is None else member.name
+
+
+def _catalog(context: Context, history: bool) -> Catalog:
+    from metashell.sql.catalog import ClusterCatalog, FleetCatalog
+
+    fleet, here = context.fleet, _member_name(context)
+    if fleet is None:
+        assert context.source is not None
+        return ClusterCatalog(context.source, _image_maker(context.source, history))
+    if here is not None:
+        member = fleet.members[here].source()
+        return ClusterCatalog(member, _image_maker(member, history))
+    from metashell.schema.registry import load_registry
+
+    # DuckDB holds on to this, so it must know of nothing that holds on to DuckDB.
+    return FleetCatalog(
+        _clusters_of(fleet),
+        load_registry(tuple(fleet.settings.schemas)),
+        lambda source: _image_maker(source, history)(),
+    )
+
+
+def _clusters_of(fleet: FleetSource) -> Callable[[], Iterator[tuple[str, Any]]]:
+    def clusters() -> Iterator[tuple[str, Any]]:
+        for member in fleet.members.values():
+            try:
+                source = member.source()
+            except SourceError:
+                continue  # Told by who runs commands on fleets.
+            yield member.name, source
+
+    return clusters
+
+
+def _image_maker(source: Any, history: bool) -> Callable[[], Image]:
+    def image() -> Image:
+        found: Image = source.full_log.history_image if history else source.image
+        return found
+
+    return image

@@ -1,0 +1,1 @@
+"""The command ``stats`` and all that only it needs."""

@@ -1,0 +1,1 @@
+"""The command ``watch`` and all that only it needs."""

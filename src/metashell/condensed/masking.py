@@ -1,0 +1,153 @@
+"""What is overwritten in the values of records before they are written to a disk or sent anywhere.
+
+Owns what is left of a secret, and of bytes that no definition describes: nothing, but for what
+replaying and reporting them takes. A record that can't be decoded is replaced by the reason, for
+nobody could find it out again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from typing import Final
+
+import numpy as np
+
+from metashell.log.frames import CONTROL_FRAME
+from metashell.records.records import Records
+from metashell.redact import CONFIG_RECORD, Redaction, row_secret_fields, type_may_hold_secrets
+from metashell.schema.arena import I32, I64, AnyArray, Bools
+from metashell.schema.columns import Columns, SpanColumn
+from metashell.schema.model import MessageSpec
+from metashell.schema.plan import message_plan
+from metashell.schema.resource_types import resource_type_name
+from metashell.schema.scalar import unknown_tags
+
+UNREAD: Final = -1
+"""In place of the bytes before a message: the value is the reason why there is no message."""
+
+_BLANK: Final = ord("*")
+_FEW_SPANS: Final = 4096
+"""More are not overwritten one by one."""
+
+
+class Mask:
+    """Overwrites what must not be kept in the values gathered of some rows.
+
+    Args:
+        records: The records.
+        rows: int64[k], those that are kept.
+        heads: int32[k], bytes of each value before the message; changed in place.
+        data: uint8, their values one behind the other; changed in place, or replaced.
+        bounds: int64[k + 1], where each begins and ends in `data`; may be replaced.
+    """
+
+    def __init__(
+        self, records: Records, rows: I64, heads: I32, data: AnyArray, bounds: I64
+    ) -> None:
+        self.records, self.rows, self.heads = records, rows, heads
+        self.data, self.bounds = data, bounds
+
+    def overwrite(self, checked: Collection[str] = ()) -> None:
+        """Overwrite secrets and what is not understood.
+
+        Args:
+            checked: Messages of which every row was decoded already.
+        """
+        frames, rows = self.records.frames, self.rows
+        told = frames.unread(rows)
+        keys = frames.api_key[rows]
+        sound = (frames.frame_version[rows] == 1) | (frames.frame_version[rows] == CONTROL_FRAME)
+        known = np.zeros(len(rows), dtype=np.bool_)
+        for key in np.unique(keys).tolist():
+            spec = self.records.spec_of_key(key)
+            if spec is None:
+                continue
+            versions = frames.version[rows]
+            low, high = spec.versions.low, spec.versions.high
+            of_key = (keys == key) & sound & (versions >= low) & (versions <= high)
+            known |= of_key
+            at = np.flatnonzero(of_key & ~told)
+            if type_may_hold_secrets(spec.name):
+                for version in np.unique(versions[at]).tolist():
+                    self._message(spec, version, at[versions[at] == version])
+            elif spec.name not in checked:
+                self.records.decode(spec.name, rows[at], ())
+        self._blank(np.flatnonzero(~known & ~told))
+        bad = np.flatnonzero(known & ~told & np.isin(rows, self.records.undecodable))
+        if bad.size:
+            self._tell(bad)
+
+    def _blank(self, at: I64) -> None:
+        """Overwrite the messages of records that no definition describes."""
+        starts = self.bounds[at] + np.maximum(self.heads[at], 0)
+        self._fill(starts, self.bounds[at + 1] - starts, 0)
+
+    def _tell(self, bad: I64) -> None:
+        """Put the reason in the place of each record that can't be decoded."""
+        reasons = {row: fault.reason for row, fault in self.records.faults_by_row()}
+        texts = [reasons.get(row, _NO_REASON).encode() for row in self.rows[bad].tolist()]
+        sizes = np.diff(self.bounds)
+        sizes[bad] = [len(text) for text in texts]
+        pieces, at = [], 0
+        for i, text in zip(bad.tolist(), texts, strict=True):
+            pieces += [self.data[at : self.bounds[i]], np.frombuffer(text, dtype=np.uint8)]
+            at = int(self.bounds[i + 1])
+        self.data = np.concatenate([*pieces, self.data[at:]])
+        self.bounds = np.append(0, np.cumsum(sizes))
+        self.heads[bad] = UNREAD
+
+    def _message(self, spec: MessageSpec, version: int, at: I64) -> None:
+        """Overwrite secrets in the records of a message that decode, each by as many bytes."""
+        rows, columns = self.records.decode(spec.name, self.rows[at])
+        good = at[np.isin(self.rows[at], rows)]
+        if not good.size:
+            return
+        for field in spec.fields:
+            if field.json_name in row_secret_fields(spec.name):
+                self._span(good, columns.span(field.column_name))
+        if spec.name == CONFIG_RECORD:
+            kinds = map(resource_type_name, columns.fixed("resource_type").tolist())
+            keys = columns.span("name").texts()
+            hide = Redaction(show_secrets=False).hides_config
+            secret = np.flatnonzero([hide(k, key) for k, key in zip(kinds, keys, strict=True)])
+            self._span(good[secret], columns.span("value").take(secret))
+        for i in good[self._may_have_tags(spec, version, good, columns)].tolist():
+            first = int(self.bounds[i] + self.heads[i])
+            body = self.data[first : int(self.bounds[i + 1])]
+            for start, stop in unknown_tags(spec, version, body.tobytes()):
+                body[start:stop] = _BLANK
+
+    def _may_have_tags(self, spec: MessageSpec, version: int, at: I64, columns: Columns) -> Bools:
+        """bool[n]: where more than a byte, the number of tags, is behind the last field."""
+        plan, behind = message_plan(spec, version), 0
+        for field in reversed(plan.fields):
+            column = columns.fields[field.name]
+            if field.size and not field.spec.is_array:
+                behind += field.size
+            elif isinstance(column, SpanColumn) and plan.has_tags:
+                ends = column.starts + np.maximum(column.counts, 0) + behind
+                stops = self.records.frames.stop[self.rows[at]]
+                more: Bools = ends + 1 != stops
+                return more
+        return np.full(len(at), plan.has_tags)
+
+    def _span(self, at: I64, column: SpanColumn) -> None:
+        values = self.records.frames.values(self.rows[at])
+        shift = self.bounds[:-1][at] - values
+        self._fill(column.starts + shift, np.maximum(column.counts, 0), _BLANK)
+
+    def _fill(self, starts: I64, counts: AnyArray, byte: int) -> None:
+        """Overwrite spans, which are apart from each other."""
+        some = np.flatnonzero(counts > 0)
+        starts, stops = starts[some], starts[some] + counts[some]
+        if len(some) <= _FEW_SPANS:
+            for start, stop in zip(starts.tolist(), stops.tolist(), strict=True):
+                self.data[start:stop] = byte
+            return
+        edges = np.zeros(len(self.data) + 1, dtype=np.int8)
+        edges[starts] += 1
+        edges[stops] -= 1
+        self.data[np.cumsum(edges[:-1], dtype=np.int8) > 0] = byte
+
+
+_NO_REASON: Final = "the record can't be decoded"

@@ -1,0 +1,53 @@
+"""What of a log's files could not be read for an answer, which then is from less than was asked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Final
+
+from metashell.log.fault import Fault
+
+Told = Callable[[Fault, bool], None]
+"""Called with what is wrong, and whether it was told when the source was opened."""
+
+_KEPT: Final = 1_000
+"""Faults that are kept apart; more are counted, each as often as it is met."""
+
+
+@dataclass(slots=True)
+class Unread:
+    """Faults that were met while files were read, each once."""
+
+    faults: dict[str, bool] = field(default_factory=dict)
+    """Sentences, and whether the user was told when the source was opened."""
+    n_more: int = 0
+    """Those behind them that were not told."""
+
+    def add(self, fault: Fault, is_known: bool, cluster: str | None = None) -> None:
+        """Note a fault, of a fleet that of a cluster."""
+        self.tell(str(fault) if cluster is None else f"{cluster}: {fault}", is_known)
+
+    def tell(self, text: str, is_known: bool = False) -> None:
+        """Note what is missing, in a sentence's part."""
+        if text in self.faults:
+            return
+        if len(self.faults) < _KEPT:
+            self.faults[text] = is_known
+        else:
+            self.n_more += not is_known
+
+    def clear(self) -> None:
+        """Begin anew."""
+        self.faults.clear()
+        self.n_more = 0
+
+    @property
+    def is_none(self) -> bool:
+        """Whether all was read."""
+        return not self.faults
+
+    @property
+    def news(self) -> list[str]:
+        """What nobody was told yet."""
+        return [text for text, is_known in self.faults.items() if not is_known]

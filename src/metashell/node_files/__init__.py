@@ -1,0 +1,4 @@
+"""The files of a node beside its log, and its configuration files.
+
+Nothing here knows of logs.
+"""

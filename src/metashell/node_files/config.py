@@ -1,0 +1,81 @@
+"""Configuration files: a node's `server.properties` or a client's, and the log they name.
+
+Owns which directory a configuration means. Must never put a value of it into an error or a repr,
+but for the directory: a configuration holds passwords.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from metashell.errors import UsageError
+from metashell.node_files.properties import parse_properties
+from metashell.places.bounded_file import MIB, read_bounded
+
+METADATA_LOG_NAME: Final = "__cluster_metadata-0"
+_LIMIT_BYTES: Final = 4 * MIB
+_QUORUM_KEYS: Final = (
+    "bootstrap.controllers",
+    "controller.quorum.bootstrap.servers",
+    "controller.quorum.voters",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LogDir:
+    """A log directory of a node, and the key that named it."""
+
+    path: Path
+    key: str
+
+    @property
+    def metadata_log(self) -> Path:
+        """The directory of the metadata log in it."""
+        return self.path / METADATA_LOG_NAME
+
+
+@dataclass(frozen=True, slots=True)
+class KafkaConfig:
+    """A configuration file's settings."""
+
+    file: str
+    settings: Mapping[str, str] = field(repr=False)
+
+    def log_dir(self) -> LogDir | None:
+        """The directory that holds the metadata log, as Kafka chooses it; None if none is named.
+
+        Raises:
+            UsageError: The value can't be a path.
+        """
+        for key in ("metadata.log.dir", "log.dirs", "log.dir"):
+            value = self.settings.get(key, "").strip()
+            if key == "log.dirs":
+                value = next((part.strip() for part in value.split(",") if part.strip()), "")
+            if not value:
+                continue
+            if "\0" in value or "${" in value:
+                raise UsageError(
+                    f"{self.file}: `{key}` is not a path as it stands",
+                    hint="give the directory itself: `metashell -d DIR`",
+                )
+            return LogDir(Path(value), key)
+        return None
+
+    def names_quorum(self) -> bool:
+        """Whether it names addresses of controllers."""
+        return any(self.settings.get(key, "").strip() for key in _QUORUM_KEYS)
+
+
+def read_config(path: str | os.PathLike[str]) -> KafkaConfig:
+    """Read a configuration file, which may be a pipe.
+
+    Raises:
+        SourceError: It can't be read or is malformed.
+    """
+    file = os.fspath(path)
+    data = read_bounded(path, limit_bytes=_LIMIT_BYTES, pipes=True)
+    return KafkaConfig(file, parse_properties(data, file))

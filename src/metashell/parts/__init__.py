@@ -1,0 +1,7 @@
+"""The parts of the metadata, each declared once, in a module of `metashell.parts.metadata`.
+
+Everything that lists parts, in whatever package, derives its list from these declarations:
+`metashell.parts.known` finds them, `metashell.parts.spec` says what one consists of and
+`metashell.parts.view` what follows from it for a row. A declaration imports neither numpy nor
+pyarrow; what it needs from a higher layer it names, to be resolved at first use.
+"""

@@ -1,0 +1,222 @@
+"""What a part of the image is declared to be.
+
+A *part* is what exists of one kind: ACLs, configs, brokers. Its records *put* a key whole or
+*remove* it; a part with other rules names a fold of its own, and everything else is derived all
+the same. A *hook* is a function of a higher layer, named ``package.module:attribute`` and resolved
+when it is first called, so that a declaration imports nothing.
+
+Each declaration is made once and is equal to itself alone; the classes have no methods that nobody
+asks for, which take longer to make than all declarations together.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from importlib import import_module
+from typing import Any, Final, TypeAlias
+
+NodeNames: TypeAlias = tuple[str, ...]
+"""Names of nodes, from a directory down."""
+
+LAST: Final = 1000
+"""Order of parts that Kafka's image does not have."""
+
+
+@dataclass(eq=False, repr=False)
+class Put:
+    """A record that writes a key whole, or removes it where a column holds a value."""
+
+    message: str
+    removing_column: str | None = None
+    removing_value: bool | int | None = None
+
+
+@dataclass(eq=False, repr=False)
+class Remove:
+    """A record that removes a key, whose columns it has under the same names."""
+
+    message: str
+    unknown: str | None = None
+    """The fault where the key did not exist; None where that is none."""
+
+
+@dataclass(eq=False, repr=False)
+class Change:
+    """A record about nothing but the part, whose fold alone knows what it does."""
+
+    message: str
+
+
+@dataclass(eq=False, repr=False)
+class Affect:
+    """The same of a record about another part."""
+
+    message: str
+
+
+PartEvent: TypeAlias = Put | Remove | Change | Affect
+
+
+@dataclass(eq=False, repr=False)
+class NamedCodes:
+    """Numbers that have names."""
+
+    names: str
+    """Hook: a sequence of names, an enumeration, or a mapping from code to name."""
+    unknown: str | None = "UNKNOWN"
+    """The name of every other code; with None, what has another code is not shown at all."""
+    named_in_tables: bool = False
+    """Whether tables have the name, not the number."""
+
+
+@dataclass(eq=False, repr=False)
+class PartField:
+    """A column of the record that puts a key, and what it is called where Kafka shows it."""
+
+    column: str
+    kafka: str | None = None
+    """Kafka's name; None for the one that the definition has."""
+    form: str | NamedCodes = ""
+    """One of `metashell.parts.forms`; by the column's type where it is empty."""
+    secret: bool = False
+    """Secret in texts. What else is secret says `metashell.redact`."""
+    is_told: bool = True
+    """Whether `changes` tells of it."""
+
+
+@dataclass(eq=False, repr=False)
+class PathLevel:
+    """A name in the path of a node."""
+
+    of: NodeNames
+    """Key columns that the name is made of."""
+    name: str = ""
+    """Hook: makes it of the facts of these columns; with none the single column is the name."""
+    is_partial: bool = False
+    """Whether the hook gives None: what has that key has no leaf."""
+    is_fixed: bool = False
+    """Whether there is a directory for each code, also without anything in it."""
+
+
+@dataclass(eq=False, repr=False)
+class PartDescription:
+    """The command that describes a part's directory best, as the explorer has it."""
+
+    title: str
+    """What its rows are."""
+    words: str
+    """The command."""
+    leaf: str
+    """The column that names a row's leaf, or a hook: (row) -> names below the directory."""
+    columns: NodeNames
+    """Columns that are shown unless others are asked for, health early."""
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class PartSpec:
+    """A part of the image. What is not said follows from the rest."""
+
+    name: str
+    """The part's one name: of its module, in digests, and of its table."""
+    events: tuple[PartEvent, ...]
+    """What tells of it."""
+    help: str
+    """A sentence that says what a row of its table is."""
+    group: str
+    """What its records are about: a `metashell.records.density.RecordGroup`."""
+    order: int = LAST
+    """Its place in Kafka's MetadataImage, which is the order in which digests are shown."""
+
+    key: tuple[PartField, ...] = ()
+    """What tells its things apart; none for a part that is one value."""
+    draws_keys: bool = False
+    """Whether a key is drawn for each thing that is put: it was never there before, and tells
+    nothing of two clusters."""
+    fields: tuple[PartField, ...] = ()
+    """What else is known of a thing, in Kafka's order; key columns may be among them."""
+    is_value: bool = False
+    """Whether a leaf is the one field, and no record with names."""
+
+    path: NodeNames = ()
+    """Names of its directory below ``/image``; none for a part that is not there."""
+    levels: tuple[PathLevel, ...] = ()
+    """Names from the directory down to a leaf."""
+    leaf: str = ""
+    """Name of the leaf of a part that is one value."""
+    absent: bool | int | str | None = None
+    """The value of such a part where no record has told it."""
+    text: str = ""
+    """A leaf's text, ``{}`` standing for its fields; of none that has fields without their names.
+    Or a hook: (value) -> str."""
+    is_judged: bool = False
+    """Whether tests of ``find`` are about it: a `metashell.fs.contents.Judge` has its name."""
+
+    described: PartDescription | None = None
+    """What shows more of it than a list of its leaves does."""
+
+    table: str = ""
+    """Name of its table, where it is another one."""
+    columns: NodeNames | None = None
+    """Columns of the table, where it does not have all that the record has."""
+    sorted_by: str = ""
+    """Column by which its things are sorted; else by the records that made them."""
+    by_topic: bool = False
+    """Whether each of its things is a topic's, so that topics can be folded apart."""
+
+    # Hooks, for parts that are no puts and removes, or that are asked for by the million.
+
+    fold: str = ""
+    """(Image) -> `metashell.image.keyed.Part`, or what `Image` has for it."""
+    is_sound: str = ""
+    """(Records, rows, Columns) -> bool[n]: putting records that apply, the others reported."""
+    folded_with: NodeNames = ()
+    """Attributes of the image that are folded of the same records."""
+    node: str = ""
+    """(Image, Redaction) -> Directory: the directory ``path[0]`` with all in it."""
+    newest: str = ""
+    """(Image) -> row of the newest record about it; else the newest of its events."""
+    groups: str = ""
+    """(Image) -> int64[k]: the newest record about the first level that each thing is in."""
+    facts: str = ""
+    """(Image, Redaction) -> the facts by key that enter a digest."""
+    digest: str = ""
+    """(Image) -> pieces of bytes that enter a digest, in place of facts."""
+    differences: str = ""
+    """(left, right, scope) -> what differs below it: see `metashell.fs.differences`."""
+    history: str = ""
+    """(PartSpec, Registry, Redaction) -> `metashell.fs.change_parts.PartHistory`."""
+    makers: str = ""
+    """(Image, Redaction) -> what makes each column of its table."""
+
+    @property
+    def messages(self) -> NodeNames:
+        """Names of the messages that tell of it."""
+        return tuple(event.message for event in self.events)
+
+    @property
+    def own_messages(self) -> NodeNames:
+        """Those that are about nothing but it."""
+        return tuple(e.message for e in self.events if not isinstance(e, Affect))
+
+    @property
+    def put(self) -> Put:
+        """The event that puts a key."""
+        return next(event for event in self.events if isinstance(event, Put))
+
+    @property
+    def remove(self) -> Remove | None:
+        """The event that removes one."""
+        return next((event for event in self.events if isinstance(event, Remove)), None)
+
+    @property
+    def table_name(self) -> str:
+        """Name of its table."""
+        return self.table or self.name
+
+
+@cache
+def hook(name: str) -> Any:
+    """What a hook names."""
+    module, _, attribute = name.partition(":")
+    return getattr(import_module(module), attribute)

@@ -1,0 +1,496 @@
+"""Files that are not on this machine's disks: object stores and HDFS, by what pyarrow.fs opens.
+
+Owns the connections (one a store and process, made when first needed), listings and ranged reads.
+A place is the store's URI and a path: it can be pickled, and a process that gets one connects by
+itself. pyarrow is imported when a store is spoken to. A place's text never holds credentials.
+
+Latency rules, not bandwidth: large pieces are read by several threads, and a file that is read from
+front to back is read ahead.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any, Final
+
+from metashell.errors import SourceError
+from metashell.places.uri import Uri, parse_uri, quoted, unquoted
+from metashell.places.vanished import VanishedError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+PIECE_BYTES: Final = 8 << 20
+"""Bytes of one request of a large read."""
+
+_THREADS: Final = 8
+_AHEAD: Final = 2
+"""Pieces read ahead of a reader that goes from front to back."""
+
+_CONNECT_S: Final = 3.0
+_REQUEST_S: Final = 10.0
+_ATTEMPTS: Final = 3
+_GS_RETRY_S: Final = 10
+
+_IGNORED: Final = frozenset(
+    {"allow_bucket_creation", "allow_bucket_deletion", "allow_delayed_open", "background_writes"}
+)
+"""Settings of an S3 URI that are about writing."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """A file system somewhere, by what a URI of it says; equal where they say the same."""
+
+    uri: Uri
+    """Without a path."""
+
+    @property
+    def has_credentials(self) -> bool:
+        """Whether credentials were given, as far as is known here."""
+        from metashell.places.store_errors import has_s3_credentials
+
+        if self.uri.scheme != "s3":
+            return True
+        settings = self.uri.settings
+        return bool(self.uri.user_info) or "access_key" in settings or has_s3_credentials()
+
+
+@dataclass(frozen=True, slots=True)
+class StoreEntry:
+    """A name in a directory."""
+
+    name: str
+    is_directory: bool
+    size: int
+    mtime_ns: int | None
+    """None where the store does not say."""
+
+
+@dataclass(frozen=True, slots=True)
+class RemotePlace:
+    """A directory or file in a store; its text is the URI without credentials."""
+
+    store: Store = field(repr=False)
+    path: str
+    """Below the store's root, without slashes around it; nothing in it is quoted."""
+
+    def __str__(self) -> str:
+        return replace(self.store.uri, path=quoted(self.path)).shown
+
+    def __repr__(self) -> str:
+        return f"<{self}>"
+
+    @property
+    def name(self) -> str:
+        """The last component; the store's own name for its root."""
+        return self.path.rpartition("/")[2] or self.store.uri.host
+
+    @property
+    def parent(self) -> RemotePlace:
+        """The directory that it is in; the root's is the root."""
+        return RemotePlace(self.store, self.path.rpartition("/")[0])
+
+    @property
+    def uri(self) -> str:
+        """The URI to open it by, credentials included: not for showing."""
+        return self.store.uri.text(quoted(self.path))
+
+    def child(self, name: str) -> RemotePlace:
+        """What has that name in the directory."""
+        return RemotePlace(self.store, f"{self.path}/{name}" if self.path else name)
+
+    def error(self, error: Exception) -> SourceError:
+        """The error that says why it can't be read."""
+        from metashell.places.store_errors import explain
+
+        uri = self.store.uri
+        return explain(
+            error, str(self), uri.scheme, uri.secrets, has_credentials=self.store.has_credentials
+        )
+
+    def list(self) -> list[StoreEntry]:
+        """The names in the directory.
+
+        Raises:
+            VanishedError: It is not there.
+            SourceError: It can't be listed, or is a file.
+        """
+        from pyarrow.fs import FileSelector, FileType
+
+        from metashell.places.store_errors import is_missing
+
+        fs, path = self._opened()
+        try:
+            infos = fs.get_file_info(FileSelector(path, recursive=False))
+        except Exception as error:
+            missing = is_missing(error)
+            if (missing or isinstance(error, NotADirectoryError)) and self.is_file():
+                hint = "one file alone is opened with -s"
+                raise SourceError(f"{self}: not a directory", hint=hint) from None
+            if missing:
+                raise VanishedError(str(self)) from None
+            raise self.error(error) from None
+        return [
+            StoreEntry(
+                info.base_name, info.type == FileType.Directory, info.size or 0, info.mtime_ns
+            )
+            for info in infos
+        ]  # fmt: skip
+
+    def is_directory(self) -> bool:
+        """Whether it is a directory; False where that can't be found out."""
+        return self._type() == "Directory"
+
+    def is_file(self) -> bool:
+        """Whether it is a file; False where that can't be found out."""
+        return self._type() == "File"
+
+    def is_missing(self) -> bool:
+        """Whether it is surely no directory; what can't be found out may be one."""
+        return self._type() in ("NotFound", "File")
+
+    def _type(self) -> str:
+        try:
+            fs, path = self._opened()
+            return str(fs.get_file_info(path).type.name)
+        except Exception:
+            return ""
+
+    def read_whole(self, limit_bytes: int) -> bytes | None:
+        """The content of a small file; None where there is none.
+
+        Raises:
+            SourceError: It can't be read or is larger.
+        """
+        try:
+            with RemoteFile(self).opened() as file:
+                if file.size > limit_bytes:
+                    reason = f"larger than {limit_bytes:,} bytes, the limit for such a file"
+                    raise SourceError(f"{self}: {reason}")
+                return file.read(0, file.size)
+        except VanishedError:
+            return None
+
+    def _opened(self) -> tuple[Any, str]:
+        """The file system, and the path as it wants it."""
+        try:
+            fs, base = _connected(self.store, os.getpid())
+        except SourceError:
+            raise
+        except Exception as error:
+            raise self.error(error) from None
+        return fs, (base + self.path).rstrip("/") or base
+
+
+@dataclass(frozen=True, slots=True)
+class RemoteFile:
+    """A file in a store; equal to another of the same place."""
+
+    place: RemotePlace
+    size: int | None = field(default=None, compare=False)
+    """Bytes where they are known, as from a listing."""
+
+    @property
+    def name(self) -> str:
+        """Its name, without directories."""
+        return self.place.name
+
+    def __str__(self) -> str:
+        return str(self.place)
+
+    @contextmanager
+    def opened(self) -> Iterator[OnStore]:
+        """Open it for reading.
+
+        Raises:
+            VanishedError: It is not there.
+            SourceError: It can't be opened.
+        """
+        file = self._open()
+        try:
+            yield file
+        finally:
+            file.close()
+
+    def _open(self) -> OnStore:
+        fs, path = self.place._opened()
+        try:
+            file = fs.open_input_file(path)
+            return OnStore(self.place, file, int(file.size()))
+        except Exception as error:
+            raise _lost(self.place, error) from None
+
+
+def remote_place(text: str) -> RemotePlace:
+    """The place that a URI names; `file:` is none of these.
+
+    Raises:
+        SourceError: It is no URI.
+    """
+    uri = parse_uri(text)
+    path = unquoted(uri.path, uri.shown)
+    return RemotePlace(Store(replace(uri, path="")), path)
+
+
+def _lost(place: RemotePlace, error: Exception) -> VanishedError | SourceError:
+    """What an error of reading a file means."""
+    from metashell.places.store_errors import is_missing
+
+    return VanishedError(str(place)) if is_missing(error) else place.error(error)
+
+
+# Reading.
+
+
+@dataclass(slots=True)
+class OnStore:
+    """A file of a store that is open; its size is that at the time of opening."""
+
+    place: RemotePlace
+    file: Any
+    size: int
+    step: int = _THREADS * PIECE_BYTES
+    _pieces: dict[int, Future[bytes]] = field(default_factory=dict)
+    _pool: ThreadPoolExecutor | None = None
+    _last: int = -1
+    """The last piece that was asked for."""
+
+    def read(self, pos: int, size: int) -> bytes:
+        """Bytes at a position, fewer only where the file ends."""
+        size = min(size, self.size - pos)
+        if size <= 0:
+            return b""
+        try:
+            return bytes(self.file.read_at(size, pos))
+        except Exception as error:
+            if "INVALID_RANGE" in str(error) or "InvalidRange" in str(error):
+                return b""  # It was replaced by a shorter one.
+            raise _lost(self.place, error) from None
+
+    def read_into(self, target: memoryview, pos: int) -> int:
+        """Fill `target` from a position on; fewer bytes only where the file ends.
+
+        Raises:
+            VanishedError: It was deleted since it was opened.
+            SourceError: It can't be read.
+        """
+        end = min(pos + len(target), self.size)
+        if end <= pos:
+            return 0
+        if end - pos < PIECE_BYTES and pos // PIECE_BYTES not in self._pieces:
+            # A few bytes somewhere: a piece around them would be a waste.
+            data = self.read(pos, end - pos)
+            target[: len(data)] = data
+            return len(data)
+        return self._read_pieces(target, pos, end)
+
+    def _read_pieces(self, target: memoryview, pos: int, end: int) -> int:
+        first, last = pos // PIECE_BYTES, (end - 1) // PIECE_BYTES
+        ahead = _AHEAD if first - 1 <= self._last <= first else 0
+        stop = min(last + ahead, (self.size - 1) // PIECE_BYTES)
+        done = pos
+        for i in range(first, last + 1):
+            for j in range(i, min(i + _THREADS - 1, stop) + 1):
+                self._ask(j)
+            data = self._pieces[i].result()
+            begin = i * PIECE_BYTES
+            piece = memoryview(data)[max(done - begin, 0) : end - begin]
+            target[done - pos : done - pos + len(piece)] = piece
+            done += len(piece)
+            if i < last:
+                del self._pieces[i]
+            if done < min(begin + PIECE_BYTES, end):
+                break
+        for i in [i for i in self._pieces if not last <= i <= stop]:
+            del self._pieces[i]
+        self._last = last
+        return done - pos
+
+    def _ask(self, piece: int) -> None:
+        """Begin to read a piece, unless that was begun."""
+        if piece in self._pieces:
+            return
+        if self._pool is None:
+            from concurrent.futures import ThreadPoolExecutor
+
+            self._pool = ThreadPoolExecutor(_THREADS, "metashell-read")
+        self._pieces[piece] = self._pool.submit(self.read, piece * PIECE_BYTES, PIECE_BYTES)
+
+    def close(self) -> None:
+        """Let go of it; what is being read ahead is not waited for."""
+        self._pieces.clear()
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+            self._pool = None
+        else:
+            # Not while a thread may still read: it is closed when that lets go of it.
+            self.file.close()
+
+
+@contextmanager
+def opened_together(files: Sequence[RemoteFile]) -> Iterator[list[OnStore]]:
+    """Open several files at once; errors as `RemoteFile.opened`."""
+    found = in_parallel([file._open for file in files])
+    try:
+        yield found
+    finally:
+        for file in found:
+            file.close()
+
+
+def fill(
+    files: Sequence[OnStore], view: memoryview, progress: Callable[[int, int], None] | None
+) -> list[int]:
+    """Read files one behind the other into memory, several pieces at a time.
+
+    Returns:
+        The bytes of each that are there from its beginning on; fewer than its size where it has
+        become shorter.
+    """
+    ends, at, pieces = [], 0, []
+    for i, file in enumerate(files):
+        for pos in range(0, file.size, PIECE_BYTES):
+            pieces.append((i, pos, at + pos, min(PIECE_BYTES, file.size - pos)))
+        at += file.size
+        ends.append(file.size)
+
+    def read(i: int, pos: int, begin: int, size: int) -> int:
+        data = files[i].read(pos, size)
+        view[begin : begin + len(data)] = data
+        return len(data)
+
+    done = 0
+
+    def count(n: int) -> None:
+        nonlocal done
+        done += n
+        if progress is not None:
+            progress(done, at)
+
+    jobs = [partial(read, *piece) for piece in pieces]
+    for (i, pos, _, size), n in zip(pieces, in_parallel(jobs, count), strict=True):
+        if n < size:
+            ends[i] = min(ends[i], pos + n)
+    return ends
+
+
+def in_parallel(
+    jobs: Sequence[Callable[[], Any]], each: Callable[[Any], None] | None = None
+) -> list[Any]:
+    """The results of several jobs that wait for a store, in order; the first error ends it.
+
+    Args:
+        jobs: What to do.
+        each: Called with each result, in order, in this thread.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    pool = ThreadPoolExecutor(_THREADS, "metashell-read")
+    found = []
+    try:
+        # Map would begin all at once as well: what is waiting is cancelled below.
+        for future in [pool.submit(job) for job in jobs]:
+            found.append(future.result())
+            if each is not None:
+                each(found[-1])
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+    return found
+
+
+# Connecting.
+
+
+@lru_cache(maxsize=64)
+def _connected(store: Store, _process: int) -> tuple[Any, str]:
+    """(file system, what its paths begin with); of this process, as connections survive no fork."""
+    from pyarrow.fs import FileSystem
+
+    uri = store.uri
+    if uri.scheme == "s3":
+        if not uri.host or any(c in uri.host for c in "*?[{"):
+            raise SourceError(
+                f"{uri.shown}: names no bucket", hint="a URI is s3://BUCKET/PATH"
+            )  # fmt: skip
+        return _s3(uri), f"{uri.host}/"
+    if uri.scheme == "gs" and "retry_limit_seconds" not in uri.settings:
+        # The library's own limit is a quarter of an hour.
+        query = f"{uri.query}&" if uri.query else ""
+        uri = replace(uri, query=f"{query}retry_limit_seconds={_GS_RETRY_S}")
+    fs, base = FileSystem.from_uri(uri.text(""))
+    return fs, base if not base or base.endswith("/") else f"{base}/"
+
+
+def _s3(uri: Uri) -> Any:
+    """A connection to S3 that gives up in bounded time.
+
+    Its settings are those of pyarrow's URIs, and besides them the credentials and limits that its
+    class takes. What the URI does not say comes from AWS_ENDPOINT_URL and the AWS configuration.
+    """
+    from pyarrow.fs import AwsStandardS3RetryStrategy, S3FileSystem, resolve_s3_region
+
+    settings = {key: value for key, value in uri.settings.items() if key not in _IGNORED}
+    values: dict[str, Any] = {"connect_timeout": _CONNECT_S, "request_timeout": _REQUEST_S}
+    for key in ("connect_timeout", "request_timeout"):
+        if key in settings:
+            values[key] = _seconds(uri, key, settings.pop(key))
+    for key in ("anonymous", "force_virtual_addressing"):
+        if key in settings:
+            values[key] = settings.pop(key).lower() in ("true", "1", "yes")
+    for key in (
+        "access_key", "secret_key", "session_token", "region", "scheme", "endpoint_override",
+        "role_arn", "session_name", "external_id", "tls_ca_file_path",
+    ):  # fmt: skip
+        if settings.get(key):
+            values[key] = settings.pop(key)
+    if settings:
+        raise SourceError(
+            f"{uri.shown}: `{next(iter(settings))}` is no setting of an S3 URI",
+            hint="region, scheme, endpoint_override, access_key, secret_key, session_token, "
+            "anonymous, role_arn, tls_ca_file_path, connect_timeout and request_timeout are",
+        )
+    if uri.user_info:
+        user, _, password = uri.user_info.partition(":")
+        values["access_key"] = unquoted(user, uri.shown)
+        values["secret_key"] = unquoted(password, uri.shown)
+    if bool(values.get("access_key")) != bool(values.get("secret_key")):
+        raise SourceError(
+            f"{uri.shown}: an access key and a secret key belong together",
+            hint="s3://ACCESS_KEY:SECRET_KEY@BUCKET/PATH, or neither of them",
+        )
+    _add_endpoint(values)
+    region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
+    if "region" not in values and region:
+        values["region"] = region
+    elif "region" not in values:
+        is_aws = "endpoint_override" not in values
+        values["region"] = resolve_s3_region(uri.host) if is_aws else "us-east-1"
+    values["retry_strategy"] = AwsStandardS3RetryStrategy(max_attempts=_ATTEMPTS)
+    return S3FileSystem(**values)
+
+
+def _add_endpoint(values: dict[str, Any]) -> None:
+    """Complete where the server is, from the surroundings and from an endpoint with a scheme."""
+    named = os.environ.get("AWS_ENDPOINT_URL_S3") or os.environ.get("AWS_ENDPOINT_URL")
+    endpoint = values.get("endpoint_override") or named
+    if endpoint is None:
+        return
+    scheme, separator, rest = endpoint.rpartition("://")
+    values["endpoint_override"] = rest.rstrip("/")
+    if separator:
+        values.setdefault("scheme", scheme)
+
+
+def _seconds(uri: Uri, key: str, text: str) -> float:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < 3600:
+        raise SourceError(f"{uri.shown}: `{key}` is not a number of seconds")
+    return seconds

@@ -1,0 +1,54 @@
+"""How a log is read and shown: one value that every layer takes whole, each what concerns it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypedDict
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Sequence
+    from typing import Unpack
+
+
+class _Switches(TypedDict, total=False):
+    """Settings that are on or off, as keyword arguments."""
+
+    strict: bool
+    show_secrets: bool
+    committed_only: bool
+
+
+class ReadOptions(_Switches, total=False):
+    """All settings as keyword arguments."""
+
+    schemas: Sequence[str | os.PathLike[str]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadSettings:
+    """How a log is read and shown; picklable."""
+
+    strict: bool = False
+    """Whether the image ends before the first fault, instead of going on behind it."""
+    schemas: tuple[Path, ...] = ()
+    """Directories of further message definitions."""
+    show_secrets: bool = False
+    """Whether nothing is redacted."""
+    committed_only: bool = False
+    """Whether what may not be committed is left out: all behind the newest checkpoint."""
+
+    @classmethod
+    def of(
+        cls, *, schemas: Sequence[str | os.PathLike[str]] = (), **switches: Unpack[_Switches]
+    ) -> ReadSettings:
+        """From keyword arguments, where paths may be texts.
+
+        Raises:
+            TypeError: There is no such setting.
+        """
+        return cls(schemas=tuple(map(Path, schemas)), **switches)
+
+
+READ_DEFAULTS: Final = ReadSettings()

@@ -1,0 +1,470 @@
+"""The records that count, by type: what the parts of the image are folded from.
+
+Owns which records of a source contribute (those of the checkpoint, then those at or after its end
+offset, without the ones of aborted or unfinished transactions) and the faults met on the way.
+Rows are numbered in replay order; a row's number is what folds compare, and what created or last
+changed a thing is kept as a row number until somebody asks for its offset.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
+from threading import RLock
+
+import numpy as np
+
+from metashell.lazy import lazy
+from metashell.log.fault import Fault, FaultKind
+from metashell.log.frames import (
+    CONTROL_FRAME,
+    CONTROL_KEY,
+    Frames,
+    build_frames,
+    control_key,
+    extend_frames,
+)
+from metashell.log.read import Loaded, LogFile
+from metashell.records.record_faults import report_undecodable, report_unread, set_aside
+from metashell.records.transactions import applied_rows
+from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.columnar import decode, prefix_distance
+from metashell.schema.columns import Columns, concat_columns
+from metashell.schema.model import MessageSpec
+from metashell.schema.registry import Registry
+
+MAX_FAULTS = 100_000
+"""Records at fault that are reported one by one: a log may consist of nothing else."""
+
+_SEARCH_ROWS = 32_768
+"""Rows compared together, so that what is gathered stays in the cache."""
+
+
+class Records:
+    """Records of a source, decoded by type when asked for.
+
+    Args:
+        loaded: The files.
+        registry: Message definitions.
+        before: Rows at or after this number do not count (time travel, ``--strict``); None for all.
+        whole: The same records without that end, whose frames and columns are used.
+    """
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        registry: Registry,
+        before: int | None = None,
+        whole: Records | None = None,
+    ) -> None:
+        self.lock = RLock()
+        """Held while anything is decoded or folded: the image is read by several threads."""
+        self.loaded = loaded
+        self.registry = registry
+        self.before = before
+        self._whole = whole
+        self.faults: list[Fault] = []
+        """What was found so far; grows as records are decoded and folded."""
+        self.faults_left_out = 0
+        """Records at fault beyond `MAX_FAULTS`, which are not in `faults`."""
+        self._fault_rows: dict[int, Fault] = {}
+        self._unframed: list[Fault] = []
+        self._undecodable: list[I64] = []
+        self._columns: dict[tuple[str, frozenset[str] | None], tuple[I64, Columns]] = {}
+        self._rows: dict[str, I64] = {}
+        self._earlier: dict[tuple[str, frozenset[str] | None], tuple[int, I64, Columns]] = {}
+        """What was decoded of the first so many rows, before the others came; see `grown`."""
+        self._n_earlier = 0
+
+    def grown(self, loaded: Loaded) -> Records:
+        """The records of the same log after batches came behind its last one.
+
+        Frames and columns of these are used again, but where a transaction was open, compressed
+        batches are among them, or nothing was framed yet.
+
+        Args:
+            loaded: The same files, the last one longer, in a buffer that begins with the same
+                bytes.
+        """
+        new = Records(loaded, self.registry)
+        if not Records.frames.is_known(self) or self.before is not None:
+            return new
+        extended = extend_frames(self.frames, loaded)
+        if extended is None:
+            return new
+        _ = self.applied
+        with self.lock:
+            frames, faults = extended
+            Records.frames.preset(new, frames)
+            new._unframed = [*self._unframed, *faults]
+            if self.open_transaction is not None:
+                new.faults = list(new._unframed)
+                return new
+            new.faults, new.faults_left_out = [*self.faults, *faults], self.faults_left_out
+            new._fault_rows = dict(self._fault_rows)
+            n = new._n_earlier = len(self.frames)
+            decoded = {key: (n, *columns) for key, columns in self._columns.items()}
+            new._earlier = {**self._earlier, **decoded}
+        return new
+
+    @property
+    def n_earlier(self) -> int:
+        """How many of the first rows are those that `grown` was called on; 0 without any."""
+        return self._n_earlier
+
+    @lazy
+    def frames(self) -> Frames:
+        """Every record of the files. Cost: the first look at them."""
+        if self._whole is not None:
+            frames = self._whole.frames
+            self._unframed = self._whole._unframed
+            self.faults.extend(self._unframed)
+            return frames
+        frames, faults = build_frames(self.loaded)
+        self.faults.extend(faults)
+        self._unframed = faults
+        return frames
+
+    @classmethod
+    def of_frames(
+        cls, frames: Frames, loaded: Loaded, registry: Registry, faults: Sequence[Fault] = ()
+    ) -> Records:
+        """Records that are framed already, such as those of a condensed log."""
+        records = cls(loaded, registry)
+        Records.frames.preset(records, frames)
+        records._unframed = list(faults)
+        records.faults.extend(faults)
+        return records
+
+    def let_go(self) -> None:
+        """Drop frames, columns and faults; who asks for them all the same has them made again."""
+        with self.lock:
+            for value in (Records.frames, Records.counted, Records.applied):
+                value.forget(self)
+            self._columns, self._rows, self._undecodable = {}, {}, []
+            self.faults, self._fault_rows = [], {}
+
+    @property
+    def unframed(self) -> Sequence[Fault]:
+        """Faults of batches whose records could not be framed. Cost: frames."""
+        _ = self.frames
+        return self._unframed
+
+    def frames_at(self, rows: AnyArray | Sequence[int]) -> Frames:
+        """Frames where at least the rows given are filled in: for who looks at single records."""
+        del rows
+        return self.frames
+
+    last_applied: tuple[int, int, int] | None = None
+    """Offset, epoch and time of the last record that counts, where they are known already."""
+
+    merges_at_fault = False
+    """Whether records at fault stand for others as well, whose faults nobody knows any more."""
+
+    def until(self, before: int) -> Records:
+        """The records before a row, as of then; what is decoded of these is used for those."""
+        return Records(self.loaded, self.registry, before, whole=self._whole or self)
+
+    @lazy
+    def every(self) -> Records:
+        """The same records with those that the checkpoint stands for: nothing is left out."""
+        files = [f if not f.end_offset else replace(f, end_offset=None) for f in self.loaded.files]
+        loaded = Loaded(self.loaded.buffer, self.loaded.size, files)
+        every = Records(loaded, self.registry, self.before)
+        Records.frames.preset(every, self.frames)
+        return every
+
+    def file_of(self, row: int) -> LogFile:
+        """The file that a row's record lies in."""
+        frames = self.frames_at([row])
+        return self.loaded.files[int(frames.batches.file[frames.batch[row]])]
+
+    def batch_position(self, row: int) -> int:
+        """Where the batch of a row's record begins in its file."""
+        frames = self.frames_at([row])
+        return int(frames.batches.pos[frames.batch[row]]) - self.file_of(row).start
+
+    @lazy
+    def counted(self) -> Bools:
+        """bool[n]: records that are replayed, control records included."""
+        frames = self.frames
+        counts = np.ones(len(frames), dtype=np.bool_)
+        for i, file in enumerate(self.loaded.files):
+            if file.end_offset is None:
+                continue
+            inside = frames.batches.file[frames.batch] == i
+            if file.end_offset == 0:
+                # Bootstrap metadata stands in the log again; only its control records count.
+                counts[inside & (frames.api_key > CONTROL_KEY)] = False
+            else:
+                counts[~inside & (frames.offset < file.end_offset)] = False
+        if self.before is not None:
+            counts[self.before :] = False
+        return counts
+
+    @lazy
+    def applied(self) -> Bools:
+        """bool[n]: records that are replayed and belong to no aborted or unfinished transaction."""
+        applied, self.open_transaction = applied_rows(self)
+        return applied
+
+    open_transaction: int | None = None
+    """Row of the record that began a transaction which is still open; set by `applied`."""
+
+    def rows(self, name: str) -> I64:
+        """Rows of a message's records that count, in replay order: int64."""
+        if name not in self._rows:
+            spec = self.registry.by_name[name]
+            if spec.api_key is not None:
+                mask = (self.frames.api_key == spec.api_key) & self.applied
+            else:
+                assert spec.control_type is not None
+                mask = (self.frames.api_key == control_key(spec.control_type)) & self.counted
+            self._rows[name] = np.flatnonzero(mask)
+        return self._rows[name]
+
+    def columns(self, name: str, fields: Collection[str] | None = None) -> tuple[I64, Columns]:
+        """Every record of a message that counts and decodes: (rows: int64[n], columns of n).
+
+        Records that do not decode become faults. The result is kept.
+        """
+        key = (name, None if fields is None else frozenset(fields))
+        with self.lock:
+            if key not in self._columns:
+                if self._whole is not None:
+                    self._columns[key] = self._prefix(self._whole, name, fields)
+                elif key in self._earlier:
+                    self._columns[key] = self._extended(name, fields, *self._earlier[key])
+                else:
+                    self._columns[key] = self.decode(name, self.rows(name), fields)
+            return self._columns[key]
+
+    def _extended(
+        self, name: str, fields: Collection[str] | None, n: int, rows: I64, columns: Columns
+    ) -> tuple[I64, Columns]:
+        """As `columns`: what was decoded of the first n rows, and what came behind them."""
+        every = self.rows(name)
+        new, added = self.decode(name, every[np.searchsorted(every, n) :], fields)
+        # What is folded together has to lie in one arena.
+        columns = columns.on(self.frames.arena)
+        if not len(new):
+            return rows, columns
+        return np.concatenate([rows, new]), concat_columns([columns, added])
+
+    def _prefix(
+        self, whole: Records, name: str, fields: Collection[str] | None
+    ) -> tuple[I64, Columns]:
+        """As `columns`: what the whole has decoded, up to the row where these records end."""
+        rows, columns = whole.columns(name, fields)
+        end = self.before if self.before is not None else len(self.frames)
+        _ = self.applied
+        if self.open_transaction is not None and self.registry.by_name[name].api_key is not None:
+            end = self.open_transaction
+        for row, fault in whole.faults_by_row():
+            if row < end and fault.kind is not FaultKind.REPLAY and row not in self._fault_rows:
+                self.faults.append(fault)
+                self._fault_rows[row] = fault
+        n = int(np.searchsorted(rows, end))
+        return rows[:n], columns.head(n)
+
+    def decode(
+        self, name: str, rows: I64, fields: Collection[str] | None = None
+    ) -> tuple[I64, Columns]:
+        """Decode the records of the rows given, all of one message: as `columns`."""
+        spec = self.registry.by_name[name]
+        frames = self.frames_at(rows)
+        parts: list[tuple[I64, Columns]] = []
+        for version, of_version in self._by_version(rows):
+            these = of_version
+            if version not in spec.versions or (
+                spec.api_key is not None and self.any_odd and self.odd(these).any()
+            ):
+                these = set_aside(self, spec.name, these, version)
+                if not len(these):
+                    continue
+            unread = frames.unread(these)
+            if unread.any():
+                report_unread(self, these[unread])
+                these = these[~unread]
+            decoded = decode(
+                frames.arena, spec, version, frames.body[these], frames.stop[these], fields
+            )
+            if not decoded.ok.all():
+                self._undecodable.append(these[~decoded.ok])
+                report_undecodable(self, these[~decoded.ok])
+                good = np.flatnonzero(decoded.ok)
+                these, decoded = these[good], decoded.take(good)
+            parts.append((these, decoded))
+        if not parts:
+            nowhere = np.empty(0, dtype=np.int64)
+            empty = decode(frames.arena, spec, spec.versions.high, nowhere, nowhere, fields)
+            return nowhere, empty
+        if len(parts) == 1:
+            return parts[0]
+        together = np.concatenate([part[0] for part in parts])
+        order = np.argsort(together, kind="stable")
+        return together[order], concat_columns([part[1] for part in parts]).take(order)
+
+    def _by_version(self, rows: I64) -> Iterator[tuple[int, I64]]:
+        """Each message version among the rows, and the rows that have it."""
+        versions = self.frames_at(rows).version[rows]
+        for version in _distinct(versions):
+            # Nearly always all of them, and a comparison tells sooner than picking them out.
+            same = versions == version
+            yield version, rows if same.all() else rows[same]
+
+    def check_the_rest(self) -> None:
+        """Decode the types that nothing asked for, a vendor's among them, for their faults."""
+        asked = {name for name, _ in self._columns}
+        for spec in self.registry.metadata.values():
+            if spec.name not in asked:
+                self.columns(spec.name, ())
+
+    def rows_with(self, name: str, field: str, wanted: bytes) -> I64:
+        """Rows of a message whose uuid field has a value, found without decoding them.
+
+        Nothing else is checked. Only in versions that have no such field at a fixed place near the
+        front are the rows decoded.
+        """
+        spec, rows = self.registry.by_name[name], self.rows(name)
+        found = []
+        for version, these in self._by_version(rows):
+            if version not in spec.versions:
+                continue
+            distance = prefix_distance(spec, version, field)
+            if distance is None:
+                _, columns = self.decode(name, these, [field])
+                hits = columns.fixed(field) == np.void(wanted)
+                found.append(these[hits])
+            else:
+                # Which topic a record is about whose bytes are not there nobody knows.
+                unread = self.frames.unread(these)
+                found += [these[unread], self._search_uuid(these[~unread], distance, wanted)]
+        return np.sort(np.concatenate(found)) if found else rows[:0]
+
+    def _search_uuid(self, rows: I64, distance: int, wanted: bytes) -> I64:
+        """Rows with sixteen bytes at a distance from their body; half are compared first."""
+        arena, body = self.frames.arena, self.frames.body
+        low = np.frombuffer(wanted, dtype="<u8")[1]
+        found = []
+        for first in range(0, len(rows), _SEARCH_ROWS):
+            block = rows[first : first + _SEARCH_ROWS]
+            at = body[block]
+            at += distance + 8
+            found.append(block[arena.le64[at] == low])
+        candidates = np.concatenate([rows[:0], *found])
+        whole = arena.gather("V16", body[candidates] + distance)
+        return candidates[[value.tobytes() == wanted for value in whole]]
+
+    @lazy
+    def any_odd(self) -> bool:
+        """Whether any metadata record has a frame version other than 1."""
+        versions = self.frames.frame_version
+        return bool(((versions != 1) & (versions != CONTROL_FRAME)).any())
+
+    def odd(self, rows: I64) -> Bools:
+        """bool[n]: rows whose record has a frame version other than 1."""
+        odd: Bools = self.frames_at(rows).frame_version[rows] != 1
+        return odd
+
+    @property
+    def undecodable(self) -> I64:
+        """int64: rows that did not decode, of what was decoded so far."""
+        return np.concatenate([np.empty(0, dtype=np.int64), *self._undecodable])
+
+    def spec_of_key(self, key: int) -> MessageSpec | None:
+        """The definition of the records of an api key; None where there is none."""
+        if key <= CONTROL_KEY:
+            return self.registry.control.get(CONTROL_KEY - key)
+        return self.registry.metadata.get(key)
+
+    def fault(self, row: int, reason: str, kind: FaultKind = FaultKind.REPLAY) -> None:
+        """Note that a record can't be read or applied, once a row."""
+        if row in self._fault_rows:
+            return
+        if len(self._fault_rows) >= MAX_FAULTS:
+            self.faults_left_out += 1
+            return
+        offset = int(self.frames_at([row]).offset[row])
+        fault = Fault(kind, reason, self.file_of(row).name, self.batch_position(row), offset)
+        self.faults.append(fault)
+        self._fault_rows[row] = fault
+
+    def reported(self, rows: I64) -> list[int]:
+        """As many of these rows at fault as are still reported; the others are counted."""
+        room = max(MAX_FAULTS - len(self._fault_rows), 0)
+        self.faults_left_out += max(len(rows) - room, 0)
+        told: list[int] = rows[:room].tolist()
+        return told
+
+    def faults_by_row(self) -> Iterator[tuple[int, Fault]]:
+        """Faults of single records, by row."""
+        yield from self._fault_rows.items()
+
+    def unknown_rows(self) -> I64:
+        """Rows of metadata records whose type, version or frame no definition describes."""
+        frames = self.frames
+        known = np.zeros(len(frames), dtype=np.bool_)
+        for key, spec in self.registry.metadata.items():
+            low, high = spec.versions.low, spec.versions.high
+            known |= (frames.api_key == key) & (frames.version >= low) & (frames.version <= high)
+        known &= frames.frame_version == 1
+        return np.flatnonzero(self.counted & ~known & (frames.api_key > CONTROL_KEY))
+
+    @property
+    def checkpoint_time_ms(self) -> int | None:
+        """When the checkpoint's last record was appended to the log, as its header says."""
+        rows, header = self.columns("SnapshotHeaderRecord")
+        return int(header.fixed("last_contained_log_timestamp")[0]) if len(rows) else None
+
+    @lazy
+    def last_row(self) -> int:
+        """The last row that counts, control records included; -1 for none.
+
+        Where a transaction is open it is the one before it: what follows does not count yet.
+        """
+        counted = self.counted
+        _ = self.applied
+        if self.open_transaction is not None:
+            counted = counted[: self.open_transaction]
+        last = np.flatnonzero(counted)[-1:]
+        return int(last[0]) if last.size else -1
+
+    def raw(self, row: int) -> bytes:
+        """The whole value of a record."""
+        return self.raws(np.array([row]))[0]
+
+    def raws(self, rows: AnyArray) -> list[bytes]:
+        """The whole value of each row's record."""
+        frames = self.frames_at(rows)
+        values, stops = frames.values(rows).tolist(), frames.stop[rows].tolist()
+        return [frames.arena.slice(*span) for span in zip(values, stops, strict=True)]
+
+    def offsets(self, rows: AnyArray) -> tuple[I64, Bools]:
+        """Log offsets of rows, and whether each is known.
+
+        Returns:
+            (offset: int64[n], known: bool[n]); for a checkpoint's records the offset is that of the
+            last record it holds, and known is False: it happened then or before.
+        """
+        frames = self.frames_at(rows)
+        offset = frames.offset[rows].copy()
+        known = np.ones(len(offset), dtype=np.bool_)
+        for i, file in enumerate(self.loaded.files):
+            if file.end_offset is not None:
+                inside = frames.batches.file[frames.batch[rows]] == i
+                offset[inside] = file.end_offset - 1
+                known[inside] = False
+        return offset, known
+
+
+def _distinct(versions: AnyArray) -> Sequence[int]:
+    """Distinct values, ascending. Sorting millions of equal numbers is what np.unique would do."""
+    if not len(versions):
+        return ()
+    low, high = int(versions.min()), int(versions.max())
+    if low == high:
+        return (low,)
+    if low >= -64 and high < 65_536:
+        return [int(v) + low for v in np.flatnonzero(np.bincount(versions - low))]
+    return [int(v) for v in np.unique(versions)]

@@ -1,0 +1,470 @@
+"""How much of what is in the files of a log: bytes and records, grouped.
+
+Owns the counting for ``du`` and ``stats``. Unlike the image it counts every record of a file, those
+of aborted transactions included, and knows nothing of replay. Files are read one at a time, so that
+memory is bounded by the largest. A record's bytes are those of its value, as ``valueSize`` of
+kafka-dump-log: of a compressed batch, what it holds inflated.
+
+What the records name is gathered as numbers and grouped by them; names come in where rows are made.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+import numpy as np
+
+from metashell.log.chain import Chain
+from metashell.log.fault import Fault
+from metashell.log.frames import CONTROL_KEY, HEADER, value_spans
+from metashell.log.names import CheckpointName, parse_name
+from metashell.log.read import Loaded, LogFile, load
+from metashell.places.files import FileRef
+from metashell.records.records import Records
+from metashell.records.tally import Tally
+from metashell.schema.arena import I64, AnyArray
+from metashell.schema.columns import Columns
+from metashell.schema.id_table import hash_ids, id_pairs
+from metashell.schema.model import MessageSpec
+from metashell.schema.registry import Registry
+from metashell.schema.resource_types import ResourceType
+from metashell.schema.timestamps import iso_time
+from metashell.schema.uuids import uuid_text
+
+NO_TOPIC: Final = "(no topic)"
+"""Name of the row of the records that are about no topic."""
+
+HOUR_MS: Final = 3_600_000
+
+_NONE: Final = -1
+"""Key of the records that are about no topic."""
+_CONFIGS: Final = -2
+"""Configs name their topic: the topic of number i has the key ``_CONFIGS - i``."""
+"""Resource types of ConfigRecords."""
+_FENCING: Final = ("FenceBrokerRecord", "UnfenceBrokerRecord")
+_FIELDS: Final = frozenset(
+    {
+        *("TopicId", "PartitionId", "Name", "Leader", "Isr"),
+        *("BrokerId", "Id", "ResourceType", "ResourceName"),
+    }
+)
+"""Fields that records are grouped by, of the types that have them."""
+
+
+@dataclass(slots=True)
+class FileUsage:
+    """One file. Offsets, epochs and times are None where nothing tells them."""
+
+    name: str
+    is_checkpoint: bool
+    size: int
+    batches: int
+    batch_bytes: int
+    """Of whole batches, headers included."""
+    records: int
+    first_offset: int | None = None
+    """None for a checkpoint, whose own numbering from 0 is no log offset."""
+    last_offset: int | None = None
+    """For a checkpoint, of the last record that its state includes."""
+    first_epoch: int | None = None
+    last_epoch: int | None = None
+    first_ms: int | None = None
+    last_ms: int | None = None
+    """For a checkpoint, of the last record that its state includes."""
+    faults: list[Fault] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """One batch."""
+
+    bytes: int
+    file: str
+    pos: int
+    offset: int
+    records: int
+
+
+@dataclass(frozen=True, slots=True)
+class UsageRow:
+    """Records of one kind."""
+
+    key: int
+    """Of the tally; of a topic's row 0, or -1 for no topic."""
+    name: str
+    bytes: int
+    records: int
+    topic_ids: tuple[str, ...] = ()
+    """Of a topic's row: every id that the name had."""
+    partition: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Others:
+    """Rows that are not shown."""
+
+    rows: int
+    bytes: int
+    records: int
+
+
+class Usage:
+    """What was counted so far.
+
+    Args:
+        registry: Message definitions.
+        wanted: What is grouped by: ``type``, ``topic``, ``hour``, ``file``, ``partition`` and
+            ``broker``. Marks of partitions are changes of the leader and of the ISR;
+            ``broker`` brings ``broker-leader`` and ``broker-isr``, the PartitionChangeRecords that
+            name the broker as new leader and in a new ISR.
+        n_batches: How many of the largest batches are kept.
+    """
+
+    def __init__(
+        self, registry: Registry, wanted: Collection[str], n_batches: int | None = 0
+    ) -> None:
+        self.files: list[FileUsage] = []
+        """Those that were counted, in order."""
+        self.tallies = {name: Tally() for name in (*wanted, "broker-leader", "broker-isr")}
+        self.tallies["partition"] = Tally(n_marks=2)
+        self.batches: list[Batch] = []
+        """The largest, largest first."""
+        self.n_bytes = 0
+        """Bytes of all values."""
+        self._registry, self._wanted, self._n_batches = registry, frozenset(wanted), n_batches
+        self._id_numbers: dict[bytes, int] = {}
+        self._ids: list[bytes] = []
+        self._names: dict[int, str] = {}
+        self._config_names: dict[str, int] = {}
+        self._decoded: dict[str, tuple[I64, Columns]] = {}
+
+    @property
+    def n_records(self) -> int:
+        """Records of all files counted."""
+        return sum(file.records for file in self.files)
+
+    def count(self, path: FileRef) -> None:
+        """Count a file.
+
+        Raises:
+            VanishedError: It is gone.
+            SourceError: It can't be read.
+        """
+        loaded = load([path])
+        records = Records(loaded, self._registry)
+        frames = records.frames
+        start = frames.start
+        value, stop = value_spans(frames.arena, start, np.full_like(start, frames.arena.size))
+        # As frames clip them: a length that lies ends with its record.
+        sizes = np.maximum(np.minimum(stop, frames.stop) - value, 0)
+        self.n_bytes += int(sizes.sum())
+        file = _describe(loaded, self._registry)
+        file.records = len(frames)
+        file.faults = [*loaded.faults, *records.faults]
+        if "file" in self._wanted and file.records:
+            where = np.full(file.records, len(self.files), dtype=np.int64)
+            self.tallies["file"].add(where, sizes)
+        self.files.append(file)
+        if "type" in self._wanted:
+            self.tallies["type"].add(frames.api_key, sizes)
+        if "hour" in self._wanted:
+            times = frames.timestamps(np.arange(len(frames)))
+            self.tallies["hour"].add(np.maximum(times // HOUR_MS, -1), sizes)
+        if self._wanted & {"topic", "partition"}:
+            self._count_topics(records, sizes)
+        if "broker" in self._wanted:
+            self._count_brokers(records, sizes)
+        self._decoded.clear()
+        self._keep_largest(loaded, records)
+
+    # Batches.
+
+    def _keep_largest(self, loaded: Loaded, records: Records) -> None:
+        if self._n_batches == 0:
+            return
+        batches = records.frames.batches
+        sizes = batches.header["length"].astype(np.int64) + 12
+        counts = np.diff(batches.first_row)
+        largest = np.argsort(-sizes, kind="stable")[: self._n_batches]
+        (file,) = loaded.files
+        found = [
+            Batch(
+                int(sizes[i]),
+                file.name,
+                int(batches.pos[i]) - file.start,
+                int(batches.header["base_offset"][i]),
+                int(counts[i]),
+            )
+            for i in largest.tolist()
+        ]
+        merged = sorted([*self.batches, *found], key=lambda batch: -batch.bytes)
+        self.batches = merged[: self._n_batches]
+
+    # Topics and partitions.
+
+    def _count_topics(self, records: Records, sizes: I64) -> None:
+        topic = np.full(len(records.frames), _NONE, dtype=np.int64)
+        for spec in self._with_field("TopicId", "uuid"):
+            rows, columns = self._decode(records, spec)
+            numbers = self._number(columns.fixed("topic_id"))
+            topic[rows] = numbers
+            if spec.name == "TopicRecord":
+                self._names.update(zip(numbers.tolist(), columns.span("name").texts(), strict=True))
+            if "partition" in self._wanted and _has(spec, "PartitionId", "int32"):
+                self._count_partitions(spec, numbers, columns, sizes[rows])
+        if "topic" in self._wanted:
+            rows, names = self._configs(records, ResourceType.TOPIC)
+            topic[rows] = [
+                _CONFIGS - self._config_names.setdefault(name, len(self._config_names))
+                for name in names
+            ]
+            self.tallies["topic"].add(topic, sizes)
+
+    def _count_partitions(
+        self, spec: MessageSpec, numbers: I64, columns: Columns, sizes: I64
+    ) -> None:
+        keys = _pairs(numbers, columns.fixed("partition_id"))
+        marks = [np.zeros(len(keys), dtype=np.bool_)] * 2
+        if spec.name == "PartitionChangeRecord":
+            marks = [columns.fixed("leader") != -2, columns.span("isr").counts >= 0]
+        self.tallies["partition"].add(keys, sizes, *marks)
+
+    def _decode(self, records: Records, spec: MessageSpec) -> tuple[I64, Columns]:
+        """Decode what of a type is counted by, once a file."""
+        if spec.name not in self._decoded:
+            fields = [f.column_name for f in spec.fields if f.name in _FIELDS]
+            self._decoded[spec.name] = records.decode(spec.name, _rows_of(records, spec), fields)
+        return self._decoded[spec.name]
+
+    def _number(self, ids: AnyArray) -> I64:
+        """A number for each topic id, the same in every file."""
+        if not len(ids):
+            return np.empty(0, dtype=np.int64)
+        _, first, inverse = np.unique(hash_ids(ids), return_index=True, return_inverse=True)
+        distinct = ids[first]
+        if (id_pairs(distinct)[inverse] != id_pairs(ids)).any():
+            # Two ids of one hash, by a chance of nearly none: as pairs, which takes longer.
+            distinct, inverse = np.unique(id_pairs(ids), axis=0, return_inverse=True)
+            distinct, inverse = distinct.view("V16").ravel(), inverse.ravel()
+        known = self._id_numbers
+        numbers = [known.setdefault(raw, len(known)) for raw in distinct.tolist()]
+        return np.array(numbers, dtype=np.int64)[inverse]
+
+    def _configs(self, records: Records, resource_type: int) -> tuple[I64, list[str]]:
+        """Rows of the ConfigRecords of a type of resource, and the names of their resources."""
+        rows, columns = self._decode(records, self._registry.by_name["ConfigRecord"])
+        these = np.flatnonzero(columns.fixed("resource_type") == resource_type)
+        return rows[these], columns.span("resource_name").take(these).texts()
+
+    @property
+    def has_unnamed(self) -> bool:
+        """Whether a topic id was met whose name is not known."""
+        return len(self._names) < len(self._id_numbers)
+
+    def learn_names(self, records: Records) -> None:
+        """Take the names of unnamed topics from TopicRecords that are not counted."""
+        spec = self._registry.by_name["TopicRecord"]
+        _, columns = records.decode(spec.name, _rows_of(records, spec), ["topic_id", "name"])
+        ids = columns.fixed("topic_id").tolist()
+        for raw, name in zip(ids, columns.span("name").texts(), strict=True):
+            number = self._id_numbers.get(raw)
+            if number is not None:
+                self._names.setdefault(number, name)
+
+    # Brokers.
+
+    def _count_brokers(self, records: Records, sizes: I64) -> None:
+        """Count a record once for each broker that it names."""
+        by_name, tally = self._registry.by_name, self.tallies["broker"]
+        for spec in self._with_field("BrokerId", "int32"):
+            rows, columns = self._decode(records, spec)
+            tally.add(columns.fixed("broker_id"), sizes[rows])
+        for name in _FENCING:
+            rows, columns = self._decode(records, by_name[name])
+            tally.add(columns.fixed("id"), sizes[rows])
+        rows, names = self._configs(records, ResourceType.BROKER)
+        ids = np.array([_broker_id(name) for name in names], dtype=np.int64)
+        tally.add(ids[ids >= 0], sizes[rows[ids >= 0]])
+        for name in ("PartitionRecord", "PartitionChangeRecord"):
+            rows, columns = self._decode(records, by_name[name])
+            leader, of_rows = columns.fixed("leader"), sizes[rows]
+            members, bounds = columns.span("isr").gather()
+            member_of = np.repeat(np.arange(len(rows)), np.diff(bounds))
+            in_isr = np.zeros(len(rows), dtype=np.bool_)
+            in_isr[member_of[members == leader[member_of]]] = True
+            led = leader >= 0
+            tally.add(members, of_rows[member_of])
+            tally.add(leader[led & ~in_isr], of_rows[led & ~in_isr])
+            if name == "PartitionChangeRecord":
+                self.tallies["broker-leader"].add(leader[led], of_rows[led])
+                self.tallies["broker-isr"].add(members, of_rows[member_of])
+
+    def _with_field(self, name: str, kind: str) -> Iterable[MessageSpec]:
+        """Record types that have such a field, a vendor's among them."""
+        for spec in self._registry.metadata.values():
+            if _has(spec, name, kind):
+                yield spec
+
+    # What comes out.
+
+    def rows(self, by: str, limit: int | None = None) -> tuple[list[UsageRow], Others]:
+        """Rows of a tally, most bytes first, and what is left out by the limit."""
+        if by in {"topic", "file"}:
+            rows = self._topic_rows() if by == "topic" else self._file_rows()
+            left = rows[limit:] if limit else []
+            others = Others(len(left), sum(r.bytes for r in left), sum(r.records for r in left))
+            return rows[:limit], others
+        tally = self.tallies[by]
+        amounts = tally.by_bytes(limit)
+        if by == "partition":
+            rows = [self.partition_row(*amount[:3]) for amount in amounts]
+        else:
+            name = {"type": self.type_name, "hour": hour_name}.get(by, str)
+            rows = [UsageRow(key, name(key), n_bytes, n) for key, n_bytes, n in amounts]
+        n_bytes, n_records = tally.total()
+        others = Others(
+            len(tally) - len(rows),
+            n_bytes - sum(row.bytes for row in rows),
+            n_records - sum(row.records for row in rows),
+        )
+        return rows, others
+
+    def partition_row(self, key: int, n_bytes: int, n_records: int) -> UsageRow:
+        """The row of a partition."""
+        number, low = key >> 32, key & 0xFFFFFFFF
+        partition = low - (1 << 32) if low >> 31 else low
+        topic, topic_id = self._label(number)
+        return UsageRow(key, f"{topic}-{partition}", n_bytes, n_records, (topic_id,), partition)
+
+    def _label(self, number: int) -> tuple[str, str]:
+        """(name of a topic, its id where nothing names it; its id)."""
+        if len(self._ids) != len(self._id_numbers):
+            self._ids = list(self._id_numbers)
+        text = uuid_text(self._ids[number])
+        return self._names.get(number, text), text
+
+    def _topic_rows(self) -> list[UsageRow]:
+        """By name: what had it one after the other, and the configs, which know no ids."""
+        found: dict[str | None, tuple[int, int, tuple[str, ...]]] = {}
+        config_names = list(self._config_names)
+        for key, n_bytes, n_records in self.tallies["topic"].by_key():
+            name: str | None = None
+            ids: tuple[str, ...] = ()
+            if key <= _CONFIGS:
+                name = config_names[_CONFIGS - key]
+            elif key != _NONE:
+                name, topic_id = self._label(key)
+                ids = (topic_id,)
+            before = found.get(name, (0, 0, ()))
+            found[name] = (before[0] + n_bytes, before[1] + n_records, before[2] + ids)
+        rows = [
+            UsageRow(_NONE, NO_TOPIC, *amounts) if name is None else UsageRow(0, name, *amounts)
+            for name, amounts in found.items()
+        ]
+        return sorted(rows, key=lambda row: (-row.bytes, row.name))
+
+    def _file_rows(self) -> list[UsageRow]:
+        rows = [UsageRow(i, f.name, f.batch_bytes, f.records) for i, f in enumerate(self.files)]
+        return sorted(rows, key=lambda row: (-row.bytes, row.name))
+
+    def type_name(self, key: int) -> str:
+        """Name of the record type that stands behind an api key of frames."""
+        if key <= CONTROL_KEY:
+            spec = self._registry.control.get(CONTROL_KEY - key)
+            return f"CONTROL({CONTROL_KEY - key})" if spec is None else spec.type_name
+        return "(no record)" if key < 0 else self._registry.type_name(key)
+
+
+def describe(path: FileRef, registry: Registry) -> FileUsage:
+    """Look at a file without counting it: nothing but batch headers is read of it.
+
+    Raises:
+        VanishedError: It is gone.
+        SourceError: It can't be read.
+    """
+    loaded = load([path])
+    file = _describe(loaded, registry)
+    file.faults = loaded.faults
+    return file
+
+
+def _describe(loaded: Loaded, registry: Registry) -> FileUsage:
+    (read,) = loaded.files
+    positions = np.frombuffer(read.chain.positions, dtype=np.int64)
+    raw = np.ndarray(
+        shape=(max(loaded.size - HEADER.itemsize + 1, 0),),
+        dtype=f"V{HEADER.itemsize}",
+        buffer=loaded.buffer,
+        strides=(1,),
+    )
+    header = raw[positions].view(HEADER)
+    parsed = parse_name(read.name)
+    file = FileUsage(
+        read.name,
+        read.name.endswith(".checkpoint"),
+        read.size,
+        len(positions),
+        int(header["length"].sum(dtype=np.int64)) + 12 * len(positions),
+        int(np.maximum(header["count"], 0).sum(dtype=np.int64)),
+    )
+    if isinstance(parsed, CheckpointName):
+        file.last_offset = parsed.end_offset - 1 if parsed.end_offset else None
+        file.last_epoch = parsed.epoch
+        file.last_ms = _last_contained_ms(loaded, registry)
+    elif len(positions) and not file.is_checkpoint:
+        file.first_offset, file.last_offset = read.chain.first_offset, read.chain.last_offset
+        file.first_epoch, file.last_epoch = (int(header["epoch"][i]) for i in (0, -1))
+        file.first_ms = _time(int(header["base_timestamp"][0]))
+        file.last_ms = _time(int(header["max_timestamp"][-1]))
+    return file
+
+
+def _last_contained_ms(loaded: Loaded, registry: Registry) -> int | None:
+    """What a checkpoint's first batch says of the last record that it includes."""
+    (read,) = loaded.files
+    first = LogFile(read.name, read.start, read.size, Chain(array("q", read.chain.positions[:1])))
+    records = Records(Loaded(loaded.buffer, loaded.size, [first]), registry)
+    spec = registry.by_name["SnapshotHeaderRecord"]
+    _, columns = records.decode(
+        spec.name, _rows_of(records, spec), ["last_contained_log_timestamp"]
+    )
+    if not columns.n:
+        return None
+    return _time(int(columns.fixed("last_contained_log_timestamp")[0]))
+
+
+def hour_name(hour: int) -> str:
+    """The hour that begins so many hours after the epoch, such as ``2026-09-21T14Z``."""
+    if hour < 0:
+        return "(no time)"
+    return iso_time(hour * HOUR_MS).partition(":")[0] + "Z"
+
+
+def _time(ms: int) -> int | None:
+    return ms if ms >= 0 else None
+
+
+def _rows_of(records: Records, spec: MessageSpec) -> I64:
+    """Every row of a message, whether it counts in the image or not."""
+    control = spec.control_type
+    key = CONTROL_KEY - control if control is not None else spec.api_key
+    return np.flatnonzero(records.frames.api_key == key)
+
+
+def _pairs(numbers: I64, low: AnyArray) -> I64:
+    """Two numbers as one: the second, an int32, in the low half."""
+    pairs: I64 = numbers << 32 | low.astype(np.uint32).astype(np.int64)
+    return pairs
+
+
+def _has(spec: MessageSpec, name: str, kind: str) -> bool:
+    """Whether a message has a field of that name that is one value of that type."""
+    return any(f.name == name and f.type == kind and not f.is_array for f in spec.fields)
+
+
+def _broker_id(name: str) -> int:
+    """The broker that a config's resource name is; -1 for the cluster's default, or nonsense."""
+    return int(name) if name.isascii() and name.isdigit() and len(name) < 10 else -1

@@ -1,0 +1,420 @@
+"""Any records of a log of any length: what lies where, which match a filter, and how they read.
+
+The log's segments are cut into pieces of about a megabyte, each of which is read and looked at by
+itself: who wants the records in the middle reads nothing of what is before them. Pieces of files
+that are in memory are known at once; a segment that nobody has read is one piece until it is
+looked through.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from threading import RLock
+from typing import Any, Final
+
+import numpy as np
+
+from metashell.errors import SourceError
+from metashell.log.chain import Chain, batches
+from metashell.log.directory import MetadataLog
+from metashell.log.read import Loaded, LogFile
+from metashell.log.window import windows
+from metashell.places.files import FileRef
+from metashell.places.vanished import VanishedError
+from metashell.records.filter import (
+    MAX_OFFSET,
+    Selection,
+    TopicNames,
+    select_batches,
+    select_rows,
+)
+from metashell.records.lines import JsonLines, ReadableLines
+from metashell.records.records import Records
+from metashell.records.rows import RecordRows
+from metashell.records.stream import records_with_names
+from metashell.redact import Redaction
+from metashell.schema.arena import I64
+from metashell.schema.registry import Registry
+
+PIECE_BYTES: Final = 1 << 20
+_GREP_CHARS: Final = 65_536
+"""Characters of a line that a regular expression looks at, as `log` does."""
+_MOST_PIECES: Final = 10_000
+"""News make small pieces; from so many on the log is cut anew."""
+_KEPT: Final = 4
+"""Pieces whose records are kept."""
+_NO_OFFSETS: Final[I64] = np.empty(0, dtype=np.int64)
+
+Cancelled = Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class LogPiece:
+    """Batches of one file that lie side by side."""
+
+    name: str
+    """The file's."""
+    begin: int
+    """Position of the first one in the file."""
+    size: int
+    """Bytes; 0 for up to the file's end."""
+    first_offset: int
+    last_offset: int
+    """Of a piece of unknown size the last that may be in it."""
+    after: int
+    """The last offset before it."""
+    mark: int = 0
+    """CRC of the last batch: tells it from one of another log at the same place."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it ends with its file, wherever that is."""
+        return self.size == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Which records are wanted."""
+
+    selection: Selection = field(default_factory=Selection)
+    grep: re.Pattern[str] | None = None
+    hide: int | None = None
+    """Api key of records that are left out and counted; None for none."""
+
+    def may_match(self, piece: LogPiece) -> bool:
+        """Whether a piece may hold something wanted, by its offsets."""
+        return (
+            piece.first_offset <= self.selection.last_offset
+            and piece.last_offset >= self.selection.first_offset
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class PieceMatches:
+    """What is wanted of a piece."""
+
+    piece: LogPiece
+    rest: LogPiece | None
+    """What is left of an open piece."""
+    offsets: I64
+    """int64: ascending."""
+    n_hidden: int
+    n_faults: int
+    """Batches and stretches of bytes in it that can't be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordLine:
+    """A record in one line."""
+
+    offset: int
+    time: str
+    epoch: str
+    type: str
+    summary: str
+    is_bad: bool
+    """Whether it can't be decoded."""
+
+
+def plan(
+    log: MetadataLog, earlier: Sequence[LogPiece] = (), piece_bytes: int = PIECE_BYTES
+) -> list[LogPiece]:
+    """The pieces of a log, in offset order; of a file by itself those of the file.
+
+    Args:
+        log: The files.
+        earlier: The pieces of the same log before, which are cut out again where they are there.
+        piece_bytes: About so large.
+    """
+    borders: dict[str, list[int]] = {}
+    for piece in earlier if len(earlier) < _MOST_PIECES else ():
+        borders.setdefault(piece.name, []).extend((piece.begin, piece.begin + piece.size))
+    loaded = {f.name: f for f in log.loaded.files if log.is_file or not f.is_checkpoint}
+    if log.is_file:
+        (file,) = log.loaded.files
+        return list(_cut(log.loaded, file, -1, piece_bytes, borders.get(file.name, ())))
+    pieces: list[LogPiece] = []
+    segments, after = log.listing.segments, -1
+    for i, segment in enumerate(segments):
+        known = loaded.get(segment.name)
+        if known is not None:
+            pieces += _cut(log.loaded, known, after, piece_bytes, borders.get(known.name, ()))
+        else:
+            end = segments[i + 1].base_offset if i + 1 < len(segments) else MAX_OFFSET
+            if end > segment.base_offset:
+                pieces.append(LogPiece(segment.name, 0, 0, segment.base_offset, end - 1, after))
+        after = max(after, pieces[-1].last_offset) if pieces else after
+    return pieces
+
+
+def _cut(
+    loaded: Loaded, file: LogFile, after: int, piece_bytes: int, borders: Sequence[int] = ()
+) -> Iterator[LogPiece]:
+    """The pieces of a file in memory; their borders stay where they are while it grows."""
+    positions = file.chain.positions
+    pos = np.frombuffer(positions, dtype=np.int64)
+    steps = np.arange(file.start, file.start + file.size, piece_bytes)
+    steps = np.union1d(steps, np.array(borders, dtype=np.int64) + file.start)
+    cuts = np.unique(np.searchsorted(pos, steps)).tolist()
+    for first, behind in zip(cuts, [*cuts[1:], len(pos)], strict=True):
+        if first >= behind:
+            continue
+        ends = [positions[first], positions[behind - 1]]
+        head, tail = batches(loaded.buffer, ends)
+        size = tail[1] - head[0]
+        mark = int.from_bytes(loaded.buffer[tail[0] + 17 : tail[0] + 21], "big")
+        yield LogPiece(file.name, head[0] - file.start, size, head[2], tail[3], after, mark)
+        after = tail[3]
+
+
+class LogReader:
+    """Reads the pieces of one log; may be asked by several threads.
+
+    Args:
+        log: The files.
+        registry: Message definitions.
+        redaction: What may be shown.
+        earlier: A reader of the same log when it was shorter, whose names of topics are used.
+    """
+
+    def __init__(
+        self,
+        log: MetadataLog,
+        registry: Registry,
+        redaction: Redaction,
+        earlier: LogReader | None = None,
+    ) -> None:
+        self.log, self.registry, self.redaction = log, registry, redaction
+        self.pieces: list[LogPiece] = plan(log, () if earlier is None else earlier.pieces)
+        """As the log was planned; open ones are cut where they are searched."""
+        elsewhere = records_with_names(log, registry, segments_too=True)
+        self.names = TopicNames(iter(()) if log.is_file else elsewhere)
+        self._learnt: frozenset[LogPiece] = frozenset()
+        """Pieces whose topics are known, once all are."""
+        if earlier is not None:
+            self.names.names.update(earlier.names.names)
+            names = {piece.name for piece in self.pieces}
+            if any(piece.name in names for piece in earlier.pieces):
+                self._learnt = earlier._learnt
+            # Else it goes on behind a checkpoint, which knows the topics made in the gap.
+        self._writer = ReadableLines(registry, self.names, redaction)
+        self._json = JsonLines(registry, self.names, redaction)
+        self._lock = RLock()
+        self._kept: dict[LogPiece, Records] = {}
+
+    # Reading.
+
+    def records(self, piece: LogPiece) -> Records:
+        """The records of a piece that is not open.
+
+        Raises:
+            SourceError: It can't be read, or is not there any more.
+        """
+        with self._lock:
+            kept = self._kept.get(piece)
+            if kept is not None:
+                return kept
+        loaded = self._in_memory(piece)
+        if loaded is None:
+            path = self.log.path_of(piece.name)
+            loaded = next(_windows(path, piece, piece.size), None)
+        if loaded is None:
+            raise SourceError(f"{piece.name}: position {piece.begin} is not there any more")
+        records = Records(loaded, self.registry)
+        with self._lock:
+            while len(self._kept) >= _KEPT:
+                del self._kept[next(iter(self._kept))]
+            self._kept[piece] = records
+        return records
+
+    def _in_memory(self, piece: LogPiece) -> Loaded | None:
+        """A piece of a file that is read already; None where it is not, or is compressed."""
+        whole = self.log.loaded
+        file = next((f for f in whole.files if f.name == piece.name), None)
+        if file is None:
+            return None
+        pos = np.frombuffer(file.chain.positions, dtype=np.int64)
+        begin = file.start + piece.begin
+        first, behind = np.searchsorted(pos, [begin, begin + piece.size])
+        pos = pos[first:behind]
+        # Inflating copies the whole buffer.
+        if not len(pos) or (np.frombuffer(whole.buffer, dtype=np.uint8)[pos + 22] & 0x07).any():
+            return None
+        chain = Chain(array("q", pos.tobytes()))
+        return Loaded(whole.buffer, whole.size, [LogFile(file.name, file.start, file.size, chain)])
+
+    def _read(self, piece: LogPiece) -> Iterator[tuple[LogPiece, LogPiece | None, Loaded]]:
+        """Pieces of a piece, what is left behind each, and their batches."""
+        if not piece.is_open:
+            yield piece, None, self.records(piece).loaded
+            return
+        rest = piece
+        for loaded in _windows(self.log.path_of(piece.name), piece, PIECE_BYTES):
+            (file,) = loaded.files
+            cut = list(_cut(loaded, file, rest.after, 1 << 62))
+            if cut:
+                (done,) = cut
+                begin = done.begin + done.size
+                rest = replace(
+                    rest, begin=begin, first_offset=done.last_offset + 1, after=done.last_offset
+                )
+                yield done, rest, loaded
+
+    # Searching.
+
+    def search(
+        self,
+        piece: LogPiece,
+        wanted: Filter,
+        names: TopicNames,
+        cancelled: Cancelled = lambda: False,
+    ) -> Iterator[PieceMatches]:
+        """What is wanted of a piece; an open one is told in parts. Ends early where cancelled."""
+        rest: LogPiece | None = piece
+        try:
+            for done, behind, loaded in self._read(piece):
+                if cancelled():
+                    return
+                rest = behind
+                yield self._search(done, behind, loaded, wanted, names)
+        except SourceError:
+            # A node deletes old segments: what is gone, or can't be read, is a fault.
+            yield PieceMatches(rest or piece, None, _NO_OFFSETS, 0, 1)
+            return
+        if rest is not None:
+            yield PieceMatches(rest, None, _NO_OFFSETS, 0, 0)
+
+    def _search(
+        self,
+        piece: LogPiece,
+        rest: LogPiece | None,
+        loaded: Loaded,
+        wanted: Filter,
+        names: TopicNames,
+    ) -> PieceMatches:
+        n_faults = len(loaded.files[0].chain.faults)
+        loaded = select_batches(loaded, wanted.selection)
+        if not loaded.files[0].chain.positions:
+            return PieceMatches(piece, rest, _NO_OFFSETS, 0, n_faults)
+        records = Records(loaded, self.registry)
+        frames = records.frames
+        n_faults += len(records.unframed)
+        with self._lock:
+            self.names.learn(records)
+            names.learn(records)
+        rows = select_rows(records, wanted.selection, names)
+        n_hidden = 0
+        if wanted.hide is not None:
+            kept = rows[frames.api_key[rows] != wanted.hide]
+            n_hidden, rows = len(rows) - len(kept), kept
+        if wanted.grep is not None and len(rows):
+            search = wanted.grep.search
+            lines = self._lines(records, rows)
+            rows = rows[[i for i, line in enumerate(lines) if search(line[:_GREP_CHARS])]]
+            n_hidden = 0
+        return PieceMatches(piece, rest, frames.offset[rows].astype(np.int64), n_hidden, n_faults)
+
+    def topic_names(self, wanted: Selection, cancelled: Cancelled = lambda: False) -> TopicNames:
+        """Names of topics for a search; where it is by topic, all that the log knows."""
+        if wanted.topic is None:
+            return TopicNames()
+        self._learn_all(cancelled)
+        matcher = wanted.topic
+        with self._lock:
+            known = dict(self.names.names)
+        names = TopicNames(matcher=matcher, names=known)
+        names.matching.update(i for i, name in known.items() if matcher(name))
+        return names
+
+    def _learn_all(self, cancelled: Cancelled) -> None:
+        if not self._learnt and not self.log.is_file:
+            for source in records_with_names(self.log, self.registry, segments_too=False):
+                self._learn(source, cancelled)
+        for piece in self.pieces:
+            if piece in self._learnt:
+                continue
+            try:
+                self._learn((Records(part[2], self.registry) for part in self._read(piece)),
+                            cancelled)  # fmt: skip
+            except SourceError:
+                continue
+        if not cancelled():
+            self._learnt = frozenset(self.pieces)
+
+    def _learn(self, source: Any, cancelled: Cancelled) -> None:
+        for records in source:
+            if cancelled():
+                return
+            with self._lock:
+                self.names.learn(records)
+
+    # Showing.
+
+    def rows_at(self, records: Records, offsets: I64) -> I64:
+        """Rows of the records at these offsets, without those that are not there."""
+        there = records.frames.offset
+        rows = np.searchsorted(there, offsets)
+        rows = rows[rows < len(there)]
+        return rows[np.isin(there[rows], offsets)].astype(np.int64)
+
+    def lines(self, piece: LogPiece, offsets: I64) -> list[RecordLine]:
+        """The records at these offsets of a piece, a line each."""
+        records = self.records(piece)
+        rows = self.rows_at(records, offsets)
+        if not len(rows):
+            return []
+        with self._lock:
+            bodies = self._writer.bodies(records, rows)
+            lines = self._writer.lines(records, rows)
+        return [
+            RecordLine(int(offset), *_parts(line), body is None)
+            for offset, line, body in zip(offsets_of(records, rows), lines, bodies, strict=True)
+        ]
+
+    def _lines(self, records: Records, rows: I64) -> list[str]:
+        with self._lock:
+            return self._writer.lines(records, rows)
+
+    def json_line(self, records: Records, rows: I64) -> str:
+        """A record as ``log --json`` writes it."""
+        with self._lock:
+            return self._json.lines(records, rows)[0]
+
+    def topic_name(self, topic_id: Any) -> dict[bytes, str]:
+        """The name of a topic by its id; empty where none is known."""
+        with self._lock:
+            name = self.names.names.get(topic_id)
+        return {} if name is None else {topic_id: name}
+
+    def values(
+        self, piece: LogPiece, offsets: I64, columns: Sequence[str]
+    ) -> list[tuple[Any, ...]]:
+        """The rows of these records: values of columns as `RecordRows` has them."""
+        records = self.records(piece)
+        rows = self.rows_at(records, offsets)
+        with self._lock:
+            writer = RecordRows(self.registry, self.names, self.redaction, columns)
+            return writer.rows(records, rows) if len(rows) else []
+
+
+def _windows(file: FileRef, piece: LogPiece, size: int) -> Iterator[Loaded]:
+    """A file from where a piece begins."""
+    try:
+        yield from windows(file, size, piece.after, piece.begin)
+    except VanishedError as e:
+        raise SourceError(f"{piece.name} is gone: it was there when the log was listed") from e
+
+
+def offsets_of(records: Records, rows: I64) -> list[int]:
+    """Offsets of rows."""
+    found: list[int] = records.frames.offset[rows].tolist()
+    return found
+
+
+def _parts(line: str) -> tuple[str, str, str, str]:
+    """Time, epoch, type and the rest of a line."""
+    _, time, epoch, kind, *rest = line.split(" ", 4)
+    return time, epoch, kind, rest[0] if rest else ""

@@ -1,0 +1,35 @@
+"""Condensed logs kept on disk, so that what was decoded once is not decoded again.
+
+::
+
+    from metashell.sources.cache import open_cached, store
+
+    cached = open_cached(directory)       # None: nothing is kept, or it is not what is there now
+    log = cached.finish(condense_split(split, cached.how) for split in cached.plan.splits)
+    Image(log.records)                    # as if all files had been read
+
+    store(directory, log, how)            # what was condensed, for the next time
+
+An entry stands for the files that can't change any more, and for the first batches of the segment
+that still grows: a log is only ever appended to, so the last of these batches vouches for all
+before it. Everything here fails silently: without the cache the files are read, which is always
+right. Looking for an entry costs a look at one path, and imports neither numpy nor pyarrow.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from metashell.sources.cache.opening import CachedLog, LazyLog, open_cached, store
+
+__all__ = ["CachedLog", "LazyLog", "open_cached", "store"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import on first use: most runs find no cache at all."""
+    if name in __all__:
+        from metashell.sources.cache import opening
+
+        return getattr(opening, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

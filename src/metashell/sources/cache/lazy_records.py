@@ -1,0 +1,370 @@
+"""Records of an entry and of what came behind it, read from the entry as they are asked for.
+
+Every array of the frames has its full length from the beginning, but is filled only where somebody
+looks: pages of memory that nothing was written to cost nothing. So rows, folds and all that is
+built on them are those of records that are all there. Who asks for `LazyRecords.frames` gets them
+filled whole; folds ask for `frames_at`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from metashell.condensed.table import (
+    SCHEMA,
+    FileFacts,
+    StoredFrames,
+    batches_of,
+    loaded_of,
+    plain_values,
+    records_of,
+)
+from metashell.errors import SourceError
+from metashell.image.image import Image
+from metashell.lazy import lazy
+from metashell.log.frames import HEADER, Batches, Frames, Merged, control_key
+from metashell.log.read import Loaded
+from metashell.records.records import Records
+from metashell.schema.arena import I32, I64, SLACK, AnyArray, Arena, Bools
+from metashell.schema.id_table import id_pairs
+from metashell.schema.registry import Registry
+from metashell.sources.cache.entries import EntryDirectory
+from metashell.sources.cache.groups import (
+    GROUPS,
+    PARTITIONS,
+    REST,
+    TOPIC_ID,
+    UNCOUNTED,
+    DamagedError,
+    GroupEntry,
+    put_values,
+    uuid_values,
+)
+from metashell.sources.cache.manifest import Manifest
+
+_OF_WHOLE_BATCHES: Final = ("base_offset", "last_delta", "attributes", "max_timestamp")
+"""Columns that nobody needs who looks at single records."""
+
+_OF_RECORD: Final = ("offset", "api_key", "version", "frame_version")
+_OF_PIECES: Final = ("row", *(name for name in SCHEMA.names if name not in _OF_WHOLE_BATCHES))
+_TOPICS_KEPT: Final = 32
+
+_GROUP_OF: Final = {name: group for group, names in GROUPS.items() for name in names}
+
+
+class _Pieces(StoredFrames):
+    """Frames of which some rows are filled in, each record in a batch of its own.
+
+    Of the batches only place and file are there.
+    """
+
+    __slots__ = ("epoch",)
+    epoch: I32
+    """int32[n]."""
+
+    def epochs(self, rows: AnyArray) -> I32:
+        found: I32 = self.epoch[rows]
+        return found
+
+
+class LazyRecords(Records):
+    """Records of which most may still be on disk.
+
+    Args:
+        entry: The entry.
+        manifest: What it says of itself; there is no transaction in it, and no record unread.
+        groups: Its files.
+        tail: The records behind it, condensed; no transaction either.
+        files: Of both, in replay order.
+        registry: Message definitions.
+    """
+
+    def __init__(
+        self,
+        entry: EntryDirectory,
+        manifest: Manifest,
+        groups: dict[str, GroupEntry],
+        tail: Records,
+        files: Sequence[FileFacts],
+        registry: Registry,
+    ) -> None:
+        super().__init__(loaded_of(files), registry)
+        self._entry, self._manifest = entry, manifest
+        self._groups, self._tail = groups, tail
+        self._n = manifest.rows
+        self._unframed = [fault for facts in files for fault in facts.unframed]
+        self.faults.extend(self._unframed)
+        self._is_filled: Bools = np.zeros(self._n + len(tail.frames), dtype=np.bool_)
+        self._is_filled[self._n :] = True
+        self._whole_groups: dict[str, Bools] = {
+            name: np.zeros(group.n_row_groups, dtype=np.bool_) for name, group in groups.items()
+        }
+        self._topics: dict[bytes, tuple[I64, AnyArray]] = {}
+        applied = manifest.last_applied
+        if tail.last_row >= 0:
+            last = Image(tail).provenance
+            applied = (last.offset, last.epoch, last.timestamp_ms)
+        self.last_applied = applied
+
+    # What the whole says.
+
+    @lazy
+    def frames(self) -> Frames:
+        """Every record. Cost: reads the entry whole."""
+        for name, group in self._groups.items():
+            self._fill(group, np.flatnonzero(~self._whole_groups[name]).tolist())
+        pieces, of = self._pieces, self._pieces.batches
+        tail = self._tail.frames
+        columns: dict[str, AnyArray] = {"file": of.file, "pos": of.pos, "epoch": pieces.epoch}
+        for name in _OF_WHOLE_BATCHES:
+            behind = tail.batches.header[name][tail.batch]
+            columns[name] = np.zeros(len(pieces), dtype=behind.dtype.newbyteorder("="))
+            columns[name][self._n :] = behind
+        for group in self._groups.values():
+            try:
+                table = group.read(range(group.n_row_groups), _OF_WHOLE_BATCHES)
+            except DamagedError as e:
+                raise self._damaged() from e
+            for name in _OF_WHOLE_BATCHES:
+                columns[name][group.rows] = plain_values(table[name])
+        batches, batch = batches_of(columns)
+        frames = StoredFrames(
+            pieces.arena,
+            batches,
+            batch,
+            pieces.start,
+            pieces.body,
+            pieces.stop,
+            pieces.offset,
+            pieces.api_key,
+            pieces.version,
+            pieces.frame_version,
+            pieces.merged,
+        )
+        frames.times = pieces.times
+        return frames
+
+    @lazy
+    def counted(self) -> Bools:
+        """As in the base class."""
+        stored = np.ones(self._n, dtype=np.bool_)
+        try:
+            stored[self._groups[UNCOUNTED].rows] = False
+        except DamagedError as e:
+            raise self._damaged() from e
+        return np.concatenate([stored, self._tail.counted])
+
+    @lazy
+    def applied(self) -> Bools:
+        """As in the base class: there is no transaction."""
+        return self.counted
+
+    @lazy
+    def last_row(self) -> int:
+        """As in the base class."""
+        last = self._tail.last_row
+        return self._n + last if last >= 0 else self._manifest.last_row
+
+    @lazy
+    def any_odd(self) -> bool:
+        """As in the base class."""
+        return self._manifest.any_odd or self._tail.any_odd
+
+    def grown(self, loaded: Loaded) -> Records:
+        """The records of these files; nothing that was decoded can be used again."""
+        return Records(loaded, self.registry)
+
+    # What single rows and messages say.
+
+    def frames_at(self, rows: AnyArray | Sequence[int]) -> Frames:
+        """Frames with the rows given filled in."""
+        wanted = np.asarray(rows, dtype=np.int64)
+        with self.lock:
+            missing = wanted[~self._is_filled[wanted]]
+            if len(missing):
+                self._read(missing)
+            return self._pieces
+
+    def rows(self, name: str) -> I64:
+        """As in the base class. Cost: reads two columns of its group."""
+        with self.lock:
+            if name not in self._rows:
+                spec = self.registry.by_name[name]
+                key = spec.api_key
+                if key is None:
+                    assert spec.control_type is not None
+                    key = control_key(spec.control_type)
+                group = self._groups[_GROUP_OF.get(name, REST)]
+                try:
+                    stored = np.sort(group.rows[group.api_keys == key])
+                except DamagedError as e:
+                    raise self._damaged() from e
+                self._rows[name] = np.concatenate([stored, self._tail.rows(name) + self._n])
+            return self._rows[name]
+
+    def rows_with(self, name: str, field: str, wanted: bytes) -> I64:
+        """As in the base class; of partitions only the row groups of their topic are read."""
+        if field != TOPIC_ID or _GROUP_OF.get(name) != PARTITIONS:
+            return super().rows_with(name, field, wanted)
+        with self.lock:
+            if wanted not in self._topics:
+                if len(self._topics) >= _TOPICS_KEPT:
+                    self._topics.clear()
+                self._topics[wanted] = self._read_topic(wanted)
+            rows, keys = self._topics[wanted]
+        stored = np.sort(rows[keys == self.registry.by_name[name].api_key])
+        return np.concatenate([stored, self._tail.rows_with(name, field, wanted) + self._n])
+
+    # Reading.
+
+    @lazy
+    def _pieces(self) -> _Pieces:
+        """Frames filled with what was read."""
+        tail = self._tail.frames
+        assert isinstance(tail, StoredFrames)
+        n, n_stored = self._n + len(tail), self._n
+        self._bases = {}
+        size = 0
+        for name, group in self._groups.items():
+            self._bases[name] = size
+            size += group.about.bounds[-1]
+        buffer = np.zeros(size + tail.arena.size + SLACK, dtype=np.uint8)
+        buffer[size : size + tail.arena.size] = tail.arena.u1[: tail.arena.size]
+        self._bytes = buffer
+
+        def grown(values: AnyArray, shift: int = 0) -> AnyArray:
+            out = np.zeros(n, dtype=values.dtype)
+            out[n_stored:] = values + shift if shift else values
+            return out
+
+        of = tail.batches
+        batches = Batches(
+            grown(of.pos[tail.batch]),
+            grown(of.file[tail.batch]),
+            np.empty(0, dtype=HEADER),
+            np.empty(0, dtype=np.int64),
+        )
+        assert tail.merged is not None
+        frames = _Pieces(
+            Arena(buffer, size + tail.arena.size),
+            batches,
+            np.arange(n, dtype=np.int32),
+            grown(tail.start, size),
+            grown(tail.body, size),
+            grown(tail.stop, size),
+            grown(tail.offset),
+            grown(tail.api_key),
+            grown(tail.version),
+            grown(tail.frame_version),
+            Merged(grown(tail.merged.changes), grown(tail.merged.leader_changes)),
+        )
+        frames.times = grown(tail.times)
+        frames.epoch = grown(of.header["epoch"].astype(np.int32)[tail.batch])
+        return frames
+
+    _bytes: AnyArray
+    """uint8: the arena's, to be filled; set with `_pieces`."""
+    _bases: dict[str, int]
+    """Where the values of each group begin in the arena; set with `_pieces`."""
+
+    def _read(self, missing: I64) -> None:
+        """Read the row groups that rows lie in."""
+        wanted = np.zeros(self._n, dtype=np.bool_)
+        wanted[missing] = True
+        for group in self._groups.values():
+            try:
+                at = np.flatnonzero(wanted[group.rows])
+            except DamagedError as e:
+                raise self._damaged() from e
+            if at.size:
+                starts = group.starts()
+                numbers = np.unique(np.searchsorted(starts, at, side="right") - 1)
+                self._fill(group, numbers.tolist())
+
+    def _read_topic(self, wanted: bytes) -> tuple[I64, AnyArray]:
+        """Rows and api keys of the stored records of a topic's partitions."""
+        group = self._groups[PARTITIONS]
+        try:
+            numbers = group.with_topic(wanted)
+            self._fill(group, numbers)
+            table = group.read(numbers, ["row", "api_key", TOPIC_ID])
+        except DamagedError as e:
+            raise self._damaged() from e
+        # What has no topic's id that could be read has zeros there, which are no topic's.
+        same = id_pairs(uuid_values(table[TOPIC_ID])) == np.frombuffer(wanted, dtype="<u8")
+        hits = np.flatnonzero(same.all(axis=1))
+        return plain_values(table["row"])[hits], plain_values(table["api_key"])[hits]
+
+    def _fill(self, group: GroupEntry, numbers: Collection[int]) -> None:
+        """Read row groups that were not read yet."""
+        done = self._whole_groups[group.name]
+        numbers = [number for number in numbers if not done[number]]
+        # Neighbours are read at once, a stretch of bounded size at a time.
+        for first in range(0, len(numbers), _TOGETHER):
+            some = numbers[first : first + _TOGETHER]
+            try:
+                table = group.read(some, _OF_PIECES)
+            except DamagedError as e:
+                raise self._damaged() from e
+            self._place(group, some, table.combine_chunks())
+            done[some] = True
+
+    def _place(self, group: GroupEntry, numbers: Sequence[int], table: pa.Table) -> None:
+        frames = self._pieces
+        starts, bounds = group.starts(), group.about.bounds
+        at = 0
+        for number in numbers:
+            n = int(starts[number + 1] - starts[number])
+            piece = table.slice(at, n)
+            at += n
+            base = self._bases[group.name] + bounds[number]
+            ends = put_values(piece["value"], self._bytes, base)
+            names = [name for name in piece.column_names if name != "value"]
+            columns = {name: plain_values(piece[name]) for name in names}
+            rows = columns["row"]
+            begins = np.append(base, ends[:-1])
+            frames.start[rows], frames.stop[rows] = begins, ends
+            frames.body[rows] = begins + columns["head"]
+            frames.times[rows] = columns["timestamp"]
+            for name in _OF_RECORD:
+                getattr(frames, name)[rows] = columns[name]
+            batches, merged = frames.batches, frames.merged
+            assert merged is not None
+            batches.pos[rows], batches.file[rows] = columns["pos"], columns["file"]
+            frames.epoch[rows] = columns["epoch"]
+            merged.changes[rows] = columns["changes"]
+            merged.leader_changes[rows] = columns["leader_changes"]
+            self._is_filled[rows] = True
+
+    def _damaged(self) -> SourceError:
+        self._entry.remove()
+        return SourceError(
+            f"{self._manifest.place}: what was kept of it in the cache is damaged; it was removed",
+            hint="run the command again",
+        )
+
+
+_TOGETHER: Final = 16
+"""Row groups that are read at once."""
+
+
+def open_records(
+    entry: EntryDirectory,
+    manifest: Manifest,
+    groups: dict[str, GroupEntry],
+    tail: Sequence[pa.Table],
+    files: Sequence[FileFacts],
+    registry: Registry,
+) -> Records | None:
+    """Lazy records; None where a transaction, or a record that is of any topic, asks for all."""
+    if manifest.has_markers or manifest.has_unread:
+        return None
+    behind = records_of(tail, files, registry)
+    keys = behind.frames.api_key
+    if ((keys >= 23) & (keys <= 25)).any():
+        return None
+    return LazyRecords(entry, manifest, groups, behind, files, registry)

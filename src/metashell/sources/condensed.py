@@ -1,0 +1,164 @@
+"""A source whose image comes from a condensed log: decoded by other processes, or earlier.
+
+Its file system is that of the directory. What looks behind the file system, at the log or at an
+earlier state, is answered by `CondensedSource.full_log`, the directory opened as usual.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from metashell.fs.node import Directory, FixedDirectory, Node
+from metashell.fs.nodes.extra import log_node
+from metashell.lazy import lazy
+from metashell.log.directory import MetadataLog, note_of
+from metashell.log.fault import Fault, FaultKind
+from metashell.log.point import Point
+from metashell.log.read import Loaded
+from metashell.log.splits import Plan
+from metashell.places.place import Place
+from metashell.read_settings import ReadSettings
+from metashell.sources.source import Capabilities, Source
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.condensed.table import FileFacts
+    from metashell.image.history import History
+    from metashell.image.image import Image
+    from metashell.records.records import Records
+    from metashell.schema.registry import Registry
+
+
+class Condensed(Protocol):
+    """A condensed log, here or in the cache."""
+
+    plan: Plan
+    files: list[FileFacts]
+    registry: Registry
+
+    @property
+    def records(self) -> Records:
+        """What is left of it."""
+
+
+class CondensedSource(Source):
+    """A directory's newest state, of which only the condensed log is here.
+
+    Args:
+        plan: The directory's files.
+        condense: Gives the log; called when something is first asked of it.
+        settings: How it is condensed and shown; `ReadSettings.strict` is not possible.
+        directory: The metadata directory.
+        open_full_log: Opens the directory as usual; None where that is not to be done, as in an
+            executor.
+    """
+
+    capabilities = Capabilities(has_log=False)
+
+    def __init__(
+        self,
+        plan: Plan,
+        condense: Callable[[], Condensed],
+        settings: ReadSettings,
+        *,
+        directory: Place,
+        open_full_log: Callable[[], Source] | None = None,
+    ) -> None:
+        self._plan, self._condense, self._open_full_log = plan, condense, open_full_log
+        super().__init__(_planned(plan, directory), settings, directory=directory)
+
+    @lazy
+    def condensed(self) -> Condensed:
+        """The log. Cost: what `condense` does."""
+        condensed = self._condense()
+        self.log = _known(condensed, self.log)
+        return condensed
+
+    @lazy
+    def registry(self) -> Registry:
+        return self.condensed.registry
+
+    @lazy
+    def image(self) -> Image:
+        from metashell.image.image import Image
+
+        return Image(self.condensed.records)
+
+    @lazy
+    def root(self) -> Directory:
+        def log() -> Node:
+            _ = self.condensed
+            return log_node(self.log, self.all_faults)
+
+        root = super().root
+        assert isinstance(root, FixedDirectory)
+        return root.but({"log": log})
+
+    @lazy
+    def full_log(self) -> Source:
+        """The directory opened as usual. Cost: reads and decodes it here."""
+        return self if self._open_full_log is None else self._open_full_log()
+
+    def all_faults(self) -> Sequence[Fault]:
+        found = super().all_faults()
+        if self.condensed.records.merges_at_fault and self.full_log is not self:
+            return self.full_log.all_faults()
+        return found
+
+    @property
+    def history(self) -> History:
+        return self.full_log.history
+
+    @property
+    def history_records(self) -> Records:
+        return self.full_log.history_records
+
+    @property
+    def history_root(self) -> Directory:
+        return self.full_log.history_root
+
+    def at(self, point: str | int | Point, *, record: bool = False) -> Source:
+        return self.full_log.at(point, record=record)
+
+    def records(self, message: str) -> pa.Table:
+        return self.full_log.records(message)
+
+    def unknown_records(self) -> pa.Table:
+        return self.full_log.unknown_records()
+
+
+def source_of(log: Condensed, settings: ReadSettings, directory: Place) -> CondensedSource:
+    """A source of a condensed log that is here, by itself: the directory is not opened."""
+    return CondensedSource(log.plan, lambda: log, settings, directory=directory)
+
+
+def _planned(plan: Plan, directory: Place) -> MetadataLog:
+    """What a plan tells of a directory's files."""
+    return MetadataLog(
+        plan.path,
+        Loaded(b"", 0, []),
+        plan.listing,
+        plan.checkpoint,
+        list(plan.faults),
+        list(plan.notes),
+        remote=None if isinstance(directory, str) else directory,
+    )
+
+
+def _known(condensed: Condensed, planned: MetadataLog) -> MetadataLog:
+    """What is known of them once they were read, without their bytes."""
+    from metashell.condensed.table import loaded_of
+
+    plan, loaded = condensed.plan, loaded_of(condensed.files)
+    gaps = [fault for fault in plan.faults if fault.kind is FaultKind.GAP]
+    others = [fault for fault in plan.faults if fault.kind is not FaultKind.GAP]
+    found = loaded.faults
+    return replace(
+        planned,
+        loaded=loaded,
+        faults=[*others, *found, *gaps],
+        notes=[*plan.notes, *(note_of(fault, fault is found[-1]) for fault in found)],
+    )

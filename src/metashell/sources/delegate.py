@@ -1,0 +1,47 @@
+"""What those who have a source's log can do in this process's place, as Spark does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from metashell.sql.result import Result
+
+
+class DelegatedSearch(Protocol):
+    """A search that others do."""
+
+    @property
+    def matched(self) -> Container[int]:
+        """Once all was told: which of the starts there are."""
+
+    @property
+    def missing(self) -> Iterable[str]:
+        """Once all was told: nodes that can't be looked at, each with why."""
+
+    def __iter__(self) -> Iterator[str]:
+        """What is printed, in order."""
+
+
+class StatementRunner(Protocol):
+    """Runs SQL statements over tables."""
+
+    def run(self, statement: str, cancelled: Callable[[], bool]) -> Result:
+        """Run a statement; errors as `metashell.sql.duck.Database.run`."""
+
+
+class Delegate(Protocol):
+    """Those who have the log."""
+
+    def search(self, args: Sequence[str], cwd: str, *, escapes: bool) -> DelegatedSearch | None:
+        """Do what `find` does; None where that is not for them.
+
+        Args:
+            args: The words behind ``find``.
+            cwd: The current directory.
+            escapes: Whether what is printed is for a terminal.
+        """
+
+    def statements(self, cwd: str) -> StatementRunner | None:
+        """Run SQL on the tables of a directory; None where that is not for them."""

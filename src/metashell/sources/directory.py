@@ -1,0 +1,53 @@
+"""A directory whose files are read here."""
+
+from __future__ import annotations
+
+import os
+
+from metashell.log.changed import DirectoryState, list_directory
+from metashell.log.directory import MetadataLog, read_directory
+from metashell.log.read import ReadProgress
+from metashell.places.place import Place
+from metashell.read_settings import ReadSettings
+from metashell.sources.source import Source
+
+
+class DirectorySource(Source):
+    """A directory's newest state.
+
+    Args:
+        log: Its files.
+        settings: How they are read and shown.
+        place: The metadata directory.
+    """
+
+    def __init__(self, log: MetadataLog, settings: ReadSettings, place: Place) -> None:
+        super().__init__(
+            log, settings, directory=os.path.abspath(place) if isinstance(place, str) else place
+        )
+        self._place = place
+
+    def refreshed(self) -> Source:
+        now = list_directory(self._place)
+        return self if now.signature == self.log.signature else open_directory(now, self.settings)
+
+
+def open_directory(
+    state: DirectoryState,
+    settings: ReadSettings,
+    progress: ReadProgress | None = None,
+) -> DirectorySource:
+    """Read a directory.
+
+    Args:
+        state: As `metashell.log.directory.list_metadata_directory` gives it; what changes in it
+            from then on is told by `Source.refreshed`.
+        settings: How it is read and shown.
+        progress: Called with (bytes read, bytes in all).
+
+    Raises:
+        SourceError: It can't be read, or holds no metadata log.
+        SchemaError: A definition is malformed.
+    """
+    log = read_directory(state, settings, progress=progress)
+    return DirectorySource(log, settings, state.place)

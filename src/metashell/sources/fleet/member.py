@@ -1,0 +1,197 @@
+"""One directory of a fleet, opened when it is first looked at, and its place in the tree."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from threading import RLock
+from typing import TYPE_CHECKING, Final
+
+from metashell.errors import NoSuchPathError, PathError, SourceError
+from metashell.fs.grid import Grid
+from metashell.fs.node import Directory, FixedDirectory, Node
+from metashell.log.names import METADATA_DIRECTORY
+from metashell.sources.fleet.rows import why
+
+if TYPE_CHECKING:
+    from metashell.fs.touch_times import Times
+    from metashell.log.fault import Fault
+    from metashell.schema.arena import I64
+    from metashell.sources.fleet.source import FleetSource
+    from metashell.sources.source import Source
+
+_UNKNOWN_BYTES: Final = 8 << 20
+"""What a directory is taken to weigh where its files can't be listed from here."""
+
+
+class FleetMember:
+    """One directory of a fleet.
+
+    Args:
+        fleet: What it is of.
+        name: What it is called there.
+        path: Where it is.
+        cluster_id: Its cluster, None where it does not say.
+    """
+
+    def __init__(self, fleet: FleetSource, name: str, path: str, cluster_id: str | None) -> None:
+        self._fleet = fleet
+        self.name = name
+        self.path = path
+        self.cluster_id = cluster_id
+        self._lock = RLock()
+        self._source: Source | None = None
+        self._error: str | None = None
+        self._warnings: Sequence[str] = ()
+        self._stopped_by: Fault | None = None
+        self._has_own_state = False
+        self.directory = MemberDirectory(self, lambda source: source.root)
+        self.history_directory = MemberDirectory(self, lambda source: source.history_root)
+
+    @property
+    def opened(self) -> Source | None:
+        """The source where it was opened, and not closed since."""
+        return self._source
+
+    def source(self) -> Source:
+        """The source, opened now where it is not.
+
+        Raises:
+            SourceError: It can't be opened, or does not cover the point that the fleet is at.
+        """
+        with self._lock:
+            if self._error is not None:
+                self._fleet.failed(self, self._error)
+                raise SourceError(self._error)
+            if self._source is None:
+                try:
+                    self._source = self._fleet.reading.open(self.path)
+                except Exception as error:
+                    self._error = why(error)
+                    self._fleet.failed(self, self._error)
+                    raise SourceError(self._error) from error
+            source = self._source
+        self._fleet.used(self)
+        return source
+
+    def try_again(self) -> None:
+        """Forget that it could not be opened."""
+        self._error = None
+
+    def show(self, source: Source) -> None:
+        """Show another state of it from now on."""
+        with self._lock:
+            self._source, self._error = source, None
+            self._has_own_state = (
+                source.moment_offset is not None or self._fleet.reading.at is not None
+            )
+
+    def take_over(self, older: FleetMember, source: Source) -> None:
+        """Begin with a source of an older fleet's member."""
+        self._source, self._has_own_state = source, older.has_own_state
+
+    def close(self) -> bool:
+        """Let go of what was read, if that can be read again; whether it was."""
+        with self._lock:
+            if self._source is None or self._has_own_state:
+                return False
+            self._warnings = self.warnings
+            # What was not looked at has stopped nowhere.
+            self._stopped_by = self._source.stopped_by if self._source.decoded else None
+            self._source = None
+            return True
+
+    def was_read(self, warnings: Sequence[str], stopped_by: Fault | None) -> None:
+        """Take over what another process found that read it."""
+        with self._lock:
+            if self._source is None:
+                self._warnings, self._stopped_by = tuple(warnings), stopped_by
+
+    @property
+    def has_own_state(self) -> bool:
+        """Whether `show` made it differ from what the fleet's settings say."""
+        return self._has_own_state
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What a user should know of it, as far as it was read."""
+        source = self._source
+        return self._warnings if source is None else tuple(source.warnings)
+
+    @property
+    def stopped_by(self) -> Fault | None:
+        """The fault before which its strict replay ended, as far as it was read."""
+        source = self._source
+        return self._stopped_by if source is None else source.stopped_by
+
+    @property
+    def n_bytes(self) -> int:
+        """Bytes of the files that are held; 0 where it is not opened."""
+        source = self._source
+        return 0 if source is None else sum(file.size for file in source.log.loaded.files)
+
+    def weight(self) -> int:
+        """About how many bytes are to be read; a listing, where the directory is a local one."""
+        inner = os.path.join(self.path, METADATA_DIRECTORY)
+        total = 0
+        try:
+            with os.scandir(inner if os.path.isdir(inner) else self.path) as entries:
+                for entry in entries:
+                    if entry.name.endswith((".log", ".checkpoint")):
+                        total += entry.stat().st_size
+        except OSError:
+            return _UNKNOWN_BYTES
+        return total
+
+
+class MemberDirectory(Directory):
+    """A member's root; empty where it can't be opened.
+
+    Args:
+        member: The member.
+        root: Which of a source's roots.
+    """
+
+    def __init__(self, member: FleetMember, root: Callable[[Source], Directory]) -> None:
+        self.member = member
+        self._root_of = root
+
+    def _root(self) -> Directory:
+        try:
+            source = self.member.source()
+        except SourceError:
+            return _NOTHING
+        return self._root_of(source)
+
+    def names(self) -> Sequence[str]:
+        return self._root().names()
+
+    def child(self, name: str) -> Node | None:
+        return self._root().child(name)
+
+    def grid(self) -> Grid | None:
+        return self._root().grid()
+
+    def times(self) -> Times | None:
+        return self._root().times()
+
+    def child_times(self, names: Sequence[str]) -> tuple[I64, I64]:
+        return self._root().child_times(names)
+
+    def names_from(self, prefix: str, limit: int) -> Sequence[str]:
+        return self._root().names_from(prefix, limit)
+
+    def missing(self, path: str) -> PathError:
+        if self._root() is _NOTHING:
+            return PathError(path, "the directory of this cluster can't be read")
+        return NoSuchPathError(path)
+
+
+_NOTHING: Final = FixedDirectory({})
+
+
+class FleetDirectory(FixedDirectory):
+    """The root of a fleet, or its ``/clusters``: above all members, without times of its own."""
+
+    def times(self) -> Times | None:
+        return None

@@ -1,0 +1,35 @@
+"""How the directories of a fleet are read: plain values, so that any process can do it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from metashell.read_settings import READ_DEFAULTS, ReadSettings
+
+if TYPE_CHECKING:
+    from metashell.log.point import Point
+    from metashell.sources.source import Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How a directory is read and shown, and as of when."""
+
+    settings: ReadSettings = READ_DEFAULTS
+    at: str | int | Point | None = None
+    """An offset or a time, as `metashell.sources.source.Source.at` takes them; None for the end."""
+    record: bool = False
+    """Whether an offset inside a batch means up to the record itself."""
+
+    def open(self, place: str) -> Source:
+        """Open a directory.
+
+        Raises:
+            MetashellError: It can't be read, or does not cover the point asked for.
+        """
+        from metashell.log.directory import list_metadata_directory
+        from metashell.sources.directory import open_directory
+
+        source = open_directory(list_metadata_directory(place), self.settings)
+        return source if self.at is None else source.at(self.at, record=self.record)

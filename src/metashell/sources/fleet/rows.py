@@ -1,0 +1,263 @@
+"""What is told of one directory of a fleet, as plain dicts.
+
+Each function takes a place and how to read it, imports what it needs, and never raises for what is
+wrong with the place: the dict then has it as ``error``. So they can run in another process, or on
+another machine, and one bad directory is one bad row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from metashell.errors import MetashellError, SourceError
+from metashell.places.uri import shown
+from metashell.sources.fleet.reading import Reading
+
+if TYPE_CHECKING:
+    from metashell.sources.source import Source
+
+FleetRow: TypeAlias = dict[str, str | int | None]
+
+FIELDS: Final = (
+    "directory",
+    "clusterId",
+    "nodeId",
+    "brokers",
+    "fenced",
+    "topics",
+    "partitions",
+    "offline",
+    "underReplicated",
+    "metadataVersion",
+    "offset",
+    "timestamp",
+    "faults",
+    "fault",
+    "error",
+)
+"""Keys of a `fleet_row`, in order."""
+
+END_FIELDS: Final = (
+    "clusterId",
+    "offset",
+    "lowOffset",
+    "firstOffset",
+    "oldestOffset",
+    "endOffset",
+    "epochs",
+)
+"""Keys of `last_offset`: ``offset`` is that of the last record that its image holds, ``lowOffset``
+the first whose state its files can show.
+
+Its log is compared from ``firstOffset`` on, from ``oldestOffset`` on where segments are read that
+the state needs no more (None: no batch is there), up to ``endOffset``. ``epochs`` has ranges of
+offsets and their leader epochs, ``first,last,epoch`` separated by spaces
+(`metashell.checks.agreement.Epochs`).
+"""
+
+CHECKSUM_FIELDS: Final = ("offset", "epoch", "checksum", "withoutOrphans", "orphans", "error")
+"""Keys of `checksum_at`, besides ``directory``: ``withoutOrphans`` is the digest without configs of
+topics that do not exist, of which there are ``orphans``."""
+
+COMPARED_FIELDS: Final = ("blocks", "batches", *CHECKSUM_FIELDS)
+"""Keys of `compared`, besides ``directory``."""
+
+
+def fleet_row(place: str, reading: Reading) -> FleetRow:
+    """Tell of a directory what it holds: the keys are `FIELDS`.
+
+    ``offline`` counts the partitions without a leader, ``underReplicated`` those whose ISR is
+    smaller than their replicas; ``faults`` are those of its files and records, a torn tail aside,
+    and ``fault`` is the first of them; ``error`` is why it can't be read, and then None stands for
+    all that is not known.
+    """
+    return _told(place, reading, row_of, FIELDS)
+
+
+def cluster_id_of(source: Source) -> str | None:
+    """The cluster's id; None also where the file that tells it can't be used."""
+    with suppress(SourceError):
+        return source.cluster_id
+    return None
+
+
+def row_of(source: Source) -> FleetRow:
+    """The same of an opened source, without ``directory`` and ``error``."""
+    import numpy as np
+
+    from metashell.log.fault import FaultKind
+
+    image = source.image
+    partitions = image.partitions
+    isr, replicas = partitions.list_column("isr"), partitions.list_column("replicas")
+    faults = [str(f) for f in source.all_faults() if f.kind is not FaultKind.TORN]
+    node_id = None
+    try:
+        node_id = source.node_id
+    except SourceError as error:
+        faults.append(error.message)
+    n_faults = len(faults) + image.records.faults_left_out
+    status = source.status()
+    return {
+        "clusterId": cluster_id_of(source),
+        "nodeId": node_id,
+        "brokers": len(image.brokers),
+        "fenced": int(np.count_nonzero(image.brokers.fenced)),
+        "topics": len(image.topics),
+        "partitions": len(partitions),
+        "offline": int(np.count_nonzero(partitions.leader < 0)),
+        "underReplicated": int(np.count_nonzero(isr.counts < replicas.counts)),
+        "metadataVersion": status.metadata_version,
+        "offset": status.offset,
+        "timestamp": status.timestamp_ms,
+        "faults": n_faults,
+        "fault": faults[0] if faults else None,
+    }
+
+
+def last_offset(place: str, reading: Reading) -> FleetRow:
+    """Where a directory ends, and what its log can be compared by: the keys are `END_FIELDS`."""
+    return _told(place, reading, last_offset_of, ("directory", *END_FIELDS, "error"))
+
+
+def last_offset_of(source: Source) -> FleetRow:
+    """The same of an opened source, without ``directory`` and ``error``."""
+    from metashell.checks.agreement import BASE
+    from metashell.checks.log_facts import LogFacts
+
+    listing, offset = source.log.listing, source.status().offset
+    facts = LogFacts.of(
+        source.image.records,
+        listing,
+        source.metadata_directory,
+        offset=-1 if offset is None else offset,
+    )
+    first = oldest = None
+    if len(facts.batches):
+        first = int(facts.batches[0, BASE])
+        oldest = min((s.base_offset for s in listing.segments), default=first)
+    return {
+        "clusterId": cluster_id_of(source),
+        "offset": offset,
+        "lowOffset": source.history.range()[0],
+        "firstOffset": first,
+        "oldestOffset": oldest,
+        "endOffset": facts.end,
+        "epochs": " ".join(f"{a},{b},{epoch}" for a, b, epoch in facts.epochs.ranges),
+    }
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ComparedQuery:
+    """What of a directory is compared with others."""
+
+    blocks: tuple[tuple[int, int], ...] = ()
+    """Ranges of offsets, both ends included, of which digests of the batches are wanted."""
+    window: tuple[int, int] | None = None
+    """A range of which the batches themselves are."""
+    offset: int | None = None
+    """The offset after which the state's digest is."""
+
+
+def compared(place: str, reading: Reading, wanted: ComparedQuery) -> FleetRow:
+    """What of a directory is compared with others: the keys are `COMPARED_FIELDS`.
+
+    ``blocks`` has the digests of a range as words, the ranges separated by commas; ``batches`` the
+    bytes of int64[n, 4] as hex (`metashell.checks.agreement.batches_of`). ``error`` says so where
+    the files do not cover the offset.
+    """
+    keys = ("directory", *COMPARED_FIELDS)
+    return _told(place, reading, lambda source: compared_of(source, wanted), keys)
+
+
+def compared_of(source: Source, wanted: ComparedQuery) -> FleetRow:
+    """The same of an opened source, without ``directory``."""
+    from metashell.checks.agreement import BASE, batches_of, between, block_digests
+
+    records = source.image.records
+    batches = batches_of(records.loaded, records.frames, records.before)
+    ranges = [*wanted.blocks, *([wanted.window] if wanted.window else [])]
+    first = int(batches[0, BASE]) if len(batches) else None
+    if ranges and (first is None or min(a for a, _ in ranges) < first):
+        # Segments that the state needs no more.
+        records = source.history_records
+        batches = batches_of(records.loaded, records.frames, records.before)
+    row: FleetRow = dict.fromkeys(COMPARED_FIELDS)
+    row["blocks"] = ",".join(" ".join(block_digests(batches, a, b)) for a, b in wanted.blocks)
+    if wanted.window is not None:
+        row["batches"] = between(batches, *wanted.window).tobytes().hex()
+    if wanted.offset is not None:
+        try:
+            row.update(checksum_of(source, wanted.offset))
+        except MetashellError as error:
+            row["error"] = error.message
+    return row
+
+
+def checksum_at(place: str, reading: Reading, offset: int) -> FleetRow:
+    """The digest of a directory's state after an offset, as ``checksum --at`` prints it.
+
+    ``error`` says so where its files do not cover the offset.
+    """
+    return _told(
+        place,
+        reading,
+        lambda source: checksum_of(source, offset),
+        ("directory", *CHECKSUM_FIELDS),
+    )
+
+
+def checksum_of(source: Source, offset: int) -> FleetRow:
+    """The same of an opened source.
+
+    Raises:
+        MetashellError: Its files do not cover the offset, or it lies inside a batch.
+    """
+    from metashell.checks.digest import image_digest, part_digests, without_orphans
+
+    there = source if source.status().offset == offset else source.at(offset)
+    last = there.image.provenance
+    if last.offset != offset:
+        notes = "; ".join(there.moment_notes)
+        raise MetashellError(notes or f"the state at offset {offset} can't be told from its files")
+    parts = part_digests(there.image, there.redaction)
+    sound, n_orphans = without_orphans(there.image, parts, there.redaction)
+    return {
+        "offset": last.offset,
+        "epoch": last.epoch,
+        "checksum": image_digest(parts),
+        "withoutOrphans": image_digest(sound),
+        "orphans": n_orphans,
+    }
+
+
+def failed(place: str, reason: str) -> FleetRow:
+    """The row of a directory that could not be read."""
+    return {**dict.fromkeys(FIELDS), "directory": shown(place), "error": reason}
+
+
+def why(error: Exception) -> str:
+    """What a row says of an error."""
+    if isinstance(error, MetashellError):
+        return error.message
+    if isinstance(error, MemoryError):
+        return "it does not fit in memory"
+    if isinstance(error, OSError):
+        return error.strerror or type(error).__name__
+    return f"reading it failed unexpectedly: {type(error).__name__}"
+
+
+def _told(
+    place: str, reading: Reading, tell: Callable[[Source], FleetRow], keys: tuple[str, ...]
+) -> FleetRow:
+    directory: str | None = None
+    try:
+        directory = shown(place)
+        found = tell(reading.open(place))
+    except Exception as error:  # whatever is wrong with one is no reason to lose the others
+        return {**dict.fromkeys(keys), "directory": directory, "error": why(error)}
+    row = {"error": None, **found, "directory": directory}
+    return {key: row[key] for key in keys}

@@ -1,0 +1,432 @@
+"""A fleet: directories that are opened when they are first looked at, under one root.
+
+What can't be opened is an empty directory, and is told to who asks `FleetSource.take_failures`; the
+others are not touched by it. Opened directories are closed again, the least recently used first,
+where they hold many bytes together.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import OrderedDict
+from collections.abc import Callable, Generator, Iterator, Sequence
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from copy import copy
+from functools import cached_property
+from threading import RLock
+from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeAlias, TypeVar
+
+from metashell.errors import MetashellError, SourceError
+from metashell.fs.node import Directory
+from metashell.fs.path import CLUSTERS
+from metashell.places.uri import is_uri, local_path, shown
+from metashell.read_settings import ReadSettings
+from metashell.redact import Redaction
+from metashell.sources.engine import KEPT_BYTES
+from metashell.sources.fleet.member import FleetDirectory, FleetMember
+from metashell.sources.fleet.naming import unique_names
+from metashell.sources.fleet.reading import Reading
+from metashell.sources.fleet.rows import FleetRow, fleet_row, row_of
+from metashell.sources.source import Capabilities, Status
+
+if TYPE_CHECKING:
+    from metashell.log.fault import Fault
+    from metashell.sources.delegate import Delegate
+    from metashell.sources.source import Source
+
+_T = TypeVar("_T")
+
+Progress: TypeAlias = Callable[[], AbstractContextManager[Callable[[int, int], None] | None]]
+"""Makes what is told (bytes done, bytes in all) while a fleet is computed; None for nobody."""
+
+JobRunner: TypeAlias = Callable[
+    [Callable[..., FleetRow], Sequence[tuple[object, ...]], Sequence[int], Callable[[], None]],
+    Iterator[tuple[int, FleetRow | None]],
+]
+"""Calls a function for each job, wherever: see `metashell.sources.fleet.pool.run_all`. The third
+argument has about how many bytes each job reads, the fourth is called again and again, and raises
+to end everything."""
+
+_NAMING_THREADS: Final = 16
+SMALL_BYTES: Final = 16 << 20
+"""A local fleet of less is computed here before other processes have begun."""
+_FEW_BYTES: Final = 128 << 20
+"""The same of answers that look at a part of each image; measured, as is the next."""
+OPENING_BYTES: Final = 1 << 20
+"""What opening a directory takes besides, in bytes that could be read meanwhile."""
+
+
+class FleetSource:
+    """Several directories under one root; what works on one cluster takes a `FleetMember`'s source.
+
+    Args:
+        places: Path and cluster id of each directory.
+        reading: How they are read.
+        progress: Tells how far computing has come.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities(has_log=False)
+    """What there is to know before it is worked on."""
+    name: Final = "fleet"
+    """What a prompt calls it."""
+
+    def __init__(
+        self,
+        places: Sequence[tuple[str, str | None]],
+        reading: Reading,
+        *,
+        progress: Progress | None = None,
+        notes: Sequence[str] = (),
+    ) -> None:
+        self._places = tuple(places)
+        self.reading = reading
+        """How the members are read."""
+        self.progress = progress
+        self.runner: JobRunner | None = None
+        """What computes rows instead of processes of this machine."""
+        self._notes = tuple(notes)
+        self._lock = RLock()
+        self._used: OrderedDict[str, FleetMember] = OrderedDict()
+        self._failures: dict[str, str] = {}
+        # By what may be shown of a URI: it can hold a key.
+        names = unique_names([(_identity(path), cluster_id) for path, cluster_id in places])
+        members = (
+            FleetMember(self, name, path, cluster_id)
+            for name, (path, cluster_id) in zip(names, places, strict=True)
+        )
+        self.members: dict[str, FleetMember] = {
+            m.name: m for m in sorted(members, key=lambda m: m.name)
+        }
+        """The directories by name, in order."""
+
+    @classmethod
+    def over(
+        cls,
+        paths: Sequence[str],
+        settings: ReadSettings,
+        *,
+        cluster_id: str | None = None,
+        progress: Progress | None = None,
+    ) -> Self:
+        """Lay a fleet over directories; as `metashell.sources.opening.open_fleet`, here."""
+        if settings.schemas:
+            from metashell.schema.registry import load_registry
+
+            load_registry(settings.schemas)  # a wrong definition is no fault of a directory
+        # The same directory once, by what it was first called.
+        distinct = {_identity(path): path for path in reversed(paths)}
+        given = [path for path in dict.fromkeys(paths) if path in distinct.values()]
+        places = list(_identified(given))
+        notes: list[str] = []
+        if cluster_id is not None:
+            unknown = sum(found is None for _, found in places)
+            if unknown:
+                notes.append(
+                    f"{unknown} of {len(places)} directories do not say of which cluster they are:"
+                    " `--cluster-id` leaves them out"
+                )
+            places = [place for place in places if place[1] == cluster_id]
+            if not places:
+                raise SourceError(f"none of the directories is of cluster {cluster_id}")
+        if not places:
+            raise SourceError("a fleet needs a directory at least")
+        return cls(places, Reading(settings=settings), progress=progress, notes=notes)
+
+    @property
+    def settings(self) -> ReadSettings:
+        """How the members are read and shown."""
+        return self.reading.settings
+
+    @property
+    def redaction(self) -> Redaction:
+        """What may be shown of them."""
+        return Redaction(self.settings.show_secrets)
+
+    @cached_property
+    def root(self) -> Directory:
+        """The root of the file system: ``/clusters``, with each member's root below."""
+        return self._root(lambda member: member.directory)
+
+    @cached_property
+    def history_root(self) -> Directory:
+        """The same over each member's `Source.history_root`."""
+        return self._root(lambda member: member.history_directory)
+
+    def _root(self, directory: Callable[[FleetMember], Directory]) -> Directory:
+        def maker(member: FleetMember) -> Callable[[], Directory]:
+            return lambda: directory(member)
+
+        clusters = FleetDirectory({name: maker(member) for name, member in self.members.items()})
+        return FleetDirectory({CLUSTERS: lambda: clusters})
+
+    # Members that were used, and those that can't be.
+
+    def used(self, member: FleetMember) -> None:
+        """Note that a member was used; others are closed where all hold too much."""
+        with self._lock:
+            self._used[member.name] = member
+            self._used.move_to_end(member.name)
+            held = sum(m.n_bytes for m in self._used.values())
+            for other in list(self._used.values())[:-1]:
+                if held <= KEPT_BYTES:
+                    break
+                n_bytes = other.n_bytes
+                if other.close():
+                    held -= n_bytes
+                    del self._used[other.name]
+
+    def failed(self, member: FleetMember, error: str) -> None:
+        """Note that a member was asked for and can't be opened."""
+        with self._lock:
+            self._failures[member.name] = error
+
+    def begin(self) -> None:
+        """Begin a command: what failed before is forgotten and may be tried again."""
+        with self._lock:
+            names, self._failures = list(self._failures), {}
+        for name in names:
+            self.members[name].try_again()
+
+    def failures(self) -> dict[str, str]:
+        """The members that were asked for since `begin` and can't be opened, each with why."""
+        with self._lock:
+            return dict(self._failures)
+
+    # What a front end asks of a source too.
+
+    def close(self) -> None:
+        """End what goes on in the background; what is here stays readable."""
+
+    def delegate(self, command: Callable[[Delegate], _T | None]) -> _T | None:
+        """As `metashell.sources.source.Source.delegate`, for the directories together."""
+        return None
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The id of the cluster that all are of; None where they are of several."""
+        ids = {member.cluster_id for member in self.members.values()}
+        return ids.pop() if len(ids) == 1 else None
+
+    @property
+    def local_directories(self) -> Sequence[str]:
+        """The directories of this machine that it is read from."""
+        return [member.path for member in self.members.values() if not is_uri(member.path)]
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What a user should know of the members that were read so far."""
+        found = list(self._notes)
+        for member in self.members.values():
+            found += [f"{member.name}: {warning}" for warning in member.warnings]
+        return found
+
+    @property
+    def stopped_by(self) -> Fault | None:
+        """The first fault before which the strict replay of a member that was read ended."""
+        return next(filter(None, (member.stopped_by for member in self.members.values())), None)
+
+    def status(self) -> Status:
+        """How many there are; what they hold is told of each alone."""
+        notes = [f"{len(self.members)} director{'y' if len(self.members) == 1 else 'ies'}"]
+        if self.reading.at is not None:
+            notes.append(f"at {self.reading.at}")
+        n_failed = len(self.failures())
+        if n_failed:
+            notes.append(f"{n_failed} can't be read")
+        return Status(
+            offset=None, epoch=None, timestamp_ms=None, metadata_version=None, notes=tuple(notes)
+        )
+
+    def warm_up(self) -> None:
+        """Nothing: a fleet is not read before it is looked at."""
+
+    def at(self, point: str | int, *, record: bool = False) -> Self:
+        """The fleet as each member was at an offset or a time; who does not cover it can't be read.
+
+        Raises:
+            UsageError: The point can't be read.
+        """
+        from metashell.log.point import parse_point
+
+        if isinstance(point, str):
+            parse_point(point)
+        reading = Reading(settings=self.reading.settings, at=point, record=record)
+        return self._anew(reading)
+
+    def refreshed(self) -> Self:
+        """The fleet with what changed in opened directories since; itself where nothing did.
+
+        Raises:
+            SourceError: A directory can't be read any more.
+        """
+        new: dict[str, Source] = {}
+        for name, member in self.members.items():
+            source = member.opened
+            if source is not None and source.moment_offset is None:
+                newer = source.refreshed()
+                if newer is not source:
+                    new[name] = newer
+        if not new:
+            return self
+        fleet = self._anew(self.reading)
+        for name, member in self.members.items():
+            source = new.get(name, member.opened)
+            if source is not None:
+                fleet.members[name].take_over(member, source)
+        return fleet
+
+    def _anew(self, reading: Reading) -> Self:
+        """The same directories unopened, with all that a kind of fleet has of its own."""
+        fleet, runner = copy(self), self.runner
+        for made in ("root", "history_root"):
+            fleet.__dict__.pop(made, None)
+        FleetSource.__init__(
+            fleet, self._places, reading, progress=self.progress, notes=self._notes
+        )
+        fleet.runner = runner
+        return fleet
+
+    # What is computed of each.
+
+    def rows(
+        self,
+        *,
+        n_workers: int | None = None,
+        stop: Callable[[], None] = lambda: None,
+    ) -> list[FleetRow]:
+        """A `metashell.sources.fleet.fleet_row` for each member, with its ``name``, in their order.
+
+        Args:
+            n_workers: Processes; None for one a processor, or none where there is little to read.
+            stop: Called again and again; it raises to end everything.
+        """
+        return self.compute(fleet_row, row_of, n_workers=n_workers, stop=stop)
+
+    def compute(
+        self,
+        function: Callable[..., FleetRow],
+        of_source: Callable[..., FleetRow],
+        arguments: Callable[[FleetMember], tuple[object, ...]] = lambda _: (),
+        *,
+        members: Sequence[FleetMember] | None = None,
+        n_workers: int | None = None,
+        stop: Callable[[], None] = lambda: None,
+        check: Callable[[FleetRow], None] = lambda _: None,
+    ) -> list[FleetRow]:
+        """Call a function of `metashell.sources.fleet.rows`, or one like them, for members.
+
+        Args:
+            function: Takes a path and how to read it, and `arguments`.
+            of_source: The same of an opened source, for members that show a state of their own.
+            arguments: What else is handed in.
+            members: Which; all where None.
+            n_workers: As for `rows`.
+            stop: As for `rows`.
+            check: Called with each row as it comes; it raises to end everything.
+        """
+        from metashell.sources.engine import core_count
+        from metashell.sources.fleet.pool import DIED, run_all
+        from metashell.sources.fleet.rows import failed
+
+        chosen = list(self.members.values()) if members is None else list(members)
+        found: dict[str, FleetRow] = {}
+        for member in chosen:
+            if member.has_own_state:
+                found[member.name] = _of_own(member, of_source, arguments(member))
+        left = [member for member in chosen if member.name not in found]
+        weights = [member.weight() for member in left]
+        if n_workers is None:
+            n_workers = core_count() if sum(weights) >= SMALL_BYTES else 1
+        jobs = [(member.path, self.reading, *arguments(member)) for member in left]
+        done, total = 0, max(sum(weights), 1)
+        if self.runner is not None:
+            results = self.runner(function, jobs, weights, stop)
+        else:
+            results = run_all(function, jobs, n_workers, stop=stop)
+        with self._telling() as tell, closing(_each(results)) as computed:
+            for i, row in computed:
+                if row is not None:
+                    check(row)
+                found[left[i].name] = failed(left[i].path, DIED) if row is None else row
+                done += weights[i]
+                if tell is not None:
+                    tell(done, total)
+        return [
+            {"name": m.name, **found[m.name], "clusterId": _id_of(m, found[m.name])} for m in chosen
+        ]
+
+    def is_for_others(self, members: Sequence[FleetMember], *, keeps: bool) -> bool:
+        """Whether `compute` reads members sooner than they are opened here one after the other.
+
+        Args:
+            members: Of which nothing is here yet.
+            keeps: Whether what is opened here is of use to later commands too.
+        """
+        from metashell.sources.engine import core_count
+
+        if self.runner is not None:
+            return bool(members)
+        n_bytes = sum(member.weight() for member in members)
+        if keeps and n_bytes <= KEPT_BYTES:
+            return False
+        is_little = n_bytes + len(members) * OPENING_BYTES < _FEW_BYTES
+        return len(members) > 1 and not is_little and core_count() > 1
+
+    def _telling(self) -> AbstractContextManager[Callable[[int, int], None] | None]:
+        return nullcontext(None) if self.progress is None else self.progress()
+
+    def __repr__(self) -> str:
+        return f"<metashell.FleetSource of {len(self.members)}>"
+
+
+def _each(
+    found: Iterator[tuple[int, FleetRow | None]],
+) -> Generator[tuple[int, FleetRow | None], None, None]:
+    """The same, as what can be closed before its end."""
+    yield from found
+
+
+def _id_of(member: FleetMember, row: FleetRow) -> str | int | None:
+    """The cluster's id, which is known of a directory too whose log can't be read."""
+    return row.get("clusterId") or member.cluster_id
+
+
+def _of_own(
+    member: FleetMember, of_source: Callable[..., FleetRow], arguments: tuple[object, ...]
+) -> FleetRow:
+    from metashell.sources.fleet.rows import failed
+
+    try:
+        return {
+            "directory": shown(member.path),
+            **of_source(member.source(), *arguments),
+            "error": None,
+        }
+    except MetashellError as error:
+        return failed(member.path, error.message)
+
+
+def _identity(path: str) -> str:
+    """What tells a place from others and may be shown; refuses a URI that can't be meant."""
+    local = local_path(path)
+    return shown(path) if local is None and is_uri(path) else os.path.abspath(local or path)
+
+
+def _identified(paths: Sequence[str]) -> Iterator[tuple[str, str | None]]:
+    """Each path with the id of its cluster, None where nothing tells it."""
+    if len(paths) == 1:
+        return iter([(paths[0], _cluster_id(paths[0]))])
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(_NAMING_THREADS, len(paths) or 1)) as threads:
+        return iter(list(zip(paths, threads.map(_cluster_id, paths), strict=True)))
+
+
+def _cluster_id(path: str) -> str | None:
+    """What the files beside a log say; what is wrong with it is told when it is opened."""
+    from metashell.log.directory import find_metadata_directory
+    from metashell.node_files.node_files import NodeFiles
+
+    with suppress(MetashellError, OSError):
+        return NodeFiles(find_metadata_directory(path)).cluster_id
+    return None

@@ -1,0 +1,335 @@
+"""Opens sources: directories, fleets, single files, and live quorums.
+
+::
+
+    import metashell
+
+    source = metashell.open("/var/lib/kafka/metadata")
+    source.table("partitions")            # pyarrow.Table
+    source.cat("/image/features/metadataVersion")
+
+Opening reads the files, or fetches them, and proves their batches. The functions here take keywords
+and make an `OpenRequest` of them, as the command line does of its arguments; `open_request` opens
+it. A directory is looked for in the cache first, then opened by the engine that the policy says.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from metashell.errors import SourceError
+from metashell.log.directory import list_metadata_directory, read_file
+from metashell.places.place import Place, RemotePlace, base_name, is_directory, place_of
+from metashell.places.uri import shown
+from metashell.read_settings import ReadSettings
+from metashell.sources.cache.place import may_be_cached
+from metashell.sources.directory import open_directory
+from metashell.sources.engine import EngineSettings, is_remote, measure_load
+from metashell.sources.request import (
+    SILENT,
+    Choice,
+    OpeningWatch,
+    OpenRequest,
+    QuorumChoice,
+)
+from metashell.sources.source import Source
+from metashell.sources.spark import open_by_spark, reason_for_spark
+
+if TYPE_CHECKING:
+    from typing import Unpack
+
+    from metashell.log.changed import DirectoryState
+    from metashell.log.read import ReadProgress
+    from metashell.read_settings import ReadOptions
+    from metashell.security.settings import Address, Security
+    from metashell.sources.fleet import FleetSource
+
+
+def open(
+    path: str | os.PathLike[str] | RemotePlace,
+    *,
+    engine: str | EngineSettings = "auto",
+    progress: ReadProgress | None = None,
+    **options: Unpack[ReadOptions],
+) -> Source:
+    """Open a metadata directory, or a node's log dir that holds one; a running node's too.
+
+    What the cache keeps of it is not decoded again. What only the bytes of the log tell
+    (``strict``) is read here, whatever the engine.
+
+    Args:
+        path: The directory; a URI such as ``s3://bucket/backups/c1`` where it is in a store.
+        engine: What decodes: ``local`` for this process, without the cache; ``spark``; ``auto`` for
+            what the policy says, which takes Spark for what is large or remote. Or all that can be
+            said of it: see `metashell.sources.engine.EngineSettings`.
+        progress: Called with (bytes read, bytes in all) where this process reads it.
+        options: ``strict``, ``schemas``, ``show_secrets``, ``committed_only``: see
+            `metashell.read_settings.ReadSettings`.
+
+    Raises:
+        UsageError: There is no such engine.
+        SourceError: It can't be read, or holds no metadata log, or Spark can't be used.
+        SchemaError: A definition is malformed.
+    """
+    request = OpenRequest(
+        choice=Choice(_text_of(path)),
+        settings=ReadSettings.of(**options),
+        engine=EngineSettings.of(engine),
+    )
+    return _open_directory(request, SILENT if progress is None else _Told(progress))
+
+
+def open_file(
+    path: str | os.PathLike[str] | RemotePlace,
+    *,
+    progress: ReadProgress | None = None,
+    **options: Unpack[ReadOptions],
+) -> Source:
+    """Open one checkpoint or segment alone; as `open`.
+
+    Raises:
+        SourceError: It can't be read, or is neither; also where `committed_only` is asked of a
+            segment, of which nothing says what is committed.
+    """
+    return _open_file(place_of(path), ReadSettings.of(**options), progress)
+
+
+def open_fleet(
+    paths: Sequence[str],
+    *,
+    engine: str | EngineSettings = "auto",
+    cluster_id: str | None = None,
+    progress: Callable[[], AbstractContextManager[ReadProgress]] | None = None,
+    **options: Unpack[ReadOptions],
+) -> FleetSource:
+    """Open directories as a fleet; of each only what says of which cluster it is is read now.
+
+    Args:
+        paths: Directories or URIs, as `open` takes them; one given twice counts once.
+        engine: As for `open`: what computes rows, and searches.
+        cluster_id: Take those alone that are of this cluster.
+        progress: Tells how far `FleetSource.rows` has come.
+        options: As for `open`, of each.
+
+    Raises:
+        UsageError: There is no such engine.
+        SourceError: There is no directory, none of that cluster, or a URI can't be meant.
+        SchemaError: A definition is malformed.
+    """
+    request = OpenRequest(
+        choice=Choice(paths=tuple(paths)),
+        settings=ReadSettings.of(**options),
+        engine=EngineSettings.of(engine),
+        cluster_id=cluster_id,
+    )
+    fleet = _open_fleet(request, SILENT)
+    fleet.progress = progress
+    return fleet
+
+
+def open_quorum(
+    addresses: str | Iterable[Address],
+    *,
+    security: Security | None = None,
+    timeout_s: float | None = None,
+    cluster_id: str | None = None,
+    follow: bool = False,
+    progress: ReadProgress | None = None,
+    **options: Unpack[ReadOptions],
+) -> Source:
+    """Fetch the metadata log from a live quorum, up to the high watermark.
+
+    Args:
+        addresses: Controllers, such as ``"localhost:9093,localhost:9094"``; one that answers is
+            enough.
+        security: How to speak to them; plaintext where None. See `metashell.quorum.settings`.
+        timeout_s: How long to go on without getting any further; 30 where None.
+        cluster_id: The id that the cluster must have.
+        follow: Go on fetching in the background: `Source.refreshed` then gives newer states, until
+            `Source.close`.
+        progress: Called with (bytes of the snapshot fetched, bytes in all).
+        options: As for `open`; nothing that may not be committed is ever fetched.
+
+    Raises:
+        UsageError: The addresses can't be read.
+        SourceError: No leader could be followed; the message gives each address with its reason.
+    """
+    from metashell.quorum.addresses import parse_addresses
+    from metashell.security.settings import Security as Plain
+
+    if isinstance(addresses, str):
+        addresses = parse_addresses(addresses, "addresses")
+    quorum = QuorumChoice(
+        addresses=tuple(addresses),
+        security=security or Plain(),
+        timeout_s=timeout_s,
+        follow=follow,
+    )
+    return _open_quorum(quorum, ReadSettings.of(**options), cluster_id, progress)
+
+
+def open_like(source: Source, path: str | os.PathLike[str]) -> Source:
+    """Open another directory or file with the settings of a source, here; errors as `open`."""
+    place = place_of(path)
+    if is_directory(place):
+        return open_directory(list_metadata_directory(place), source.settings)
+    return _open_file(place, source.settings, None)
+
+
+def open_request(
+    request: OpenRequest,
+    watch: OpeningWatch = SILENT,
+    open_it: Callable[[OpenRequest, OpeningWatch], Source | FleetSource] | None = None,
+) -> Source | FleetSource:
+    """Open what was asked for, see that it is of the cluster asked for, and go to the point.
+
+    Args:
+        request: What was asked for.
+        watch: Is told how it goes on.
+        open_it: Opens the newest state, in place of what this module does.
+
+    Raises:
+        SourceError: It can't be read, or is of another cluster, or Spark can't be used.
+        SchemaError: A definition is malformed.
+        MetashellError: The files do not cover the point.
+    """
+    try:
+        opened = (open_it or _open_newest)(request, watch)
+    except OSError as error:
+        where = error.filename if isinstance(error.filename, str) else place_text(request.choice)
+        raise SourceError(f"{where}: {error.strerror or error}") from error
+    try:
+        if not request.choice.paths:  # Of a fleet it chooses directories.
+            _check_cluster_id(opened, request.cluster_id, watch)
+        return opened if request.at is None else opened.at(request.at, record=request.record)
+    except BaseException:
+        opened.close()
+        raise
+
+
+def place_text(choice: Choice) -> str:
+    """Where what was chosen is, as it may be shown."""
+    return shown(choice.path) if choice.quorum is None else str(choice.quorum.addresses[0])
+
+
+def _open_newest(request: OpenRequest, watch: OpeningWatch) -> Source | FleetSource:
+    choice = request.choice
+    if choice.paths:
+        return _open_fleet(request, watch)
+    if choice.quorum is None and not choice.is_file:
+        return _open_directory(request, watch)
+    with watch.reading("loading") as bar:
+        if choice.quorum is not None:
+            return _open_quorum(choice.quorum, request.settings, request.cluster_id, bar)
+        return _open_file(place_of(choice.path), request.settings, bar)
+
+
+def _open_directory(request: OpenRequest, watch: OpeningWatch) -> Source:
+    """Open a directory: from the cache, by Spark, or here."""
+    path, settings, engine = request.choice.path, request.settings, request.engine
+    # Where a strict replay ends, and what was earlier, only the log's bytes tell.
+    needs_log = settings.strict or request.at is not None
+    state: DirectoryState | None = None
+    if not needs_log and engine.engine != "local":
+        if engine.use_cache and may_be_cached(settings):
+            from metashell.sources.cached import open_cached_source
+
+            state = list_metadata_directory(path)
+            cached = open_cached_source(state, settings)
+            if cached is not None:
+                return cached
+        if state is None and not is_remote(path):
+            with suppress(SourceError):  # Whoever opens it tells what is wrong.
+                state = list_metadata_directory(path)
+        load = measure_load((path,) if state is None else (state,), is_in_turn=request.is_searched)
+        reason = reason_for_spark(load, engine, watch)
+        if reason is not None:
+            source = open_by_spark(request, reason, watch)
+            assert isinstance(source, Source)
+            return source
+    with watch.reading("loading") as bar:
+        return open_directory(state or list_metadata_directory(path), settings, bar)
+
+
+def _open_fleet(request: OpenRequest, watch: OpeningWatch) -> FleetSource:
+    """Lay a fleet over directories, for this process or for Spark."""
+    from metashell.sources.fleet import FleetSource
+
+    paths, settings = request.choice.paths, request.settings
+    if request.engine.engine != "local":
+        # Commands that answer with rows are computed by as many processes as there are CPUs.
+        load = measure_load(paths, is_in_turn=request.is_searched)
+        reason = reason_for_spark(load, request.engine, watch)
+        if reason is not None:
+            fleet = open_by_spark(request, reason, watch)
+            assert isinstance(fleet, FleetSource)
+            return fleet
+    return FleetSource.over(
+        paths,
+        settings,
+        cluster_id=request.cluster_id,
+        progress=lambda: watch.reading("reading"),
+    )
+
+
+def _open_quorum(
+    quorum: QuorumChoice,
+    settings: ReadSettings,
+    cluster_id: str | None,
+    progress: ReadProgress | None,
+) -> Source:
+    """Follow a quorum, of which only what is committed is ever seen."""
+    from metashell.sources.live import follow_quorum
+
+    return follow_quorum(
+        quorum.addresses,
+        replace(settings, committed_only=False),
+        security=quorum.security,
+        timeout_s=quorum.timeout_s,
+        cluster_id=cluster_id,
+        follow=quorum.follow,
+        progress=progress,
+    )
+
+
+def _open_file(place: Place, settings: ReadSettings, progress: ReadProgress | None) -> Source:
+    if settings.committed_only and not base_name(place).endswith(".checkpoint"):
+        raise SourceError(f"{place}: nothing in a segment says what of it is committed")
+    return Source(read_file(place, progress=progress), settings)
+
+
+def _check_cluster_id(
+    opened: Source | FleetSource, wanted: str | None, watch: OpeningWatch
+) -> None:
+    """Refuse another cluster; warn where the source does not say which it is."""
+    if wanted is None:
+        return
+    found = opened.cluster_id
+    if found is None:
+        watch.warn(
+            f"{opened.name} does not say of which cluster it is: `--cluster-id` is not checked"
+        )
+    elif found != wanted:
+        raise SourceError(
+            f"{opened.name} is of cluster {found}, not of {wanted}",
+            hint="leave out `--cluster-id`, or open the directory of that cluster",
+        )
+
+
+def _text_of(path: str | os.PathLike[str] | RemotePlace) -> str:
+    """A path or URI that names the same place."""
+    return path.uri if isinstance(path, RemotePlace) else os.fspath(path)
+
+
+class _Told(OpeningWatch):
+    """Tells a function how many bytes were read."""
+
+    def __init__(self, function: ReadProgress) -> None:
+        self._function = function
+
+    def reading(self, label: str) -> AbstractContextManager[ReadProgress]:
+        return nullcontext(self._function)

@@ -1,0 +1,102 @@
+"""What is to be opened, and how: plain values, made of arguments or of keywords."""
+
+from __future__ import annotations
+
+from contextlib import nullcontext
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, Protocol
+
+from metashell.read_settings import READ_DEFAULTS, ReadSettings
+from metashell.sources.engine import ENGINE_DEFAULTS, EngineSettings
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from metashell.errors import SourceError
+    from metashell.log.read import ReadProgress
+    from metashell.security.settings import Address, Security
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QuorumChoice:
+    """A live quorum chosen and not yet spoken to."""
+
+    addresses: tuple[Address, ...]
+    """Where controllers listen; at least one."""
+    security: Security
+    timeout_s: float | None = None
+    """How long to wait for it; None for the default."""
+    follow: bool = True
+    """Whether to go on fetching."""
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """A source chosen and not yet opened."""
+
+    path: str = field(default="", repr=False)
+    """A directory or a file; empty for a live quorum. A URI may hold a password."""
+    is_file: bool = False
+    name: str | None = None
+    """What to call it instead of the source's own name."""
+    quorum: QuorumChoice | None = None
+    """Set for a live quorum."""
+    paths: tuple[str, ...] = field(default=(), repr=False)
+    """The directories of a fleet; empty for anything else."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OpenRequest:
+    """What to open, and how."""
+
+    choice: Choice
+    settings: ReadSettings = READ_DEFAULTS
+    """How it is read and shown."""
+    engine: EngineSettings = ENGINE_DEFAULTS
+    """What decodes it."""
+    cluster_id: str | None = None
+    """The cluster that it must be of; of a fleet, whose directories to take."""
+    at: str | None = None
+    """The offset or time to show; None for the end of the log."""
+    record: bool = False
+    """Whether an offset inside a batch means up to the record itself."""
+    is_searched: bool = False
+    """Whether what is asked of it can be answered without having the image here."""
+
+
+class JobProgress(Protocol):
+    """What draws how far a job of Spark has come."""
+
+    def __call__(self, done: int, total: int) -> None:
+        """Note (tasks done, tasks known)."""
+
+    def close(self) -> None:
+        """Erase what was drawn."""
+
+
+class OpeningWatch:
+    """Is told how opening goes on; this one takes no notice of it."""
+
+    def reading(self, label: str) -> AbstractContextManager[ReadProgress | None]:
+        """Begin to read files, or to fetch them; gives what is told of it, None for nobody.
+
+        Args:
+            label: What is going on.
+        """
+        return nullcontext(None)
+
+    def spark(self) -> AbstractContextManager[JobProgress | None]:
+        """Have Spark open it; the same for its jobs, also of those that come later."""
+        return nullcontext(None)
+
+    def spark_begins(self, reason: str) -> None:
+        """A session of Spark is made, for a reason that nobody gave; may be called again."""
+
+    def spark_is_missing(self, reason: str, missing: SourceError) -> None:
+        """Spark would be used, and can't be."""
+
+    def warn(self, text: str) -> None:
+        """Take what the user should know."""
+
+
+SILENT: Final = OpeningWatch()

@@ -1,0 +1,587 @@
+"""An opened source: the Python API, and what every front end works on.
+
+Made by `metashell.sources.opening`. Nothing is decoded before it is asked for. Each kind of source
+has a module of its own, and says by its `Capabilities` in what it differs.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from threading import RLock
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+
+from metashell.errors import SourceError
+from metashell.fs.node import Directory, FixedDirectory, JsonValue
+from metashell.fs.nodes.extra import bootstrap_node, local_node, log_node
+from metashell.fs.nodes.image import image_node
+from metashell.lazy import lazy
+from metashell.log.directory import MetadataLog, read_file
+from metashell.log.fault import Fault, FaultKind
+from metashell.log.point import Point, parse_point
+from metashell.places.place import Place, child_of, is_file, parent_of
+from metashell.read_settings import READ_DEFAULTS, ReadSettings
+from metashell.redact import Redaction
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.image.history import CoveredPoint, History
+    from metashell.image.image import Image
+    from metashell.node_files.meta_properties import MetaProperties
+    from metashell.node_files.node_files import NodeFiles
+    from metashell.quorum.description import LiveStatus
+    from metashell.records.records import Records
+    from metashell.schema.registry import Registry
+    from metashell.sources.delegate import Delegate
+
+_T = TypeVar("_T")
+_FAULTS_TOLD = 3
+"""Faults of records that are told one by one in warnings; ``/log/faults`` has all."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """Where an image stands; None where nothing says."""
+
+    offset: int | None
+    """Offset of the last record applied."""
+    epoch: int | None
+    """Its leader epoch."""
+    timestamp_ms: int | None
+    """Its time, ms since the epoch."""
+    metadata_version: str | None
+    """Such as ``4.4-IV2``."""
+    notes: tuple[str, ...]
+    """Short remarks, such as ``torn tail``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """In what kinds of sources differ, for those who work on any."""
+
+    has_log: bool = True
+    """Whether the log itself is here; else `Source.full_log` reads it."""
+    follows: bool = False
+    """Whether a quorum is followed that may have more at any time."""
+    delegates: bool = False
+    """Whether others, such as Spark, may do what is asked of it: see `Source.delegate`."""
+
+
+class Live(Protocol):
+    """The quorum that a source is fetched from."""
+
+    @property
+    def generation(self) -> int:
+        """Grows when more is committed and here."""
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster's id; None where the quorum does not tell us."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What should be known of how it went, a sentence each."""
+
+    def status(self) -> LiveStatus:
+        """How the following stands."""
+
+    def wait(self, generation: int, timeout_s: float) -> bool:
+        """Wait until there is more than a generation; whether there is."""
+
+    def close(self) -> None:
+        """End the following."""
+
+    def source(self) -> Source:
+        """The newest state."""
+
+
+class Source:
+    """A metadata log, and the cluster's state as it tells it; one state, which stays as it is.
+
+    Made by `metashell.open`, `metashell.open_file` and `metashell.open_quorum`; a ``with``
+    statement closes it.
+
+    Args:
+        log: The files.
+        settings: How they are read and shown.
+        directory: The metadata directory; None for a file by itself and for a quorum.
+        newest: For an earlier state the source that it was made from.
+        moment: That earlier state.
+    """
+
+    capabilities: ClassVar[Capabilities] = Capabilities()
+    """In what this kind of source differs from others."""
+    live: Live | None = None
+    """The quorum that it is fetched from; None for files."""
+
+    def __init__(
+        self,
+        log: MetadataLog,
+        settings: ReadSettings = READ_DEFAULTS,
+        *,
+        directory: Place | None = None,
+        newest: Source | None = None,
+        moment: CoveredPoint | None = None,
+    ) -> None:
+        self.lock = RLock()
+        """Held while what is lazy is computed; threads may ask at once."""
+        self._newest = newest
+        self._moment = moment
+        self.log = log
+        """The files of the directory, and those that were read."""
+        self.settings = settings
+        """How it is read and shown."""
+        self.redaction = Redaction(self.settings.show_secrets)
+        """What may be shown."""
+        self._directory = directory
+        self.path = log.path
+        """The directory or file read, or the quorum's first address."""
+        self.name = os.path.basename(os.path.abspath(log.path))
+        """What a prompt calls the source."""
+        if self.settings.schemas:
+            _ = self.registry  # a wrong definition is the user's mistake: say so at once
+
+    @lazy
+    def registry(self) -> Registry:
+        """Message definitions, the user's included."""
+        from metashell.schema.registry import load_registry
+
+        return load_registry(self.settings.schemas)
+
+    @lazy
+    def image(self) -> Image:
+        """The parts of the image, each folded when first looked at."""
+        from metashell.image.image import Image
+
+        _ = self.registry
+        image = self._whole_image() if self._moment is None else Image(self._moment.records)
+        if self.settings.strict:
+            from metashell.records.record_faults import first_fault
+
+            records = image.records
+            image.fold_everything()
+            first = first_fault(records, self.log.faults)
+            if first is not None and (records.before is None or first[0] < records.before):
+                before, self._stopped_by = first
+                image = Image(records.until(before))
+        return image
+
+    def _whole_image(self) -> Image:
+        """The image of all files, however they are damaged."""
+        from metashell.image.image import Image
+        from metashell.records.records import Records
+
+        return Image(Records(self.log.loaded, self.registry))
+
+    @property
+    def decoded(self) -> Source | None:
+        """The newest source that this one begins with whose image was looked at; None for none."""
+        return self if Source.image.is_known(self) else None
+
+    _stopped_by: Fault | None = None
+
+    @property
+    def stopped_by(self) -> Fault | None:
+        """The fault before which a strict replay ended; None without one. Cost: decodes all."""
+        if self.settings.strict:
+            _ = self.image
+        return self._stopped_by
+
+    @lazy
+    def root(self) -> Directory:
+        """The root of the file system."""
+        return self._root_over(lambda: self.image)
+
+    @lazy
+    def history_root(self) -> Directory:
+        """The same file system over an image folded from the oldest state in the directory.
+
+        Its nodes show the same, and its rows know when things happened before the checkpoint that
+        `root` begins with. Cost: reads all segments.
+        """
+        whole = self.history_image
+        return self.root if whole is self.image else self._root_over(lambda: whole)
+
+    @lazy
+    def history_image(self) -> Image:
+        """The image folded from the oldest state in the directory; `image` where that is no other.
+
+        Its rows know when things happened before the checkpoint that `image` begins with. Cost:
+        reads all segments.
+        """
+        whole = self.history.whole_image(self._moment)
+        return self.image if whole is None else whole
+
+    def _root_over(self, image: Callable[[], Image]) -> Directory:
+        from metashell.version import __version__
+
+        return FixedDirectory(
+            {
+                "bootstrap": lambda: bootstrap_node(self._bootstrap_texts),
+                "image": lambda: image_node(image, self.redaction),
+                "local": lambda: local_node(__version__),
+                "log": lambda: log_node(self.log, self.all_faults),
+                "quorum": lambda: self._quorum_node(image),
+            }
+        )
+
+    @property
+    def full_log(self) -> Source:
+        """The source to ask about the log itself: this one, where it has the log."""
+        return self
+
+    # What it stands on.
+
+    def close(self) -> None:
+        """End what goes on in the background; what is here stays readable."""
+
+    def delegate(self, command: Callable[[Delegate], _T | None]) -> _T | None:
+        """Have those who have the log do a command's work.
+
+        Args:
+            command: What to ask of them.
+
+        Returns:
+            Their answer; None where the work is this process's.
+        """
+        return None
+
+    def __enter__(self) -> Self:
+        """Nothing to do: it is open."""
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        """Close it."""
+        self.close()
+
+    # Earlier states.
+
+    @property
+    def newest(self) -> Source:
+        """The source as it is at the end of the log; itself unless made by `at`."""
+        return self._newest or self
+
+    @property
+    def moment_offset(self) -> int | None:
+        """The last offset that this source shows, where `at` made it; None for the log's end."""
+        return None if self._moment is None else self._moment.offset
+
+    @property
+    def moment_notes(self) -> Sequence[str]:
+        """What should be known of how the point of `at` was found."""
+        return () if self._moment is None else self._moment.notes
+
+    @lazy
+    def history(self) -> History:
+        """All that the files remember."""
+        from metashell.image.history import History
+
+        if self._newest is not None:
+            return self._newest.history
+        return History(self.log, self.image.records)
+
+    @property
+    def history_records(self) -> Records:
+        """Records from the oldest state in the directory up to where this source stands."""
+        return self.history.records_until(self._moment)
+
+    def at(self, point: str | int | Point, *, record: bool = False) -> Source:
+        """The source as it was at an offset or a time.
+
+        Args:
+            point: An offset, which is included; an ISO time, ``-2h`` or ``now``; see `parse_point`.
+            record: Apply up to the record itself where the offset lies inside a batch.
+
+        Raises:
+            UsageError: It can't be read.
+            MetashellError: The files do not cover it; the message gives the range.
+        """
+        if isinstance(point, int):
+            point = Point(offset=point)
+        elif isinstance(point, str):
+            point = parse_point(point)
+        return self._earlier(self.history.at(point, record=record))
+
+    def _earlier(self, moment: CoveredPoint) -> Source:
+        """The source of an earlier state."""
+        return Source(
+            moment.log,
+            self.settings,
+            directory=self._directory,
+            newest=self.newest,
+            moment=moment,
+        )
+
+    def refreshed(self) -> Source:
+        """The newest state of what was opened; this very source where there is nothing newer.
+
+        Of a quorum that is what was fetched by now; a directory is read again where its files
+        changed. A source made by `at` stays where it is.
+
+        Raises:
+            SourceError: The directory can't be read any more.
+        """
+        return self
+
+    def _quorum_node(self, image: Callable[[], Image]) -> Directory:
+        from metashell.fs.nodes.quorum import quorum_node
+
+        # Of an earlier state neither the quorum nor the files beside the log say anything.
+        is_newest = self._moment is None
+        live = self.live if is_newest else None
+        return quorum_node(
+            image,
+            self._node_files.epochs,
+            {
+                "quorum-state": self._node_files.quorum_state_values,
+                "meta.properties": self._node_files.meta_properties_values,
+            },
+            None if live is None else live.status,
+            directory=self._directory if is_newest else None,
+        )
+
+    # What stands beside the log.
+
+    @lazy
+    def _node_files(self) -> NodeFiles:
+        from metashell.node_files.node_files import NodeFiles
+
+        return NodeFiles(self._directory)
+
+    @property
+    def metadata_directory(self) -> Place | None:
+        """The directory that the log is in; None for a file by itself and for a quorum."""
+        return self._directory
+
+    @property
+    def local_directories(self) -> Sequence[str]:
+        """The directory, or file, of this machine that it is read from."""
+        is_here = self.log.in_memory is None and self.log.remote is None
+        return (str(self.log.path),) if is_here else ()
+
+    @property
+    def meta_properties(self) -> MetaProperties | None:
+        """The node's ``meta.properties``, None where there is none."""
+        return self._node_files.meta_properties
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster's id, None where the source does not tell it."""
+        return self._node_files.cluster_id
+
+    @property
+    def node_id(self) -> int | None:
+        """Id of the node whose directory it is, None where nothing says."""
+        return None if self.meta_properties is None else self.meta_properties.node_id
+
+    @property
+    def leaders(self) -> Mapping[int, int]:
+        """Who leads in an epoch, as the node's ``quorum-state`` has it or the quorum says."""
+        return self._node_files.leaders
+
+    def _bootstrap_texts(self) -> Sequence[str]:
+        """The formatter's metadata records.
+
+        From Kafka 4.4 on they are in the zero checkpoint, before that in ``bootstrap.checkpoint``
+        beside the log.
+        """
+        if self._directory is None:
+            return ()
+        from metashell.records.dump import record_texts
+
+        zero = [c.name for c in self.log.listing.checkpoints if c.is_bootstrap]
+        places = [child_of(self._directory, name) for name in zero]
+        places.append(child_of(parent_of(self._directory), "bootstrap.checkpoint"))
+        for place in places:
+            if not is_file(place):
+                continue
+            # What is damaged is told of by the replay, and must not end a walk over everything.
+            with suppress(SourceError):
+                texts = record_texts(read_file(place).loaded, self.registry, self.redaction)
+                if texts:
+                    return texts
+        return ()
+
+    # What is wrong, and what a user should know.
+
+    @property
+    def faults(self) -> Sequence[Fault]:
+        """Faults found so far: of files at once, of records as they are decoded."""
+        decoded = Source.image.known(self)
+        if decoded is None:
+            return list(self.log.faults)
+        found = [*self.log.faults, *self._in_order(decoded.records.faults)]
+        if self._stopped_by is not None and self._stopped_by not in found:
+            found.append(self._stopped_by)
+        return found
+
+    def _in_order(self, faults: Sequence[Fault]) -> list[Fault]:
+        """Faults by file and offset, not in the order in which parts were folded."""
+        order = {file.name: i for i, file in enumerate(self.log.loaded.files)}
+        return sorted(faults, key=lambda f: (order.get(f.file or "", -1), f.offset or 0))
+
+    def all_faults(self) -> Sequence[Fault]:
+        """Every fault, having decoded everything, and every file that can't be opened."""
+        self.image.fold_everything()
+        return [*self.faults, *self.log.unreadable()]
+
+    @property
+    def warnings(self) -> Sequence[str]:
+        """What a user should know, a sentence each; grows as more is decoded."""
+        out = self._notes()
+        out.extend(str(f) for f in self.log.faults if f.kind is FaultKind.GAP and str(f) not in out)
+        decoded = Source.image.known(self)
+        if decoded is None:
+            return out
+        records = decoded.records
+        if self._stopped_by is not None:
+            out.append(f"the replay stopped before a fault: {self._stopped_by}")
+        faults = self._in_order(records.faults)
+        out.extend(str(f) for f in faults[:_FAULTS_TOLD])
+        n_more = len(faults) - _FAULTS_TOLD + records.faults_left_out
+        if n_more > 0:
+            out.append(f"{n_more} more faults: see /log/faults")
+        if "applied" in records.__dict__ and records.open_transaction is not None:
+            offset = int(records.frames.offset[records.open_transaction])
+            out.append(f"a transaction is open since offset {offset}: its records do not count yet")
+        return out
+
+    def _notes(self) -> list[str]:
+        """What should be known of how it was read."""
+        return [*self.log.notes, *self.moment_notes]
+
+    def status(self) -> Status:
+        """Where the image stands. Cost: frames the log."""
+        from metashell.image.features import metadata_version_name
+
+        last, level = self.image.provenance, self.image.metadata_version
+        return Status(
+            offset=last.offset if last.offset >= 0 else None,
+            epoch=last.epoch if last.epoch >= 0 else None,
+            timestamp_ms=last.timestamp_ms if last.timestamp_ms >= 0 else None,
+            metadata_version=None if level is None else metadata_version_name(level),
+            notes=self._short_notes(),
+        )
+
+    def _short_notes(self) -> tuple[str, ...]:
+        notes = [] if self._moment is None else [f"at offset {self._moment.offset}"]
+        kinds = {fault.kind for fault in self.log.faults}
+        if FaultKind.TORN in kinds:
+            notes.append("torn tail")
+        n_faults = sum(fault.kind is not FaultKind.TORN for fault in self.faults)
+        if n_faults:
+            notes.append(f"{n_faults} fault{'s' if n_faults > 1 else ''}")
+        if self.image.records.open_transaction is not None:
+            notes.append("open transaction")
+        return tuple(notes)
+
+    # For notebooks.
+
+    @property
+    def tables(self) -> Sequence[str]:
+        """Names of the tables that `table` gives."""
+        from metashell.image.arrow import table_names
+
+        return tuple(table_names())
+
+    def table(self, name: str) -> pa.Table:
+        """A part of the image as an Arrow table, secrets redacted.
+
+        Each has, behind its own columns, ``created_*`` and ``changed_*``: offset (int64), epoch
+        (int32) and timestamp (ms) of the record that made and last changed the row; null where that
+        happened at or before the checkpoint that the replay begins with.
+
+        Raises:
+            KeyError: There is no such table; see `tables`.
+        """
+        from metashell.image.arrow import image_table
+
+        return image_table(name, self.image, self.redaction)
+
+    def records(self, message: str) -> pa.Table:
+        """Every record of a type that counts, decoded, as an Arrow table, secrets redacted.
+
+        Args:
+            message: Such as ``PartitionChangeRecord``.
+
+        Raises:
+            KeyError: There is no such message.
+        """
+        from metashell.image.arrow import records_table
+
+        return records_table(self.image.records, message, self.redaction)
+
+    def unknown_records(self) -> pa.Table:
+        """Records that no definition describes, kept raw.
+
+        Columns: offset, epoch, time, api_key, version and ``raw`` (binary), the whole value; unless
+        secrets are shown, a text in its place that tells its length, position and digest.
+        """
+        from metashell.image.arrow import unknown_table
+
+        return unknown_table(self.image.records, self.redaction)
+
+    def warm_up(self) -> None:
+        """Compute what the first commands of an interactive front end will ask for."""
+        from metashell.fs.path import resolve
+
+        for path in ("/image/topics/byName", "/image/topics/byId", "/image/configs"):
+            node = resolve(self.root, path).node
+            if isinstance(node, Directory):
+                node.grid()
+
+    def ls(self, path: str = "/") -> list[str]:
+        """Child names of a directory.
+
+        Raises:
+            PathError: Nothing is there, or a leaf.
+        """
+        from metashell.errors import NotADirectoryPathError
+        from metashell.fs.path import resolve
+
+        node = resolve(self.root, path).node
+        if not isinstance(node, Directory):
+            raise NotADirectoryPathError(path)
+        return list(node.names())
+
+    def cat(self, path: str) -> str:
+        """Text of a leaf.
+
+        Raises:
+            PathError: Nothing is there, or a directory.
+        """
+        text: str = self._leaf(path).text()
+        return text
+
+    def value(self, path: str) -> JsonValue:
+        """Structured value of a leaf; errors as `cat`."""
+        value: JsonValue = self._leaf(path).value()
+        return value
+
+    def find(self, path: str = "/") -> list[str]:
+        """Paths of a node and all below it, depth first.
+
+        Raises:
+            PathError: Nothing is there.
+        """
+        from metashell.fs.path import resolve
+        from metashell.fs.walk import paths
+
+        node = resolve(self.root, path).node
+        # A lone surrogate ends each path: no name that was decoded from UTF-8 holds one.
+        return "".join(paths(node, path, end="\udfff")).split("\udfff")[:-1]
+
+    def _leaf(self, path: str) -> Any:
+        from metashell.errors import IsADirectoryPathError
+        from metashell.fs.path import resolve
+
+        node = resolve(self.root, path).node
+        if isinstance(node, Directory):
+            raise IsADirectoryPathError(path)
+        return node
+
+    def __repr__(self) -> str:
+        return f"<metashell.Source {self.path}>"

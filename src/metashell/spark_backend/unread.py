@@ -1,0 +1,232 @@
+"""What Spark could not read for an answer: rows come without it, so it is looked for beside them.
+
+A data source gives rows alone. What it leaves out depends on the files, not on the statement. So
+the files are gone through by tasks of their own, which decode no more than that takes.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from metashell.errors import MetashellError, SourceError
+from metashell.image.arrow import table_names
+from metashell.log.directory import find_metadata_directory
+from metashell.log.fault import Fault, FaultKind
+from metashell.log.frames import control_key
+from metashell.log.names import SegmentName, parse_name
+from metashell.log.read import not_read
+from metashell.log.splits import SPLIT_BYTES, Split, plan_splits, read_split
+from metashell.read_settings import ReadSettings
+from metashell.records.records import Records
+from metashell.schema.registry import Registry
+from metashell.sources.condensed import source_of
+from metashell.spark_backend.fold import (
+    PART_0,
+    TASKS_PER_CORE,
+    Batches,
+    Fold,
+    LogPart,
+    parallelism,
+    run_tasks,
+)
+from metashell.spark_backend.packing import FILE_BYTES, packed
+from metashell.spark_backend.planning import plan_files
+from metashell.spark_backend.schemas import FAULTS, FILES, RECORDS, registry_of
+from metashell.spark_backend.sites import Site
+from metashell.spark_backend.tasks import Failure, FoldJob, log_or_whole
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FAILED, WARNED, UNREAD = range(3)
+"""What a sentence says: why nothing of a directory is there; what a user should know; what of its
+files is missing."""
+
+Told = tuple[int, int, str]
+"""A directory's number, one of these, and the sentence."""
+
+_KEPT: Final = 1_000
+"""Faults of a split that are told one by one."""
+_TOLD: Final = pa.schema([("site", pa.int32()), ("kind", pa.int32()), ("text", pa.string())])
+_LOOKS: Final = pa.schema([("site", pa.int32()), ("look", pa.binary())])
+
+
+@dataclass(frozen=True, slots=True)
+class SplitReport:
+    """What was met in a split."""
+
+    split: Split
+    first: int
+    """The first offset; -1 without a batch."""
+    last: int
+    faults: tuple[Fault, ...]
+
+
+def warnings_of_log(
+    spark: SparkSession, sites: Sequence[Site], settings: ReadSettings, tables: frozenset[str]
+) -> Iterator[Told]:
+    """What tables of a log's files lack, in the words and the order of the local engine.
+
+    Args:
+        spark: A session.
+        sites: The directories.
+        settings: How they are read.
+        tables: Names of tables; those of the image and `faults` do not count.
+    """
+    tables -= {*table_names(), FAULTS}
+    if not tables:
+        return
+    schemas = tuple(settings.schemas)
+    numbered = tuple(enumerate(sites))
+    found: dict[int, list[SplitReport]] = {number: [] for number, _ in numbered}
+
+    def plan(numbered: tuple[int, Site]) -> Batches:
+        number, site = numbered
+        try:
+            row: object = splits_of(site, settings)
+        except MetashellError as e:
+            row = str(e)
+        yield _pickled(number, row)
+
+    def look(numbered: tuple[int, Split]) -> Batches:
+        number, split = numbered
+        yield _pickled(number, look_at(split, registry_of(schemas), tables))
+
+    n_tasks = TASKS_PER_CORE * parallelism(spark)
+    if len(sites) == 1:
+        planned = pa.Table.from_batches(plan(numbered[0]))
+    else:
+        # Listing is what takes time here.
+        weighed = [(FILE_BYTES, one) for one in numbered]
+        tasks = packed(weighed, SPLIT_BYTES, n_tasks)
+        planned = run_tasks(spark, tasks, plan, _LOOKS).toArrow().sort_by("site")
+    work: list[tuple[int, tuple[int, Split]]] = []
+    for number, splits in _unpickled(planned):
+        if isinstance(splits, str):
+            yield number, FAILED, splits
+            continue
+        work += [(FILE_BYTES + s.end - s.begin, (number, s)) for s in splits]
+    looks = run_tasks(spark, packed(work, SPLIT_BYTES, n_tasks), look, _LOOKS).toArrow()
+    for number, one in _unpickled(looks):
+        found[number].append(one)
+    for number, own in found.items():
+        for fault in faults_of(own, only_unread=tables == {FILES}):
+            yield number, UNREAD, str(fault)
+
+
+def _pickled(number: int, row: object) -> pa.RecordBatch:
+    return pa.RecordBatch.from_pylist([{"site": number, "look": pickle.dumps(row)}], schema=_LOOKS)
+
+
+def _unpickled(table: pa.Table) -> Iterator[tuple[int, Any]]:
+    for number, data in zip(table["site"].to_pylist(), table["look"].to_pylist(), strict=True):
+        yield number, pickle.loads(data)
+
+
+def splits_of(site: Site, settings: ReadSettings) -> list[Split]:
+    """The splits of the files that tables of a log show.
+
+    Raises:
+        SourceError: The directory can't be listed, or holds no file of a metadata log.
+    """
+    end: int | None = None
+    place = find_metadata_directory(site.place)
+    if settings.committed_only:
+        newest = plan_splits(place, settings=settings).checkpoint
+        end = 0 if newest is None else newest.end_offset
+
+    def takes(name: str, first: int, _: int | None) -> bool:
+        return end is None or name.endswith(".checkpoint") or first < end
+
+    return plan_files(place, SPLIT_BYTES, takes)
+
+
+def look_at(split: Split, registry: Registry, tables: frozenset[str]) -> SplitReport:
+    """Go through a split.
+
+    Args:
+        split: The split.
+        registry: Message definitions.
+        tables: Of record types, their records are decoded.
+    """
+    faults: list[Fault] = []
+    first = last = -1
+    # Here a checkpoint's records stand for themselves.
+    plain = replace(split, end_offset=None, epoch=-1)
+    try:
+        for loaded in read_split(plain):
+            (file,) = loaded.files
+            faults += file.chain.faults
+            if not file.chain.positions:
+                continue
+            first = file.chain.first_offset if first < 0 else first
+            last = max(last, file.chain.last_offset)
+            if tables != {FILES}:
+                faults += _record_faults(Records(loaded, registry), tables)
+    except SourceError as e:
+        parsed = parse_name(split.name)
+        base = parsed.base_offset if isinstance(parsed, SegmentName) else None
+        faults.append(not_read(split.name, e, base))
+    return SplitReport(plain, first, last, tuple(faults[:_KEPT]))
+
+
+def _record_faults(records: Records, tables: frozenset[str]) -> Iterator[Fault]:
+    keys = records.frames.api_key
+    yield from list(records.faults)
+    for name in sorted(tables - {FILES, RECORDS}):
+        spec = records.registry.by_name[name]
+        key = spec.api_key if spec.api_key is not None else control_key(spec.control_type or 0)
+        rows = np.flatnonzero(keys == key)
+        if len(rows):
+            records.decode(name, rows, ())
+            bad = dict(records.faults_by_row())
+            yield from (bad[row] for row in rows.tolist() if row in bad)
+
+
+def faults_of(looks: Sequence[SplitReport], *, only_unread: bool = False) -> Iterator[Fault]:
+    """What a directory's files lack, file by file; a tail that may be being written is nothing.
+
+    Args:
+        looks: At every split, in any order.
+        only_unread: Leave out what is wrong with what could be read.
+    """
+    after = -1
+    in_order = sorted(looks, key=lambda look: (look.split.order, look.split.begin))
+    newest = in_order[-1].split.name if in_order else ""
+    for look in in_order:
+        name, is_segment = look.split.name, look.split.name.endswith(".log")
+        if is_segment and not look.split.begin and 0 <= after < look.first - 1 and not only_unread:
+            reason = f"offsets {after + 1} to {look.first - 1} are missing"
+            yield Fault(FaultKind.GAP, reason, name, 0, after + 1)
+        after = max(after, look.last) if is_segment else after
+        for fault in look.faults:
+            is_tail = fault.kind is FaultKind.TORN and is_segment and name == newest
+            if not is_tail and (fault.kind is FaultKind.UNREADABLE or not only_unread):
+                yield fault
+
+
+def warnings_of_fold(fold: Fold) -> list[Told]:
+    """What tables of the image lack: directories that can't be read, and warnings of the others."""
+    settings = fold.settings
+
+    def tell(job: FoldJob, part: LogPart, pieces: pa.Table) -> pa.Table:
+        log, is_whole = log_or_whole(job, pieces)
+        if isinstance(log, Failure):
+            rows = [(FAILED, log.message)]
+        else:
+            source = source_of(log, settings, job.place)
+            if is_whole or not job.n_parts:
+                source.image.fold_everything()
+            _ = source.condensed
+            rows = [(WARNED, text) for text in source.warnings]
+        found = [{"site": part.directory, "kind": kind, "text": text} for kind, text in rows]
+        return pa.Table.from_pylist(found, schema=_TOLD)
+
+    found = fold.each(tell, _TOLD, PART_0).toArrow().to_pylist()
+    return sorted((row["site"], row["kind"], row["text"]) for row in found)

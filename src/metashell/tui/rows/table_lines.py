@@ -1,0 +1,148 @@
+"""Draws the lines of a `RowTable`.
+
+The library's own way makes a Rich console render each cell, and a full page of them takes longer
+than a key press may.
+
+What is drawn is the same: the fixed columns, then those that the rest of the room shows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.cells import cell_len, set_cell_size
+from rich.segment import Segment
+from rich.style import Style
+from rich.text import Text
+from textual.color import Color
+from textual.strip import Strip
+
+if TYPE_CHECKING:
+    from textual_fastdatatable.column import Column
+
+_FADED: Final = 0.25
+_PADDING: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Styles:
+    """The styles of a table, as they are for one picture of it."""
+
+    base: Style
+    fixed: Style
+    rows: tuple[Style, Style]
+    """Of even and odd rows."""
+    behind: tuple[Style, Style]
+    """Of the room behind the last column of such rows."""
+    cursor: Style
+    fixed_cursor: Style
+    hover: Style
+
+
+def styles_of(table: Any) -> Styles:
+    """Ask a table for its styles."""
+
+    def component(name: str) -> Style:
+        style: Style = table.get_component_styles(f"datatable--{name}").rich_style
+        return style
+
+    base = table.rich_style
+    even, odd = (component("even-row"), component("odd-row")) if table.zebra_stripes else [base] * 2
+    background = table.background_colors[1]
+    cursor = table.get_component_rich_style("datatable--cursor")
+    return Styles(
+        base=base,
+        fixed=component("fixed") + Style.from_meta({"fixed": True}),
+        rows=(even, odd),
+        behind=(_faded(even, background), _faded(odd, background)),
+        cursor=cursor,
+        fixed_cursor=cursor + table.get_component_rich_style("datatable--fixed-cursor"),
+        hover=table.get_component_rich_style("datatable--hover"),
+    )
+
+
+def _faded(style: Style, background: Color) -> Style:
+    if style.bgcolor is None:
+        return style
+    faded = Color.from_rich_color(style.bgcolor).blend(background, factor=_FADED)
+    return Style.from_color(color=style.color, bgcolor=faded.rich_color)
+
+
+def draw_row(
+    cells: Sequence[Text],
+    columns: Sequence[Column],
+    styles: Styles,
+    *,
+    row: int,
+    n_fixed: int,
+    left: int,
+    width: int,
+    is_cursor: bool,
+    is_hover: bool,
+) -> Strip:
+    """Draw a row.
+
+    Args:
+        cells: Its cells.
+        columns: The columns, for their widths.
+        styles: Those of the table.
+        row: Its number.
+        n_fixed: How many columns stay where they are.
+        left: Cells by which the others are scrolled.
+        width: Room that there is.
+        is_cursor: Whether the cursor is on it.
+        is_hover: Whether the mouse is.
+    """
+    over, fixed_over = Style.null(), Style.null()
+    if is_hover:
+        over = fixed_over = styles.hover
+    if is_cursor:
+        over, fixed_over = over + styles.cursor, fixed_over + styles.fixed_cursor
+    fixed_style, style = styles.fixed + fixed_over, styles.rows[row % 2] + over
+    fixed: list[Segment] = []
+    rest: list[Segment] = []
+    at = used = 0
+    skipped: int | None = None
+    for i, (cell, column) in enumerate(zip(cells, columns, strict=False)):
+        wide = column.render_width
+        if i < n_fixed:
+            fixed += _cell(cell, wide, fixed_style, row, i)
+            used += wide
+            continue
+        if at + wide > left and at - left < width - used:
+            if skipped is None:
+                skipped = at
+            rest += _cell(cell, wide, style, row, i)
+        at += wide
+    room = max(width - used, 0)
+    if at - left < room:
+        rest.append(Segment(" " * (room - max(at - left, 0)), styles.behind[row % 2]))
+    start = 0 if skipped is None else left - skipped
+    shown = Strip(rest).crop(start, start + room)
+    strip = Strip([*fixed, *shown]) if fixed else shown
+    return strip.adjust_cell_length(width, styles.base)
+
+
+def _cell(cell: Text, width: int, style: Style, row: int, column: int) -> list[Segment]:
+    """A cell with a blank at each side, cut where it is too long."""
+    style += Style.from_meta({"row": row, "column": column})
+    room = max(width - _PADDING, 0)
+    plain = cell.plain
+    length = len(plain) if plain.isascii() else cell_len(plain)
+    if length > room:
+        plain = set_cell_size(plain, room - 1) + "…" if room else ""
+        length = room
+    gap = " " * (room - length)
+    before, after = (" " + gap, " ") if cell.justify == "right" else (" ", gap + " ")
+    if not cell.spans:
+        return [Segment(f"{before}{plain}{after}", style)]
+    # A mark in front, which has a style of its own.
+    mark = min(cell.spans[0].end, len(plain))
+    marked = style + Style.parse(str(cell.spans[0].style))
+    return [
+        Segment(before, style),
+        Segment(plain[:mark], marked),
+        Segment(plain[mark:] + after, style),
+    ]

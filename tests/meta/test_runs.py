@@ -1,0 +1,97 @@
+"""A run of tests ends, whatever becomes of the processes that run them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from support.waiting import LIMIT_S
+
+pytestmark = pytest.mark.meta
+
+ROOT = Path(__file__).parents[2]
+
+DIES = """
+import os
+import threading
+
+import pytest
+
+pytestmark = pytest.mark.xdist_group("dies")
+
+@pytest.mark.parametrize("i", range(3))
+def test_before(i):
+    pass
+
+def test_dies():
+    os._exit(1)
+
+@pytest.mark.timeout(1)
+def test_hangs():
+    threading.Event().wait()
+
+def test_after():
+    pass
+"""
+PASSES = """
+import pytest
+
+@pytest.mark.xdist_group({name!r})
+@pytest.mark.parametrize("i", range(3))
+def test_passes(i):
+    pass
+"""
+
+
+def pytest_ran(cwd: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    """What pytest says when it is run with the project's settings."""
+    return subprocess.run(
+        [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", *words],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+        cwd=cwd,
+        env={key: value for key, value in os.environ.items() if not key.startswith("PYTEST")},
+    )
+
+
+def collected(*words: str) -> Counter[str]:
+    """How many cases of each test are chosen."""
+    ran = pytest_ran(ROOT, "--collect-only", "-q", *words)
+    assert 0 == ran.returncode, (ran.stdout, ran.stderr)
+    return Counter(line.partition("[")[0] for line in ran.stdout.splitlines() if "::" in line)
+
+
+def test_fast_is_a_case_or_two_of_each_test_that_is_not_slow() -> None:
+    """Of what runs the whole explorer one of a file; nothing on a pseudo-terminal."""
+    places = ("tests/unit/fs", "tests/tui/test_app.py", "tests/repl/test_fleet_terminal.py")
+    fast, slow = collected("--fast", *places), collected("-m", "slow", *places)
+    expected = {
+        name: min(n, 2)
+        for name, n in collected(*places).items()
+        if "unit/fs" in name and name not in slow
+    }
+    assert 2 in expected.values()
+    assert slow
+    assert expected == {name: n for name, n in fast.items() if "unit/fs" in name}
+    assert ["tests/tui/test_app.py::test_opens"] == [name for name in fast if name not in expected]
+
+
+@pytest.mark.parametrize("name", ["test_dies", "test_hangs"])
+def test_a_process_that_dies_ends_the_run_and_names_its_test(tmp_path: Path, name: str) -> None:
+    """Also where its process has run other files, and the other has nothing left to do."""
+    (tmp_path / "test_z.py").write_text(DIES)
+    for other in "abcdef":
+        (tmp_path / f"test_{other}.py").write_text(PASSES.format(name=other))
+    other = {"test_dies": "test_hangs", "test_hangs": "test_dies"}[name]
+    settings = ("-c", str(ROOT / "pyproject.toml"), f"--rootdir={tmp_path}")
+    options = ("-n2", "--dist=loadgroup", "-k", f"not {other}")
+    ran = pytest_ran(tmp_path, *settings, *options, str(tmp_path))
+    assert 1 == ran.returncode, (ran.stdout, ran.stderr)
+    assert f"crashed while running 'test_z.py::{name}" in ran.stdout

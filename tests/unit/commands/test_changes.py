@@ -1,0 +1,64 @@
+"""`changes`: which fields are shown where."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import pytest
+
+from support.logs import record
+from support.shell import run_on
+from support.small_cluster import broker, cluster
+
+TOPIC_ID: Final = (1).to_bytes(16, "big")
+KEY: Final[dict[str, Any]] = {"topic_id": TOPIC_ID, "partition_id": 0}
+EPOCHS: Final = "leaderEpoch 3 → 4, partitionEpoch 7 → 8"
+PATH: Final = "/image/topics/byName/t/0"
+
+
+def partition(**change: object) -> tuple[bytes, ...]:
+    """A partition, and a change of it."""
+    made = {"replicas": [1, 2], "isr": [1, 2], "leader": 1, "leader_epoch": 3, "partition_epoch": 7}
+    return (
+        broker(1),
+        broker(2),
+        record("TopicRecord", name="t", topic_id=TOPIC_ID),
+        record("PartitionRecord", **KEY, **made),
+        record("PartitionChangeRecord", **KEY, **change),
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "short", "verbose"),
+    [
+        ({"leader": 1, "isr": [1]}, "isr [1,2] → [1]", f"isr [1,2] → [1], {EPOCHS}"),
+        ({"leader": 2}, "leader 1 → 2", f"leader 1 → 2, {EPOCHS}"),
+        ({"leader": 1}, EPOCHS, EPOCHS),
+        ({"isr": [1, 2]}, "partitionEpoch 7 → 8", "partitionEpoch 7 → 8"),
+    ],
+    ids=["the same leader, another ISR", "another leader", "the same leader", "the same ISR"],
+)
+def test_epochs(change: dict[str, Any], short: str, verbose: str) -> None:
+    """Lines have them where nothing else changed, and all with -v; rows and JSON always do."""
+    with cluster(*partition(**change)) as source:
+        assert run_on(source, f"changes -n 1 {PATH}").out.endswith(f"  {short}\n")
+        assert run_on(source, f"changes -n 1 -v {PATH}").out.endswith(f"  {verbose}\n")
+        (row,) = json.loads(run_on(source, f"changes -n 1 --json {PATH}").out)
+
+    assert [7, 8] == row["fields"]["partitionEpoch"]
+    assert ([3, 4] if "leader" in change else None) == row["fields"].get("leaderEpoch")
+
+
+def test_a_removal_of_what_is_not_there_is_refused() -> None:
+    """As the fold says, which notes a fault; the same removal of what is there counts."""
+    acl = {"id": TOPIC_ID, "resource_type": 2, "resource_name": "t", "pattern_type": 3}
+    acl |= {"principal": "User:u", "host": "*", "operation": 3, "permission_type": 3}
+    gone = record("RemoveAccessControlEntryRecord", id=TOPIC_ID)
+    with cluster(gone, record("AccessControlEntryRecord", **acl), gone, gone) as source:
+        rows = json.loads(run_on(source, "changes /image/acls -o json").out)
+
+    reason = "ACL can't be removed: no such ACL"
+    told = sorted((row["offset"], row["change"], row["reason"]) for row in rows)
+    assert [change for _, change, _ in told] == ["refused", "created", "removed", "refused"]
+    assert [why for *_, why in told] == [reason, None, None, reason]

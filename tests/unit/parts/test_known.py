@@ -1,0 +1,94 @@
+"""How parts are found, and what looking for one imports."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import metashell
+from metashell.parts.known import all_parts, find_part, part_names, parts_below
+from metashell.parts.spec import hook
+from metashell.records.density import RecordGroup
+from metashell.schema.registry import load_registry
+from support.waiting import LIMIT_S
+
+SOURCE = Path(metashell.__file__).parent
+RUN = """
+import json, sys
+from metashell.cli import main
+try:
+    status = main({words!r})
+except SystemExit as stop:
+    status = stop.code
+assert not status, status
+prefix = "metashell.parts.metadata."
+json.dump([m.removeprefix(prefix) for m in sys.modules if m.startswith(prefix)], sys.stderr)
+"""
+
+
+def ran(code: str, *, path: Path | None = None) -> tuple[str, str]:
+    """What code writes to stdout and stderr in a Python of its own."""
+    first = "" if path is None else f"import sys; sys.path.insert(0, {str(path)!r})\n"
+    done = subprocess.run(
+        [sys.executable, "-c", first + code],
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert 0 == done.returncode, done.stderr
+    return done.stdout, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["--help"], set()),
+        (["demo", "ls", "/"], set()),
+        (["demo", "cat", "/image/provenance"], {"partitions"}),
+        (["demo", "cat", "/image/topics/byName/orders/0"], {"partitions", "topics"}),
+        (["demo", "find", "/image/topics"], {"partitions", "topics"}),
+        (["demo", "topics", "--count"], {"configs", "partitions", "topics"}),
+    ],
+)
+def test_only_parts_that_are_asked_for_are_imported(words: list[str], expected: set[str]) -> None:
+    """What a command does not look at costs nothing."""
+    assert expected == set(json.loads(ran(RUN.format(words=words))[1]))
+
+
+def test_parts_are_found_in_a_zip_file(tmp_path: Path) -> None:
+    """Spark's executors get the package as one."""
+    archive = shutil.make_archive(str(tmp_path / "metashell"), "zip", SOURCE.parent, SOURCE.name)
+    code = (
+        "import json; from metashell.parts import known;"
+        "print(json.dumps([known.__file__, [part.name for part in known.all_parts()]]))"
+    )
+    file, names = json.loads(ran(code, path=Path(archive))[0])
+    assert file.startswith(archive)
+    assert [part.name for part in all_parts()] == names
+
+
+def test_each_part_is_declared_in_the_module_of_its_name() -> None:
+    """Its messages have definitions, its group is one, and its hooks are there."""
+    registry = load_registry([])
+    for name in part_names():
+        part = find_part(name)
+        assert name == part.name
+        assert set(part.messages) <= set(registry.by_name)
+        assert part.group in list(RecordGroup)
+        said = (str(value) for value in vars(part).values())
+        assert all(callable(hook(text)) for text in said if text.startswith("metashell."))
+
+
+def test_parts_of_a_directory() -> None:
+    """By the directory's name, whatever their own is; one that owns it is imported alone."""
+    assert ["brokers", "controllers"] == [part.name for part in parts_below("cluster")]
+    assert ["client_quotas"] == [part.name for part in parts_below("clientQuotas")]
+    assert ["delegation_tokens"] == [part.name for part in parts_below("delegationToken")]
+    assert ["topics"] == [part.name for part in parts_below("topics")]
+    assert [] == parts_below("nothing")

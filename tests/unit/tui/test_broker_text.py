@@ -1,0 +1,39 @@
+"""What the view of brokers says, as text."""
+
+from __future__ import annotations
+
+import pytest
+
+from metashell.tui.views.broker_text import Loss, even_shares, named
+
+
+def test_even_shares() -> None:
+    """All is shared by weight; who has none gets none."""
+    assert even_shares([6, 2, 1], [1, 1, 0]) == [4.5, 4.5, None]
+    assert even_shares([9, 0], [2, 1]) == [6, 3]
+    assert even_shares([1, 2], [0, 0]) == [None, None]
+    assert even_shares([], []) == []
+
+
+@pytest.mark.parametrize(
+    ("counts", "text"),
+    [
+        ((0, 0, 0, 0), "without broker 7: nothing further would fail"),
+        ((1, 0, 0, 0), "without broker 7: 1 partition offline"),
+        ((0, 0, 3, 3), "without broker 7: 3 partitions under min ISR (all already)"),
+        (
+            (4, 1, 5, 0),
+            "without broker 7: 4 partitions offline (1 already), 5 partitions under min ISR",
+        ),
+    ],
+)
+def test_loss(counts: tuple[int, int, int, int], text: str) -> None:
+    """What would fail, and what does so already."""
+    assert Loss((7,), *counts).text() == text
+
+
+def test_many_brokers_are_counted() -> None:
+    """A line does not grow with the rack."""
+    assert named((3,)) == "broker 3"
+    assert named((3, 7)) == "brokers 3, 7"
+    assert named(tuple(range(100))) == "100 brokers"

@@ -1,0 +1,54 @@
+"""What the view of a fleet says, and watching it be computed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from metashell.commands.fleet.command import rows_table
+from metashell.sources.fleet.rows import FleetRow
+from metashell.sources.opening import open_fleet
+from metashell.tui.views.fleet_text import differences, fleet_table, heading, watched
+from support.fleets import backups
+
+
+def test_differences() -> None:
+    """Only what more than half have is usual; who says nothing is not unlike the others."""
+    assert differences(["a", "a", "b", None]) == [False, False, True, False]
+    assert differences(["a", "b"]) == [False, False]
+    assert differences([None, None]) == [False, False]
+    assert differences([]) == []
+
+
+def test_rows_come_one_by_one(tmp_path: Path) -> None:
+    """A fleet that is watched tells of bytes and rows, and answers what it always does."""
+    fleet = open_fleet([str(path) for path in sorted(backups(tmp_path / "fleet").iterdir())])
+    told: list[tuple[int, int]] = []
+    came: list[FleetRow] = []
+
+    def take(rows: Sequence[FleetRow]) -> None:
+        came.extend(rows)
+
+    watching = watched(fleet, lambda done, whole: told.append((done, whole)), take)
+    assert watching.rows() == fleet.rows()
+    assert len(told) == 3
+    assert told[-1][0] == told[-1][1]
+    assert fleet.progress is None
+    assert {row["name"] for row in came} <= set(fleet.members)
+
+
+def test_states_in_words() -> None:
+    """Each directory says how it is, and what it has unlike the others."""
+    rows: list[FleetRow] = [
+        {"name": "a", "clusterId": "x", "metadataVersion": "4.0", "error": None, "faults": 0},
+        {"name": "b", "clusterId": "x", "metadataVersion": "4.0", "error": None, "faults": 2},
+        {"name": "c", "clusterId": "x", "metadataVersion": "3.9", "error": "no log there"},
+        {"name": "d", "clusterId": "x", "error": None},
+    ]
+    table = fleet_table(rows_table(rows), {"d"}, {"a": "equal"})
+    assert table["state"].to_pylist() == ["sound", "faults", "unreadable", "not read yet"]
+    assert table["differs_in"].to_pylist() == ["", "", "metadata_version", ""]
+    assert table["verdict"].to_pylist() == ["equal", "", "", ""]
+    assert heading(table) == (
+        "4 directories · 1 not read yet · 1 sound · 1 faults · 1 unreadable · 1 cluster"
+    )

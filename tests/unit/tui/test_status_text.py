@@ -1,0 +1,132 @@
+"""What the status line says, and what of it fits."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from metashell.commands.framework.columns import display_width
+from metashell.commands.framework.status import SourceStatus
+from metashell.tui.frame.status_text import LineState, StatusPiece, cut, fit, pieces, work_text
+
+STATUS = SourceStatus(
+    offset=4111, epoch=7, timestamp_ms=0, metadata_version="4.4-IV2", notes=("torn tail",)
+)
+LIVE = SourceStatus(offset=9, is_live=True, leader=2, lag=0, last_word_s=0.4, epoch=7)
+
+
+def said(standing: LineState) -> list[str]:
+    """The texts."""
+    return [piece.text for piece in pieces(standing)]
+
+
+@pytest.mark.parametrize(
+    ("standing", "texts"),
+    [
+        (
+            LineState(status=STATUS),
+            ["end of the log", "offset 4111", "torn tail", "1970-01-01 00:00:00Z", "epoch 7",
+             "4.4-IV2"],
+        ),
+        (LineState(status=SourceStatus(offset=3, notes=("at offset 3",)), is_newest=False),
+         ["earlier state", "offset 3"]),
+        (LineState(), ["end of the log", "…"]),
+        (LineState(n_clusters=3), ["fleet of 3 directories"]),
+        (LineState(n_clusters=1), ["fleet of 1 directory"]),
+        (LineState(status=LIVE), ["live", "offset 9", "leader 2", "lag 0", "0.4 s ago", "epoch 7"]),
+        (LineState(status=SourceStatus(is_live=True, problem="nobody answers")),
+         ["no word yet", "nobody answers", "live", "no leader"]),
+        (LineState(status=SourceStatus(offset=1), is_paused=True), ["paused", "offset 1"]),
+        (
+            LineState(
+                status=SourceStatus(offset=1), is_paused=True, n_newer_states=1, n_newer_records=1
+            ),
+            ["paused: 1 newer state, 1 record", "offset 1"],
+        ),
+        (
+            LineState(status=SourceStatus(), is_paused=True, n_newer_states=2),
+            ["paused: 2 newer states"],
+        ),
+        (LineState(status=SourceStatus(), show_secrets=True), ["end of the log", "secrets shown"]),
+        (LineState(status=SourceStatus(), problem="gone\x1b[m"), [r"gone\x1b[m", "end of the log"]),
+    ],
+)  # fmt: skip
+def test_pieces(standing: LineState, texts: list[str]) -> None:
+    """What matters most comes first; nothing in it steers the terminal."""
+    assert texts == said(standing)
+
+
+def test_kinds() -> None:
+    """What is wrong is no mere fact."""
+    kinds = {
+        p.text: p.kind for p in pieces(LineState(status=SourceStatus(is_live=True, problem="x")))
+    }
+    assert {"x": "problem", "live": "place", "no leader": "problem", "no word yet": "fact"} == kinds
+
+
+@pytest.mark.parametrize(
+    ("width", "expected"),
+    [
+        (80, ["place", "offset 1"]),
+        (15, ["place", "offset 1"]),
+        (14, ["place", "offset…"]),
+        (9, ["place", "o…"]),
+        (8, ["place…"]),
+        (5, ["place"]),
+        (4, ["pla…"]),
+        (0, []),
+    ],
+)
+def test_fit(width: int, expected: list[str]) -> None:
+    """What does not fit is cut, and it is seen that it was."""
+    whole = [StatusPiece("place", "place"), StatusPiece("offset 1", "fact")]
+    assert expected == [piece.text for piece in fit(whole, width)]
+
+
+def test_long_problem() -> None:
+    """Its end is shown, and where the log stands too."""
+    whole = [
+        StatusPiece("/a/long/path: No such file or directory", "problem"),
+        StatusPiece("live", "place"),
+    ]
+    assert ["… such file or directory", "live"] == [piece.text for piece in fit(whole, 36)]
+
+
+@given(st.lists(st.text(max_size=12), max_size=6), st.integers(0, 40))
+def test_fit_is_never_too_wide(texts: list[str], width: int) -> None:
+    """Whatever the words and the width; wide characters count twice."""
+    kept = fit([StatusPiece(text, "fact") for text in texts], width)
+    taken = sum(display_width(piece.text) for piece in kept) + 2 * max(len(kept) - 1, 0)
+    assert taken <= width
+
+
+@given(st.text(max_size=40), st.integers(0, 30))
+def test_cut(text: str, width: int) -> None:
+    """A text that fits stays; another ends with an ellipsis."""
+    shown = cut(text, width)
+    assert display_width(shown) <= width
+    assert shown == text or not width or shown.endswith("…")
+
+
+@pytest.mark.parametrize(
+    ("progress", "n_more", "width", "expected"),
+    [
+        (None, 0, 80, "⠋ listing /image  esc cancels"),
+        ((1, 3), 0, 80, "⠋ listing /image 33%  esc cancels"),
+        ((5, 3), 2, 80, "⠋ listing /image 100% +2  esc cancels"),
+        ((0, 0), 0, 80, "⠋ listing /image  esc cancels"),
+        (None, 0, 28, "⠋ listing /ima…  esc cancels"),
+        ((1, 2), 0, 20, "⠋ listing /image 50%"),
+        ((1, 2), 0, 12, "⠋ listi… 50%"),
+    ],
+)
+def test_work(progress: tuple[int, int] | None, n_more: int, width: int, expected: str) -> None:
+    """What goes on; how to stop it is left out first."""
+    text = work_text("listing /image", progress, n_more=n_more, width=width)
+    assert expected == text
+
+
+def test_spinner_moves() -> None:
+    """Each frame differs from the one before."""
+    assert len({work_text("x", None, frame=i) for i in range(10)}) == 10
