@@ -85,14 +85,14 @@ def _fast(items: list[pytest.Item]) -> set[pytest.Item]:
 
 
 def _order(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of a file in one process, and all that share the Spark session.
+    """Keep the tests of a file in one process, and all that share a Spark.
 
     Where there are several processes, what takes longest begins first, so that none is left alone
     with it: the Spark session, then files that start Spark or have slow tests, then by size.
     """
     groups: dict[str, list[pytest.Item]] = {}
     for item in items:
-        shares = "spark" in getattr(item, "fixturenames", ())
+        shares = not {"spark", "connect_url"}.isdisjoint(getattr(item, "fixturenames", ()))
         groups.setdefault("spark" if shares else str(item.path), []).append(item)
     for name, group in groups.items():
         for item in group:

@@ -8,17 +8,20 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
+from metashell.cli import main
 from support.waiting import LIMIT_S
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+Metashell = Callable[..., tuple[int, str, str]]
 
 _JAVA_MIN = 17
 _CONF = {
@@ -92,3 +95,42 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             gateway.proc.stdin.close()
             gateway.proc.wait(LIMIT_S)
             signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture(scope="session")
+def connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A Spark Connect server that all tests share."""
+    from support.spark_server import connect_server
+
+    with connect_server(tmp_path_factory.mktemp("connect")) as url:
+        yield url
+
+
+@pytest.fixture
+def cwd(tmp_path: Path) -> Path:
+    """Where programs run, and where their cache is."""
+    directory = tmp_path / "cwd"
+    directory.mkdir()
+    return directory
+
+
+@pytest.fixture
+def metashell(
+    spark: SparkSession,
+    cwd: Path,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> Metashell:
+    """The program in this process, over the session that is here; returns status and outputs.
+
+    A program of its own starts a Java of its own, which costs more than all that it then does.
+    """
+    monkeypatch.chdir(cwd)
+    monkeypatch.setenv("METASHELL_CACHE_DIR", str(cwd / "cache"))
+
+    def run(*arguments: str) -> tuple[int, str, str]:
+        capfd.readouterr()
+        status = main(arguments)
+        return status, *capfd.readouterr()
+
+    return run

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import shutil
-import uuid
 from pathlib import Path
 
 import pytest
 
-from spark.conftest import missing
+from spark.conftest import Metashell, missing
 from support.fixtures import copy_of
 from support.fleets import backups
 from support.questions import ROWS, SQL, TABLES, WALKS
-from support.spark_programs import Marked
 
 pytestmark = [
     pytest.mark.spark,
@@ -25,14 +23,6 @@ SPARK = ("--engine", "spark", "--master", "local[2]")
 LOCAL = ("--engine", "local")
 _MARK = "pwd"
 """A command that stands between two others."""
-
-
-@pytest.fixture
-def marked(tmp_path: Path) -> Marked:
-    """Where programs run, with a cache of their own."""
-    cwd = tmp_path / "cwd"
-    cwd.mkdir()
-    return Marked(uuid.uuid4().hex, cwd)
 
 
 def script(*lines: str) -> list[str]:
@@ -55,32 +45,33 @@ def assert_same(
     assert sorted(local[2].splitlines()) == sorted(found[2].splitlines())
 
 
-def test_a_directory(marked: Marked, tmp_path: Path) -> None:
-    """From Spark, then from what it kept, without Java."""
+def test_a_directory(metashell: Metashell, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From Spark, then from what it cached, without a session."""
     place = str(copy_of("real-44-broker-down", tmp_path))
     lines = (*ROWS, *WALKS, *TABLES)
-    local = marked.metashell(*LOCAL, "-d", place, *script(*lines))
-    assert_same(lines, local, marked.metashell(*SPARK, "-d", place, *script(*lines)))
-    no_java = {"PATH": os.defpath, "JAVA_HOME": str(tmp_path / "nowhere")}
-    found = marked.metashell(*SPARK, "-d", place, *script(*lines), env=no_java)
-    assert_same(lines, local, found)
+    local = metashell(*LOCAL, "-d", place, *script(*lines))
+    assert_same(lines, local, metashell(*SPARK, "-d", place, *script(*lines)))
+    monkeypatch.setattr("metashell.spark_backend.session.active_session", lambda: None)
+    monkeypatch.setenv("PATH", os.defpath)
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "nowhere"))
+    assert_same(lines, local, metashell(*SPARK, "-d", place, *script(*lines)))
 
 
-def test_sql_and_find_without_a_cache(marked: Marked, tmp_path: Path) -> None:
+def test_sql_and_find_without_a_cache(metashell: Metashell, tmp_path: Path) -> None:
     """They run in executors."""
     place = str(copy_of("real-44-broker-down", tmp_path))
     given = ("--no-cache", "-d", place)
     lines = (*SQL[:2], "find / -offline -o -config cleanup.policy=compact")
-    local = marked.metashell(*LOCAL, *given, *script(*lines))
-    assert_same(lines, local, marked.metashell(*SPARK, *given, *script(*lines)))
+    local = metashell(*LOCAL, *given, *script(*lines))
+    assert_same(lines, local, metashell(*SPARK, *given, *script(*lines)))
 
 
-def test_a_fleet(marked: Marked, tmp_path: Path) -> None:
+def test_a_fleet(metashell: Metashell, tmp_path: Path, cwd: Path) -> None:
     """Executors make the rows; a file that an option names needs to be here alone."""
     backups(tmp_path / "all")
     (tmp_path / "all" / "broken" / "__cluster_metadata-0").mkdir(parents=True)
     shutil.copytree(copy_of("real-44-torn", tmp_path), tmp_path / "all" / "torn")
-    (marked.cwd / "server.properties").write_text("min.insync.replicas=3\n")
+    (cwd / "server.properties").write_text("min.insync.replicas=3\n")
     # A job each: one of each command is enough, as all go the same way.
     of_each = {line.split()[0]: line for line in reversed(ROWS)}
     lines = (
@@ -90,4 +81,4 @@ def test_a_fleet(marked: Marked, tmp_path: Path) -> None:
         "grep leader=-1 /clusters/*/image/topics/byName/orders",
     )
     given = ("-d", f"{tmp_path}/all/*", *script(*lines))
-    assert_same(lines, marked.metashell(*LOCAL, *given), marked.metashell(*SPARK, *given))
+    assert_same(lines, metashell(*LOCAL, *given), metashell(*SPARK, *given))

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from spark.conftest import missing
+from spark.conftest import Metashell, missing
 from support.fixtures import copy_of, fixture
 from support.fleets import backups
 from support.programs import end
@@ -32,10 +32,8 @@ LOCAL = ("--engine", "local")
 
 
 @pytest.fixture
-def marked(tmp_path: Path) -> Marked:
+def marked(cwd: Path) -> Marked:
     """Where programs run, with a cache of their own."""
-    cwd = tmp_path / "cwd"
-    cwd.mkdir()
     return Marked(uuid.uuid4().hex, cwd)
 
 
@@ -54,17 +52,18 @@ def without_java(directory: Path) -> dict[str, str]:
     return {"PATH": path, "JAVA_HOME": str(java.parent.parent)}
 
 
-def test_the_image_is_kept_for_the_next_command(marked: Marked, tmp_path: Path) -> None:
+def test_the_image_is_kept_for_the_next_command(
+    metashell: Metashell, marked: Marked, tmp_path: Path
+) -> None:
     """Spark is started once; what it decoded answers later, by whatever path, without Java."""
     shutil.copytree(copy_of(LIVE, tmp_path), marked.cwd / "node")
     place = str(marked.cwd / "node" / "__cluster_metadata-0")
     first = ("ls", "-lR", "/image/topics", "/image/cluster")
-    wanted = marked.metashell(*LOCAL, "-d", place, *first)
+    wanted = metashell(*LOCAL, "-d", place, *first)
     assert (0, "") == (wanted[0], wanted[2])
     # The log dir, by a path that means something only here.
-    assert wanted == marked.metashell(*SPARK, "-d", "node", *first)
+    assert wanted == metashell(*SPARK, "-d", "node", *first)
     assert kept(marked)
-    assert {} == marked.running()
     env = without_java(tmp_path)
     for command in (
         first,
@@ -72,25 +71,25 @@ def test_the_image_is_kept_for_the_next_command(marked: Marked, tmp_path: Path) 
         ("cat", "/image/provenance", "/log/faults"),
         ("ls", "-l", "/quorum/voters", "/nowhere"),
     ):
-        local = marked.metashell(*LOCAL, "-d", place, *command)
+        local = metashell(*LOCAL, "-d", place, *command)
         for engine in (SPARK, ("--master", "local[2]", "--spark-threshold", "1")):
             assert local == marked.metashell(*engine, "-d", place, *command, env=env), command
     assert not (tmp_path / "called").exists()
 
 
-def test_auto_says_why_and_no_cache_leaves_nothing(marked: Marked) -> None:
+def test_auto_says_why_and_no_cache_leaves_nothing(metashell: Metashell, cwd: Path) -> None:
     """One line, on standard error."""
     place = str(fixture("real-44-admin").input)
     auto = ("--master", "local[2]", "--spark-threshold", "1", "--no-cache")
     command = ("cat", "/image/cluster/1", "/image/provenance", "/log/faults")
-    status, out, err = marked.metashell(*LOCAL, "-d", place, *command)
-    found = marked.metashell(*auto, "-d", place, *command)
+    status, out, err = metashell(*LOCAL, "-d", place, *command)
+    found = metashell(*auto, "-d", place, *command)
     assert (status, out) == found[:2]
     first, *others = found[2].splitlines()
     assert "using Spark: " in first
     assert "`--spark-threshold`" in first
     assert err.splitlines() == others
-    assert [] == kept(marked)
+    assert not (cwd / "cache").exists()
 
 
 def test_find_draws_its_progress_and_erases_it(marked: Marked, tmp_path: Path) -> None:
@@ -109,14 +108,14 @@ def test_find_draws_its_progress_and_erases_it(marked: Marked, tmp_path: Path) -
     wait_until(lambda: not marked.running(), lambda: f"all have ended: {marked.running()}")
 
 
-def test_a_fleet_by_spark(marked: Marked, tmp_path: Path) -> None:
+def test_a_fleet_by_spark(metashell: Metashell, tmp_path: Path) -> None:
     """Rows and searches are the local ones; who can't be read is told of in the same words."""
     backups(tmp_path / "all")
     (tmp_path / "all" / "broken" / "__cluster_metadata-0").mkdir(parents=True)
     given = ("-d", f"{tmp_path}/all/*", "--keep-going", "-c", "fleet --json")
     given += ("-c", "find /clusters/*/image /nowhere /clusters -name '*0'")
-    local = marked.metashell(*LOCAL, *given)
-    found = marked.metashell(*SPARK, *given)
+    local = metashell(*LOCAL, *given)
+    found = metashell(*SPARK, *given)
     assert local[:2] == found[:2]
     assert sorted(local[2].splitlines()) == sorted(found[2].splitlines())
 
@@ -157,12 +156,14 @@ def test_interrupt_ends_the_job_and_every_process(marked: Marked, tmp_path: Path
         ("--at", ("-d", "DIR", "--at", "5")),
     ],
 )
-def test_what_spark_does_not_answer(marked: Marked, option: str, words: tuple[str, ...]) -> None:
-    """It is said at once, without Spark."""
+def test_what_spark_does_not_answer(
+    metashell: Metashell, option: str, words: tuple[str, ...]
+) -> None:
+    """It is said, not answered otherwise."""
     place = fixture("real-40-static").input
     names = {"DIR": str(place), "FILE": str(next(place.glob("*.log")))}
     given = [names.get(word, word) for word in words]
-    status, out, err = marked.metashell(*SPARK, *given, "ls")
+    status, out, err = metashell(*SPARK, *given, "ls")
     assert (2, "") == (status, out)
     assert f"`{option}` is answered by this process, not by Spark" in err
-    assert 0 == marked.metashell("--spark-threshold", "1", *given, "ls")[0]
+    assert 0 == metashell("--spark-threshold", "1", *given, "ls")[0]

@@ -142,12 +142,9 @@ def test_a_cluster_that_loses_an_executor(marked: Marked) -> None:
     assert {} == marked.running()
 
 
-def test_through_spark_connect(marked: Marked, tmp_path: Path) -> None:
+def test_through_spark_connect(marked: Marked, connect_url: str) -> None:
     """The server has what it needs from here: folds, a search and the data source."""
-    from support.spark_server import connect_server
-
-    with connect_server(tmp_path / "server") as url:
-        assert (0, "", "") == marked.program(CONNECT, url, *places())
+    assert (0, "", "") == marked.program(CONNECT, connect_url, *places())
 
 
 def test_directories_in_a_store(spark: SparkSession, s3: S3Server) -> None:

@@ -7,7 +7,6 @@ import signal
 import subprocess
 import sys
 import uuid
-from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -177,15 +176,6 @@ def left_behind(cwd: Path) -> list[str]:
 def run() -> str:
     """A mark for the processes of one test."""
     return uuid.uuid4().hex
-
-
-@pytest.fixture(scope="module")
-def connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Spark Connect server."""
-    from support.spark_server import connect_server
-
-    with connect_server(tmp_path_factory.mktemp("connect"), master="local[1]") as url:
-        yield url
 
 
 def test_sessions_are_quiet_and_leave_nothing(run: str, tmp_path: Path) -> None:
