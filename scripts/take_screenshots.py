@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Write the pictures of the explorer that README and docs show: ``docs/images/explorer-*.svg``.
 
-Each is a screen of `tests/support/screens.py` on the bundled sample, 100 columns by 30 rows. The
+Each is a screen of `tests/support/screens.py` on the bundled cluster, 100 columns by 30 rows. The
 same program draws the same pictures.
 """
 
@@ -15,6 +15,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "tests")]
 
+from support.fixtures import DEMO  # noqa: E402
 from support.pilot import session_on  # noqa: E402
 from support.screens import SCREENS, Screen, show  # noqa: E402
 from support.snapshots import picture  # noqa: E402
@@ -44,7 +45,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 def take(screen: Screen) -> str:
     """The picture of a screen."""
     drawn: list[str] = []
-    session = session_on(name="demo", title=lambda _: "demo", theme=screen.theme, path=screen.path)
+    session = session_on(
+        DEMO, name="demo", title=lambda _: "demo", theme=screen.theme, path=screen.path
+    )
     show(screen, lambda driver: drawn.append(picture(driver.app)), size=SIZE, session=session)
     return drawn[0]
 

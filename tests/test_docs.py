@@ -32,7 +32,6 @@ from support.described import described
 from support.examples import (
     CONTROLLER,
     LOG_DIR,
-    SAMPLE,
     Shell,
     System,
     blocks,
@@ -40,7 +39,7 @@ from support.examples import (
     examples,
     is_session,
 )
-from support.fixtures import copy_of, fixture
+from support.fixtures import DEMO, copy_of, fixture
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
@@ -222,7 +221,7 @@ def documented_tables() -> dict[str, list[tuple[str, str]]]:
 def test_tables_are_documented() -> None:
     """Every table with its columns and types in order; the columns that all have stand once."""
     documented = documented_tables()
-    source = metashell.open(SAMPLE)
+    source = metashell.open(DEMO)
     common = documented["Columns of every table"]
     for name in source.tables:
         schema = [(field.name, str(field.type)) for field in source.table(name).schema]
@@ -245,7 +244,7 @@ def path_pattern(documented: str) -> re.Pattern[str]:
 def test_paths_are_documented(tmp_path: Path) -> None:
     """Every path has its row, and every row a path."""
     patterns = {path: path_pattern(path) for path in documented_paths()}
-    found = metashell.open(SAMPLE).find("/")
+    found = metashell.open(DEMO).find("/")
     found += metashell.open(fixture("real-40-static").input).find("/")
     found += described("real-44-admin").find("/quorum")
     stranger = copy_of("real-44-admin", tmp_path)
@@ -306,7 +305,7 @@ def test_python_examples_work(page: str, tmp_path: Path) -> None:
     code = "".join(block.text for block in blocks(text) if block.language == "pycon")
     assert code
     system = System(tmp_path)
-    globs = {"__name__": "guide", "LOG_DIR": str(SAMPLE)}
+    globs = {"__name__": "guide", "LOG_DIR": str(DEMO)}
     if CONTROLLER in code:
         code = code.replace(f'"{CONTROLLER}"', repr(system.controller))
     code = code.replace(f'"{LOG_DIR}"', "LOG_DIR").replace(f'"{LOG_DIR}/', 'LOG_DIR + "/')

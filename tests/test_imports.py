@@ -5,14 +5,11 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-import metashell
+from support.fixtures import DEMO
 from support.waiting import LIMIT_S
-
-SAMPLE = Path(metashell.__file__).parent / "sample"
 
 FRONT_ENDS = frozenset({"prompt_toolkit", "textual", "rich", "pyspark"})
 ARRAYS = frozenset({"numpy", "pyarrow"})
@@ -77,7 +74,7 @@ def test_configuration_is_read_only_where_there_is_one() -> None:
 )
 def test_one_shot_commands_import_no_arrow_and_no_front_end(command: list[str]) -> None:
     """A one-shot command needs numpy at most."""
-    imported = imported_by_command("-d", str(SAMPLE), *command)
+    imported = imported_by_command("-d", str(DEMO), *command)
 
     assert set() == imported & ({"pyarrow"} | FRONT_ENDS)
 

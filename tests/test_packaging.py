@@ -62,7 +62,7 @@ def test_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     assert {
         "metashell/py.typed",
         "metashell/sample/meta.properties",
-        "metashell/sample/__cluster_metadata-0/00000000000000003263-0000000001.checkpoint",
+        "metashell/sample/__cluster_metadata-0/00000000000000001793-0000000003.checkpoint",
         "metashell/schema/messages/PartitionRecord.json",
         "metashell/redact_data/known_config_keys.txt",
     } <= expected

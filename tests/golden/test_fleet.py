@@ -11,12 +11,11 @@ import metashell
 from metashell.sources.fleet import FleetSource
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
-from support.fixtures import fixture, fixture_names
-from support.fleets import SAMPLE
+from support.fixtures import DEMO, fixture, fixture_names
 from support.shell import Ran, run
 
 NAMES = [name for name in fixture_names() if fixture(name).kind == "directory"]
-PATHS = {"sample": SAMPLE} | {name: fixture(name).input for name in NAMES}
+PATHS = {"demo": DEMO} | {name: fixture(name).input for name in NAMES}
 
 TREES = ("find {}", "tree {}", "ls -R {}", "ls -lR {}", "ls -ltd {}/image/*", "cat {}/image/*/*")
 OF_ONE = (

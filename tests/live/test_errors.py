@@ -13,11 +13,11 @@ import pytest
 
 from metashell.quorum.protocol import Api
 from support.certificates import Identity, issue, make_authority, self_signed, server_context
-from support.examples import SAMPLE
 from support.fake_connection import Sasl
 from support.fake_habits import broker_versions
 from support.fake_quorum import CLUSTER_ID
 from support.fake_server import HOST, FakeQuorumServer
+from support.fixtures import SAMPLE
 from support.listener import (
     ELSEWHERE,
     PASSWORD,

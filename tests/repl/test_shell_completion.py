@@ -14,13 +14,12 @@ from pathlib import Path
 
 import pytest
 
-import metashell
 from metashell.cli.completion import SHELLS, script
+from support.fixtures import SAMPLE
 from support.pty import CTRL_E, TAB, Terminal
 
 pytestmark = pytest.mark.pty
 
-SAMPLE = Path(metashell.__file__).parent / "sample"
 READY = "ready> "
 CTRL_U = "\x15"
 CONFIG = f"""

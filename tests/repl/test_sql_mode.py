@@ -20,7 +20,7 @@ from metashell.errors import ExitCode
 from metashell.repl import ShellSession
 from metashell.repl.complete import LineCompleter
 from metashell.repl.highlight import LineLexer
-from support.examples import SAMPLE
+from support.fixtures import SAMPLE
 from support.shell import Captured as Out
 from support.typed import type_into
 from support.waiting import wait_until

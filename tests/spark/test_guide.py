@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from support.examples import SAMPLE, blocks, check_sessions
+from support.examples import blocks, check_sessions
+from support.fixtures import DEMO
 from support.fleets import backups
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ def test_python_works(session: SparkSession, tmp_path: Path) -> None:
         "/var/lib/kafka/": f"{tmp_path / 'kafka'}/",
         "/checkpoints/": f"{tmp_path / 'checkpoints'}/",
     }
-    shutil.copytree(SAMPLE, tmp_path / "kafka" / "data")
+    shutil.copytree(DEMO, tmp_path / "kafka" / "data")
     runner = doctest.DocTestRunner(optionflags=FLAGS)
     names: dict[str, Any] = {"__name__": "guide", "spark": session}
     report: list[str] = []

@@ -1,8 +1,8 @@
-"""Examples in documents: found, run on the bundled sample, compared with what is shown.
+"""Examples in documents: found, run on the bundled cluster, compared with what is shown.
 
 A fenced block of language ``console`` is a session: of the system's shell where a line begins with
 ``$ ``, of ours where it begins with ``metashell demo:``. A line ``...`` in what is shown stands for
-any lines; trailing spaces do not count. `LOG_DIR` in an example stands for the bundled sample, and
+any lines; trailing spaces do not count. `LOG_DIR` in an example stands for the bundled cluster, and
 `CONTROLLER` for a quorum on loopback that serves it; `FLEET` for a directory with copies of three
 nodes' directories. What such a quorum is asked depends on when:
 times and ages in what is printed then may be others than those that are shown.
@@ -27,6 +27,7 @@ from metashell.cli import main
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from support.fake_server import FakeQuorumServer
+from support.fixtures import DEMO
 from support.fleets import backups
 from support.sample_quorum import serve_directory
 from support.shell import Captured
@@ -35,7 +36,6 @@ from support.waiting import LIMIT_S
 LOG_DIR: Final = "/var/lib/kafka/data"
 CONTROLLER: Final = "controller-1:9093"
 FLEET: Final = "/backups"
-SAMPLE: Final = Path(metashell.__file__).parent / "sample"
 CUT: Final = "..."
 
 _BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -166,12 +166,12 @@ class System:
     def controller(self) -> str:
         """The address that `CONTROLLER` stands for."""
         if self._quorum is None:
-            self._quorum = serve_directory(SAMPLE).start()
+            self._quorum = serve_directory(DEMO).start()
         return self._quorum.address()
 
     def run(self, command: str) -> list[str]:
         """Run a command line; returns the lines that it prints on both streams."""
-        command = command.replace(LOG_DIR, str(SAMPLE))
+        command = command.replace(LOG_DIR, str(DEMO))
         if CONTROLLER in command:
             command = command.replace(CONTROLLER, self.controller)
         if f"{FLEET}/" in command:
@@ -185,7 +185,7 @@ class System:
             printed = self._run_here(shlex.split(command)[1:])
         else:
             printed = self._run_there(command)
-        printed = printed.replace(str(SAMPLE), LOG_DIR).replace(str(self._fleet), FLEET)
+        printed = printed.replace(str(DEMO), LOG_DIR).replace(str(self._fleet), FLEET)
         if self._quorum is not None:
             printed = printed.replace(self._quorum.address(), CONTROLLER)
         return [line.rstrip() for line in printed.splitlines()]
@@ -222,11 +222,11 @@ class System:
 
 
 class Shell:
-    """Our shell on the sample, as on a terminal of 80 columns."""
+    """Our shell on the bundled cluster, as on a terminal of 80 columns."""
 
     def __init__(self) -> None:
         self._out = Captured(is_terminal=True)
-        source = metashell.open(SAMPLE)
+        source = metashell.open(DEMO)
         self._context = Context(
             root=source.root,
             source=source,

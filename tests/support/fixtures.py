@@ -20,7 +20,12 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal, cast
 
+import metashell
+
 DATA: Final = Path(__file__).parents[1] / "data"
+
+DEMO: Final = Path(metashell.__file__).parent / "sample"
+"""The bundled cluster: what `metashell demo` opens, and what the documents show."""
 
 ALIKE: Final = frozenset(
     {
@@ -170,7 +175,12 @@ def differing_directories() -> list[str]:
 
 
 def fixture_dir(name: str) -> Path:
-    """Unpack a fixture, ``wire`` (recorded exchanges) or voters, and return its directory."""
+    """Unpack a fixture, ``wire`` (recorded exchanges) or voters, and return its directory.
+
+    ``shop`` is the bundled cluster, which needs no archive.
+    """
+    if name == "shop":
+        return DEMO
     archive, _, inner = name.partition("/")
     directory = _unpacked(archive) / inner
     if not directory.is_dir():
@@ -199,6 +209,11 @@ def copy_of(name: str, destination: Path) -> Path:
     ignored = shutil.ignore_patterns("golden")
     shutil.copytree(fixture_dir(name), target, ignore=ignored, copy_function=_copy)
     return target
+
+
+@cache
+def _small() -> Path:
+    return copy_of("real-44-trimmed", _root() / "small")
 
 
 def _copy(source: str, target: str) -> None:
@@ -241,3 +256,10 @@ def _copy_with_holes(source: Any, target: BinaryIO, size: int) -> None:
         else:
             target.write(block)
     target.truncate(size)
+
+
+SAMPLE: Final = _small()
+"""A small directory with much in it, for tests that depend on what is in it: ``real-44-trimmed``.
+
+Node 2 of the cluster of which ``real-44-live`` is node 1's: 59 topics, and both brokers are fenced.
+"""

@@ -6,12 +6,8 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-import metashell
-from support.fixtures import copy_of, fixture
+from support.fixtures import SAMPLE, copy_of, fixture
 from support.logs import make_directory, topic_batch
-
-SAMPLE = Path(metashell.__file__).parent / "sample"
-"""A copy of node 2 of the cluster of which ``real-44-live`` is node 1's."""
 
 SAMPLE_ID = "FOEwebgxRXOFbKdSIiDwwg"
 OTHER_ID = "dvOdIo6vQp6CkKMatfeSWQ"

@@ -18,12 +18,12 @@ from metashell.tui.app import Explorer
 from metashell.tui.scene import Scene
 from metashell.tui.session import ExplorerSession
 from metashell.tui.view import View
+from support.fixtures import SAMPLE
 from support.rest import drain, resting, rings_soon
 from support.waiting import LIMIT_S, until
 
 SMALL = (80, 24)
 WIDE = (160, 48)
-SAMPLE = Path(metashell.__file__).parent / "sample"
 
 _W = TypeVar("_W", bound=Widget)
 

@@ -1,11 +1,12 @@
 """A quorum on loopback that serves the metadata log of a directory, for examples in documents.
 
-One controller listens and leads. Of the others, which the log names as voters, it says that they
-follow, the last of them an offset behind.
+The leader that the node's quorum-state names listens. Of the others, which the log names as voters,
+it says that they follow, the last of them an offset behind.
 """
 
 from __future__ import annotations
 
+import json
 import struct
 from pathlib import Path
 from typing import Final
@@ -17,10 +18,10 @@ from metashell.schema.uuids import parse_uuid
 from metashell.sources.source import Source
 from support.fake_quorum import Batch, Controller, FakeQuorum, Fields, Habits
 from support.fake_server import FakeQuorumServer
+from support.fixtures import METADATA_DIRECTORY
 
-LEADER: Final = 1
 BROKER: Final = 101
-_FETCHED_MS: Final = 1_795_249_740_000
+_FETCHED_MS: Final = 1_795_351_420_000
 
 
 def serve_directory(directory: Path) -> FakeQuorumServer:
@@ -28,16 +29,17 @@ def serve_directory(directory: Path) -> FakeQuorumServer:
     source = metashell.open(directory)
     assert source.cluster_id is not None
     quorum = FakeQuorum(1, cluster_id=source.cluster_id)
-    quorum.controllers = {LEADER: _Leader(quorum, source)}
-    quorum.history = list(quorum.controllers[LEADER].log)
+    leader = _Leader(quorum, source, _leader_id(directory))
+    quorum.controllers = {leader.id: leader}
+    quorum.history = list(leader.log)
     return FakeQuorumServer(quorum=quorum)
 
 
 class _Leader(Controller):
     """The controller that has the directory."""
 
-    def __init__(self, quorum: FakeQuorum, source: Source) -> None:
-        super().__init__(quorum, LEADER, Habits())
+    def __init__(self, quorum: FakeQuorum, source: Source, node_id: int) -> None:
+        super().__init__(quorum, node_id, Habits())
         checkpoint, last = source.log.checkpoint, source.image.provenance
         assert checkpoint is not None
         assert checkpoint.epoch is not None
@@ -48,7 +50,7 @@ class _Leader(Controller):
         self.start = checkpoint.end_offset
         self.snapshots = {(checkpoint.end_offset, checkpoint.epoch): data}
         self.log = [batch for batch in batches if batch.last >= self.start]
-        self.epoch, self.leader_id, self.high_watermark = last.epoch, LEADER, last.offset + 1
+        self.epoch, self.leader_id, self.high_watermark = last.epoch, self.id, last.offset + 1
         self._voters = voters_in_log(source.image.quorum)
 
     def answer(self, api: Api, version: int, body: Fields) -> Fields:
@@ -58,7 +60,7 @@ class _Leader(Controller):
         last = max(voter.id for voter in self._voters)
         part = {
             "partition_index": 0,
-            "leader_id": LEADER,
+            "leader_id": self.id,
             "leader_epoch": self.epoch,
             "high_watermark": self.high_watermark,
             "current_voters": [
@@ -77,6 +79,11 @@ class _Leader(Controller):
             "last_fetch_timestamp": _FETCHED_MS - behind,
             "last_caught_up_timestamp": _FETCHED_MS - behind,
         }
+
+
+def _leader_id(directory: Path) -> int:
+    state = json.loads((directory / METADATA_DIRECTORY / "quorum-state").read_text("utf-8"))
+    return int(state["leaderId"])
 
 
 def _batch(buffer: memoryview, pos: int) -> Batch:

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from metashell.tui.session import ExplorerSession
+from support.fixtures import DEMO
 from support.pilot import SMALL, Driver, drive, session_on
 
 Check = Callable[[Driver], object]
-TOPIC: Final = "/image/topics/byName/orders"
-EARLIER: Final = 3398
+TOPIC: Final = "/image/topics/byName/csv-imports"
+EARLIER: Final = 1891
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +59,7 @@ SCREENS: Final = (
         "high-contrast", ("3",), lambda d: d.app.theme == "high-contrast", theme="high-contrast"
     ),
 )
-"""All of them, on the sample."""
+"""All of them, on the bundled cluster."""
 
 
 def show(
@@ -90,4 +91,4 @@ def show(
         if done is not None:
             await done
 
-    drive(test, session or session_on(theme=screen.theme, path=screen.path), size)
+    drive(test, session or session_on(DEMO, theme=screen.theme, path=screen.path), size)

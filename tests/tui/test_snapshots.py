@@ -1,4 +1,4 @@
-"""What each screen looks like on the sample: first what it is, then the picture.
+"""What each screen looks like on the bundled cluster: first what it is, then the picture.
 
 After a change that is meant, ``METASHELL_UPDATE_SNAPSHOTS=1 pytest tests/tui/test_snapshots.py``
 writes the pictures anew; look at them before they are kept.

@@ -56,8 +56,8 @@ def test_opens_moves_travels_and_quits(tmp_path: Path) -> None:
         assert "q Quit" in terminal.lines[-1]
         terminal.send("@")
         terminal.read_until("an offset, a time")
-        terminal.send("3398\r")
-        terminal.read_until("earlier state  offset 3398")
+        terminal.send("1870\r")
+        terminal.read_until("earlier state  offset 1870")
         terminal.send("E")
         terminal.read_until(END)
         terminal.send("2")
@@ -143,13 +143,13 @@ def test_terminal_is_gone(tmp_path: Path) -> None:
 
 def test_resize(tmp_path: Path) -> None:
     """What was cut is shown where there is more room."""
-    with explorer(tmp_path, "demo", "--show-secrets", "--at", "3398", "tui") as terminal:
-        terminal.read_until("4.4…")
+    with explorer(tmp_path, "demo", "--show-secrets", "--at", "1870", "tui") as terminal:
+        terminal.read_until("4.3…")
         terminal.resize(30, 120)
-        terminal.read_until("epoch 1  4.4-IV2")
+        terminal.read_until("epoch 3  4.3-IV0")
         terminal.read_while(lambda: "q Quit" not in terminal.lines[29], "more keys are shown")
         terminal.resize(10, 40)
-        terminal.read_until("offset 3398")
+        terminal.read_until("offset 1870")
         terminal.send("q")
         assert terminal.read_to_end() == 0
 
@@ -349,8 +349,8 @@ def test_in_tmux(tmp_path: Path) -> None:
         shows(END)
         told(base, "send-keys", "-t", "main", "@")
         shows("an offset, a time")
-        told(base, "send-keys", "-t", "main", "3398", "Enter")
-        shows("earlier state  offset 3398")
+        told(base, "send-keys", "-t", "main", "1870", "Enter")
+        shows("earlier state  offset 1870")
         told(base, "resize-window", "-t", "main", "-x", "100", "-y", "30")
         told(base, "send-keys", "-t", "main", "E")
         shows(END)

@@ -84,7 +84,7 @@ class AclsCommand(RowsCommand):
             ("acls", "all of them, by resource"),
             ("acls --by principal", "all of them, by principal"),
             ("acls --resource topic:orders", "what counts for one topic"),
-            ("acls --principal User:alice --type ALLOW", "what somebody was granted"),
+            ("acls --principal User:billing --type ALLOW", "what somebody was granted"),
             ("acls --type DENY -o json", "whatever is denied, for a script"),
         ),
     )

@@ -38,8 +38,8 @@ class AtCommand(Command):
         options=(Option((_RECORD,), "Inside a batch, apply up to the record itself."),),
         examples=(
             ("at", "say where we are"),
-            ("at 3499", "the state after offset 3499"),
-            ("at 2026-11-21T08:28:00Z", "the state at a time"),
+            ("at 1870", "the state after offset 1870"),
+            ("at 2026-11-22T12:38:00Z", "the state at a time"),
             ("at end", "back to the newest state"),
         ),
     )

@@ -29,10 +29,10 @@ class CatCommand(Command):
             ("cat /image/features/metadataVersion", "the cluster's metadata.version"),
             ("cat /image/topics/byName/orders/0", "partition 0 of the topic orders"),
             ("cat /image/cluster/brokers/*", "the registration of every broker"),
-            ("cat /image/topics/byName/{orders,topic-00?}/id", "the ids of some topics"),
+            ("cat /image/topics/byName/{orders,payments*}/id", "the ids of some topics"),
             (
-                "cat '/image/configs/GROUP:streams%2Fgrp ü/streams.num.standby.replicas'",
-                "a name that holds a slash, written as %2F",
+                "cat /image/configs/TOPIC:payments/*",
+                "every config of a topic",
             ),
         ),
     )

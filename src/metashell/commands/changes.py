@@ -93,7 +93,7 @@ class ChangesCommand(RowsCommand):
             ("changes /image/topics/byName/orders/0", "the life of a partition"),
             ("changes /image/configs", "every setting that was changed"),
             ("changes -n 3 /image/cluster/brokers", "the last three changes of brokers"),
-            ("changes -o jsonl /image/topics/byName/topic-02*", "for a script"),
+            ("changes -o jsonl /image/topics/byName/pay*", "for a script"),
             ("changes -o csv /image/configs", "for a spreadsheet"),
             ("changes --count /image/cluster/brokers", "how many there were"),
         ),

@@ -57,7 +57,7 @@ class ChecksumCommand(RowsCommand):
         ),
         examples=(
             ("checksum", "the digest of the newest state"),
-            ("checksum --at 3879", "at an offset that another node has too"),
+            ("checksum --at 1870", "at an offset that another node has too"),
             ("checksum --parts", "which part differs"),
             ("checksum --parts -o csv", "the same as CSV"),
         ),

@@ -72,7 +72,7 @@ class LsCommand(RowsCommand):
         examples=(
             ("ls", "list the current directory"),
             ("ls /image/topics/byName", "list the topics"),
-            ("ls -d /image/topics/byName/topic-00[0-3]", "the paths that match"),
+            ("ls -d /image/topics/byName/pay*", "the paths that match"),
             ("ls /image/cluster/*", "list brokers and controllers, each under a heading"),
             ("ls -1R /image/scram", "list a subtree"),
             ("ls -lt /image/topics/byName", "the topics, those that changed last first"),

@@ -163,7 +163,7 @@ class PartitionsCommand(RowsCommand):
             ("partitions --under-min-isr --summary topic", "how many of which topics"),
             ("partitions --replica 101 --no-preferred-leader", "several conditions at once"),
             ("partitions --reassigning -o json", "running reassignments, for a script"),
-            ("partitions topic-001-0", "one partition"),
+            ("partitions payments-3", "one partition"),
         ),
     )
 

@@ -100,7 +100,10 @@ class QuotasCommand(RowsCommand):
         ),
         examples=(
             ("quotas", "all that are set"),
-            ("quotas --user alice --client-id app", "what one client gets, and from where"),
+            (
+                "quotas --user storefront --client-id storefront-1",
+                "what one client gets, and from where",
+            ),
             ("quotas --ip 127.0.0.2", "how many connections an address may open in a second"),
             ("quotas --effective -o json", "what is left for those that nothing names"),
         ),

@@ -69,7 +69,7 @@ class TopicsCommand(RowsCommand):
         ),
         examples=(
             ("topics", "all topics"),
-            ("topics topic-00* --sort=-partitions", "some, the largest first"),
+            ("topics pay* --sort=-partitions", "some, the largest first"),
             ("topics --config cleanup.policy=compact", "those that are compacted"),
             ("topics --columns topic,history_records --sort=-history_records", "the busiest"),
         ),

@@ -101,7 +101,7 @@ class WhoCanCommand(RowsCommand):
             ("who-can READ topic:orders", "who may read a topic"),
             ("who-can write topic:orders --host 10.0.0.1", "who may write to it, from one host"),
             (
-                "who-can DESCRIBE topic:orders --principal User:alice -o json",
+                "who-can READ topic:payments --principal User:analytics -o json",
                 "whether somebody may, and by which ACL",
             ),
             ("who-can ALTER_CONFIGS cluster", "who may change the cluster's configuration"),

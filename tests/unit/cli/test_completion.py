@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-import metashell
 from metashell.cli import main
 from metashell.cli.completion import SHELLS, script
 from metashell.errors import UsageError
+from support.fixtures import DEMO, SAMPLE
 from support.waiting import LIMIT_S
 
-SAMPLE = Path(metashell.__file__).parent / "sample"
 CONFIG = f"""
 [aliases]
 names = "ls /image/topics/byName"
@@ -69,8 +68,8 @@ def proposed(capfd: pytest.CaptureFixture[str], *args: str) -> list[str]:
         ("metashell prod-eu names /im", ["/image/"]),
         ("metashell prod-eu ls '/image/configs/GROUP:str",
          ["/image/configs/GROUP:streams%2Fgrp ü/"]),
-        (f"metashell -d {SAMPLE} ls /im", ["/image/"]),
-        (f"metashell -d{SAMPLE} ls /im", ["/image/"]),
+        (f"metashell -d {DEMO} ls /im", ["/image/"]),
+        (f"metashell -d{DEMO} ls /im", ["/image/"]),
         ("metashell prod-us ls /im", []),
         ("metashell -d s3://bucket/x ls /im", []),
         ("metashell -d /nowhere ls /im", []),
@@ -94,7 +93,7 @@ def test_bash_is_given_what_it_replaces(capfd: pytest.CaptureFixture[str]) -> No
     """What stands behind the last character at which it breaks words."""
     assert ["spark"] == proposed(capfd, "bash", "metashell --engine=s", "=:")
     assert ["--engine=spark"] == proposed(capfd, "bash", "metashell --engine=s", " ")
-    line = "metashell demo ls /image/configs/GROUP:str"
+    line = f"metashell -d {SAMPLE} ls /image/configs/GROUP:str"
     assert ["streams%2Fgrp ü/"] == proposed(capfd, "bash", line, "=:")
 
 
@@ -102,8 +101,8 @@ def test_home_and_variables_are_filled_in(
     capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As the shell will; nothing is run."""
-    monkeypatch.setenv("HOME", str(SAMPLE.parent))
-    monkeypatch.setenv("WHERE", str(SAMPLE))
+    monkeypatch.setenv("HOME", str(DEMO.parent))
+    monkeypatch.setenv("WHERE", str(DEMO))
     assert ["/image/"] == proposed(capfd, "zsh", "metashell -d ~/sample ls /im")
     assert ["/image/"] == proposed(capfd, "zsh", "metashell -d $WHERE ls /im")
     assert [] == proposed(capfd, "zsh", "metashell -d '$WHERE' ls /im")

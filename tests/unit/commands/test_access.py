@@ -17,7 +17,7 @@ from metashell.commands.framework.completion import complete_line
 from metashell.errors import SourceError, UsageError
 from metashell.read_settings import ReadSettings
 from metashell.sources.source import Source
-from support.examples import SAMPLE
+from support.fixtures import SAMPLE
 from support.logs import make_directory, record
 from support.shell import Captured, run_on
 

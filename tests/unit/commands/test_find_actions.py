@@ -15,7 +15,7 @@ from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
-from support.examples import SAMPLE
+from support.fixtures import SAMPLE
 from support.fleets import backups
 from support.logs import make_directory, record
 from support.shell import Captured, run, run_on

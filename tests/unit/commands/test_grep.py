@@ -11,8 +11,7 @@ import pytest
 
 import metashell
 from metashell.sources.opening import open_fleet
-from support.examples import SAMPLE
-from support.fixtures import fixture
+from support.fixtures import SAMPLE, fixture
 from support.fleets import backups
 from support.programs import end
 from support.shell import Captured, run, run_on

@@ -11,7 +11,7 @@ import metashell
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from metashell.sources.source import Source
-from support.examples import SAMPLE
+from support.fixtures import SAMPLE
 from support.logs import record
 from support.shell import Captured, run_on
 from support.small_cluster import broker, cluster, config, level

@@ -16,8 +16,7 @@ from metashell.errors import ExitCode, SourceError
 from metashell.fs.node import Directory, FixedDirectory, Node, TextLeaf
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
-from support.examples import SAMPLE
-from support.fixtures import copy_of
+from support.fixtures import SAMPLE, copy_of
 from support.shell import run, run_on
 
 NODES: Final = {

@@ -20,8 +20,7 @@ from metashell.commands.framework.run import run_line
 from metashell.errors import ExitCode
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
-from support.examples import SAMPLE
-from support.fixtures import fixture
+from support.fixtures import SAMPLE, fixture
 from support.fleets import backups
 from support.live import Cluster
 from support.logs import make_directory, record, topic_batch

@@ -9,7 +9,7 @@ import metashell
 from metashell.commands.sql.cells import as_cell_column, as_cells, column_names, empty_cells
 from metashell.sql.catalog import ClusterCatalog
 from metashell.sql.duck import Database
-from support.examples import SAMPLE
+from support.fixtures import SAMPLE
 
 EXPRESSIONS = [
     ("1::hugeint", 1),

@@ -8,12 +8,10 @@ from pathlib import Path
 
 import pytest
 
-import metashell
 from metashell.errors import SourceError
 from metashell.spark_backend.needs import INSTALL_LINE, check_java
+from support.fixtures import DEMO
 from support.waiting import LIMIT_S
-
-SAMPLE = Path(metashell.__file__).parent / "sample"
 
 WITHOUT = """
 import sys
@@ -52,7 +50,7 @@ def java(directory: Path, script: str) -> Path:
 
 def test_without_pyspark_spark_is_refused() -> None:
     """With the line that installs it."""
-    ran = run_without("pyspark", arguments=["--engine", "spark", "-d", str(SAMPLE), "ls"])
+    ran = run_without("pyspark", arguments=["--engine", "spark", "-d", str(DEMO), "ls"])
     assert (3, "") == (ran.returncode, ran.stdout)
     assert (
         "metashell: Spark can't be used: PySpark is not installed\n"
@@ -63,7 +61,7 @@ def test_without_pyspark_spark_is_refused() -> None:
 
 def test_without_pyspark_auto_goes_on() -> None:
     """With a note, and the same answer."""
-    arguments = ["--spark-threshold", "0", "-d", str(SAMPLE), "ls", "/"]
+    arguments = ["--spark-threshold", "0", "-d", str(DEMO), "ls", "/"]
     ran = run_without("pyspark", arguments=arguments)
     assert 0 == ran.returncode
     assert "image" in ran.stdout.split()
@@ -76,7 +74,7 @@ def test_without_pyspark_auto_goes_on() -> None:
 def test_without_grpc_connect_is_refused() -> None:
     """PySpark alone does not bring it."""
     pytest.importorskip("pyspark")
-    arguments = ["--engine", "spark", "--master", "sc://h:1", "-d", str(SAMPLE), "ls"]
+    arguments = ["--engine", "spark", "--master", "sc://h:1", "-d", str(DEMO), "ls"]
     ran = run_without("grpc", arguments=arguments)
     assert 3 == ran.returncode
     assert "Spark can't be used: grpc is not installed" in ran.stderr

@@ -13,6 +13,7 @@ import metashell
 from metashell.spark_backend import session
 from metashell.spark_backend.package import package_zip
 from metashell.spark_backend.session import SparkSettings, addresses_of, classic_conf
+from support.fixtures import DEMO
 from support.waiting import LIMIT_S
 
 PACKAGE = Path(metashell.__file__).parent
@@ -112,13 +113,13 @@ def test_the_package_works_from_a_zip_file(tmp_path: Path) -> None:
     assert {"metashell/__init__.py", "metashell/schema/messages/TopicRecord.json"} <= names
     assert not any("__pycache__" in name for name in names)
     ran = subprocess.run(
-        [sys.executable, "-c", FROM_ZIP, str(archive), str(PACKAGE / "sample")],
+        [sys.executable, "-c", FROM_ZIP, str(archive), str(DEMO)],
         capture_output=True,
         text=True,
         timeout=LIMIT_S,
         check=False,
     )
     assert (0, "") == (ran.returncode, ran.stderr)
-    source = metashell.open(PACKAGE / "sample")
+    source = metashell.open(DEMO)
     assert str(source.status().offset) == ran.stdout.split()[0]
     assert ran.stdout.endswith("True\n")

@@ -15,9 +15,7 @@ from metashell.sources.source import Source
 from metashell.sql.catalog import ClusterCatalog
 from metashell.sql.dataset import RowBatches
 from metashell.sql.duck import Database
-from support.fixtures import fixture
-
-SAMPLE = Path(metashell.__file__).parent / "sample"
+from support.fixtures import SAMPLE, fixture
 
 
 def database(source: Source | None = None) -> Database:

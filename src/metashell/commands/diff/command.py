@@ -111,12 +111,12 @@ class DiffCommand(RowsCommand):
             Option(("--quiet", "-q"), "Print nothing: the exit status tells."),
         ),
         examples=(
-            ("diff 3499 4111", "what changed between two offsets"),
-            ("diff 3499 end /image/topics/byName/orders", "of one topic"),
-            ("diff --stat 3499 end", "how much changed, by part"),
-            ("diff -o jsonl 3499 4111 /image/configs/TOPIC:*", "for a script"),
-            ("diff 3499 end /image/cluster", "of brokers and controllers"),
-            ("diff -o csv --columns change,path 3499 4111", "which nodes, as CSV"),
+            ("diff 1870 end", "what changed between two offsets"),
+            ("diff 1870 end /image/topics/byName/csv-imports", "of one topic"),
+            ("diff --stat 1870 end", "how much changed, by part"),
+            ("diff -o jsonl 900 end /image/configs/TOPIC:*", "for a script"),
+            ("diff 1870 end /image/cluster", "of brokers and controllers"),
+            ("diff -o csv --columns change,path 1870 end", "which nodes, as CSV"),
         ),
     )
 

@@ -89,7 +89,7 @@ class ExportCommand(Command):
         examples=(
             ("export brokers --format csv", "one table, to standard output"),
             ("export /image/cluster --format yaml", "a subtree"),
-            ("export --as kafka-cli --topics topic-000", "commands that make a topic again"),
+            ("export --as kafka-cli --topics orders", "commands that make a topic again"),
         ),
     )
 

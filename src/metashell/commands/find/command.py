@@ -148,23 +148,23 @@ class FindCommand(RowsCommand):
             ("find / -name 'orders*'", "nodes whose name begins with orders"),
             ("find /image/topics -name 11 -type f", "partitions with the number 11"),
             ("find / -path '*/configs/*retention*'", "settings that speak of retention"),
-            ("find /image -regex '.*/byName/topic-0[0-3]\\d'", "a regular expression"),
+            ("find /image -regex '.*/byName/payments/\\d'", "a regular expression"),
             ("find /image -maxdepth 1 -type d", "the parts of the image"),
             ("find / -name topics -prune -o -type f -print", "leaves, but for those of topics"),
             ("find --encode /image/scram -type f", "paths that can be given to cat"),
             (
-                "find /image/configs -changed-since 3680",
+                "find /image/configs -changed-since 900",
                 "what a record from that offset on changed",
             ),
             (
-                "find /image/topics/byName -newer-than 2026-11-21T08:28",
+                "find /image/topics/byName -newer-than 2026-11-22T12:38",
                 "changed since a time; 2h: in the last two hours",
             ),
-            ("find / -name cordoned.log.dirs -print -quit", "the first match alone"),
+            ("find / -name min.insync.replicas -print -quit", "the first match alone"),
             ("find /image/topics/byName -offline -count", "how many partitions have no leader"),
             (
-                "find /image/topics/byName/orders -under-replicated -replica 102",
-                "partitions that lack a replica, of those with one on broker 102",
+                "find /image/topics/byName -under-replicated -replica 104",
+                "partitions that lack a replica, of those with one on broker 104",
             ),
             ("find /image/cluster -fenced", "brokers that are fenced"),
             (
@@ -176,7 +176,7 @@ class FindCommand(RowsCommand):
                 "where a setting has a value",
             ),
             (
-                "find /image/topics/byName/orders -leader -1 -exec cat {} ;",
+                "find /image/topics/byName/csv-imports -leader -1 -exec cat {} ;",
                 "the texts of what was found",
             ),
             (

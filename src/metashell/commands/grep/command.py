@@ -62,10 +62,10 @@ class GrepCommand(RowsCommand):
             ),
         ),
         examples=(
-            ("grep leader=-1 /image/topics/byName/orders", "partitions that nobody leads"),
+            ("grep leader=-1 /image/topics/byName/csv-imports", "partitions that nobody leads"),
             ("grep -l 'isr=\\[\\]' /image/topics/byName", "paths of those with none in sync"),
             ("grep -ic plaintext /image/cluster", "in how many lines each speaks of it"),
-            ("grep -hF inControlledShutdown=true /image/cluster", "plain text, without the paths"),
+            ("grep -hF fenced=true /image/cluster", "plain text, without the paths"),
             ("grep -v -e delete -e compact /image/configs/TOPIC:orders", "what is neither"),
             ("grep -o csv PLAINTEXT /image/cluster", "for a spreadsheet"),
         ),

@@ -131,8 +131,8 @@ class LogCommand(RowsCommand):
         examples=(
             ("log --limit 10", "the first ten records"),
             ("log --tail 5 --json", "the last five, as JSON"),
-            ("log --topic topic-027 --type PartitionChange", "what happened to its partitions"),
-            ("log --offset 3400 --context 3", "a record and its neighbours"),
+            ("log --topic csv-imports --type PartitionChange", "what happened to its partitions"),
+            ("log --offset 954 --context 3", "a record and its neighbours"),
             ("log --broker 101 --not-type Partition,PartitionChange", "a broker's own records"),
             ("log --checkpoints --control --batches", "headers and footers of checkpoints"),
             ("log --grep 'leader=-1' --limit 5", "records by what they say"),
