@@ -15,7 +15,7 @@ from metashell.sources.source import Source
 from support.fixtures import DATA, fixture
 from support.shell import run_on
 
-FIXTURES = ["real-44-admin", "real-44-broker-down"]
+FIXTURES = ["real-44-admin", "real-44-broker-down", "shop"]
 
 
 def said(name: str, page: str) -> str:

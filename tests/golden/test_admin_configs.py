@@ -15,7 +15,7 @@ from metashell.sources.source import Source
 from support.admin import described_configs, static_configs
 from support.fixtures import DATA, fixture
 
-FIXTURES = ("real-44-admin", "real-44-broker-down")
+FIXTURES = ("real-44-admin", "real-44-broker-down", "shop")
 OUTPUTS = [
     (name, path.name)
     for name in FIXTURES
@@ -36,8 +36,7 @@ def answers(
 def test_every_config_that_kafka_describes_comes_out_the_same(name: str, output: str) -> None:
     """Keys, values, sources and whole chains of synonyms, given the broker's own file."""
     source = metashell.open(fixture(name).input)
-    static = static_configs(name) if name == "real-44-admin" else {}
-    assumptions = Assumptions("server.properties", static)
+    assumptions = Assumptions("server.properties", static_configs(name))
     everything = "-all-" in output
     for (kind, resource), configs in described_configs(name, output).items():
         question = ConfigQuestion(resource=ConfigResource(kind, resource), everything=everything)

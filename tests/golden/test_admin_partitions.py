@@ -12,10 +12,11 @@ import pytest
 import metashell
 from metashell.answers.config_defaults import synonyms
 from metashell.sources.source import Source
+from support.admin import static_configs
 from support.fixtures import DATA, fixture
 from support.shell import run_on
 
-FIXTURES = ("real-44-admin", "real-44-broker-down")
+FIXTURES = ("real-44-admin", "real-44-broker-down", "shop")
 FILTERS = {
     "--offline": "unavailable-partitions",
     "--under-replicated": "under-replicated-partitions",
@@ -51,6 +52,11 @@ def as_row(fields: dict[str, str]) -> Row:
             for ours, theirs in lists.items()
         },
     }
+
+
+def brokers(listed: str | None) -> list[int]:
+    """Ids that a tool lists."""
+    return [int(broker) for broker in re.findall(r"\d+", listed or "")]
 
 
 def asked(source: Source, line: str) -> list[Row]:
@@ -104,9 +110,22 @@ def test_some_filters_list_something() -> None:
 
 
 def test_reassignments(name: str, source: Source) -> None:
-    """No reassignment runs, says kafka-reassign-partitions."""
-    assert "No partition reassignments found." in outputs(name, "reassignments.txt")
-    assert [] == asked(source, "partitions --reassigning")
+    """Those that kafka-reassign-partitions lists, with what they add and what they remove."""
+    running = re.compile(
+        r"(.*)-(\d+): replicas: (\S+)\.(?: adding: (\S+)\.)?(?: removing: (\S+)\.)?"
+    )
+    found = filter(None, map(running.fullmatch, outputs(name, "reassignments.txt").splitlines()))
+    theirs = {(m[1], int(m[2])): tuple(map(brokers, m.group(3, 4, 5))) for m in found}
+    ours = {
+        (row["topic"], row["partition"]): (
+            row["replicas"],
+            row["adding_replicas"],
+            row["removing_replicas"],
+        )
+        for row in asked(source, "partitions --reassigning")
+    }
+    assert theirs == ours
+    assert ("shop" == name) == bool(theirs)
 
 
 def test_topics(name: str, source: Source) -> None:
@@ -129,13 +148,14 @@ def test_topics(name: str, source: Source) -> None:
         configs = set(filter(None, re.split(r",(?=[a-z][a-z.]+=)", fields["Configs"])))
         own = set(row["configs"])
         assert own <= configs, topic
-        assert [] == [c for c in configs - own if not is_of_brokers(source, c)], topic
+        assert [] == [c for c in configs - own if not is_of_brokers(name, source, c)], topic
 
 
-def is_of_brokers(source: Source, config: str) -> bool:
-    """Whether a broker, or their default, has what stands for that config of a topic."""
+def is_of_brokers(name: str, source: Source, config: str) -> bool:
+    """Whether a broker, its file or their default has what stands for that config of a topic."""
     key, _, value = config.partition("=")
-    return any(
+    static = static_configs(name)
+    return any(static.get(known) == value for known in (key, *synonyms(key))) or any(
         row["resource_type"] == "BROKER" and row["name"] in (key, *synonyms(key))
         for row in source.table("configs").to_pylist()
         if row["value"] == value

@@ -12,7 +12,7 @@ import metashell
 from support.fixtures import DATA, fixture
 from support.shell import run_on
 
-FIXTURES = ("real-44-admin", "real-44-broker-down")
+FIXTURES = ("real-44-admin", "real-44-broker-down", "shop")
 FILES = {
     "offline-partitions": "unavailable-partitions",
     "under-replicated": "under-replicated-partitions",

@@ -57,12 +57,18 @@ def described_configs(fixture: str, name: str) -> Mapping[tuple[str, str], Mappi
 
 
 def static_configs(fixture: str) -> Mapping[str, str]:
-    """What the described broker's server.properties says, as far as Kafka shows it."""
-    found = {}
-    for configs in described_configs(fixture, "configs-all-brokers.txt").values():
-        for key, config in configs.items():
-            start = f"STATIC_BROKER_CONFIG:{key}="
-            values = [s.removeprefix(start) for s in config.synonyms if s.startswith(start)]
-            if values and not config.sensitive:
-                found[key] = values[0]
+    """What the described brokers' server.properties says, as far as Kafka shows it."""
+    found: dict[str, str] = {}
+    for path in sorted((DATA / "admin" / fixture).glob("configs-*.txt")):
+        for configs in described_configs(fixture, path.name).values():
+            for config in configs.values():
+                if not config.sensitive:
+                    found |= _static(config)
     return found
+
+
+def _static(config: Described) -> dict[str, str]:
+    """Those of the file that stand behind a config."""
+    start = "STATIC_BROKER_CONFIG:"
+    pairs = (s.removeprefix(start) for s in config.synonyms if s.startswith(start))
+    return {key: value for key, _, value in (pair.partition("=") for pair in pairs)}
