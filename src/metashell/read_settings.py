@@ -11,6 +11,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Unpack
 
+OLDER_BYTES: Final = 64 << 20
+"""A directory's older files of at most so many bytes together are read to tell times, unasked."""
+
 
 class _Switches(TypedDict, total=False):
     """Settings that are on or off, as keyword arguments."""

@@ -130,16 +130,17 @@ def voters_now(query: RowsQuery) -> Sequence[QuorumMember]:
     from metashell.image.quorum_members import known_voters, voters_in_log, voters_of
 
     source = query.source
+    image = source.image  # Of the past there may be voters that are none any more.
     if source.live is None or source.moment_offset is not None:
         static: Sequence[int] = ()
-        if not voters_in_log(query.image.quorum):
+        if not voters_in_log(image.quorum):
             try:
                 static = voters_now(source)
             except SourceError as error:
                 query.warn(error.message)
                 query.status = ExitCode.FAILED
-        return known_voters(query.image, static)
-    return voters_of(query.image.quorum, source.live.status().description)
+        return known_voters(image, static)
+    return voters_of(image.quorum, source.live.status().description)
 
 
 COMMAND = NodesCommand()

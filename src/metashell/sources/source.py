@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from metashell.records.records import Records
     from metashell.schema.registry import Registry
     from metashell.sources.delegate import Delegate
+    from metashell.sources.older import DatedImage
 
 _T = TypeVar("_T")
 _FAULTS_TOLD = 3
@@ -214,6 +215,13 @@ class Source:
         """
         whole = self.history.whole_image(self._moment)
         return self.image if whole is None else whole
+
+    @lazy
+    def dated_image(self) -> DatedImage:
+        """The image whose rows know best when they came to be, as far as that is read unasked."""
+        from metashell.sources.older import dated_image
+
+        return dated_image(self)
 
     def _root_over(self, image: Callable[[], Image]) -> Directory:
         from metashell.version import __version__

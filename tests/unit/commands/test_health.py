@@ -156,8 +156,17 @@ def test_completes_kinds(sound: Source) -> None:
     assert "--deep" in [c.text for c in COMMAND.complete(context, [], "--d")]
 
 
-def test_hidden_beginnings() -> None:
-    """What a checkpoint says has no time; --history knows it."""
+def test_older_files_are_read_unasked() -> None:
+    """Small ones tell when things began, as --history does."""
+    source = metashell.open(fixture("real-44-live").directory)
+    plain = rows(source)
+    assert plain == rows(source, "health --history")
+    assert all(row["since_offset"] is not None for row in plain if row["problem"] != "torn-tail")
+
+
+def test_hidden_beginnings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Large ones are read with --history only, and a hint says so."""
+    monkeypatch.setattr("metashell.sources.older.OLDER_BYTES", 1000)
     source = metashell.open(fixture("real-44-live").directory)
     plain, whole = rows(source), rows(source, "health --history")
     keys = ("problem", "subject", "count")
@@ -165,6 +174,10 @@ def test_hidden_beginnings() -> None:
     hidden = [i for i, row in enumerate(plain) if row["since_offset"] is None]
     assert hidden
     assert any(whole[i]["since_offset"] is not None for i in hidden)
+    (hint,) = run_on(source, "health").err
+    assert "--history reads the older files too" in hint
+    assert run_on(source, "health --history").err == ()
+    assert run_on(source, "health --columns problem").err == ()
 
 
 def test_earlier_states() -> None:

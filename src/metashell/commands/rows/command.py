@@ -16,7 +16,7 @@ from metashell.commands.framework.command import Command, Completion, Context, M
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, parse_options
 from metashell.commands.rows.columns import CLUSTER, AnswerTable, Column, complete_columns
-from metashell.commands.rows.query import RowsQuery
+from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 
@@ -180,6 +180,7 @@ class RowsCommand(Command):
             warn=lambda text: context.warn(escape(f"{self.name}: {text}")),
             columns=shape.looked_at(),
             streams=writer.streams,
+            has_history=HISTORY in self.manual.options,
         )
 
     def _ask_clusters(self, context: Context, parsed: Parsed, writer: RowWriter) -> int:

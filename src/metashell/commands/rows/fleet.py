@@ -17,7 +17,7 @@ from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import CLUSTER
 from metashell.commands.rows.command import RowsCommand
-from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.commands.rows.query import HISTORY, RowMapping, RowsQuery
 from metashell.errors import MetashellError, SourceError, UsageError
 from metashell.fs.escape import escape
 
@@ -134,7 +134,12 @@ def _answer(
             tables.extend(table_of_mappings(some, chunk) for chunk in chunks(rows))
 
     query = RowsQuery(
-        context=context, parsed=question.parsed, add=add, warn=warn, columns=looked_at
+        context=context,
+        parsed=question.parsed,
+        add=add,
+        warn=warn,
+        columns=looked_at,
+        has_history=HISTORY in command.manual.options,
     )
     command.answer(query)
     for remark in query.remarks:

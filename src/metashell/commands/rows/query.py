@@ -10,6 +10,7 @@ from metashell.commands.framework.command import Context
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.errors import UsageError
+from metashell.read_settings import OLDER_BYTES
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -25,7 +26,8 @@ PIECE_ROWS: Final = 1 << 13
 
 HISTORY: Final = Option(
     ("--history",),
-    "Read the files before the newest checkpoint too, to tell when what it says came to be.",
+    "Read all files before the newest checkpoint, to tell older times. Up to "
+    f"{OLDER_BYTES >> 20} MB of them are read without this option.",
 )
 
 
@@ -52,6 +54,19 @@ class RowsQuery:
     """Lines that people are told before the rows."""
     remarks: list[str] = field(default_factory=list)
     """Diagnostics that come after the rows."""
+    has_history: bool = False
+    """Whether `HISTORY` is an option of the command."""
+
+    def __post_init__(self) -> None:
+        """Look at the tables that are added for times that are not known."""
+        take = self.add
+
+        def add(rows: pa.Table | Iterable[RowMapping]) -> None:
+            if self.has_history and hasattr(rows, "column_names"):
+                self._hint_at_history(rows)
+            take(rows)
+
+        self.add = add
 
     @property
     def source(self) -> Source:
@@ -66,13 +81,28 @@ class RowsQuery:
 
     @property
     def image(self) -> Image:
-        """The image; with ``--history`` folded from the oldest state in the directory."""
+        """The image, folded from the oldest state in the directory where the older files are small.
+
+        With ``--history`` it is so however large they are. See `metashell.sources.older`.
+        """
         if HISTORY.flags[0] in self.parsed.switches:
             return self.source.full_log.history_image
-        return self.source.image
+        return self.source.dated_image.image
 
     @property
     def exact_image(self) -> Image:
         """The same image made of the log itself: see `Source.full_log`."""
-        has_history = HISTORY.flags[0] in self.parsed.switches
-        return self.image if has_history else self.source.full_log.image
+        image = self.image
+        return self.source.full_log.image if image is self.source.image else image
+
+    def _hint_at_history(self, table: pa.Table) -> None:
+        """Remark that older files tell the times that rows lack, where they were not read."""
+        if HISTORY.flags[0] in self.parsed.switches:
+            return
+        hint = self.source.dated_image.hint
+        times = [name for name in table.column_names if name.endswith("_time")]
+        is_looked_at = self.columns is None or not self.columns.isdisjoint(times)
+        if hint is None or hint in self.remarks or not is_looked_at:
+            return
+        if any(table.column(name).null_count for name in times):
+            self.remarks.append(hint)

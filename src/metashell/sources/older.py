@@ -1,0 +1,115 @@
+"""Whether the files before the newest checkpoint are read unasked, to tell when things happened.
+
+They tell times that the checkpoint hides. Small ones are always read, so that an answer depends on
+the directory alone: neither on a cache, nor on the machine, nor on how long reading takes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from metashell.errors import SourceError
+from metashell.log.changed import list_directory
+from metashell.log.directory import segments_after
+from metashell.read_settings import OLDER_BYTES
+from metashell.schema.id_table import hash_ids
+
+if TYPE_CHECKING:
+    from metashell.image.image import Image
+    from metashell.log.directory import MetadataLog
+    from metashell.sources.source import Source
+
+_MEGABYTE: Final = 1_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class DatedImage:
+    """An image, and why its rows do not know more."""
+
+    image: Image
+    hint: str | None = None
+    """What makes more times known; None where nothing does or all are known."""
+
+
+def dated_image(source: Source) -> DatedImage:
+    """The image of a source whose rows know best when they came to be.
+
+    It holds the same as the source's own image. It is that image where there are no older files,
+    where they have more than `OLDER_BYTES`, and where what they lead to is another state.
+    """
+    settings = source.settings
+    newest = source.newest.log
+    if settings.strict or settings.committed_only:
+        return DatedImage(source.image)
+    try:
+        n_bytes = older_bytes(newest)
+        if not n_bytes:
+            return DatedImage(source.image)
+        if n_bytes > OLDER_BYTES:
+            assert newest.checkpoint is not None
+            end = newest.checkpoint.end_offset
+            size = f"{n_bytes / _MEGABYTE:,.0f} MB"
+            return DatedImage(
+                source.image,
+                f"no times before offset {end:,}: --history reads the older files too ({size})",
+            )
+        whole = source.full_log.history_image
+    except SourceError as error:
+        return DatedImage(source.image, f"no times from older files: {error.message}")
+    if whole is source.image or not _is_same(whole, source.image):
+        return DatedImage(source.image)
+    return DatedImage(whole)
+
+
+def older_bytes(log: MetadataLog) -> int:
+    """Bytes of the files of a directory that only its past needs; 0 where none tells of it.
+
+    Raises:
+        SourceError: The directory can't be listed.
+    """
+    newest, listing = log.checkpoint, log.listing
+    if log.is_file or log.in_memory is not None or newest is None or newest.is_bootstrap:
+        return 0
+    checkpoints = [c for c in listing.checkpoints if not c.is_bootstrap and c < newest]
+    segments = listing.segments
+    first = segments[0].base_offset if segments else newest.end_offset
+    if first and not any(c.end_offset >= first for c in checkpoints):
+        return 0  # No state leads up to the newest checkpoint.
+    needed = {segment.name for segment in segments_after(listing, newest.end_offset)}
+    names = {c.name for c in checkpoints} | {segment.name for segment in segments}
+    names -= needed
+    if not names:
+        return 0
+    files = list_directory(log.place).files
+    return sum(files[name].size for name in names if name in files)
+
+
+def _is_same(one: Image, other: Image) -> bool:
+    """Whether two images have the same brokers, topics and partitions, each as often changed.
+
+    A damaged directory can lead to another state than its checkpoint holds; `check` tells of it.
+    """
+    brokers = [(i.brokers.ids, i.brokers.registration.fixed("broker_epoch")) for i in (one, other)]
+    if not all(np.array_equal(a, b) for a, b in zip(*brokers, strict=True)):
+        return False
+    if len(one.partitions) != len(other.partitions) or len(one.topics) != len(other.topics):
+        return False
+    return _digest(one) == _digest(other)
+
+
+def _digest(image: Image) -> int:
+    """A number that partitions, in whatever order, have in common with the same ones."""
+    partitions = image.partitions
+    mixed = hash_ids(image.topics.ids)[partitions.topic]
+    for column in (
+        partitions.partition,
+        partitions.partition_epoch,
+        partitions.leader,
+        partitions.leader_epoch,
+    ):
+        mixed = (mixed ^ column.astype(np.uint64)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed ^= mixed >> np.uint64(29)
+    return int(mixed.sum(dtype=np.uint64)) + int(hash_ids(image.topics.ids).sum(dtype=np.uint64))

@@ -1,0 +1,93 @@
+"""Which older files are read unasked, and when their times are used."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import metashell
+from kraftgen.files import LOG_DIR_NAME
+from metashell.sources.older import dated_image, older_bytes
+from support.fixtures import copy_of, fixture
+from support.shell import run_on
+
+LIVE = "real-44-live"
+
+
+def newest_checkpoint(directory: Path) -> Path:
+    """The last one by name."""
+    return sorted(directory.glob("*.checkpoint"))[-1]
+
+
+def test_sizes_count_what_only_the_past_needs() -> None:
+    """The older checkpoints and segments; a file alone has none."""
+    directory = Path(fixture(LIVE).directory) / LOG_DIR_NAME
+    source = metashell.open(directory)
+    read = {file.name for file in source.log.loaded.files}
+    older = (*directory.glob("*.checkpoint"), *directory.glob("*.log"))
+    sizes = {p.name: p.stat().st_size for p in older if not p.name.startswith(f"{0:020d}-")}
+    assert older_bytes(source.log) == sum(n for name, n in sizes.items() if name not in read) > 0
+    assert older_bytes(metashell.open_file(newest_checkpoint(directory)).log) == 0
+
+
+def test_without_older_files_the_image_is_the_sources_own(tmp_path: Path) -> None:
+    """A newest checkpoint that no older state leads up to hides what it hides."""
+    directory = copy_of(LIVE, tmp_path) / LOG_DIR_NAME
+    newest = newest_checkpoint(directory)
+    for path in directory.glob("*.checkpoint"):
+        if path != newest:
+            path.unlink()
+    for path in sorted(directory.glob("*.log"))[:-1]:
+        path.unlink()
+    source = metashell.open(directory)
+    assert source.log.listing.segments[0].base_offset > 0
+    found = dated_image(source)
+    assert (found.image, found.hint) == (source.image, None)
+
+
+@pytest.mark.parametrize("settings", [{"strict": True}, {"committed_only": True}])
+def test_settings_that_leave_records_out(settings: dict[str, bool]) -> None:
+    """What they leave out must not come back by the older files."""
+    source = metashell.open(fixture(LIVE).directory, **settings)
+    assert dated_image(source).image is source.image
+
+
+def test_older_files_that_lead_to_another_state(tmp_path: Path) -> None:
+    """What the newest checkpoint holds is shown, without the times of what differs from it."""
+    directory = copy_of(LIVE, tmp_path)
+    source = metashell.open(directory)
+    assert dated_image(source).image is not source.image
+    image = source.history_image
+    other = metashell.open(directory)
+    partitions = image.partitions
+    # The same partitions with another leader.
+    partitions.leader.setflags(write=True)
+    partitions.leader[0] += 1
+    other.__dict__["history_image"] = image
+    assert dated_image(other).image is other.image
+
+
+def test_older_files_that_cannot_be_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer is there, and says why its times are not."""
+    from metashell.errors import SourceError
+    from metashell.image import history
+
+    def refuse(*_: object) -> None:
+        raise SourceError("not readable")
+
+    monkeypatch.setattr(history, "read_history", refuse)
+    ran = run_on(metashell.open(copy_of(LIVE, tmp_path)), "topics -o json")
+    assert ran.status == 0
+    assert ran.err == ("topics: no times from older files: not readable",)
+    assert {row["created_time"] for row in json.loads(ran.out)} >= {None}
+
+
+def test_every_command_that_tells_times_looks_there() -> None:
+    """As --history does."""
+    source = metashell.open(fixture(LIVE).directory)
+    for name in ("health", "partitions", "topics", "nodes", "users", "config", "acls", "tokens"):
+        assert (
+            run_on(source, f"{name} -o json").out == run_on(source, f"{name} --history -o json").out
+        )
