@@ -57,6 +57,10 @@ class SourceError(MetashellError):
     exit_code = ExitCode.SOURCE
 
 
+class NotCoveredError(MetashellError):
+    """An offset or a time lies before the first record of the source, or behind the last."""
+
+
 class SchemaError(MetashellError):
     """A message definition is malformed; names its file and the field."""
 

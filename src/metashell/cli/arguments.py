@@ -83,10 +83,10 @@ OPTIONS: Final = (
         help="go on after a command that failed",
     ),
     Option(
-        ("--at",), metavar="OFFSET|TIME", group=READING, choices=("-1h", "-1d", "-7d"),
+        ("--at",), metavar="POINT", group=READING, choices=("-10m", "-1h", "-1d"),
         help=(
-            "the state as of an offset, a time in ISO format or an\n"
-            "age such as -2h"
+            "the state at an offset, a time or an age: 4111,\n"
+            "12:25, 2026-09-21T14:14Z, -10m before the last record"
         ),
     ),
     Option(

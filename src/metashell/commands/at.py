@@ -22,23 +22,37 @@ class AtCommand(Command):
     summary = "Go to the state at an offset or a time."
     one_cluster = True
     manual = Manual(
-        synopsis="at [--record] [OFFSET|TIME|end]",
+        synopsis="at [--record] [POINT]",
         description=(
-            "Makes everything show the cluster as it was at OFFSET, the record there included, or "
-            "at TIME: 2026-09-21T14:14:09Z (UTC unless it says otherwise), 2026-09-21, or -2h for "
-            "two hours ago. `end` goes back to the newest state, and to following a quorum. Then "
-            "it says where that is; without an argument it only says so.\n\n"
-            "A batch counts whole or not at all, as when Kafka replays it: an OFFSET inside one "
-            "shows the state before it, and a warning says so. A time means up to the last batch "
-            "before the first one whose maxTimestamp is later. What the directory does not cover "
-            "is refused, with the range that it does.\n\n"
-            "Works in the shell and in a script of several commands; for one command there is "
-            "`metashell --at`."
+            "Goes to an earlier state: every command then shows the cluster as it was at that "
+            "POINT. Prints the offset, the epoch and the time of the state. Without a POINT it "
+            "only prints them. `at end` goes back to the newest state.\n\n"
+            "Every command that takes a POINT reads it in the same way:\n\n"
+            "4111 is an offset; the record at that offset is included. 2026-09-21T14:14:09Z and "
+            "2026-09-21 are times, in UTC unless they name another zone. 12:25 and 12:25:40 are "
+            "times of the last record's day, in UTC, as times are shown.\n\n"
+            "-10m, -2h and -1d12h count back from the last record, not from this machine's clock. "
+            "On a live quorum they count back from now. `end` is the last record of the log. "
+            "end-10m counts from it, and now-10m from this machine's clock, on any source. The "
+            "units are ms, s, m, h, d and w; options also take 10m without the minus.\n\n"
+            "In an earlier state, --since, --until and find's tests count from the last record of "
+            "that state. at, --at and diff always count from the end of the log.\n\n"
+            "A POINT after the last record is not covered: that is an error, with exit status 1. "
+            "So is a state before the first record. --since may lie before the first record; a "
+            "note then says where the records begin. The offset after the last record is not an "
+            "error for --since and -changed-since: nothing has come yet.\n\n"
+            "A batch counts as a whole, as when Kafka replays it. An offset inside a batch "
+            "therefore shows the state before the batch, and a warning says so. A time shows "
+            "every batch before the first one with a later maxTimestamp.\n\n"
+            "at works in the shell and in scripts. For one command use `metashell --at POINT "
+            "COMMAND`."
         ),
-        options=(Option((_RECORD,), "Inside a batch, apply up to the record itself."),),
+        options=(Option((_RECORD,), "Inside a batch, apply the records up to OFFSET."),),
         examples=(
-            ("at", "say where we are"),
+            ("at", "print which state is shown"),
             ("at 1870", "the state after offset 1870"),
+            ("at 12:38", "the state at a time of the last day"),
+            ("at -1m", "the state a minute before the last record"),
             ("at 2026-11-22T12:38:00Z", "the state at a time"),
             ("at end", "back to the newest state"),
         ),

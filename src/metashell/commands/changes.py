@@ -9,6 +9,7 @@ from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.command_line import Word
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.period import SINCE, UNTIL, Period, period_of
 from metashell.commands.framework.targets import shown, stop_if_cancelled
 from metashell.commands.rows.columns import integer, json_value, one_table, text, time_at
 from metashell.commands.rows.command import RowsCommand
@@ -79,8 +80,8 @@ class ChangesCommand(RowsCommand):
         ),
         options=(
             _VERBOSE,
-            Option(("--since",), "Leave out what was before an offset or time.", metavar="POINT"),
-            Option(("--until",), "Leave out what was after an offset or time.", metavar="POINT"),
+            SINCE,
+            UNTIL,
             Option(("-n",), "The last N changes only.", metavar="N"),
             Option(
                 ("--newest",),
@@ -130,8 +131,8 @@ class _Found:
         self.status = ExitCode.OK
         self._context, self._arguments = context, parsed.arguments
         self._last, self._newest = parsed.count("-n"), parsed.count("--newest")
-        since, until = parsed.values.get("--since"), parsed.values.get("--until")
-        self._within = _window(context, since, until)
+        warn = lambda text: context.warn(f"changes: {text}")  # noqa: E731
+        self._within = _window(period_of(context.needs_source(), parsed, warn))
         self._leaders: Mapping[int, int] | None = None
 
     def changes(self) -> Iterator[NodeChange]:
@@ -232,12 +233,9 @@ class _Wanted:
             return False
 
 
-def _window(context: Context, since: str | None, until: str | None) -> Callable[[NodeChange], bool]:
-    """Whether a change lies between two points, both included; None for no bound."""
-    from metashell.log.point import parse_point
-
-    low = None if since is None else parse_point(since)
-    high = None if until is None else parse_point(until)
+def _window(period: Period) -> Callable[[NodeChange], bool]:
+    """Whether a change lies between two points, both included."""
+    low, high = period.since, period.until
 
     def within(change: NodeChange) -> bool:
         offset = change.at_or_before if change.offset is None else change.offset

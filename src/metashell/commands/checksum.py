@@ -44,15 +44,15 @@ class ChecksumCommand(RowsCommand):
             "images of some controllers and not of others, by a fault of Kafka. Where there are "
             "such configs of topics that do not exist a second line has the digest without them, "
             "which is equal on all sound nodes; rows always have both.\n\n"
-            "POINT is an offset, a time such as 2026-09-21T14:14:09Z, or -2h. To compare two "
-            "controllers, take an offset that both have, and print both digests; where they "
-            "differ, --parts tells in what, and diff --with tells how.\n\n"
+            "`man at` tells what a POINT may be. To compare two controllers, take an offset that "
+            "both have and print both digests. --parts tells which part differs, and diff --with "
+            "tells how.\n\n"
             "Secrets do not enter the digest, as it could be used to guess them; with "
             "--show-secrets they do, and the line says so. Compare digests of one release of "
             "metashell only."
         ),
         options=(
-            Option(("--at",), "The state at an offset or a time.", metavar="POINT"),
+            Option(("--at",), "The state at that POINT.", metavar="POINT"),
             Option(("--parts",), "A digest of each part before that of the whole."),
         ),
         examples=(

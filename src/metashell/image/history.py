@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from metashell.errors import MetashellError
+from metashell.errors import NotCoveredError
 from metashell.image.image import Image
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog, read_history, read_until
-from metashell.log.point import Point
+from metashell.log.point import LogClock, Point, behind_hint, point_text
 from metashell.records.records import Records
 from metashell.schema.arena import I64
 from metashell.schema.timestamps import iso_time
@@ -75,27 +75,30 @@ class History:
         highs += [f.end_offset - 1 for f in files if f.end_offset is not None]
         return min(lows, default=0), max(highs, default=-1)
 
-    def at(self, point: Point, *, record: bool = False) -> CoveredPoint:
+    def at(self, point: Point, clock: LogClock | None, *, record: bool = False) -> CoveredPoint:
         """Find the records that make up the state at a point.
 
         Args:
             point: An offset, which is included; or a time, which means up to the last batch before
                 the first one whose maxTimestamp is later.
+            clock: Where the log ends; needed unless the point is an offset.
             record: Of a batch that the offset lies in take the records up to it. Else a batch
                 counts whole or not at all, as when Kafka replays it.
 
         Raises:
-            MetashellError: The files do not cover it; the message gives the range.
+            NotCoveredError: The files do not cover it; the message gives the range.
         """
         notes: list[str] = []
-        if point.offset is None:
-            assert point.timestamp_ms is not None
-            offset = self._offset_at(point.timestamp_ms, notes)
-        else:
+        if clock is not None:
+            point = clock.resolve(point)
+        if point.offset is not None:
             offset = point.offset
+        else:
+            assert clock is not None
+            offset = self._offset_at(point, clock, notes)
         low, high = self.range()
         if not low <= offset <= high:
-            raise MetashellError(
+            raise NotCoveredError(
                 f"offset {offset} is not covered: the files hold the states at offsets"
                 f" {low} to {high}"
             )
@@ -148,8 +151,10 @@ class History:
         self._nearest = [pair, *self._nearest][:_KEPT]
         return pair
 
-    def _offset_at(self, timestamp_ms: int, notes: list[str]) -> int:
+    def _offset_at(self, point: Point, clock: LogClock, notes: list[str]) -> int:
         """The last offset before the first batch that is later than a time."""
+        timestamp_ms = point.timestamp_ms
+        assert timestamp_ms is not None
         _, records = self.oldest
         batches = records.frames.batches
         at = _log_batches(records)
@@ -157,16 +162,23 @@ class History:
         base = batches.header["base_offset"][at].astype(np.int64)
         later = np.flatnonzero(times > timestamp_ms)
         low, high = self.range()
+        begins = _first_time(records, times)
+        ends = max(int(times.max(initial=-1)), -1 if begins is None else begins)
+        limit = max(ends, clock.now_ms) if clock.is_live else ends
+        is_early = not len(later) or later[0] == 0
+        is_early = is_early and (begins is None or timestamp_ms < begins)
+        if is_early or timestamp_ms > limit:
+            first_time, last_time = (
+                "?" if t is None or t < 0 else iso_time(t) for t in (begins, ends)
+            )
+            raise NotCoveredError(
+                f"{point_text(point)} is not covered: the files reach from {first_time}"
+                f" to {last_time}, offsets {low} to {high}",
+                hint=None if is_early else behind_hint(point, clock),
+            )
         if not later.size:
             return high
         first = int(later[0])
-        begins = _first_time(records, times)
-        if first == 0 and (begins is None or timestamp_ms < begins):
-            start = "?" if begins is None else iso_time(begins)
-            raise MetashellError(
-                f"{iso_time(timestamp_ms)} is not covered: the files reach from {start}"
-                f" to {iso_time(int(times.max()))}, offsets {low} to {high}"
-            )
         back = first + np.flatnonzero(times[first:] <= timestamp_ms)
         if back.size:
             notes.append(

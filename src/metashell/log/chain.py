@@ -37,7 +37,8 @@ HEAD: Final = Struct(">qiiBIhi")
 """A batch's first 27 bytes: base offset, length, leader epoch, magic, CRC, attributes, and the last
 offset's distance from the base."""
 MAX_TIMESTAMP: Final = Struct(">q")
-"""At byte 35 of a batch."""
+MAX_TIMESTAMP_POS: Final = 35
+"""Where a batch has its maxTimestamp."""
 
 LOOKS_LIKE_BATCH: Final = re.compile(
     rb"(?s)(?=\x00.{7}[\x00-\x7f].{3}.{4}\x02.{4}\x00[\x00-\x7f][\x00-\x7f])"
@@ -162,7 +163,9 @@ class Chainer:
         carry.any_batch |= bool(out.positions)
         if out.positions:
             out.first_offset = HEAD.unpack_from(self.view, out.positions[0])[0]
-            (out.last_timestamp_ms,) = MAX_TIMESTAMP.unpack_from(self.view, out.positions[-1] + 35)
+            (out.last_timestamp_ms,) = MAX_TIMESTAMP.unpack_from(
+                self.view, out.positions[-1] + MAX_TIMESTAMP_POS
+            )
         else:
             out.last_offset = -1
         return out

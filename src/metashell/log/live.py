@@ -17,7 +17,7 @@ from threading import Lock
 from typing import Final
 
 from metashell.errors import DecodeError, SourceError
-from metashell.log.chain import HEAD, MAX_TIMESTAMP, Chain, Chainer, batches
+from metashell.log.chain import HEAD, MAX_TIMESTAMP, MAX_TIMESTAMP_POS, Chain, Chainer, batches
 from metashell.log.directory import MetadataLog, why_not_whole
 from metashell.log.fault import FaultKind
 from metashell.log.names import Listing, checkpoint_name, segment_name
@@ -275,7 +275,9 @@ class LiveLog:
         if n:
             chain.first_offset = HEAD.unpack_from(view, positions[0])[0]
             chain.last_offset, chain.last_epoch = last, epoch
-            (chain.last_timestamp_ms,) = MAX_TIMESTAMP.unpack_from(view, positions[-1] + 35)
+            (chain.last_timestamp_ms,) = MAX_TIMESTAMP.unpack_from(
+                view, positions[-1] + MAX_TIMESTAMP_POS
+            )
         files.append(LogFile(segment.name, start, stop - start, chain))
         checkpoint = None if snapshot is None else checkpoint_name(base, snapshot.epoch)
         return (

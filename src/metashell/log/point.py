@@ -1,17 +1,27 @@
-"""Points of a log as people write them: an offset, a time, or how long ago."""
+"""Points of a log as people write them: an offset, a time, a time of day, or how long before.
+
+Owns the one rule of where such a point counts from; `LogClock` says where a log ends, and
+`metashell.sources.log_clock` makes it of a source. ``man at`` tells the rule to users.
+"""
 
 from __future__ import annotations
 
 import re
-import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Final, Literal, TypeAlias
 
-from metashell.errors import UsageError
+from metashell.errors import NotCoveredError, UsageError
+from metashell.schema.timestamps import iso_time
+
+Origin: TypeAlias = Literal["last", "end", "now"]
+"""What an age counts back from: the last record shown, the log's last record, the present."""
 
 _DURATION: Final = re.compile(r"(?:[0-9]{1,9}(?:ms|[smhdw]))+")
 _DURATION_PART: Final = re.compile(r"([0-9]+)(ms|[smhdw])")
+_TIME_OF_DAY: Final = re.compile(
+    r"([01]?[0-9]|2[0-3]):([0-5][0-9])(?::([0-5][0-9])(?:\.([0-9]{1,3}))?)?Z?"
+)
 _UNIT_MS: Final = {
     "ms": 1,
     "s": 1000,
@@ -20,47 +30,146 @@ _UNIT_MS: Final = {
     "d": 86_400_000,
     "w": 7 * 86_400_000,
 }
+_DAY_MS: Final = 86_400_000
 _OFFSET_DIGITS: Final = 19
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_HINT: Final = "such as 4111, 12:25, 2026-09-21T14:14:09Z, -10m, end-10m or now-10m"
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """Where in a log: at an offset, or at a time in ms since the epoch; the other is None."""
+    """Where in a log; exactly one of its first four fields is set."""
 
     offset: int | None = None
+    """At an offset."""
     timestamp_ms: int | None = None
+    """At a time, ms since the epoch."""
+    before_ms: int | None = None
+    """So many ms before `origin`."""
+    time_of_day_ms: int | None = None
+    """So many ms after the midnight (UTC) before the last record."""
+    origin: Origin = "last"
+    text: str = ""
+    """What was typed, where it is no offset and no full time."""
+
+    @property
+    def is_relative(self) -> bool:
+        """Whether only a `LogClock` tells which offset or time it is."""
+        return self.offset is None and self.timestamp_ms is None
 
 
-def parse_point(text: str, *, now_ms: int | None = None) -> Point:
-    """Read an offset (``4111``), a time (``2026-09-21T14:14``; UTC unless it says otherwise),
-    an age (``-2h``, ``-1d12h``, ``2h``; back from now) or ``now``.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LogClock:
+    """Where a state of a log ends, in offsets and in time."""
+
+    last_offset: int
+    """Of the last record that the state holds; -1 for none."""
+    last_ms: int | None
+    """Its time, ms since the epoch; None where no record tells."""
+    latest_ms: int | None
+    """The latest time of any of its records, which differs where a clock was set back."""
+    end_offset: int
+    """Of the last record of the whole log."""
+    end_ms: int | None
+    """Its time."""
+    now_ms: int
+    """The present by this machine's clock."""
+    is_live: bool = False
+    """Whether it is the newest state of a quorum that is followed: it ends now."""
+
+    @property
+    def origin_ms(self) -> int | None:
+        """What ages count back from: the present of a live quorum, else the last record."""
+        return self.now_ms if self.is_live else self.last_ms
+
+    def resolve(self, point: Point) -> Point:
+        """The same point as an offset or a time.
+
+        Raises:
+            NotCoveredError: It counts from the last record, and no record has a time.
+        """
+        if not point.is_relative:
+            return point
+        if point.origin == "end" and not point.before_ms:
+            return Point(offset=self.end_offset, text=point.text)
+        origin = {"last": self.origin_ms, "end": self.end_ms, "now": self.now_ms}[point.origin]
+        if origin is None:
+            raise NotCoveredError(f"{point.text}: no record has a time to count from")
+        if point.time_of_day_ms is not None:
+            at = origin - origin % _DAY_MS + point.time_of_day_ms
+        else:
+            at = origin - (point.before_ms or 0)
+        return Point(timestamp_ms=at, text=point.text)
+
+    def covered(self, point: Point) -> Point:
+        """The same point as an offset or a time that the state has reached.
+
+        Raises:
+            NotCoveredError: It lies behind the last record.
+        """
+        found = self.resolve(point)
+        if found.offset is not None:
+            # The next offset has been reached: scripts ask with it whether there is more.
+            is_behind = found.offset > self.last_offset + 1
+        else:
+            assert found.timestamp_ms is not None
+            limits = [self.latest_ms, self.now_ms if self.is_live else None]
+            known = [limit for limit in limits if limit is not None]
+            is_behind = bool(known) and found.timestamp_ms > max(known)
+        if is_behind:
+            time = "" if self.last_ms is None else f" of {iso_time(self.last_ms)}"
+            raise NotCoveredError(
+                f"{point_text(found)} is not covered: the last record is offset"
+                f" {self.last_offset}{time}",
+                hint=behind_hint(found, self),
+            )
+        return found
+
+
+def parse_point(text: str) -> Point:
+    """Read a point as ``man at`` tells.
+
+    It is an offset (``4111``), a time (``2026-09-21T14:14``; UTC unless it says otherwise), a time
+    of the last day (``12:25``, UTC), an age (``-2h``, ``-1d12h``, ``2h``), or ``end``, ``now``,
+    ``end-10m`` or ``now-10m``.
 
     Args:
         text: What was typed.
-        now_ms: The present; None for the clock's.
 
     Raises:
         UsageError: It is none of these.
     """
     if text.isascii() and text.isdigit() and len(text) <= _OFFSET_DIGITS:
         return Point(offset=int(text))
-    now = int(time.time() * 1000) if now_ms is None else now_ms
-    if text == "now":
-        return Point(timestamp_ms=now)
-    age_ms = parse_duration(text.removeprefix("-"))
-    if age_ms is not None:
-        return Point(timestamp_ms=now - age_ms)
+    found = _relative(text)
+    if found is not None:
+        return replace(found, text=text)
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise UsageError(
-            f"{text or repr('')}: neither an offset nor a time",
-            hint="such as 4111, 2026-09-21T14:14:09Z, 2026-09-21 or -2h",
-        ) from None
+        raise UsageError(f"{text or repr('')}: neither an offset nor a time", hint=_HINT) from None
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return Point(timestamp_ms=(moment - _EPOCH) // timedelta(milliseconds=1))
+
+
+def point_text(point: Point) -> str:
+    """An offset or a time as messages name it, with what was typed."""
+    if point.offset is not None:
+        return f"offset {point.offset}"
+    assert point.timestamp_ms is not None
+    time = iso_time(point.timestamp_ms)
+    return f"{point.text} ({time})" if point.text else time
+
+
+def behind_hint(point: Point, clock: LogClock) -> str:
+    """What to type in place of a point behind the last record."""
+    if _TIME_OF_DAY.fullmatch(point.text) and point.timestamp_ms is not None:
+        before = iso_time(point.timestamp_ms - _DAY_MS)
+        return f"the day before it is {before}; `end` is the last record"
+    if point.text.startswith("now") and not clock.is_live:
+        return "`end` is the last record, end-10m ten minutes before it"
+    return "`end` is the last record"
 
 
 def parse_duration(text: str) -> int | None:
@@ -68,3 +177,21 @@ def parse_duration(text: str) -> int | None:
     if not _DURATION.fullmatch(text):
         return None
     return sum(int(number) * _UNIT_MS[unit] for number, unit in _DURATION_PART.findall(text))
+
+
+def _relative(text: str) -> Point | None:
+    """A point that counts from the log's end or from now; None for none."""
+    daytime = _TIME_OF_DAY.fullmatch(text)
+    if daytime is not None:
+        hours, minutes, seconds, fraction = daytime.groups()
+        ms = int(hours) * 3_600_000 + int(minutes) * 60_000 + int(seconds or 0) * 1000
+        return Point(time_of_day_ms=ms + int((fraction or "0").ljust(3, "0")))
+    origin: Origin
+    for origin in ("end", "now"):
+        if text == origin:
+            return Point(before_ms=0, origin=origin)
+        if text.startswith(f"{origin}-"):
+            before_ms = parse_duration(text[len(origin) + 1 :])
+            return None if before_ms is None else Point(before_ms=before_ms, origin=origin)
+    before_ms = parse_duration(text.removeprefix("-"))
+    return None if before_ms is None else Point(before_ms=before_ms)

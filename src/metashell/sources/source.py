@@ -20,7 +20,7 @@ from metashell.fs.nodes.image import image_node
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog, read_file
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.point import Point, parse_point
+from metashell.log.point import LogClock, Point, parse_point
 from metashell.places.place import Place, child_of, is_file, parent_of
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.redact import Redaction
@@ -300,18 +300,24 @@ class Source:
         """The source as it was at an offset or a time.
 
         Args:
-            point: An offset, which is included; an ISO time, ``-2h`` or ``now``; see `parse_point`.
+            point: An offset, which is included, or a time; see `parse_point`. Ages count back from
+                the log's last record, on a live quorum from now.
             record: Apply up to the record itself where the offset lies inside a batch.
 
         Raises:
             UsageError: It can't be read.
-            MetashellError: The files do not cover it; the message gives the range.
+            NotCoveredError: The files do not cover it; the message gives the range.
         """
         if isinstance(point, int):
             point = Point(offset=point)
         elif isinstance(point, str):
             point = parse_point(point)
-        return self._earlier(self.history.at(point, record=record))
+        clock: LogClock | None = None
+        if point.offset is None:
+            from metashell.sources.log_clock import clock_of
+
+            clock = clock_of(self.newest)
+        return self._earlier(self.history.at(point, clock, record=record))
 
     def _earlier(self, moment: CoveredPoint) -> Source:
         """The source of an earlier state."""

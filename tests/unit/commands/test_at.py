@@ -61,11 +61,23 @@ def test_jumps_share_what_is_decoded(session: Session) -> None:
 
 
 def test_time_with_a_minus_is_no_option(session: Session) -> None:
-    """``at -2h`` is two hours ago, long after the log's end here."""
-    assert session.run("at -1ms") == (
-        0,
-        "offset 4111, epoch 1, time 2026-11-21T08:28:55.371Z (earlier state)\n",
-    )
+    """``at -1500ms`` is that long before the log's last record, wherever one is by then."""
+    told = (0, "offset 4108, epoch 1, time 2026-11-21T08:28:53.866Z (earlier state)\n")
+    assert told == session.run("at -1500ms")
+    assert told == session.run("at -1500ms")
+    assert told == session.run("at end-1500ms")
+
+
+def test_time_of_the_last_day(session: Session) -> None:
+    """A bare time is one of the log's last day; one behind the last record is not covered."""
+    assert session.run("at 08:28:54")[1].startswith("offset 4108, epoch 1, time 2026-11-21T08:28:5")
+    status, out = session.run("at 08:29")
+    assert (1, "") == (status, out)
+    assert session.warnings[-2:] == [
+        "at: 08:29 (2026-11-21T08:29:00.000Z) is not covered: the files reach from"
+        " 2026-11-21T08:27:07.080Z to 2026-11-21T08:28:55.371Z, offsets 3262 to 4111",
+        "  hint: the day before it is 2026-11-20T08:29:00.000Z; `end` is the last record",
+    ]
 
 
 def test_inside_a_batch(session: Session) -> None:

@@ -429,13 +429,13 @@ def test_a_directory_with_this_one(story: Source, tmp_path: Path) -> None:
         ("--quiet --json 1 2", 2),
         ("2 3 /log", 2),
         ("2 3 /image/provenance", 2),
-        ("2 999999", 3),
+        ("2 999999", 1),
         ("2 3 /nope", 3),
         ("--with /nope", 3),
     ],
 )
 def test_trouble(story: Source, line: str, status: int) -> None:
-    """Arguments that are wrong are 2, all else that hinders is 3: 1 is a difference."""
+    """Arguments that are wrong are 2, what is not covered 1, all else that hinders 3."""
     ran = run_on(story, f"diff {line}")
 
     assert (status, "") == (ran.status, ran.out)

@@ -1,13 +1,29 @@
-"""How points of a log are written."""
+"""How points of a log are written, and what they count from."""
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
-from metashell.errors import UsageError
-from metashell.log.point import Point, parse_point
+import metashell
+from kraftgen.batch import encode_batch
+from metashell.errors import NotCoveredError, UsageError
+from metashell.log.point import LogClock, Point, parse_point
+from metashell.sources.log_clock import clock_of
+from support.fixtures import fixture
+from support.live import Cluster
+from support.logs import record
+from support.shell import run_on
 
-NOW = 1_790_000_000_000
+DAY = 20_718 * 86_400_000
+"""2026-09-22T00:00Z."""
+LAST = DAY + 12 * 3_600_000
+NOW = LAST + 3 * 86_400_000
+
+CLOCK = LogClock(
+    last_offset=90, last_ms=LAST, latest_ms=LAST, end_offset=99, end_ms=LAST + 60_000, now_ms=NOW
+)
 
 
 @pytest.mark.parametrize(
@@ -15,23 +31,122 @@ NOW = 1_790_000_000_000
     [
         ("0", Point(offset=0)),
         ("4111", Point(offset=4111)),
-        ("now", Point(timestamp_ms=NOW)),
-        ("-2h", Point(timestamp_ms=NOW - 7_200_000)),
-        ("1d12h", Point(timestamp_ms=NOW - 129_600_000)),
-        ("-90s", Point(timestamp_ms=NOW - 90_000)),
-        ("-250ms", Point(timestamp_ms=NOW - 250)),
         ("1970-01-01", Point(timestamp_ms=0)),
         ("1970-01-01T00:00:01.5Z", Point(timestamp_ms=1500)),
         ("1970-01-01T01:00+01:00", Point(timestamp_ms=0)),
     ],
 )
 def test_points(text: str, point: Point) -> None:
-    """Offsets, times in UTC unless they say otherwise, ages."""
-    assert parse_point(text, now_ms=NOW) == point
+    """Offsets, and times in UTC unless they say otherwise, are what they are."""
+    assert parse_point(text) == point == CLOCK.resolve(point)
 
 
-@pytest.mark.parametrize("text", ["", "-", "-2", "2 h", "yesterday", "1e3", "9" * 20, "²"])
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("-2h", LAST - 7_200_000),
+        ("1d12h", LAST - 129_600_000),
+        ("-90s", LAST - 90_000),
+        ("-250ms", LAST - 250),
+        ("end-90s", LAST - 30_000),
+        ("now", NOW),
+        ("now-2d", NOW - 2 * 86_400_000),
+        ("11:25", DAY + (11 * 60 + 25) * 60_000),
+        ("1:05", DAY + 65 * 60_000),
+        ("11:25:40", DAY + (11 * 3600 + 25 * 60 + 40) * 1000),
+        ("11:25:40.5Z", DAY + (11 * 3600 + 25 * 60 + 40) * 1000 + 500),
+        ("23:59", DAY + (23 * 60 + 59) * 60_000),
+    ],
+)
+def test_relative_points(text: str, expected: int) -> None:
+    """Ages count from the last record, `end` and `now` say otherwise; a time is of the last day."""
+    assert expected == CLOCK.resolve(parse_point(text)).timestamp_ms
+
+
+def test_end_is_an_offset() -> None:
+    """`end` is the log's last record, whatever its time."""
+    assert CLOCK.resolve(parse_point("end")).offset == 99
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "-",
+        "-2",
+        "2 h",
+        "yesterday",
+        "1e3",
+        "9" * 20,
+        "²",
+        "24:00",
+        "12:60",
+        "now+1h",
+        "end-",
+        "12:5",
+    ],
+)
 def test_no_points(text: str) -> None:
     """Anything else is an error of the command line."""
     with pytest.raises(UsageError, match="neither an offset nor a time"):
         parse_point(text)
+
+
+@pytest.mark.parametrize("text", ["92", "12:00:01", "now", "now-1h", "2027-01-01", "end"])
+def test_behind_the_last_record(text: str) -> None:
+    """A point behind the last record shown is not covered; the next offset is."""
+    with pytest.raises(NotCoveredError, match="is not covered: the last record is offset 90 of"):
+        CLOCK.covered(parse_point(text))
+    assert CLOCK.covered(parse_point("91")).offset == 91
+    assert CLOCK.covered(parse_point("12:00")).timestamp_ms == LAST
+
+
+def test_no_time_to_count_from() -> None:
+    """Where no record has a time an age is not covered."""
+    clock = LogClock(
+        last_offset=1, last_ms=None, latest_ms=None, end_offset=1, end_ms=None, now_ms=NOW
+    )
+    with pytest.raises(NotCoveredError, match="no record has a time"):
+        clock.covered(parse_point("-1h"))
+
+
+def test_live_quorum_counts_from_now() -> None:
+    """On a live quorum ages count from now, also where its last record is old; `end-` does not."""
+    old = int(time.time() * 1000) - 7_200_000
+    batches = [
+        encode_batch([record("NoOpRecord")], base_offset=i, leader_epoch=1, timestamp=old + i)
+        for i in range(3)
+    ]
+    source = Cluster(*batches).source()
+    clock = clock_of(source)
+    assert clock.is_live
+    assert clock.origin_ms == clock.now_ms > old + 7_000_000
+    assert run_on(source, "log --all --since -1h").out == ""
+    assert run_on(source, "log --all --since -3h").out.count("\n") == 3
+    assert run_on(source, "log --all --since end-1ms").out.count("\n") == 2
+    assert source.at("now").moment_offset == 2
+    assert source.at("-2h").moment_offset is not None
+    earlier = source.at(1)
+    assert clock_of(earlier).origin_ms == old + 1
+
+
+COMMANDS = (
+    "log --since {}",
+    "log --until {}",
+    "changes --since {} /image",
+    "changes --until {} /image",
+    "find /image -changed-since {}",
+    "find /image -changed-before {}",
+    "diff {} end",
+    "checksum --at {}",
+)
+
+
+@pytest.mark.parametrize("line", COMMANDS)
+@pytest.mark.parametrize("point", ["9999", "08:29", "now", "2030-01-01", "now-10m"])
+def test_every_command_refuses_what_lies_behind_the_end(line: str, point: str) -> None:
+    """Exit status 1, nothing on stdout, and a message that says where the log ends."""
+    source = metashell.open(fixture("real-44-trimmed").input)
+    ran = run_on(source, line.format(point))
+    assert (1, "") == (ran.status, ran.out)
+    assert "is not covered" in "\n".join(ran.err)

@@ -15,6 +15,7 @@ from metashell.commands.diff.logs import (
     cluster_ids,
     logs_differ,
     offset_in,
+    one_point,
 )
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
@@ -23,11 +24,19 @@ from metashell.commands.framework.targets import matches, shown, stop_if_cancell
 from metashell.commands.rows.columns import AnswerTable, Column, integer, json_value, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
-from metashell.errors import ExitCode, MetashellError, PathError, SourceError, UsageError
+from metashell.errors import (
+    ExitCode,
+    MetashellError,
+    NotCoveredError,
+    PathError,
+    SourceError,
+    UsageError,
+)
 from metashell.fs.escape import escape
 from metashell.fs.java import java_bool, java_list
 from metashell.fs.node import Directory, JsonValue, Leaf
 from metashell.fs.path import encode_path, resolve
+from metashell.log.point import Point
 from metashell.schema.dump import java_double
 from metashell.schema.json_writer import finite, to_json
 
@@ -88,20 +97,21 @@ class DiffCommand(RowsCommand):
             "between two states of one source, or with --with between this source and another: "
             "+ for what only the second has, - for what only the first has, and ~ with the fields "
             "that changed and both values. Sorted by path.\n\n"
-            "A POINT is an offset, a time such as 2026-09-21T14:14:09Z, an age such as -2h, or "
-            "`end` for the newest state. With --at both sources are compared as of that point; "
-            "without it each as it is, this one as the shell shows it. Where one of them has only "
-            "a part of a batch up to the offset of --at, both are compared after the last offset "
-            "that both have whole, and a warning says which. So does one where the logs hold "
-            "different batches up to that point: with the offset and both leader epochs, and the "
-            "exit status is 1 even where the states are the same.\n\n"
+            "A POINT is an offset, a time such as 12:25 or 2026-09-21T14:14:09Z, an age such as "
+            "-10m, or `end` for the newest state: see `man at`. With --at both sources are "
+            "compared as of that point. Without it each is compared as it is, this one as the "
+            "shell shows it. An age counts from the last record of this one. A source may have "
+            "only a part of a batch up to the offset of --at: then both are compared after the "
+            "last offset that both have whole, and a warning says which. Logs that hold different "
+            "batches up to that point differ too: a warning has the offset and both leader "
+            "epochs, and the exit status is 1 even where the states are the same.\n\n"
             "A topic that only one state has is one line, unless --all is given. Topics are "
             "compared by name, so one that was made again shows another id; below byId they are "
             "compared by id. ACLs of two clusters are compared by what they say, as their ids are "
             "random. /image/provenance is left out: it always differs. Secrets are "
             "compared and shown as [redacted].\n\n"
-            "Exit status: 0 for no difference, 1 for some or for logs that differ, 3 where it "
-            "could not be told."
+            "Exit status: 0 for no difference; 1 for some, for logs that differ, and for a POINT "
+            "that is not covered; 3 where a source can't be read."
         ),
         options=(
             Option(("--with",), "Compare with another directory or file.", metavar="DIR"),
@@ -130,7 +140,7 @@ class DiffCommand(RowsCommand):
             raise UsageError("--stat and --quiet exclude each other")
         try:
             return super().run_parsed(context, parsed)
-        except UsageError:
+        except (UsageError, NotCoveredError):
             raise
         except MetashellError as error:
             # As of diff everywhere: 1 would say that it found a difference.
@@ -203,16 +213,17 @@ class DiffCommand(RowsCommand):
 
         there = open_like(here, other)
         if at is not None:
-            here, there = self._at(context, here, at), self._at(context, there, at)
+            point = one_point(here, at)
+            here, there = self._at(context, here, point), self._at(context, there, point)
             if offset_in(at) is not None:
                 here, there = both_whole(context, here, there)
         self._warn_of_others(context, here, there)
         return here, there, path
 
-    def _at(self, context: Context, source: Source, point: str) -> Source:
+    def _at(self, context: Context, source: Source, point: str | Point) -> Source:
         if point == END:
             return source.newest
-        then = source.at(str(point))
+        then = source.at(point if isinstance(point, Point) else str(point))
         for note in then.moment_notes:
             context.warn(escape(f"diff: {note}"))
         return then

@@ -10,6 +10,7 @@ from metashell.errors import SourceError
 
 if TYPE_CHECKING:
     from metashell.checks.log_facts import LogFacts
+    from metashell.log.point import Point
     from metashell.records.records import Records
     from metashell.sources.source import Source
 
@@ -46,6 +47,20 @@ def offset_in(point: str | None) -> int | None:
     from metashell.log.point import parse_point
 
     return None if point is None or point == END else parse_point(point).offset
+
+
+def one_point(here: Source, text: str) -> str | Point:
+    """A point that means the same time in two sources; `END` is the end of each.
+
+    An age counts from the last record of the first.
+    """
+    from metashell.log.point import parse_point
+    from metashell.sources.log_clock import clock_of
+
+    if text == END:
+        return END
+    point = parse_point(text)
+    return clock_of(here.newest).resolve(point) if point.is_relative else point
 
 
 def both_whole(context: Context, here: Source, there: Source) -> tuple[Source, Source]:

@@ -90,15 +90,15 @@ class FindCommand(RowsCommand):
             ),
             Option(
                 ("-newer-than",),
-                "Changed at that time or later, or since so long ago (2h).",
+                "Last changed at that time or later: 10m, 12:25 or 2026-09-21T14:14.",
                 metavar="AGE|TIME",
             ),
             Option(
                 ("-changed-since",),
-                "Changed by the record of that offset or a later one, or since that time.",
-                metavar="OFFSET|TIME",
+                "Last changed at that POINT or later: see `man at`.",
+                metavar="POINT",
             ),
-            Option(("-changed-before",), "Last changed before that.", metavar="OFFSET|TIME"),
+            Option(("-changed-before",), "Last changed before that POINT.", metavar="POINT"),
             Option(("-offline",), "A partition without a leader."),
             Option(
                 ("-under-replicated",),

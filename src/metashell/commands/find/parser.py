@@ -257,7 +257,7 @@ class _Parser:
         if predicate == "-newer-than" and point.offset is not None:
             raise UsageError(
                 f"{predicate} {text}: neither an age nor a time",
-                hint=f"2h or 2026-09-21T14:14; of an offset: -changed-since {text}",
+                hint=f"such as 2h or 2026-09-21T14:14; -changed-since takes the offset {text}",
             )
         test = Changed(self._bit(), predicate == "-changed-before", point)
         self.time_tests.append(test)

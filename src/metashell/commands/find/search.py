@@ -150,7 +150,9 @@ class Search:
             return
         self._moments, self._took_times = timed.moments, True
         if self._query.time_tests:
-            times = TimeTests(self._context, self._query.time_tests, timed.moments)
+            member = timed.member
+            source = self._context.source if member is None else member.source()
+            times = TimeTests(self._context, self._query.time_tests, timed.moments, source)
             self._codes = Codes(times, self._contents)
 
     def _can_match_below(self, base: str) -> bool:

@@ -17,6 +17,7 @@ from metashell.fs.node import Node
 if TYPE_CHECKING:
     from metashell.image.touched import Moments
     from metashell.schema.arena import I64
+    from metashell.sources.source import Source
 
 
 class TimeTests:
@@ -26,15 +27,28 @@ class TimeTests:
         context: For the warning that a point lies before what is known exactly.
         tests: The tests.
         moments: What rows mean; None where nothing has times: then no test passes.
+        source: Whose nodes are tested; None where nothing has times.
+
+    Raises:
+        NotCoveredError: A point lies behind the last record.
     """
 
-    def __init__(self, context: Context, tests: Sequence[Changed], moments: Moments | None) -> None:
-        self._moments = moments
+    def __init__(
+        self,
+        context: Context,
+        tests: Sequence[Changed],
+        moments: Moments | None,
+        source: Source | None,
+    ) -> None:
+        self._moments = moments if source is not None else None
         self._tests: list[tuple[int, bool, int | None]] = []
-        if moments is None:
+        if moments is None or source is None:
             return
+        from metashell.sources.log_clock import clock_of
+
+        clock = clock_of(source)
         for test in tests:
-            point = test.point
+            point = clock.covered(test.point)
             offset = point.offset
             if point.timestamp_ms is not None:
                 offset = moments.offset_at(point.timestamp_ms)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from metashell.commands.framework.command import Command, Completion, Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.period import SINCE, UNTIL
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.log.options import (
     COMPLETIONS,
@@ -69,8 +70,8 @@ class LogCommand(RowsCommand):
             "Conditions of several options must all hold. --topic finds the records that make, "
             "change, configure and delete the topics, also after they are gone, and those that "
             "clear the ELR of all topics; --broker those that register, fence or configure a "
-            "broker, and those of partitions that name it. A POINT is an offset, a time "
-            "(2026-09-21T14:14Z; UTC) or an age (-2h).\n\n"
+            "broker, and those of partitions that name it. `man at` tells what a POINT may "
+            "be.\n\n"
             "--json prints an object a line: file, pos (the batch's position in it), offset, "
             "timestamp, epoch, type, version and data, the last three exactly as kafka-dump-log "
             "prints them; control instead of type and version for control records; topic, its "
@@ -104,8 +105,8 @@ class LogCommand(RowsCommand):
                 metavar="A..B",
             ),
             Option(("--context",), "With --offset: K neighbours on each side too.", metavar="K"),
-            Option(("--since",), "Only records at or after.", metavar="POINT"),
-            Option(("--until",), "Only records at or before.", metavar="POINT"),
+            SINCE,
+            UNTIL,
             Option(("--topic",), "Only records of topics whose names match.", metavar="GLOB"),
             Option(("--partition",), "Only records of partitions numbered so.", metavar="P"),
             Option(("--broker",), "Only records that concern a broker.", metavar="N"),
@@ -157,12 +158,12 @@ class LogCommand(RowsCommand):
 
     def write_text(self, context: Context, parsed: Parsed) -> int:
         """Print lines."""
-        return _Run(context, request_of(context.needs_source(), parsed)).run()
+        return _Run(context, request_of(context, parsed)).run()
 
     def answer(self, query: RowsQuery) -> None:
         """Add the records asked for."""
         context = query.context
-        request = request_of(context.needs_source(), query.parsed)
+        request = request_of(context, query.parsed)
         query.status = _Run(context, request, query).run()
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.options import Parsed, refuse_more
+from metashell.commands.framework.period import Period, period_of
 from metashell.commands.framework.waiting import refuse_what_stands_still
 from metashell.commands.rows.command import RowsCommand
 from metashell.errors import UsageError
@@ -51,7 +52,7 @@ def parse_request(command: RowsCommand, context: Context, args: Sequence[str]) -
     """
     parsed = command.parse(args)
     check_words(command, context, parsed)
-    return request_of(context.needs_source(), parsed)
+    return request_of(context, parsed)
 
 
 def check_words(command: RowsCommand, context: Context, parsed: Parsed) -> None:
@@ -102,12 +103,14 @@ def _refuse_contradictions(parsed: Parsed) -> None:
         raise UsageError("--context needs --offset")
 
 
-def request_of(source: Source, parsed: Parsed) -> Request:
-    """What the words ask for of a source.
+def request_of(context: Context, parsed: Parsed) -> Request:
+    """What the words ask for of the source.
 
     Raises:
         UsageError: They are wrong.
+        NotCoveredError: A point lies outside the log.
     """
+    source = context.needs_source()
     values, switches = parsed.values, parsed.switches
     first, last = _range("--offset", values.get("--offset"))
     end = source.moment_offset
@@ -121,6 +124,12 @@ def request_of(source: Source, parsed: Parsed) -> Request:
     names_noops = keys is not None and noop is not None and noop.api_key in keys
     selection = _selection(
         parsed,
+        period_of(
+            source,
+            parsed,
+            lambda text: context.warn(f"log: {text}"),
+            is_open=FOLLOW in switches,
+        ),
         None if first is None else max(first - around, 0),
         None if last is None else last + around,
         keys,
@@ -149,19 +158,18 @@ def _each(parsed: Parsed, flag: str) -> list[str]:
 
 def _selection(
     parsed: Parsed,
+    period: Period,
     first: int | None,
     last: int | None,
     keys: frozenset[int] | None,
     not_keys: frozenset[int],
 ) -> Selection:
     from metashell.fs.pattern import Pattern
-    from metashell.log.point import parse_point
     from metashell.records.filter import MAX_OFFSET, Selection
 
     values = parsed.values
     low, high = first or 0, MAX_OFFSET if last is None else min(last, MAX_OFFSET)
-    since = parse_point(values["--since"]) if "--since" in values else None
-    until = parse_point(values["--until"]) if "--until" in values else None
+    since, until = period.since, period.until
     if since is not None and since.offset is not None:
         low = max(low, since.offset)
     if until is not None and until.offset is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
@@ -51,17 +50,18 @@ class StatsCommand(RowsCommand):
         synopsis=("stats [-h] [--section NAME] [-n N] [--by AXIS] [--checkpoints] [-o FORMAT]"),
         description=(
             "Counts the records of every segment in the directory, as du does, and shows the "
-            "totals with the share of NoOp records and how often a checkpoint was made; the files; "
-            "the records by type; the last hours; the partitions and brokers that most records are "
-            "about; the largest batches.\n\n"
-            "LEADER and ISR count the changes: of a partition, those that name a leader or an ISR; "
-            "of a broker, those that make it leader or have it in the new ISR. A checkpoint's "
-            "time and offset are those of the last record that it includes; AGE is the time since "
-            "a file's last record. The section timeline, which comes only where --section names "
-            "it, divides the log that time travel reaches into N parts equally long in time, or "
-            "in offsets with --by offset, and counts the records of each by what they are about; "
-            "a batch counts whole, by its last time or offset, and faults are those of batches: "
-            "check finds the others. Rows (-o) are those of one section: totals (one row), or "
+            "totals with the share of NoOp records and how often a checkpoint was made; the "
+            "files; the records by type; the last hours; the partitions and brokers that most "
+            "records are about; the largest batches.\n\n"
+            "LEADER and ISR count the changes: of a partition, those that name a leader or an "
+            "ISR; of a broker, those that make it leader or have it in the new ISR. A "
+            "checkpoint's time and offset are those of the last record that it includes; AGE is "
+            "the time from a file's last record to that of the log, or to now on a live quorum. "
+            "The section timeline, which comes only where --section names it, divides the log "
+            "that time travel reaches into N parts equally long in time, or in offsets with --by "
+            "offset, and counts the records of each by what they are about; a batch counts whole, "
+            "by its last time or offset, and faults are those of batches: check finds the others. "
+            "Rows (-o) are those of one section: totals (one row), or "
             "the one that --section names."
         ),
         options=(
@@ -136,7 +136,10 @@ class StatsCommand(RowsCommand):
         checkpoints = [file for file in usage.files if file.is_checkpoint]
         if not counts_checkpoints and {"totals", "files"} & set(sections):
             checkpoints += survey.describe_checkpoints()
-        return _Page(usage, checkpoints, limit, n_rows), survey.status
+        from metashell.sources.log_clock import clock_of
+
+        ends_ms = clock_of(context.needs_source().newest).origin_ms
+        return _Page(usage, checkpoints, limit, n_rows, ends_ms), survey.status
 
     def _timeline(self, context: Context, parsed: Parsed) -> tuple[list[RowMapping], Axis, Unread]:
         """The parts of the log, what they are equally long in, and what of it was not read."""
@@ -160,8 +163,14 @@ class _Page:
     """What was counted, section by section: rows, and lines of them for people."""
 
     def __init__(
-        self, usage: Usage, checkpoints: list[FileUsage], limit: int, file_limit: int | None
+        self,
+        usage: Usage,
+        checkpoints: list[FileUsage],
+        limit: int,
+        file_limit: int | None,
+        ends_ms: int | None,
     ) -> None:
+        self._ends_ms = ends_ms
         self._usage, self._checkpoints, self._limit = usage, checkpoints, limit
         self._segments = [file for file in usage.files if not file.is_checkpoint]
         files = [*checkpoints, *self._segments]
@@ -321,8 +330,7 @@ class _Page:
     def _file_lines(self, *, human: bool) -> list[str]:
         from metashell.schema.timestamps import iso_time
 
-        now = int(time.time() * 1000)
-        rows = []
+        rows, ends_ms = [], self._ends_ms
         for file in self._listed:
             rows.append(
                 (
@@ -333,7 +341,9 @@ class _Page:
                     _range(file.first_epoch, file.last_epoch),
                     "-" if file.first_ms is None else iso_time(file.first_ms),
                     "-" if file.last_ms is None else iso_time(file.last_ms),
-                    "-" if file.last_ms is None else _duration(now - file.last_ms),
+                    "-"
+                    if file.last_ms is None or ends_ms is None
+                    else _duration(ends_ms - file.last_ms),
                     file.name,
                 )
             )

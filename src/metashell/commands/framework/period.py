@@ -1,0 +1,98 @@
+"""``--since`` and ``--until``: which part of a log a command is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from struct import Struct
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed
+from metashell.errors import MetashellError, NotCoveredError
+from metashell.schema.timestamps import iso_time
+
+if TYPE_CHECKING:
+    from metashell.log.directory import MetadataLog
+    from metashell.log.point import Point
+    from metashell.sources.source import Source
+
+SINCE: Final = Option(
+    ("--since",), "Only records at that POINT or after it: see `man at`.", metavar="POINT"
+)
+UNTIL: Final = Option(
+    ("--until",), "Only records at that POINT or before it: see `man at`.", metavar="POINT"
+)
+
+_HEAD: Final = Struct(">qii b 10x q")
+"""Of a batch: base offset, length, epoch, magic; CRC, attributes and last delta; base timestamp."""
+_MAGIC: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Period:
+    """Two points, both included, each an offset or a time; None for no bound."""
+
+    since: Point | None = None
+    until: Point | None = None
+
+
+def period_of(
+    source: Source, parsed: Parsed, warn: Callable[[str], None], *, is_open: bool = False
+) -> Period:
+    """The part of a source's log that ``--since`` and ``--until`` ask for.
+
+    Args:
+        source: Whose log.
+        parsed: The command's words.
+        warn: Told where the log does not reach back to ``--since``.
+        is_open: Whether more records are waited for: then ``--since`` may lie in the future.
+
+    Raises:
+        UsageError: A point can't be read.
+        NotCoveredError: A point lies behind the last record, or ``--until`` before the first.
+    """
+    words = [parsed.values.get(option.flags[0]) for option in (SINCE, UNTIL)]
+    if words == [None, None]:
+        return Period()
+    from metashell.log.point import parse_point, point_text
+    from metashell.sources.log_clock import clock_of
+
+    points = [None if word is None else parse_point(word) for word in words]
+    clock = clock_of(source)
+    reach = clock.resolve if is_open else clock.covered
+    since, until = (None if point is None else reach(point) for point in points)
+    begin = first_record(source.full_log.log)
+    if begin is not None:
+        first = f"the first record is offset {begin[0]} of {iso_time(begin[1])}"
+        if until is not None and _is_before(until, begin):
+            raise NotCoveredError(f"{point_text(until)} is not covered: {first}")
+        if begin[0] and since is not None and _is_before(since, begin):
+            warn(f"{first}: what was before it is not known")
+    return Period(since, until)
+
+
+def first_record(log: MetadataLog) -> tuple[int, int] | None:
+    """Offset and time (ms) of the first batch of the oldest segment; None where nothing says.
+
+    Cost: opens one file.
+    """
+    from metashell.log.read import opened
+
+    if log.is_file or not log.listing.segments:
+        return None
+    head = bytearray(_HEAD.size)
+    try:
+        with opened(log.path_of(log.listing.segments[0].name)) as file:
+            n = file.read_into(memoryview(head), 0)
+    except MetashellError:
+        return None  # whoever reads it tells why
+    offset, _, _, magic, time = _HEAD.unpack(head)
+    return (offset, time) if n == len(head) and magic == _MAGIC and time >= 0 else None
+
+
+def _is_before(point: Point, begin: tuple[int, int]) -> bool:
+    """Whether a point lies before the first record."""
+    if point.offset is not None:
+        return point.offset < begin[0]
+    return point.timestamp_ms is not None and point.timestamp_ms < begin[1]

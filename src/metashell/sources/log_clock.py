@@ -1,0 +1,91 @@
+"""Where a source's log ends: what ages and times of day are measured against.
+
+The rule itself is `metashell.log.point`'s: from the last record, and on a live quorum from now.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from metashell.log.chain import MAX_TIMESTAMP, MAX_TIMESTAMP_POS
+from metashell.log.point import LogClock, Point, parse_point
+
+if TYPE_CHECKING:
+    from metashell.log.read import Loaded, LogFile
+    from metashell.schema.arena import AnyArray
+    from metashell.sources.source import Source
+
+
+def clock_of(source: Source) -> LogClock:
+    """Where the state that a source shows ends, and where its log does.
+
+    Cost: none for the newest state; of an earlier one its records are framed.
+    """
+    full = source.full_log
+    end_offset, end_ms, latest_ms = _end_of(full.newest)
+    last_offset, last_ms = end_offset, end_ms
+    is_newest = full.moment_offset is None
+    if not is_newest:
+        last = full.image.provenance
+        last_offset, last_ms = last.offset, _known(last.timestamp_ms)
+        latest_ms = last_ms
+    return LogClock(
+        last_offset=last_offset,
+        last_ms=last_ms,
+        latest_ms=latest_ms,
+        end_offset=end_offset,
+        end_ms=end_ms,
+        now_ms=int(time.time() * 1000),
+        is_live=is_newest and source.live is not None,
+    )
+
+
+def present_ms(source: Source) -> int | None:
+    """The present of a live quorum's newest state, ms since the epoch; None for any other.
+
+    What is measured against the last record elsewhere is measured against this where there is one.
+    """
+    is_live = source.live is not None and source.moment_offset is None
+    return int(time.time() * 1000) if is_live else None
+
+
+def point_within(source: Source, text: str) -> Point:
+    """An offset or a time that a source has reached, as somebody typed it.
+
+    Raises:
+        UsageError: It can't be read.
+        NotCoveredError: It lies behind the last record.
+    """
+    return clock_of(source).covered(parse_point(text))
+
+
+def _end_of(newest: Source) -> tuple[int, int | None, int | None]:
+    """Offset and time of a log's last record, and the latest time of any."""
+    loaded = newest.log.loaded
+    files = [file for file in loaded.files if not file.is_checkpoint and file.chain.positions]
+    if not files:
+        last = newest.image.provenance
+        return last.offset, _known(last.timestamp_ms), _known(last.timestamp_ms)
+    chain = files[-1].chain
+    latest = max(_latest_ms(loaded, file) for file in files)
+    return chain.last_offset, _known(chain.last_timestamp_ms), _known(latest)
+
+
+def _latest_ms(loaded: Loaded, file: LogFile) -> int:
+    """The latest maxTimestamp of a file's batches."""
+    import numpy as np
+
+    at = np.frombuffer(file.chain.positions, dtype=np.int64) + MAX_TIMESTAMP_POS
+    times: AnyArray = np.ndarray(
+        shape=(loaded.size - MAX_TIMESTAMP.size + 1,),
+        dtype=">i8",
+        buffer=loaded.buffer,
+        strides=(1,),
+    )
+    return int(times[at].max())
+
+
+def _known(timestamp_ms: int) -> int | None:
+    """A time; None for the -1 of a record that has none."""
+    return None if timestamp_ms < 0 else timestamp_ms
