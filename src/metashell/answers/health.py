@@ -20,15 +20,15 @@ NO_LEADER: Final = -1
 
 LOOKS_AT: Final = {
     "offline": ("leader",),
-    "under-replicated": ("isr",),
     "under-min-isr": ("isr", "leader"),
+    "recovering": ("leader_recovery_state",),
+    "under-replicated": ("isr",),
+    "elr": ("elr",),
+    "reassigning": ("adding_replicas", "removing_replicas"),
     "at-min-isr": ("isr",),
     "no-preferred-leader": ("leader",),
-    "reassigning": ("adding_replicas", "removing_replicas"),
-    "elr": ("elr",),
-    "recovering": ("leader_recovery_state",),
 }
-"""The states, and the fields of a partition that decide each."""
+"""The states, the worst first, and the fields of a partition that decide each."""
 
 
 class Health:

@@ -62,6 +62,7 @@ class ChangesCommand(RowsCommand):
     one_cluster = True
     tables = _TABLES
     has_text = True
+    own_options = frozenset({"-n", "--limit", "-v", "--verbose"})
     manual = Manual(
         synopsis="changes [-o FORMAT] [--since POINT] [--until POINT] [-n N] [--newest N] PATH...",
         description=(
@@ -82,7 +83,7 @@ class ChangesCommand(RowsCommand):
             _VERBOSE,
             SINCE,
             UNTIL,
-            Option(("-n",), "The last N changes only.", metavar="N"),
+            Option(("-n", "--limit"), "The last N changes only.", metavar="N"),
             Option(
                 ("--newest",),
                 "Follow only the newest N records about PATH, which is quick: what was before them "

@@ -53,6 +53,7 @@ class DuCommand(RowsCommand):
     one_cluster = True
     tables = _TABLES
     has_text = True
+    own_options = frozenset({"-n", "--limit"})
     manual = Manual(
         synopsis="du [-h] [--by type|topic|hour|file|partition|broker] [-n N] [--checkpoints]"
         " [-o FORMAT]",
@@ -72,7 +73,7 @@ class DuCommand(RowsCommand):
         options=(
             Option(("-h",), "Sizes in KiB, MiB, GiB."),
             Option(("--by",), "Group by this; by type of record if not given.", "WHAT", _BY),
-            Option(("-n",), "Only the first N rows, and the others as one.", "N"),
+            Option(("-n", "--limit"), "Only the first N rows, and the others as one.", "N"),
             Option(("--checkpoints",), "Count the checkpoints too."),
         ),
         examples=(

@@ -18,11 +18,13 @@ from metashell.commands.framework.topic_arguments import (
     topics_like,
 )
 from metashell.commands.rows.columns import (
+    NOT_ZERO,
     AnswerTable,
     Column,
     flag,
     integer,
     integers,
+    sentence,
     text,
     texts,
     time_at,
@@ -36,79 +38,120 @@ if TYPE_CHECKING:
     from metashell.schema.arena import Bools
 
 STATES: Final = (
-    Option(("--offline",), "Those that nobody leads."),
-    Option(("--under-replicated",), "With replicas that are not in sync (being added aside)."),
+    Option(("--offline",), "Partitions without a leader.", phrase="offline"),
+    Option(
+        ("--under-replicated",),
+        "Partitions with replicas out of sync. Replicas being added do not count.",
+        phrase="under-replicated",
+    ),
     Option(
         ("--under-min-isr",),
-        "With fewer replicas in sync than min.insync.replicas, or no leader.",
+        "Partitions whose ISR is smaller than min.insync.replicas, or without a leader.",
+        phrase="under min ISR",
     ),
-    Option(("--at-min-isr",), "With just as many."),
-    Option(("--no-preferred-leader",), "Those that their first replica does not lead."),
-    Option(("--reassigning",), "Whose replicas are being added or removed."),
-    Option(("--elr",), "With eligible leader replicas."),
-    Option(("--recovering",), "Whose leader recovers from an unclean election."),
+    Option(
+        ("--at-min-isr",),
+        "Partitions whose ISR is exactly min.insync.replicas.",
+        phrase="at min ISR",
+    ),
+    Option(
+        ("--no-preferred-leader",),
+        "Partitions that their preferred leader (the first replica) does not lead.",
+        phrase="without its preferred leader",
+    ),
+    Option(
+        ("--reassigning",),
+        "Partitions with replicas being added or removed.",
+        phrase="being reassigned",
+    ),
+    Option(
+        ("--elr",),
+        "Partitions with eligible leader replicas.",
+        phrase="backed by eligible leader replicas",
+    ),
+    Option(
+        ("--recovering",),
+        "Partitions whose leader recovers from an unclean election.",
+        phrase="recovering from an unclean election",
+    ),
 )
-"""Options that ask for a state; without their dashes, its name."""
+"""Options that ask for a state; without the dashes: its name."""
 
 _SUMMARIES: Final = ("broker", "rack", "topic")
 _MOST_DIGITS: Final = 10
 
+_RED: Final = ("offline", "under-min-isr", "recovering")
+"""States in which data is lost, or can't be written or read."""
+
 COLUMNS: Final = (
-    text("topic", "The topic's name."),
-    integer("partition", "The partition's id."),
-    integer("leader", "The broker that leads; null for none."),
-    integers("replicas", "Brokers of the replicas, the preferred leader first."),
-    integers("isr", "Replicas that are in sync."),
+    text("topic", "The topic's name.", priority=9),
+    integer("partition", "The partition's id.", priority=9),
+    integer("leader", "The broker that leads; null for none.", priority=7, red=("-",)),
+    integers("replicas", "Brokers of the replicas, the preferred leader first.", priority=5),
+    integers("isr", "Replicas that are in sync.", priority=5),
     integers("elr", "Eligible leader replicas (KIP-966)."),
-    integers("last_known_elr", "The last known leader, where nobody is eligible.", shown=False),
+    integers("last_known_elr", "The last known leader, if no replica is eligible.", shown=False),
     integers("adding_replicas", "Replicas that a reassignment adds.", shown=False),
-    integers("removing_replicas", "Replicas that it takes away.", shown=False),
+    integers("removing_replicas", "Replicas that a reassignment removes.", shown=False),
     integer(
-        "would_elect", "Where nobody leads: whom the controller would elect now; null: nobody."
+        "would_elect",
+        "Without a leader: the broker that the controller would elect now; null for none.",
+        priority=4,
     ),
-    text("why", "Where nobody leads: why that broker, or whom the partition waits for."),
+    sentence(
+        "why",
+        "Without a leader: why that broker, or which brokers the partition waits for.",
+        priority=8,
+    ),
     integer(
         "unclean_candidate",
-        "Where nobody leads: whom an unclean election would take, losing data; null: nobody.",
+        "Without a leader: the broker that an unclean election would take. It loses data. "
+        "Null for none.",
         shown=False,
     ),
-    integer("min_isr", "Effective min.insync.replicas."),
+    integer("min_isr", "Effective min.insync.replicas.", priority=1),
     text(
         "min_isr_source",
-        "Where that comes from, by Kafka's names of config sources; DEFAULT_CONFIG is assumed: "
-        "only a node's server.properties could say otherwise (see --assume).",
+        "Kafka's name of the config source of min_isr. DEFAULT_CONFIG is assumed: only a node's "
+        "server.properties could say otherwise (see --assume).",
         shown=False,
     ),
     flag("unclean", "Effective unclean.leader.election.enable.", shown=False),
-    text("unclean_source", "Where that comes from, likewise.", shown=False),
-    texts("state", "The states that it is in, by the names of the options that ask for them."),
+    text("unclean_source", "Kafka's name of the config source of unclean.", shown=False),
+    texts(
+        "state",
+        "Its states, the worst first, by the names of the options. A terminal shows the worst.",
+        priority=6,
+        worst_first=True,
+        red=_RED,
+        yellow=("under-replicated", "elr"),
+    ),
     integer("leader_epoch", "Grows with every change of the leader.", shown=False),
     integer("partition_epoch", "Grows with every change.", shown=False),
     texts("directories", "Log directory ids of the replicas, in their order.", shown=False),
     text("topic_id", "The topic's id.", shown=False),
     integer(
         "since_offset",
-        "Offset of the record that last set what the asked state looks at (leader, ISR, "
-        "reassignment...), of the last change where no state was asked for; null: the newest "
-        "checkpoint or older.",
+        "Offset of the record that last set the leader, ISR or reassignment asked for. Without "
+        "such an option: of the last change. Null: the newest checkpoint or older.",
         shown=False,
     ),
-    time_at("since_time", "Time of that record."),
+    time_at("since_time", "Time of that record.", priority=4),
 )
 
 _OF_ELECTION: Final = ("would_elect", "why")
-"""In the table only where partitions without a leader were asked for."""
+"""In the table only for --offline."""
 
 COUNTS: Final = (
-    integer("partitions", "Partitions chosen (of a broker or rack: with a replica there)."),
-    integer("leaders", "Of these, led (from there)."),
-    integer("replicas", "Their replicas (there)."),
-    integer("offline", "Of the partitions, offline."),
-    integer("under_replicated", "Under-replicated."),
-    integer("under_min_isr", "Under min ISR."),
-    integer("at_min_isr", "At min ISR."),
-    integer("no_preferred_leader", "Not led by their first replica."),
-    integer("reassigning", "Being reassigned."),
+    integer("partitions", "Partitions; of a broker or rack: those with a replica there."),
+    integer("leaders", "Of these, those with a leader; of a broker or rack: those it leads."),
+    integer("replicas", "Their replicas; of a broker or rack: those it holds."),
+    integer("offline", "Partitions without a leader.", priority=5, red=NOT_ZERO),
+    integer("under_replicated", "Under-replicated partitions.", priority=4, yellow=NOT_ZERO),
+    integer("under_min_isr", "Partitions under min ISR.", priority=5, red=NOT_ZERO),
+    integer("at_min_isr", "Partitions at min ISR."),
+    integer("no_preferred_leader", "Partitions that their preferred leader does not lead."),
+    integer("reassigning", "Partitions being reassigned."),
 )
 
 
@@ -116,7 +159,7 @@ class PartitionsCommand(RowsCommand):
     """List partitions."""
 
     name = "partitions"
-    summary = "List partitions by their state, and who would be elected leader."
+    summary = "List partitions by state, and which broker would be elected leader."
     tables = (
         AnswerTable("", COLUMNS),
         AnswerTable(
@@ -125,43 +168,66 @@ class PartitionsCommand(RowsCommand):
         ),
     )
     takes_paths = False
+    noun = ("partition", "partitions")
+    argument_phrase = "of {}"
+    counted_by = "topic"
     of_each_cluster = True
     manual = Manual(
         synopsis="partitions [OPTION...] [TOPIC[-PARTITION]...]",
         description=(
-            "Lists partitions; of several options that choose, all must hold. States are those of "
-            "Kafka's own tools. The effective min.insync.replicas is the topic's, else that of the "
-            "broker that leads, else the cluster's default, else what --assume says, else Kafka's "
-            "default.\n\n"
-            "Of a partition without a leader it is told whom the controller would elect by its own "
-            "rules: the first live replica of the ISR, or of the eligible leader replicas where "
-            "the ISR is empty, then the last known leader, then any live replica where unclean "
-            "election is allowed. A broker is live that is registered, not fenced, not in "
-            "controlled shutdown, and whose log directory of that replica is online.\n\n"
-            "The time is that of the record that last set what the asked state looks at. A "
-            "checkpoint tells no times: --history reads what came before it. TOPIC may hold "
-            "wildcards."
+            "Lists partitions. Several options must all hold. The states are those of Kafka's own "
+            "tools. The effective min.insync.replicas is the topic's own. Without it the "
+            "leader's, the cluster's default, what --assume says, and Kafka's default follow.\n\n"
+            "A partition without a leader tells which broker the controller would elect, and why. "
+            "The controller takes the first live replica of the ISR. If the ISR is empty it takes "
+            "the first live eligible leader replica, then the last known leader. If unclean "
+            "election is allowed it takes any live replica. A live broker is registered, not "
+            "fenced, not in controlled shutdown, and its log directory is online.\n\n"
+            "since_time is the time of the record that last set the state asked for. A checkpoint "
+            "has no times: --history reads the files before it. TOPIC may hold wildcards."
         ),
         options=(
             *STATES,
-            Option(("--leader",), "Led by that broker.", "ID"),
-            Option(("--replica",), "With a replica on that broker.", "ID"),
-            Option(("--isr",), "With that broker in the ISR.", "ID"),
-            Option(("--topic",), "Of topics whose name matches.", "GLOB"),
+            Option(
+                ("--leader",), "Partitions led by this broker.", "ID", phrase="led by broker {}"
+            ),
+            Option(
+                ("--replica",),
+                "Partitions with a replica on this broker.",
+                "ID",
+                phrase="hosted by broker {}",
+            ),
+            Option(
+                ("--isr",),
+                "Partitions with this broker in the ISR.",
+                "ID",
+                phrase="in sync on broker {}",
+            ),
+            Option(
+                ("--topic",),
+                "Partitions of topics with a matching name.",
+                "GLOB",
+                phrase="of {}",
+            ),
             Option(
                 ("--directory",),
-                "With a replica in the log directory of that id, or LOST, UNASSIGNED, MIGRATING.",
+                "Partitions with a replica in this log directory: an id, LOST, UNASSIGNED or "
+                "MIGRATING.",
                 "ID",
                 ("LOST", "MIGRATING", "UNASSIGNED"),
+                phrase="stored in directory {}",
             ),
-            Option(("--summary",), "Count them by broker, rack or topic.", "BY", _SUMMARIES),
+            Option(("--summary",), "Count partitions by broker, rack or topic.", "BY", _SUMMARIES),
             ASSUME,
             HISTORY,
         ),
         examples=(
-            ("partitions --offline", "those without a leader, and who would be elected"),
-            ("partitions --under-min-isr --summary topic", "how many of which topics"),
-            ("partitions --replica 101 --no-preferred-leader", "several conditions at once"),
+            (
+                "partitions --offline",
+                "partitions without a leader, and which broker would be elected",
+            ),
+            ("partitions --under-min-isr --summary topic", "count them by topic"),
+            ("partitions --replica 101 --no-preferred-leader", "several conditions"),
             ("partitions --reassigning -o json", "running reassignments, for a script"),
             ("partitions payments-3", "one partition"),
         ),
@@ -172,8 +238,13 @@ class PartitionsCommand(RowsCommand):
         by = parsed.values.get("--summary")
         if by is None:
             if "--offline" in parsed.switches:
-                return COLUMNS
-            return tuple(replace(c, shown=False) if c.name in _OF_ELECTION else c for c in COLUMNS)
+                # All are offline, and nobody leads: when and why is the news.
+                return _with_priority(since_time=8, leader=8, state=0)
+            asks_state = any(option.flags[0] in parsed.switches for option in STATES)
+            columns = (
+                _with_priority(replicas=6, isr=6, since_time=5, state=4) if asks_state else COLUMNS
+            )
+            return tuple(replace(c, shown=False) if c.name in _OF_ELECTION else c for c in columns)
         key = one_of("--summary", by, _SUMMARIES)
         make = integer if key == "broker" else text
         return (make(key, f"The {key}."), *COUNTS)
@@ -181,7 +252,7 @@ class PartitionsCommand(RowsCommand):
     def answer(self, query: RowsQuery) -> None:
         """The partitions that all options choose."""
         from metashell.answers.health import Health
-        from metashell.answers.partitions import choose, partitions_table
+        from metashell.answers.partitions import choose, fenced_cause, partitions_table
 
         parsed = query.parsed
         states = [o.flags[0].removeprefix("--") for o in STATES if o.flags[0] in parsed.switches]
@@ -192,7 +263,7 @@ class PartitionsCommand(RowsCommand):
         if parsed.arguments:
             masks.append(_named(query, parsed.arguments))
         in_order = "--summary" not in parsed.values and query.columns != frozenset()
-        rows = choose(health, masks, by_name=in_order)
+        every = rows = choose(health, masks, by_name=in_order)
         if "--summary" in parsed.values:
             from metashell.answers.summaries import summary_table
 
@@ -202,6 +273,9 @@ class PartitionsCommand(RowsCommand):
             query.add(partitions_table(health, rows[:PIECE_ROWS], states, query.columns))
             rows = rows[PIECE_ROWS:]
         query.add(partitions_table(health, rows, states, query.columns))
+        if states:
+            query.since = "since_time"
+            query.cause = lambda: fenced_cause(health, every)
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose brokers and topics where they are asked for."""
@@ -215,6 +289,13 @@ class PartitionsCommand(RowsCommand):
         ):
             return complete_topics(context, word)
         return super().complete(context, args, word)
+
+
+def _with_priority(**priorities: int) -> tuple[Column, ...]:
+    """The columns with other priorities by their names."""
+    return tuple(
+        replace(c, priority=priorities[c.name]) if c.name in priorities else c for c in COLUMNS
+    )
 
 
 def _of_options(health: Health, parsed: Parsed) -> Iterator[Bools]:

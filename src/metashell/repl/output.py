@@ -180,6 +180,11 @@ class Screen:
         return terminal_size(self._stream).columns
 
     @property
+    def has_pager(self) -> bool:
+        """Whether what is longer than the screen goes to a pager."""
+        return self._pager_command is not None
+
+    @property
     def is_paging(self) -> bool:
         """Whether a pager is in front."""
         return self._pager is not None

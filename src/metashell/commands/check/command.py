@@ -49,6 +49,7 @@ class CheckCommand(RowsCommand):
     one_cluster = True
     tables = _TABLES
     has_text = True
+    own_options = frozenset({"--limit", "-n"})
     manual = Manual(
         synopsis="check [--quick] [--severity LEVEL] [--limit N] [-o FORMAT]",
         description=(
@@ -74,7 +75,7 @@ class CheckCommand(RowsCommand):
                 _SEVERITIES,
             ),
             Option(
-                ("--limit",),
+                ("--limit", "-n"),
                 f"Show at most N findings of one kind; {_LIMIT} by default, all with -o.",
                 "N",
             ),

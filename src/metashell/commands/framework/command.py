@@ -63,6 +63,15 @@ class Canvas(Output, Protocol):
 
 
 @runtime_checkable
+class PagedOutput(Output, Protocol):
+    """A terminal's output that a pager may show."""
+
+    @property
+    def has_pager(self) -> bool:
+        """Whether what is longer than the screen goes to a pager."""
+
+
+@runtime_checkable
 class TableOutput(Output, Protocol):
     """An output that takes a table for people as it is, and shows it in a way of its own."""
 

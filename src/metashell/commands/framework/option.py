@@ -28,6 +28,10 @@ class Option:
     """Heading in the program's help."""
     repeatable: bool = False
     """Whether each of several values counts."""
+    phrase: str = ""
+    """What it says of each row, such as ``offline`` or ``led by broker {}``, {} being its value.
+    Sentences about an answer are made of these.
+    """
 
     @property
     def long(self) -> str:

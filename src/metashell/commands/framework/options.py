@@ -1,7 +1,8 @@
 """Options of a command: parsed from its words as its manual lists them.
 
 Short switches combine (``-1R``), values follow directly or as the next word (``-L2``, ``-L 2``,
-``--level=2``), ``--`` ends the options and ``-`` alone is an argument.
+``--level=2``), ``--`` ends the options and ``-`` alone is an argument. ``-20`` is ``--limit 20``
+where a command has that option, and no switch of that digit.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 from metashell.commands.framework.command import Command
 from metashell.commands.framework.option import Option
 from metashell.errors import UsageError
+
+_LIMIT = "--limit"
 
 
 @dataclass(slots=True)
@@ -71,6 +74,8 @@ def parse_options(command: Command, args: Sequence[str]) -> Parsed:
                 parsed.switches.add(option.flags[0])
             else:
                 _take(parsed, option, value if equals else _next(words, flag))
+        elif _is_limit(by_flag, word):
+            _take(parsed, by_flag[_LIMIT], word[1:])
         elif word.startswith("-") and word != "-":
             _parse_short(command, by_flag, word, words, parsed)
         else:
@@ -110,6 +115,13 @@ def one_of(flag: str, value: str, choices: Sequence[str]) -> str:
     if value not in choices:
         raise UsageError(f"{flag} {value}: not one of {', '.join(choices)}")
     return value
+
+
+def _is_limit(by_flag: dict[str, Option], word: str) -> bool:
+    """Whether a word is a number of rows, as ``head -20`` takes it."""
+    digits = word[1:]
+    is_number = word.startswith("-") and digits.isascii() and digits.isdigit()
+    return is_number and _LIMIT in by_flag and word[:2] not in by_flag
 
 
 def _parse_short(

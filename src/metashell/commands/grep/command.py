@@ -26,7 +26,7 @@ class GrepCommand(RowsCommand):
     )
     has_text = True
     text_options = ("-l", "-c", "-n", "-h", "-q")
-    own_options = frozenset({"--count", "--exit-code"})
+    own_options = frozenset({"--count", "--exit-code", "-n", "-v"})
     manual = Manual(
         synopsis="grep [-ilcvnhqFE] [-m N] [--encode] [-o FORMAT] REGEX [PATH...]",
         description=(

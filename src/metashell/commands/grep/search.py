@@ -6,7 +6,6 @@ every match holds (`metashell.commands.find.literal.required_literal`).
 
 from __future__ import annotations
 
-import os
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -15,7 +14,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from metashell.commands.find.literal import required_literal
 from metashell.commands.find.search import write_encoded
-from metashell.commands.framework.command import Canvas, Context
+from metashell.commands.framework.colour import has_colour
+from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import shown, stop_if_cancelled
 from metashell.commands.rows.query import RowMapping
 from metashell.errors import MetashellError, UsageError
@@ -133,7 +133,7 @@ class GrepSearch:
             self._write_name = encode_name
         self._add_rows, self._rows = add, list[RowMapping]()
         self._lines: list[str] = []
-        self._has_colour = _has_colour(context) and "-v" not in query.switches
+        self._has_colour = has_colour(context) and "-v" not in query.switches
 
     def below(self, match: Match) -> None:
         """Search a start and all below it."""
@@ -298,13 +298,3 @@ class _GridPaths:
             self._written = written_grid(self._visit, self._write_name)
         names, shapes = self._written
         return f"{self._visit.base}{names[i]}/{shapes[self._visit.grid.shape_of[i]][j]}"
-
-
-def _has_colour(context: Context) -> bool:
-    """Whether matches are coloured: on a terminal itself, where nobody wishes against it."""
-    return (
-        context.out.is_terminal
-        and isinstance(context.out, Canvas)
-        and not os.environ.get("NO_COLOR")
-        and os.environ.get("TERM") != "dumb"
-    )

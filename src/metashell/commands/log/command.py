@@ -55,7 +55,7 @@ class LogCommand(RowsCommand):
     tables = TABLES
     has_text = True
     text_options = ("--json", "--batches")
-    own_options = frozenset({"--json"})
+    own_options = frozenset({"--json", "--limit", "-n"})
     manual = Manual(
         synopsis="log [-f] [OPTION...]",
         description=(
@@ -117,7 +117,7 @@ class LogCommand(RowsCommand):
                 "Only records whose line (as without --json) has a match of REGEX.",
                 metavar="REGEX",
             ),
-            Option(("--limit",), "Stop after N records.", metavar="N"),
+            Option(("--limit", "-n"), "Stop after N records.", metavar="N"),
             Option(("--tail",), "Only the last N of the records asked for.", metavar="N"),
             Option(
                 ("--follow", "-f"),

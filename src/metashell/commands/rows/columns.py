@@ -28,6 +28,20 @@ class CellKind(StrEnum):
     """The same, given as JSON."""
 
 
+class Shrink(StrEnum):
+    """What a cell gives up in a terminal that is too narrow for it. Numbers and times: nothing."""
+
+    MIDDLE = "middle"
+    """The middle of a name: its ends tell it from others."""
+    END = "end"
+    WRAP = "wrap"
+    """Nothing: a sentence takes more lines."""
+
+
+NOT_ZERO: Final = ("*",)
+"""In place of words: every cell but 0, no, and an empty one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Column:
     """One column of an answer; its name is stable."""
@@ -39,6 +53,16 @@ class Column:
     kind: CellKind = CellKind.TEXT
     shown: bool = True
     """Whether the table for people has it unless ``--columns`` is given; other formats always."""
+    priority: int = 0
+    """A terminal that is too narrow leaves out the lowest first; of equal ones the last first."""
+    shrink: Shrink = Shrink.MIDDLE
+    """How a text fits a terminal."""
+    worst_first: bool = False
+    """Whether the first of a list is enough on a terminal, unless ``-v`` asks for the others."""
+    red: tuple[str, ...] = ()
+    """Words that are red on a terminal, or `NOT_ZERO`."""
+    yellow: tuple[str, ...] = ()
+    """Words that are yellow, likewise."""
 
     @property
     def described(self) -> str:
@@ -47,10 +71,21 @@ class Column:
 
 
 class _MakeColumn(Protocol):
-    def __call__(self, name: str, help: str, *, shown: bool = True) -> Column: ...
+    def __call__(
+        self,
+        name: str,
+        help: str,
+        *,
+        shown: bool = True,
+        priority: int = 0,
+        worst_first: bool = False,
+        red: tuple[str, ...] = (),
+        yellow: tuple[str, ...] = (),
+    ) -> Column: ...
 
 
 text: Final[_MakeColumn] = partial(Column, kind=CellKind.TEXT)
+sentence: Final[_MakeColumn] = partial(Column, kind=CellKind.TEXT, shrink=Shrink.WRAP)
 integer: Final[_MakeColumn] = partial(Column, kind=CellKind.INTEGER)
 number: Final[_MakeColumn] = partial(Column, kind=CellKind.NUMBER)
 flag: Final[_MakeColumn] = partial(Column, kind=CellKind.FLAG)
@@ -59,9 +94,9 @@ integers: Final[_MakeColumn] = partial(Column, kind=CellKind.INTEGERS)
 texts: Final[_MakeColumn] = partial(Column, kind=CellKind.TEXTS)
 json_value: Final[_MakeColumn] = partial(Column, kind=CellKind.JSON)
 json_text: Final[_MakeColumn] = partial(Column, kind=CellKind.JSON_TEXT)
-"""A column of each kind."""
+"""A column of each kind; a `sentence` is a text that a terminal wraps."""
 
-CLUSTER: Final = text("cluster", "The cluster's name below /clusters.")
+CLUSTER: Final = text("cluster", "The cluster's name below /clusters.", priority=9)
 """In front of the columns of a fleet's rows."""
 
 

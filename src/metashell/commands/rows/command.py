@@ -12,7 +12,13 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.command import Command, Completion, Context, Manual
+from metashell.commands.framework.command import (
+    Command,
+    Completion,
+    Context,
+    Manual,
+    TableOutput,
+)
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, parse_options
 from metashell.commands.rows.columns import CLUSTER, AnswerTable, Column, complete_columns
@@ -21,6 +27,8 @@ from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from metashell.commands.rows.output import Shape
     from metashell.commands.rows.stream import RowWriter
     from metashell.sources.source import Source
@@ -30,37 +38,45 @@ FORMATS: Final = ("table", "json", "jsonl", "csv", "tsv", "yaml")
 
 OUTPUT: Final = Option(
     ("-o", "--output"),
-    "How the rows are written: a table for people (the default), or json, jsonl, csv, tsv, yaml.",
+    "Write rows as a table for people (the default), or as json, jsonl, csv, tsv, yaml.",
     "FORMAT",
     FORMATS,
 )
 _OUTPUT_INSTEAD: Final = replace(
     OUTPUT,
-    help="Write rows instead, with the columns below: as a table, or as json, jsonl, csv, tsv, "
-    "yaml. The options that follow ask for rows too, as a table if no form is given.",
+    help="Write rows with the columns below: as a table, or as json, jsonl, csv, tsv, yaml. The "
+    "options that follow ask for rows too, as a table without -o.",
 )
 _JSON: Final = "--json"
 _SORT: Final = "--sort"
 _COLUMNS: Final = "--columns"
 _EXIT_CODE: Final = "--exit-code"
+LIMIT: Final = Option(
+    ("--limit", "-n"), "Show the first N rows only; -5 is short for --limit 5.", "N"
+)
+VERBOSE: Final = Option(
+    ("--verbose", "-v"), "In a terminal's table, show times with their date, and every state."
+)
 ROW_OPTIONS: Final = (
     OUTPUT,
     Option((_JSON,), "The same as -o json."),
     Option(
         (_COLUMNS,),
-        "These columns in this order, separated by commas; `all` stands for every one.",
+        "Show these columns in this order, separated by commas. `all` stands for every one.",
         "NAMES",
     ),
     Option(
         (_SORT,),
-        "Sort by these columns, separated by commas; descending with a - before the name. Nulls "
+        "Sort by these columns, separated by commas. A - before the name sorts descending. Nulls "
         "come last.",
         "NAMES",
     ),
+    LIMIT,
+    VERBOSE,
     Option(("--count",), "Print the number of rows instead."),
     Option(
         (_EXIT_CODE,),
-        "Exit with 1 where there is any row or not all could be answered, else with 0.",
+        "Exit with 1 if there is any row, or if the answer is not complete; else with 0.",
     ),
 )
 """Options of every command that has rows."""
@@ -71,6 +87,12 @@ class RowsCommand(Command):
 
     tables: tuple[AnswerTable, ...]
     """The first is the one that comes unasked."""
+    noun: tuple[str, str] = ("row", "rows")
+    """What a row is, and several of them."""
+    argument_phrase = ""
+    """What its arguments make true of each row, as `Option.phrase`."""
+    counted_by = ""
+    """The column whose values a sentence about many rows counts; its name is their noun."""
     of_each_cluster = False
     """Whether each cluster of a fleet is asked for itself; its name stands before its rows."""
     has_text = False
@@ -147,7 +169,7 @@ class RowsCommand(Command):
                 )
         from metashell.commands.rows.output import Shape
 
-        return Shape.of(parsed, columns)
+        return Shape.of(parsed, columns, self.own_options)
 
     def write_rows(self, context: Context, parsed: Parsed) -> int:
         """Write rows; returns the exit status."""
@@ -160,16 +182,44 @@ class RowsCommand(Command):
         shape = self.shape_of(parsed, columns)
         writer = RowWriter(context, columns, shape, holds=asks_clusters)
         remarks: list[str] = []
+        query: RowsQuery | None = None
         if asks_clusters:
             status = self._ask_clusters(context, parsed, writer)
         else:
             query = self.query(context, parsed, shape, writer)
             self.answer(query)
             status, remarks = query.status, query.remarks
-        n_rows = writer.close()
+        n_rows = writer.close(lambda table: self._lead(context, parsed, shape, table, query))
+        if not (n_rows or status or remarks) and shape.form == "table" and not shape.count:
+            self._tell_nothing(context, parsed)
         for remark in remarks:
             context.warn(escape(f"{self.name}: {remark}"))
         return status_after(parsed, n_rows, status)
+
+    def nothing(self, parsed: Parsed) -> str:
+        """What is said where an answer has no rows."""
+        from metashell.commands.rows.sentences import nothing
+
+        return nothing(self, parsed)
+
+    def _tell_nothing(self, context: Context, parsed: Parsed) -> None:
+        if not isinstance(context.out, TableOutput):
+            context.warn(escape(f"{self.name}: {self.nothing(parsed)}"))
+
+    def _lead(
+        self,
+        context: Context,
+        parsed: Parsed,
+        shape: Shape,
+        table: pa.Table,
+        query: RowsQuery | None,
+    ) -> str:
+        """A sentence about all rows, where a terminal's screen does not hold them."""
+        from metashell.commands.rows.sentences import is_for_screen, summary
+
+        if not is_for_screen(context, shape, len(table)):
+            return ""
+        return summary(self, parsed, table, query)
 
     def query(self, context: Context, parsed: Parsed, shape: Shape, writer: RowWriter) -> RowsQuery:
         """The query for rows that go straight to a writer."""
@@ -252,6 +302,15 @@ def form_of(parsed: Parsed) -> str:
     if short not in (None, form):
         raise UsageError(f"-o {form} and {_JSON} exclude each other", hint=f"{_JSON} is -o json")
     return form
+
+
+def limit_of(parsed: Parsed) -> int | None:
+    """How many rows are asked for; None for all.
+
+    Raises:
+        UsageError: It is no number.
+    """
+    return parsed.count(LIMIT.flags[0])
 
 
 def status_after(parsed: Parsed, n_rows: int, otherwise: int = ExitCode.OK) -> int:

@@ -1,32 +1,29 @@
 """Writing rows: which columns, in what order, and in which form.
 
-A table for people fits the terminal: texts that are too long are cut, and where that does not help
-the last columns are left out, which a diagnostic tells of. Nothing is cut where nobody looks.
-Everything goes out some ten thousand rows at a time.
+A table for people is drawn by `metashell.commands.rows.drawn_table`. Everything goes out some ten
+thousand rows at a time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.framework.columns import display_width
 from metashell.commands.framework.command import TableOutput
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.cell_text import (
     is_json,
     is_list,
-    is_number,
     json_texts,
     plain_texts,
-    shown_texts,
 )
 from metashell.commands.rows.columns import Column
-from metashell.commands.rows.command import form_of
+from metashell.commands.rows.command import LIMIT, VERBOSE, form_of, limit_of
+from metashell.commands.rows.drawn_table import Table, write_table
 from metashell.errors import UsageError
 from metashell.fs.escape import escape
 from metashell.schema.json_writer import text_to_json, to_json
@@ -38,11 +35,6 @@ if TYPE_CHECKING:
 _CHUNK_ROWS: Final = 1 << 15
 _NAMED_ONCE: Final = ("csv", "tsv")
 """Forms that begin with the names of the columns."""
-_GAP: Final = "  "
-_LEAST_WIDTH: Final = 20
-"""Columns of text are not cut below that; the last ones are left out before."""
-_CUT: Final = "…"
-_LONGEST: Final = 8
 _SURROGATE: Final = "\\ud"
 _ODD_IN_CSV: Final = '[",\r\n]|^$|^ | $'
 
@@ -59,19 +51,28 @@ class Shape:
     """(column, whether descending)."""
     count: bool
     """Whether only their number is written."""
+    limit: int | None = None
+    """How many rows are written; None for all."""
+    declared: tuple[Column, ...] = ()
+    """All columns of the answer."""
+    ranked: bool = True
+    """Whether a terminal shows columns by their priority: the user has not said which."""
+    verbose: bool = False
+    """Whether a terminal's table has whole times and lists."""
 
     @classmethod
-    def of(cls, parsed: Parsed, columns: Sequence[Column]) -> Shape:
-        """The shape that a command's words ask for.
+    def of(
+        cls, parsed: Parsed, columns: Sequence[Column], own_options: frozenset[str] = frozenset()
+    ) -> Shape:
+        """The shape that a command's words ask for; `own_options` as of `RowsCommand`.
 
         Raises:
             UsageError: A format or a column is unknown.
         """
         form = form_of(parsed)
         names = [column.name for column in columns]
-        chosen = _names(parsed.values.get("--columns"), "--columns")
-        if not chosen:
-            chosen = [c.name for c in columns if c.shown or form != "table"]
+        given = _names(parsed.values.get("--columns"), "--columns")
+        chosen = given or [c.name for c in columns if c.shown or form != "table"]
         chosen = [one for name in chosen for one in (names if name == "all" else [name])]
         for name in chosen:
             _known("--columns", name, names)
@@ -80,7 +81,16 @@ class Shape:
             name = word.removeprefix("-")
             _known("--sort", name, names)
             sort.append((name, word.startswith("-")))
-        return cls(form, tuple(dict.fromkeys(chosen)), tuple(sort), "--count" in parsed.switches)
+        return cls(
+            form,
+            tuple(dict.fromkeys(chosen)),
+            tuple(sort),
+            "--count" in parsed.switches,
+            limit=None if LIMIT.long in own_options else limit_of(parsed),
+            declared=tuple(columns),
+            ranked=not given,
+            verbose=VERBOSE.flags[0] in parsed.switches,
+        )
 
     def looked_at(self) -> frozenset[str]:
         """The columns that are written or sorted by."""
@@ -162,34 +172,52 @@ class PieceWriter:
         yield from pieces
 
 
-def write_rows(context: Context, table: pa.Table, shape: Shape) -> int:
+def write_rows(context: Context, table: pa.Table, shape: Shape, lead: str = "") -> int:
     """Write a table.
 
     Args:
         context: Where to.
-        table: Has a column for each that the shape names; see `rows_text` for their types.
+        table: Has a column for each that the shape names; see `cell_text` for their types.
         shape: What is asked for.
+        lead: A sentence about all rows, for more of them than a screen has; empty for none.
 
     Returns:
         The number of rows.
     """
+    if shape.sort:
+        table = sort_rows(table, shape.sort)
+    if shape.limit is not None:
+        table = table.slice(0, shape.limit)
     n_rows = len(table)
     if shape.count:
         context.out.write(f"{n_rows}\n")
         return n_rows
-    if shape.sort:
-        table = sort_rows(table, shape.sort)
     table = table.select(list(shape.columns))
     if shape.form == "table":
         if isinstance(context.out, TableOutput):
             context.out.take(table)
-        else:
-            _write_table(context, table)
+        elif n_rows or not context.out.is_terminal:
+            _write_table(context, table, shape, lead)
     else:
         writer = PieceWriter(context, shape)
         writer.write(table)
         writer.close(table)
     return n_rows
+
+
+def _write_table(context: Context, table: pa.Table, shape: Shape, lead: str) -> None:
+    """Write a table for people; to a terminal not even a head where there are no rows."""
+    drawn = Table.of(
+        table,
+        {column.name: column for column in shape.declared},
+        short=context.out.is_terminal and not shape.verbose,
+        whole_lists=not shape.ranked,
+        ranked=shape.ranked,
+    )
+    if lead:
+        context.out.write(f"{escape(lead)}\n\n")
+    # The beginning is out of sight by then.
+    write_table(context, drawn, notes=(f"{lead}; -n 20 shows the first 20",) if lead else ())
 
 
 def sort_rows(table: pa.Table, keys: Sequence[tuple[str, bool]]) -> pa.Table:
@@ -323,127 +351,3 @@ WRITERS: Final[Mapping[str, Callable[[pa.Table], Iterator[str]]]] = {
     "yaml": _yaml,
 }
 """The formats for programs: pieces of text that together are the table."""
-
-
-# For people.
-
-
-def _write_table(context: Context, table: pa.Table) -> None:
-    columns = [
-        _ShownColumn.of(name, column)
-        for name, column in zip(table.column_names, table.columns, strict=True)
-    ]
-    width = context.out.width
-    fitted = columns
-    if context.out.is_terminal:
-        if _whole(columns) > width:
-            # Where there is little room nothing gives way to columns that say nothing.
-            fitted = [column for column in columns if not column.is_empty] or columns
-        fitted = _fit(fitted, width)
-    _write_lines(context, [replace(c, texts=pa.array([c.header])) for c in fitted])
-    for start in range(0, len(table), _CHUNK_ROWS):
-        stop_if_cancelled(context)
-        _write_lines(context, [c.part(start) for c in fitted])
-    names = {column.header for column in fitted}
-    left_out = [column.header.lower() for column in columns if column.header not in names]
-    if left_out:
-        # What shows them stands before their names, of which there may be no room for all.
-        note = f"{_CUT} more columns (--columns, -o json): {', '.join(left_out)}"
-        (line,) = _padded(pa.array([note]), max(width, _LEAST_WIDTH), to_the_right=False)
-        context.out.write(f"{line.as_py().rstrip()}\n")
-
-
-@dataclass(frozen=True, slots=True)
-class _ShownColumn:
-    """A column of a table for people."""
-
-    header: str
-    texts: pa.Array
-    to_the_right: bool
-    width: int
-    is_empty: bool
-    """Whether no row has anything in it."""
-
-    @classmethod
-    def of(cls, name: str, column: pa.ChunkedArray) -> _ShownColumn:
-        """A column of a table, as wide as its widest cell."""
-        header = escape(name.upper())
-        texts = shown_texts(column)
-        is_empty = bool(pc.all(pc.is_in(texts, pa.array(["", "-"])), min_count=0).as_py())
-        width = max(display_width(header), _widest(texts))
-        return cls(header, texts, is_number(column.type), width, is_empty and len(texts) > 0)
-
-    @property
-    def least(self) -> int:
-        """How far its width can be cut; numbers are whole or not there."""
-        if self.to_the_right:
-            return self.width
-        return min(self.width, max(_LEAST_WIDTH, display_width(self.header)))
-
-    def part(self, start: int) -> _ShownColumn:
-        """Some of its rows."""
-        return replace(self, texts=self.texts.slice(start, _CHUNK_ROWS))
-
-
-def _whole(columns: Sequence[_ShownColumn]) -> int:
-    """Width of a table."""
-    return sum(column.width for column in columns) + len(_GAP) * (len(columns) - 1)
-
-
-def _write_lines(context: Context, columns: Sequence[_ShownColumn]) -> None:
-    padded = [_padded(c.texts, c.width, to_the_right=c.to_the_right) for c in columns]
-    lines = pc.ascii_rtrim_whitespace(pc.binary_join_element_wise(*padded, _GAP))
-    context.out.write("\n".join(lines.to_pylist()) + "\n")
-
-
-def _padded(texts: pa.Array, width: int, *, to_the_right: bool) -> pa.Array:
-    """Cells as wide as their column; longer ones are cut."""
-    if _is_narrow(texts):
-        texts = _cut_narrow(texts, width)
-        return (pc.utf8_lpad if to_the_right else pc.utf8_rpad)(texts, width)
-    out = []
-    for text in texts.to_pylist():
-        # So many characters of a long text are enough, or it is of accents without an end.
-        cut = text if len(text) <= _LONGEST * width else text[: _LONGEST * width] + _CUT
-        while display_width(cut) > width:
-            cut = cut[:-2] + _CUT
-        space = " " * (width - display_width(cut))
-        out.append(space + cut if to_the_right else cut + space)
-    return pa.array(out, pa.string())
-
-
-def _cut_narrow(texts: pa.Array, width: int) -> pa.Array:
-    too_long = pc.greater(pc.utf8_length(texts), width)
-    if not pc.any(too_long, min_count=0).as_py():
-        return texts
-    cut = pc.binary_join_element_wise(pc.utf8_slice_codeunits(texts, 0, width - 1), _CUT, "")
-    return pc.if_else(too_long, cut, texts)
-
-
-def _is_narrow(texts: pa.Array) -> bool:
-    """Whether each character takes one column: it is ASCII."""
-    return bool(pc.all(pc.string_is_ascii(texts), min_count=0).as_py())
-
-
-def _widest(texts: pa.Array) -> int:
-    if not len(texts):
-        return 0
-    if _is_narrow(texts):
-        return int(pc.max(pc.utf8_length(texts)).as_py())
-    return max(map(display_width, texts.to_pylist()))
-
-
-def _fit(columns: Sequence[_ShownColumn], width: int) -> list[_ShownColumn]:
-    """As many of the columns as fit a terminal, texts cut where that is needed."""
-    fitted = list(columns)
-    while len(fitted) > 1 and sum(c.least for c in fitted) + len(_GAP) * (len(fitted) - 1) > width:
-        del fitted[-1]
-    widths = [column.width for column in fitted]
-    spare = width - len(_GAP) * (len(fitted) - 1)
-    while sum(widths) > spare:
-        # The widest gives way first, down to the next widest.
-        candidates = [i for i, column in enumerate(fitted) if widths[i] > column.least]
-        if not candidates:
-            break
-        widths[max(candidates, key=widths.__getitem__)] -= 1
-    return [replace(column, width=w) for column, w in zip(fitted, widths, strict=True)]

@@ -31,6 +31,10 @@ HISTORY: Final = Option(
 )
 
 
+def _unknown() -> str:
+    return ""
+
+
 @dataclass(slots=True, kw_only=True)
 class RowsQuery:
     """A command's words, of one source, and where its rows go."""
@@ -50,6 +54,12 @@ class RowsQuery:
     """Whether rows are written as soon as they are there; then `PIECE_ROWS` of them are enough."""
     status: int = 0
     """Set to 1 where something asked for was not there."""
+    since: str = ""
+    """The column that says since when the rows are what was asked for; empty for none."""
+    cause: Callable[[], str] = _unknown
+    """Tells why they are, such as ``broker 104 is fenced``; empty where that is not known. Asked
+    only where a sentence about all rows is wanted.
+    """
     verdict: tuple[str, ...] = ()
     """Lines that people are told before the rows."""
     remarks: list[str] = field(default_factory=list)

@@ -68,33 +68,47 @@ class RowWriter:
             self._add(rows)
             return
         for chunk in chunks(rows):
+            if self._is_full:
+                return
             if self._shape.count:
                 stop_if_cancelled(self._context)
                 self._n_rows += len(chunk)
             else:
                 self._add(table_of_mappings(self._columns, chunk))
 
-    def close(self) -> int:
+    def close(self, lead: Callable[[pa.Table], str] = lambda _: "") -> int:
         """Write what must stand at the end.
+
+        Args:
+            lead: Makes of all rows a sentence for people; empty for none.
 
         Returns:
             The number of rows.
         """
         shape, context = self._shape, self._context
         if shape.count:
-            context.write(f"{self._n_rows}\n")
+            n_rows = self._n_rows
+            context.write(f"{n_rows if shape.limit is None else min(n_rows, shape.limit)}\n")
         elif self._holds:
             whole = self._whole()
             self._held.clear()
-            write_rows(context, whole, shape)
+            write_rows(context, whole, shape, lead(whole))
         else:
             self._writer.close(self._empty())
         return self._n_rows
 
+    @property
+    def _is_full(self) -> bool:
+        """Whether there are as many rows as are wanted; sorted ones are chosen at the end."""
+        limit = self._shape.limit
+        return limit is not None and not self._shape.sort and self._n_rows >= limit
+
     def _add(self, table: pa.Table) -> None:
         stop_if_cancelled(self._context)
-        if not len(table):
+        if self._is_full or not len(table):
             return
+        if self._shape.limit is not None and not self._shape.sort:
+            table = table.slice(0, self._shape.limit - self._n_rows)
         self._n_rows += len(table)
         if self._shape.count:
             return

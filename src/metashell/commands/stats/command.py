@@ -46,6 +46,7 @@ class StatsCommand(RowsCommand):
     one_cluster = True
     tables = TABLES
     has_text = True
+    own_options = frozenset({"-n", "--limit"})
     manual = Manual(
         synopsis=("stats [-h] [--section NAME] [-n N] [--by AXIS] [--checkpoints] [-o FORMAT]"),
         description=(
@@ -68,7 +69,7 @@ class StatsCommand(RowsCommand):
             Option(("-h",), "Sizes in KiB, MiB, GiB."),
             Option(("--section",), "Only this part.", "NAME", _SECTIONS),
             Option(
-                ("-n",),
+                ("-n", "--limit"),
                 f"N rows in each part; {_DEFAULT_ROWS} if not given, but all files, and "
                 f"{_TIMELINE_ROWS} parts of the timeline.",
                 "N",
