@@ -62,6 +62,35 @@ def test_blank_lines_and_comments(play: Play, capfd: Captured) -> None:
     assert ("", "") == capfd.readouterr()
 
 
+def test_lines_go_on(play: Play, capfd: Captured) -> None:
+    """A backslash at the end and an open quote ask for more; ^C gives up all of it."""
+    play("pwd\\\r\rcat '/image/features\r\x03cat \\\r/image/features/metadataVersion\r\x04")
+    assert ("/\n4.4-IV2\n", "") == capfd.readouterr()
+
+
+def test_several_commands_in_a_line(play: Play, capfd: Captured) -> None:
+    """Separators, and what other shells call things."""
+    assert 3 == play("cd /image; pwd && cat nope || pwd\r?\rexit 3; pwd\r")
+    out, err = capfd.readouterr()
+    assert out.startswith("/image\n/image\n")
+    assert "cat: nope: No such file or directory\n" == err
+
+
+def test_the_line_before(play: Play, capfd: Captured) -> None:
+    """`!!` is shown and runs; the history has what ran."""
+    play("!!\rpwd\r!! ; pwd\rhistory\r\x04")
+    out, err = capfd.readouterr()
+    assert "/\n/\n/\n    1  pwd\n    2  pwd ; pwd\n    3  history\n" == out
+    assert "metashell: !!: no line was entered before\npwd ; pwd\n" == err
+
+
+def test_lines_that_go_on_are_one_of_the_history(play: Play, capfd: Captured) -> None:
+    """So that they can be recalled whole."""
+    play("cat \\\r/image/features/metadataVersion\rhistory\r\x04")
+    out, _ = capfd.readouterr()
+    assert "4.4-IV2\n    1  cat /image/features/metadataVersion\n    2  history\n" == out
+
+
 def test_interrupt_clears_the_line(play: Play, capfd: Captured) -> None:
     """^C gives up the line typed, and the next one counts."""
     play("cat /nope\x03cat /image/features/metadataVersion\r\x04")

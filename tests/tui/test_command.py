@@ -198,8 +198,8 @@ def test_exits() -> None:
         ("art", "art: unknown command\n  hint: did you mean at?\nexit status 2"),
         ("cat /nothing", "cat: /nothing: No such file or directory\nexit status 1"),
         ("ls 'x", "the quote ' is not closed: 'x\nexit status 2"),
-        ("ls | wc", "|: pipes to programs of the system are the shell's\n  hint: leave with q, "),
-        ("!ls", "!: programs of the system are run in the shell\n  hint: leave with q, and "),
+        ("ls | wc", "|: programs of the system are run only in the shell and in scripts\n"),
+        ("!ls", "!: programs of the system are run only in the shell and in scripts\n"),
         ("sql", "sql: which statement?"),
     ],
 )

@@ -6,20 +6,16 @@ what a command does is the business of `metashell.commands`.
 
 from __future__ import annotations
 
-import os
-import stat
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import BinaryIO, Final, Protocol
+from typing import Protocol
 
 from metashell.cli.arguments import Arguments
 from metashell.cli.output import Diagnostics, OutputError
 from metashell.commands.framework.command import Context
+from metashell.commands.framework.script import CommandLine, open_script, script_lines
 from metashell.errors import ExitCode, MetashellError, UsageError
-
-_LINE_MAX_BYTES: Final = 1 << 20
-_BYTE_ORDER_MARK: Final = b"\xef\xbb\xbf"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,15 +25,6 @@ class Words:
     words: tuple[str, ...]
     place: str = ""
     """Always empty: there is no line to point at."""
-
-
-@dataclass(frozen=True, slots=True)
-class CommandLine:
-    """A command line, not yet split."""
-
-    text: str
-    place: str = ""
-    """Where it stands in a script, such as ``setup.txt:3: ``; precedes each of its diagnostics."""
 
 
 Task = Words | CommandLine
@@ -76,7 +63,7 @@ def choose_work(arguments: Arguments) -> Iterable[Task] | None:
         return tuple(CommandLine(text) for text in arguments.values["--command"])
     script = arguments.value("--file")
     if script is not None and script != "-":
-        return script_lines(_open_script(script), script)
+        return script_lines(open_script(script), script)
     if script is None and _is_terminal(sys.stdin):
         if not (_is_terminal(sys.stdout) or _is_terminal(sys.stderr)):
             raise UsageError("no command given, and no terminal to be interactive on")
@@ -84,33 +71,6 @@ def choose_work(arguments: Arguments) -> Iterable[Task] | None:
     if sys.stdin is None:
         return ()
     return script_lines(sys.stdin.buffer, "stdin")
-
-
-def script_lines(stream: BinaryIO, name: str) -> Iterator[CommandLine]:
-    """Yield the lines of a script that say something, as they come.
-
-    Raises:
-        UsageError: It can't be read, or is no text.
-    """
-    with stream:
-        number = 0
-        while True:
-            try:
-                raw = stream.readline(_LINE_MAX_BYTES + 1)
-            except OSError as error:
-                raise UsageError(f"{name}: {error.strerror or error}") from error
-            if not raw:
-                return
-            number += 1
-            if b"\0" in raw:
-                raise UsageError(f"{name}:{number}: not a script: holds a NUL byte")
-            if len(raw) > _LINE_MAX_BYTES:
-                raise UsageError(f"{name}:{number}: longer than {_LINE_MAX_BYTES:,} bytes")
-            if number == 1:
-                raw = raw.removeprefix(_BYTE_ORDER_MARK)
-            text = raw.decode("utf-8", "surrogateescape").strip()
-            if text and not text.startswith("#"):
-                yield CommandLine(text, f"{name}:{number}: ")
 
 
 def run_tasks(
@@ -164,7 +124,7 @@ def _run_task(
 
     context.warn = warn
     # A lone command has nothing after it that `cd` or `exit` could matter to.
-    context.interactive = isinstance(task, CommandLine)
+    context.interactive = context.runs_programs = isinstance(task, CommandLine)
     try:
         if isinstance(task, Words):
             return int(runner.run_words(context, task.words))
@@ -182,18 +142,6 @@ def _run_task(
         for line in defect_lines(error):
             warn(line)
         return ExitCode.FAILED
-
-
-def _open_script(path: str) -> BinaryIO:
-    """Open a script, which may be a pipe."""
-    try:
-        stream = open(path, "rb")  # noqa: SIM115
-    except OSError as error:
-        raise UsageError(f"{path}: {error.strerror}") from error
-    if not stat.S_ISDIR(os.fstat(stream.fileno()).st_mode):
-        return stream
-    stream.close()
-    raise UsageError(f"{path}: Is a directory")
 
 
 def _is_terminal(stream: object) -> bool:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _SHARED = frozenset({"framework", "rows"})
 """Packages beside the commands, which have what several of them share."""
-_ALIASES = {"quit": "exit"}
+_ALIASES = {"quit": "exit", "?": "help", ".": "source", "cls": "clear"}
 
 
 @cache

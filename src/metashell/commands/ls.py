@@ -46,7 +46,7 @@ class LsCommand(RowsCommand):
     tables = _TABLES
     has_text = True
     manual = Manual(
-        synopsis="ls [-1dlrRt] [-o FORMAT] [PATH...]",
+        synopsis="ls [-1adhlrRSt] [-o FORMAT] [PATH...]",
         description=(
             "Lists the children of each directory, and each PATH that is a leaf; without a PATH, "
             "the current directory. Names are sorted by code point. On a terminal they stand in "
@@ -68,6 +68,7 @@ class LsCommand(RowsCommand):
             Option(("-t",), "Sort by the last change, newest first."),
             Option(("-r",), "Reverse the order."),
             Option(("-R",), "List the directories below as well, each under a heading."),
+            Option(("-a", "-h", "-S"), "No effect: no name is hidden, and du tells sizes."),
         ),
         examples=(
             ("ls", "list the current directory"),

@@ -101,25 +101,30 @@ class SaveCommand(Command):
         return complete_local(word)
 
 
-def complete_local(word: str) -> list[Completion]:
-    """Propose directories of the file system that the shell runs on."""
+def complete_local(word: str, *, files: bool = False) -> list[Completion]:
+    """Propose directories of the file system that the shell runs on, and files if wanted."""
     return [
         Completion(_quoted(text), -len(getattr(word, "raw", word)), escape(display))
-        for text, display in _directories(word)
+        for text, display in _local_paths(word, files=files)
     ]
 
 
-def _directories(word: str) -> Iterator[tuple[str, str]]:
-    """Directories whose paths begin so: (the path, its last name)."""
+def _local_paths(word: str, *, files: bool) -> Iterator[tuple[str, str]]:
+    """Paths that begin so: (the path, its last name), directories with a slash behind."""
     head, last = os.path.split(word)
     try:
         with os.scandir(os.path.expanduser(head) or ".") as entries:
-            names = sorted(e.name for e in entries if e.name.startswith(last) and e.is_dir())
+            found = sorted(
+                (e.name, e.is_dir())
+                for e in entries
+                if e.name.startswith(last) and (files or e.is_dir())
+            )
     except OSError:
         return
-    for name in names[:200]:
+    for name, is_directory in found[:200]:
         if not name.startswith(".") or last.startswith("."):
-            yield os.path.join(head, name) + "/", name + "/"
+            tail = "/" if is_directory else ""
+            yield os.path.join(head, name) + tail, name + tail
 
 
 def _quoted(text: str) -> str:
@@ -158,11 +163,12 @@ def _checked_target(typed: str, source: Source) -> str:
     return target
 
 
-def refuse_kafkas(name: str, target: str, opened: Source | FleetSource) -> None:
+def refuse_kafkas(name: str, target: str, opened: Source | FleetSource | None) -> None:
     """Refuse what lies in a directory of Kafka's; metashell never writes there."""
     from metashell.log.names import METADATA_DIRECTORY
 
-    own = {os.path.realpath(path) for path in opened.local_directories}
+    directories = () if opened is None else opened.local_directories
+    own = {os.path.realpath(path) for path in directories}
     place = target
     while True:
         is_kafkas = place in own or os.path.basename(place) == METADATA_DIRECTORY

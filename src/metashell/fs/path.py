@@ -24,7 +24,7 @@ _ENCODED = re.compile("%([0-9A-Fa-f]{2})")
 _EMPTY_NAME = "%00"
 _DOTS = (".", "..")
 _UNREACHABLE = re.compile(f"[/{UNSAFE}]")
-_SPECIAL = re.compile(f"[/{UNSAFE}\\s'\"\\\\*?\\[\\]{{}}|]")
+_SPECIAL = re.compile(f"[/{UNSAFE}\\s'\"\\\\*?\\[\\]{{}}|;&>]")
 
 
 CLUSTERS: Final = "clusters"

@@ -18,19 +18,9 @@ from prompt_toolkit.completion import (
 from prompt_toolkit.document import Document
 
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.command_line import find_pipe
 from metashell.commands.framework.completion import complete_line
+from metashell.commands.framework.statement import is_comment, last_statement
 from metashell.fs.escape import escape
-from metashell.repl.line import is_comment
-
-
-def shell_part(line: str) -> str | None:
-    """Return what of a line up to the cursor is for the system's shell, or None."""
-    stripped = line.lstrip()
-    if stripped.startswith("!"):
-        return stripped[1:]
-    bar = find_pipe(line)
-    return None if bar is None else line[bar + 1 :]
 
 
 def ended(text: str, rest: str) -> str:
@@ -62,16 +52,21 @@ class LineCompleter(Completer):
             return []
 
     def _complete(self, document: Document, event: CompleteEvent) -> list[Completion]:
-        line, context = document.current_line_before_cursor, self._context()
+        context = self._context()
         if context.mode is None:
+            line = document.text_before_cursor
             if is_comment(line):
                 return []
-            for_shell = shell_part(line)
-            if for_shell is not None:
-                return self._complete_shell(for_shell, event)
-            found = complete_line(context, line)
+            if line.lstrip().startswith("!"):
+                return self._complete_shell(line.lstrip()[1:], event)
+            begin, waits = last_statement(line)
+            if waits == "|":
+                return self._complete_shell(line[begin:], event)
+            if waits == ">":
+                return list(self._files.get_completions(Document(line[begin:].lstrip()), event))
+            found = complete_line(context, line[begin:])
         else:
-            found = context.mode.complete(context, line)
+            found = context.mode.complete(context, document.current_line_before_cursor)
         return [
             Completion(
                 ended(item.text, document.text_after_cursor),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from prompt_toolkit.document import Document
 from prompt_toolkit.formatted_text import StyleAndTextTuples
@@ -11,9 +11,8 @@ from prompt_toolkit.layout.processors import Processor, Transformation, Transfor
 from prompt_toolkit.lexers import Lexer
 
 from metashell.commands.framework.command import LineMode
-from metashell.commands.framework.command_line import find_pipe
+from metashell.commands.framework.statement import is_comment, operators
 from metashell.fs.escape import UNSAFE
-from metashell.repl.line import is_comment
 
 # prompt_toolkit itself shows C0 and C1 as ^X.
 _MISLEADING = re.compile(f"(?![\\x00-\\x1f\\x7f-\\x9f])[{UNSAFE}]")
@@ -31,20 +30,25 @@ def highlight(line: str, is_command: Callable[[str], bool]) -> list[tuple[str, s
     if line[indent : indent + 1] == "!":
         pieces = [("space", line[:indent]), ("bar", "!"), ("shell", line[indent + 1 :])]
         return [piece for piece in pieces if piece[1]]
-    bar = find_pipe(line)
-    end = len(line) if bar is None else bar
-    pieces = _words(line[:end], is_command)
-    if bar is not None:
-        pieces += [("bar", "|"), ("shell", line[bar + 1 :])]
+    pieces: list[tuple[str, str]] = []
+    begin, is_file = 0, False
+    for pos, operator in operators(line):
+        pieces += [*_words(line[begin:pos], is_command, is_first=not is_file), ("bar", operator)]
+        begin, is_file = pos + len(operator), operator[0] == ">"
+        if operator == "|":
+            pieces.append(("shell", line[begin:]))
+            begin = len(line)
+    pieces += _words(line[begin:], is_command, is_first=not is_file)
     return [piece for piece in pieces if piece[1]]
 
 
-def _words(text: str, is_command: Callable[[str], bool]) -> list[tuple[str, str]]:
+def _words(
+    text: str, is_command: Callable[[str], bool], *, is_first: bool = True
+) -> list[tuple[str, str]]:
     """Split what metashell runs into pieces."""
     pieces: list[tuple[str, str]] = []
     kind: str | None = None  # of the word that goes on, None between words
     pos = 0
-    is_first = True
     options_end = False
     while pos < len(text):
         if text[pos].isspace():
@@ -109,19 +113,28 @@ class LineLexer(Lexer):
 
     def lex_document(self, document: Document) -> Callable[[int], StyleAndTextTuples]:
         """Return a function from a line's number to its styled pieces."""
-        lines = document.lines
+        mode = self._mode()
+        if mode is None:
+            rows = _rows(highlight(document.text, self._is_command))
+        else:
+            rows = [mode.highlight(line) for line in document.lines]
 
         def pieces(lineno: int) -> StyleAndTextTuples:
-            if lineno >= len(lines):
+            if lineno >= len(rows):
                 return []
-            mode = self._mode()
-            if mode is None:
-                found = highlight(lines[lineno], self._is_command)
-            else:
-                found = mode.highlight(lines[lineno])
-            return [(f"class:line.{kind}", text) for kind, text in found]
+            return [(f"class:line.{kind}", text) for kind, text in rows[lineno]]
 
         return pieces
+
+
+def _rows(pieces: Iterable[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+    """Pieces of a text as those of each of its rows."""
+    rows: list[list[tuple[str, str]]] = [[]]
+    for kind, text in pieces:
+        first, *others = text.split("\n")
+        rows[-1].append((kind, first))
+        rows += [[(kind, other)] for other in others]
+    return [[piece for piece in row if piece[1]] for row in rows]
 
 
 class Misleading(Processor):

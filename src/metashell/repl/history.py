@@ -16,6 +16,7 @@ from pathlib import Path
 
 from prompt_toolkit.history import History
 
+from metashell.commands.framework.statement import logical_lines, one_line
 from metashell.fs.escape import to_bytes
 from metashell.places.uri import holds_credentials
 
@@ -30,6 +31,14 @@ def default_path() -> Path:
     import platformdirs
 
     return Path(platformdirs.user_state_dir("metashell", appauthor=False)) / "history"
+
+
+def recall(line: str, previous: str | None) -> str | None:
+    """A line whose first word is ``!!`` with the line before in its place; None where none was."""
+    stripped = line.lstrip()
+    if not stripped.startswith("!!"):
+        return line
+    return None if previous is None else previous + stripped[2:]
 
 
 class LineHistory(History):
@@ -57,15 +66,21 @@ class LineHistory(History):
         """Return the lines, newest first."""
         return self.lines[::-1]
 
+    @property
+    def last(self) -> str | None:
+        """The newest line, or None."""
+        return self.lines[-1] if self.lines else None
+
     def append_string(self, string: str) -> None:
-        """Remember an entry; a pasted block is lines.
+        """Remember an entry; a pasted block is lines, and one that goes on below is one.
 
         One that begins with a space is not kept, nor one with credentials in a URI.
         """
         if string.startswith(" ") or holds_credentials(string):
             return
-        for line in string.splitlines():
-            if line.strip():
+        for text in logical_lines("\n".join(string.splitlines())):
+            line = recall(one_line(text), self.last)
+            if line is not None and line.strip():
                 self.lines.append(line)
                 super().append_string(line)
 

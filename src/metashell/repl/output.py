@@ -1,32 +1,25 @@
-"""Where a command's text goes in the REPL: the screen, a pager, or the system's shell.
+"""Where a command's text goes in the REPL: the screen, or a pager.
 
 Short output is written to the screen; output longer than the screen goes to the user's pager,
 whole, while it is made. No more than a screenful is ever held. What the screen or the pager gets
-has passed `for_terminal`; what another program gets is as the command wrote it.
+has passed `for_terminal`.
 """
 
 from __future__ import annotations
 
 import os
 import re
-import subprocess
 import threading
-import time
-from collections.abc import Mapping
-from contextlib import suppress
 from typing import TextIO
 
 from prompt_toolkit.utils import get_cwidth
 
 from metashell.commands.framework.pager import pager_environment
+from metashell.commands.framework.programs import Pipe
 from metashell.fs.escape import for_terminal, to_bytes
-from metashell.repl import interrupts
 
 REVEAL_AFTER_S = 0.15
 """How long a screenful is awaited before what is there is shown."""
-FLUSH_AFTER_S = 0.05
-"""How long text for another program may lie in our buffer while more is written."""
-
 _STYLING = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -50,52 +43,6 @@ def terminal_size(stream: TextIO) -> os.terminal_size:
     except (OSError, ValueError):
         size = os.terminal_size((80, 24))
     return os.terminal_size((size.columns or 80, size.lines or 24))
-
-
-class Pipe:
-    """Text into a command of the system's shell.
-
-    Args:
-        command: A command line for the system's shell.
-        environ: The environment, ours where None.
-        is_terminal: Whether a person reads what goes in.
-        width: Columns of the terminal it ends on.
-    """
-
-    def __init__(
-        self,
-        command: str,
-        environ: Mapping[str, str] | None = None,
-        *,
-        is_terminal: bool = False,
-        width: int = 80,
-    ) -> None:
-        self.is_terminal = is_terminal
-        self.width = width
-        self._process = subprocess.Popen(command, shell=True, stdin=subprocess.PIPE, env=environ)
-        assert self._process.stdin is not None
-        self._stdin = self._process.stdin
-        self._flushed = 0.0
-
-    def write(self, text: str) -> None:
-        """Write text; raises BrokenPipeError once the reader is gone."""
-        self._stdin.write(to_bytes(text))
-        now = time.monotonic()
-        if now - self._flushed > FLUSH_AFTER_S:
-            self._stdin.flush()
-            self._flushed = now
-
-    def flush(self) -> None:
-        """Hand on what was written; raises BrokenPipeError once the reader is gone."""
-        self._stdin.flush()
-
-    def finish(self) -> int:
-        """End the text, wait for the reader and return its status, as a shell gives it."""
-        with interrupts.left_to_children():
-            with suppress(BrokenPipeError):
-                self._stdin.close()
-            status = self._process.wait()
-        return status if status >= 0 else 128 - status
 
 
 class Plain:
@@ -238,14 +185,18 @@ class Screen:
                 self._show()
 
     def finish(self) -> int:
-        """Show all, wait until the user leaves the pager; returns 0."""
+        """Show all, wait until the user leaves the pager; returns 0. More may be written then."""
         self._stop_timer()
         if self._pager is not None:
-            self._pager.finish()
+            pager, self._pager = self._pager, None
+            pager.finish()
         else:
             self.reveal()
             if self._last_char != "\n":
                 self._emit("\n")  # the prompt begins a row of its own
+        self._held.clear()
+        self._n_shown, self._timer = 0, None
+        self._rows = ScreenRows(self.width)
         return 0
 
     def _show(self) -> None:

@@ -7,13 +7,15 @@ Whatever a command raises ends that command and never the shell.
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 from typing import TextIO
 
+from prompt_toolkit.application import get_app
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.filters import Condition
 from prompt_toolkit.formatted_text import StyleAndTextTuples, fragment_list_to_text
 from prompt_toolkit.input import Input
 from prompt_toolkit.output import ColorDepth, Output, create_output
@@ -27,15 +29,15 @@ from metashell.commands.framework.defect import defect_lines
 from metashell.commands.framework.pager import pager_command
 from metashell.commands.framework.run import run_line
 from metashell.commands.framework.session_place import follow
+from metashell.commands.framework.statement import is_comment, logical_lines, needs_more
 from metashell.commands.framework.status import SourceStatus, status_of, with_live_facts
-from metashell.errors import ExitCode, MetashellError, UsageError
+from metashell.errors import ExitCode, MetashellError
 from metashell.fs.escape import escape
-from metashell.repl import appearance, interrupts
+from metashell.repl import appearance
 from metashell.repl.complete import LineCompleter
 from metashell.repl.highlight import LineLexer, Misleading
-from metashell.repl.history import LineHistory, default_path
-from metashell.repl.line import ShellLine, parse
-from metashell.repl.output import Pipe, Plain, Screen, terminal_size, write_to
+from metashell.repl.history import LineHistory, default_path, recall
+from metashell.repl.output import Plain, Screen, terminal_size, write_to
 from metashell.repl.session import ShellSession
 from metashell.repl.status import StatusWatcher
 
@@ -78,6 +80,7 @@ class Shell:
             out=self._out,
             warn=self._warn,
             interactive=True,
+            runs_programs=True,
             history=self._history.lines,
             habits=session.habits,
         )
@@ -98,9 +101,9 @@ class Shell:
             self._warn(f"metashell: {self._history.problem}")
         while True:
             try:
-                entry = self._read()
-                for line in entry.split("\n"):  # several where a block was pasted
-                    self._status = self.run_line(line)
+                previous = self._history.last
+                for line in self._lines_of(self._read()):  # several where a block was pasted
+                    self._status = self.run_line(self._recalled(line, previous))
                     if self._context.exit_requested:
                         return self._context.exit_status or ExitCode.OK
                     if self._status == ExitCode.INTERRUPTED:
@@ -114,6 +117,20 @@ class Shell:
                     return ExitCode.OK
                 self._context.mode = None
 
+    def _lines_of(self, entry: str) -> Iterator[str]:
+        """The lines of an entry; a command may go on in the next one."""
+        return logical_lines(entry) if self._context.mode is None else iter(entry.split("\n"))
+
+    def _recalled(self, line: str, previous: str | None) -> str:
+        """A line with `!!` replaced by the one before, which is then shown."""
+        whole = line if self._context.mode is not None else recall(line, previous)
+        if whole is None:
+            self._warn("metashell: !!: no line was entered before")
+            return ""
+        if whole != line:
+            write_to(self._stderr, f"{escape(whole)}\n")
+        return whole
+
     def _source_status(self) -> SourceStatus:
         """The state for the toolbar, of the point that `at` went to, of a fleet's cluster."""
         opened = opened_here(self._context) if self._context.fleet else self._context.source
@@ -126,6 +143,9 @@ class Shell:
             screen = create_output(self._stderr)  # stdout is data that goes elsewhere
         prompt: PromptSession[str] = PromptSession(
             message=self._message,
+            # Return begins another row while the line is not complete.
+            multiline=Condition(self._needs_more),
+            prompt_continuation=[("class:prompt.path", "> ")],
             lexer=LineLexer(self._is_command, lambda: self._context.mode),
             input_processors=[Misleading()],
             completer=LineCompleter(lambda: self._context),
@@ -163,10 +183,17 @@ class Shell:
         self._is_status_due = True
         return self._prompt.prompt()
 
+    def _needs_more(self) -> bool:
+        """Whether what is typed goes on in another row."""
+        text = get_app().current_buffer.document.text
+        return self._context.mode is None and needs_more(next(reversed([*logical_lines(text)]), ""))
+
     def _read_dumb(self) -> str:
         """Read a line by the terminal's own line editing."""
         try:
             line = input(fragment_list_to_text(self._message()))
+            while self._context.mode is None and needs_more(line):
+                line += "\n" + input("> ")
         except (KeyboardInterrupt, EOFError):
             write_to(self._stdout, "\n")
             raise
@@ -209,31 +236,20 @@ class Shell:
     def run_line(self, text: str) -> int:
         """Run one line and return its status; nothing but exit_requested ends the shell."""
         try:
-            if self._context.mode is not None:
-                status = self._run_on_screen(text)
-            else:
-                status = self._run_parsed(parse(text))
+            status = self._run_on_screen(text)
         except KeyboardInterrupt:
             status = ExitCode.INTERRUPTED
         except OSError as error:
             # The system's shell or the pager could not be started.
             self._warn(f"metashell: {error.strerror or error}")
             return ExitCode.FAILED
-        except UsageError as error:
-            self._warn_of(error)
-            return error.exit_code
         if status == ExitCode.INTERRUPTED and self._stderr.isatty():
             write_to(self._stderr, "\n")  # behind the ^C that the terminal echoed
         return status
 
-    def _run_parsed(self, line: ShellLine) -> int:
-        if line.command is None:
-            return self._status if line.shell is None else self._run_shell(line.shell)
-        if line.shell is not None:
-            return self._run_piped(line.command, line.shell)
-        return self._run_on_screen(line.command)
-
     def _run_on_screen(self, command: str) -> int:
+        if self._says_nothing(command):
+            return self._status
         self._out = self._new_output()
         try:
             return self._run_command(command, self._out)
@@ -241,17 +257,11 @@ class Shell:
             self._out.finish()
             self._tell_held_warnings()
 
-    def _run_piped(self, command: str, pipeline: str) -> int:
-        """Run a command into the system's shell; the pipeline's status counts unless it is 0."""
-        pipe = Pipe(pipeline)
-        status = int(ExitCode.FAILED)
-        try:
-            status = self._run_command(command, pipe)
-        finally:
-            behind = pipe.finish()
-        return behind or status
+    def _says_nothing(self, line: str) -> bool:
+        """Whether a line is empty or a comment: the status is then that of the one before."""
+        return self._context.mode is None and (not line.strip() or is_comment(line))
 
-    def _run_command(self, command: str, out: Screen | Plain | Pipe) -> int:
+    def _run_command(self, command: str, out: Screen | Plain) -> int:
         self._context.out = out
         try:
             self._follow()
@@ -281,16 +291,6 @@ class Shell:
             if note not in self._warned:
                 self._warned.add(note)
                 self._warn(f"metashell: warning: {note}")
-
-    def _run_shell(self, command: str) -> int:
-        """Run a command line in the system's shell; an empty one opens the user's shell."""
-        with interrupts.left_to_children():
-            if command:
-                status = subprocess.run(command, shell=True, check=False).returncode
-            else:
-                shell = os.environ.get("COMSPEC" if os.name == "nt" else "SHELL", "sh")
-                status = subprocess.run([shell], check=False).returncode
-        return status if status >= 0 else 128 - status
 
     def _warn_of(self, error: MetashellError) -> None:
         for line in error.lines("metashell: "):

@@ -41,7 +41,8 @@ def taken(shell: Session, line: str) -> list[str]:
         (
             "ls -",
             [
-                *("ls -1", "ls -d", "ls -l", "ls -t", "ls -r", "ls -R", "ls -o", "ls --output"),
+                *("ls -1", "ls -d", "ls -l", "ls -t", "ls -r", "ls -R", "ls -a"),
+                *("ls -h", "ls -S", "ls -o", "ls --output"),
                 *("ls --json", "ls --columns", "ls --sort", "ls --count", "ls --exit-code"),
             ],
         ),

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 from metashell.commands.framework.command_line import (
     Word,
     complete_at,
-    find_pipe,
     quote,
     quote_words,
     split,
@@ -107,15 +106,6 @@ def test_quoted_words_are_read_back(words: list[str]) -> None:
 def test_text_in_an_open_quote_is_read_back(text: str, open_quote: str) -> None:
     """`quote` leaves the quote open that it was told of."""
     assert [text] == split(open_quote + quote(text, open_quote) + open_quote)
-
-
-@pytest.mark.parametrize(
-    ("line", "pos"),
-    [("ls | wc", 3), ("ls '|' | wc", 7), ('cat "a|\\"|" ', None), ("a\\|b|c", 4), ("'\\'|", 3)],
-)
-def test_a_pipe_stands_outside_of_quotes(line: str, pos: int | None) -> None:
-    """The first unquoted bar, if any."""
-    assert pos == find_pipe(line)
 
 
 def test_a_word_is_a_string() -> None:

@@ -10,7 +10,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from metashell.commands.framework.command_line import Word, find_pipe, split
+from metashell.commands.framework.command_line import Word, split
+from metashell.commands.framework.statement import operators
 from metashell.errors import UsageError
 
 
@@ -26,6 +27,9 @@ class Habits:
 
 NO_HABITS: Final = Habits()
 
+BUILT_IN: Final[Mapping[str, str]] = {"ll": "ls -l"}
+"""Aliases that everybody has, unless the user gives the name to something else."""
+
 
 def expand_aliases(habits: Habits, words: Sequence[str]) -> list[str]:
     """Put what an alias stands for in place of the first word; arguments stay behind it.
@@ -39,7 +43,7 @@ def expand_aliases(habits: Habits, words: Sequence[str]) -> list[str]:
     line = list(words)
     taken: set[str] = set()
     while line and line[0] not in taken and not is_quoted(line[0]):
-        text = habits.aliases.get(line[0])
+        text = habits.aliases.get(line[0], BUILT_IN.get(line[0]))
         if text is None:
             break
         taken.add(str(line[0]))
@@ -61,12 +65,14 @@ def alias_words(name: str, text: str) -> list[Word]:
     """The words of an alias.
 
     Raises:
-        UsageError: It is no command, or it holds a pipe.
+        UsageError: It is no command, or more than one.
     """
-    if find_pipe(text) is not None:
+    found = operators(text)
+    if found:
+        what = "a pipe" if found[0][1] == "|" else found[0][1]
         raise UsageError(
-            f"the alias `{name}` holds a pipe; an alias is one command",
-            hint=f"`{name} | ...` pipes what it prints",
+            f"the alias `{name}` holds {what}; an alias is one command",
+            hint=f"`{name} | ...` pipes what it prints" if found[0][1] == "|" else None,
         )
     words = split(text)
     if not words or not words[0]:

@@ -131,6 +131,8 @@ class Context:
     """Where ``cd -`` goes; None before the first `cd`."""
     interactive: bool = False
     """True in a REPL (``cd``, ``exit`` and ``history`` make sense there)."""
+    runs_programs: bool = False
+    """Whether ``|`` and ``!`` start programs of the system: the terminal is ours to hand on."""
     history: Sequence[str] = ()
     """Lines entered before, oldest first."""
     exit_requested: bool = False

@@ -17,7 +17,7 @@ _QUOTES = frozenset("'\"")
 _IN_DOUBLE_QUOTES = frozenset('"\\')
 _WILD = frozenset("*?[{")
 _MAGIC = frozenset("*?[]{},\\!^-")
-_BARE_SPECIAL = frozenset(" \t\r\n\v\f'\"\\*?[]{}|")
+_BARE_SPECIAL = frozenset(" \t\r\n\v\f'\"\\*?[]{}|;&>")
 
 
 class Word(str):
@@ -85,24 +85,6 @@ def complete_at(line: str, cursor: int) -> AtCursor:
     if words and words[-1].stop == len(line):
         return AtCursor(tuple(words[:-1]), words[-1])
     return AtCursor(tuple(words), Word("", start=len(line)))
-
-
-def find_pipe(line: str) -> int | None:
-    """Position of the first ``|`` outside of quotes, or None."""
-    quote = ""
-    pos = 0
-    while pos < len(line):
-        character = line[pos]
-        if character == "\\" and quote != "'":
-            pos += 1
-        elif quote:
-            quote = "" if character == quote else quote
-        elif character in _QUOTES:
-            quote = character
-        elif character == "|":
-            return pos
-        pos += 1
-    return None
 
 
 def quote(text: str, open_quote: str = "") -> str:

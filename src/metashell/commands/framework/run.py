@@ -1,4 +1,4 @@
-"""Running one command line: words, look-up, the command, and its errors as lines and exit codes.
+"""Running one line: its statements, their words, the commands, and errors as lines and exit codes.
 
 Every front end comes through here, so that a command fails in the same words everywhere. A closed
 pipe (BrokenPipeError) and ^C (KeyboardInterrupt) pass through: what they mean is the front end's.
@@ -8,27 +8,139 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from metashell.commands import all_names, get
+from metashell.commands import all_names, get, is_command
 from metashell.commands.framework.aliases import default_words, expand_aliases
 from metashell.commands.framework.command import Command, Context
 from metashell.commands.framework.command_line import quote_words, split
-from metashell.errors import MetashellError, UsageError
+from metashell.commands.framework.statement import (
+    Redirect,
+    Statement,
+    for_system,
+    is_comment,
+    is_plain,
+    statements,
+)
+from metashell.errors import ExitCode, MetashellError, UsageError
 from metashell.fs.escape import escape
+
+_NOT_FOUND = 127
+"""What the system's shell ends with where it finds no program of that name."""
 
 
 def run_line(context: Context, line: str) -> int:
-    """Run a command line; an empty one and a comment (``#`` at its start) do nothing.
+    """Run a line; an empty one and a comment (``#`` at its start) do nothing.
 
     Returns:
-        The exit code.
+        The exit code of the last command that ran.
     """
-    if line.lstrip().startswith("#"):
-        return 0
+    if is_comment(line):
+        return ExitCode.OK
+    if is_plain(line) and for_system(line) is None and "\n" not in line:
+        return _run_command(context, line)
     try:
-        words = split(line)
+        program = for_system(line)
+        if program is not None:
+            return _run_program(context, program)
+        found = statements(line)
+    except MetashellError as error:
+        return _report(context, None, error)
+    status = int(ExitCode.OK)
+    for statement in found:
+        if statement.is_due(status):
+            status = _run_statement(context, statement)
+            if context.exit_requested or status == ExitCode.INTERRUPTED:
+                break
+    return status
+
+
+def _run_statement(context: Context, statement: Statement) -> int:
+    try:
+        if statement.redirect is not None:
+            return _run_into_file(context, statement.command, statement.redirect)
+        if statement.pipeline is not None:
+            return _run_into_programs(context, statement.command, statement.pipeline)
+    except MetashellError as error:
+        return _report(context, None, error)
+    return _run_command(context, statement.command)
+
+
+def _run_command(context: Context, text: str) -> int:
+    try:
+        words = split(text)
     except UsageError as error:
         return _report(context, None, error)
     return run_words(context, words)
+
+
+def _run_into_file(context: Context, text: str, redirect: Redirect) -> int:
+    """Run a command whose output a file takes."""
+    from metashell.commands.framework.redirect import FileOutput, RedirectError
+
+    out, runs_programs = context.out, context.runs_programs
+    file = FileOutput(context, redirect)
+    context.out, context.runs_programs = file, False
+    try:
+        status = _run_command(context, text)
+        if status != ExitCode.USAGE:
+            file.open()
+        file.close()
+    except RedirectError as error:
+        context.warn(f"metashell: {error}")
+        return ExitCode.FAILED
+    finally:
+        context.out, context.runs_programs = out, runs_programs
+    return status
+
+
+def _run_into_programs(context: Context, text: str, pipeline: str) -> int:
+    """Run a command into the system's shell; the pipeline's status counts unless it is 0."""
+    from metashell.commands.framework.programs import Pipe
+
+    _leave_terminal(context, "|")
+    out, pipe = context.out, Pipe(pipeline)
+    context.out, context.runs_programs = pipe, False
+    status = int(ExitCode.FAILED)
+    try:
+        status = _run_command(context, text)
+    except BrokenPipeError:
+        status = ExitCode.OK  # the reader has seen enough
+    finally:
+        context.out, context.runs_programs = out, True
+        behind = pipe.finish()
+    if behind == _NOT_FOUND:
+        _explain_pipeline(context, pipeline)
+    return behind or status
+
+
+def _run_program(context: Context, program: str) -> int:
+    from metashell.commands.framework.programs import run_program
+
+    _leave_terminal(context, "!")
+    return run_program(program)
+
+
+def _leave_terminal(context: Context, mark: str) -> None:
+    """Have all that was printed out before a program comes to the front.
+
+    Raises:
+        UsageError: Programs are not run here.
+    """
+    if not context.runs_programs:
+        raise UsageError(
+            f"{mark}: programs of the system are run only in the shell and in scripts",
+            hint="> FILE works here" if mark == "|" else "leave with q, and start metashell",
+        )
+    finish = getattr(context.out, "finish", context.out.flush)
+    finish()
+
+
+def _explain_pipeline(context: Context, pipeline: str) -> None:
+    """Say where a command of ours went that stands behind a pipe."""
+    for statement in pipeline.replace("&&", ";").replace("|", ";").split(";"):
+        word = statement.split(None, 1)[0] if statement.strip() else ""
+        if is_command(word):
+            context.warn(f"  hint: the system's shell runs all behind |, {word} included")
+            return
 
 
 def run_words(context: Context, words: Sequence[str]) -> int:

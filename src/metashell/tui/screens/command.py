@@ -131,10 +131,6 @@ class CommandScreen(AppPart, ModalScreen[None]):
         pane = self.pane
         follows = _follows(text)
         pane.begin(follows=follows)
-        problem = _refused(text)
-        if problem:
-            pane.note(problem)
-            return
         self.line.value = ""
         where, habits = self.explorer.path, self.explorer.session.habits
         width = max(self.size.width - _MARGIN, 20)
@@ -261,19 +257,6 @@ def _follows(text: str) -> bool:
     return bool(words) and (words[0] == "watch" or any(word in _FOLLOW for word in words[1:]))
 
 
-def _refused(text: str) -> list[str]:
-    """Why a line is not run here; empty where it is."""
-    from metashell.commands.framework.command_line import find_pipe
-
-    if text.lstrip().startswith("!"):
-        what = "!: programs of the system are run in the shell"
-    elif find_pipe(text) is not None:
-        what = "|: pipes to programs of the system are the shell's"
-    else:
-        return []
-    return [what, "  hint: leave with q, and start metashell without tui"]
-
-
 def directory_of(scene: Scene, path: str) -> str:
     """The directory that a path is, or lies in; to be called in a job."""
     while path != "/":
@@ -299,10 +282,11 @@ def complete_on(
     scene: Scene, text: str, cwd: str, habits: Habits, cancelled: Callable[[], bool]
 ) -> Sequence[Completion]:
     """What the shell proposes behind a line, in a directory of a scene; to be called in a job."""
-    from metashell.commands.framework.command_line import find_pipe
     from metashell.commands.framework.completion import complete_line
+    from metashell.commands.framework.statement import last_statement
 
-    if text.lstrip().startswith(("!", "#")) or find_pipe(text) is not None:
+    begin, waits = last_statement(text)
+    if text.lstrip().startswith(("!", "#")) or waits:
         return ()
     context = Context(
         root=scene.root,
@@ -315,4 +299,4 @@ def complete_on(
         fleet=scene.fleet,
         habits=habits,
     )
-    return complete_line(context, text)
+    return complete_line(context, text[begin:])

@@ -1,0 +1,37 @@
+"""``clear``: an empty screen."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from metashell.commands.framework.command import Canvas, Command, Context, Manual
+from metashell.commands.framework.options import no_arguments
+
+_HOME_AND_CLEAR = "\x1b[H\x1b[2J\x1b[3J"
+
+
+class ClearCommand(Command):
+    """Clear the terminal."""
+
+    name = "clear"
+    summary = "Clear the screen."
+    shell_only = True
+    takes_paths = False
+    manual = Manual(
+        synopsis="clear",
+        description=(
+            "Clears the screen and the lines above it. Ctrl-L clears the screen alone. "
+            "Does nothing where the output is no terminal."
+        ),
+        examples=(("clear", "begin with an empty screen"),),
+    )
+
+    def run(self, context: Context, args: Sequence[str]) -> int:
+        """Draw nothing over everything."""
+        no_arguments(self, args)
+        if context.out.is_terminal and isinstance(context.out, Canvas):
+            context.out.paint(_HOME_AND_CLEAR)
+        return 0
+
+
+COMMAND = ClearCommand()

@@ -1,0 +1,82 @@
+"""``source``: the lines of a script, run as if they were typed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Final
+
+from metashell.commands.framework.command import Command, Completion, Context, Manual
+from metashell.commands.framework.options import parse_options, refuse_more
+from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.errors import ExitCode, MetashellError, UsageError
+
+_DEPTH: Final = "source"
+"""Where the number of scripts that run is kept."""
+_DEEPEST: Final = 10
+
+
+class SourceCommand(Command):
+    """Run a script."""
+
+    name = "source"
+    summary = "Run the commands of a file."
+    shell_only = True
+    takes_paths = False
+    manual = Manual(
+        synopsis="source FILE",
+        description=(
+            "Runs each line of FILE as if you typed it: cd and at hold for the lines after it, and "
+            "for the shell. FILE is a file of the system. Stops at the first command that fails, "
+            "and ends with its status. `. FILE` does the same.\n\n"
+            "In a script, `exit` ends all scripts."
+        ),
+        examples=(("source /dev/null", "run a script without commands"),),
+    )
+
+    def run(self, context: Context, args: Sequence[str]) -> int:
+        """Run the lines."""
+        from metashell.commands.framework.script import open_script, script_lines
+
+        parsed = parse_options(self, args)
+        refuse_more(self, parsed.arguments, most=1)
+        if not parsed.arguments:
+            raise UsageError("which file?", hint=f"usage: {self.manual.synopsis}")
+        name = str(parsed.arguments[0])
+        depth = context.kept.get(_DEPTH, 0)
+        if depth >= _DEEPEST:
+            raise MetashellError(f"{name}: more than {_DEEPEST} scripts run inside one another")
+        context.kept[_DEPTH] = depth + 1
+        warn = context.warn
+        try:
+            for line in script_lines(open_script(name), name):
+                stop_if_cancelled(context)
+                context.warn = _placed(warn, line.place)
+                status = self._run_line(context, line.text)
+                context.warn = warn
+                if status or context.exit_requested:
+                    return status
+        finally:
+            context.warn = warn
+            context.kept[_DEPTH] = depth
+        return ExitCode.OK
+
+    def _run_line(self, context: Context, text: str) -> int:
+        from metashell.commands.framework.run import run_line
+
+        if context.mode is not None:
+            return context.mode.run(context, text)
+        return run_line(context, text)
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose files of the system."""
+        from metashell.commands.save import complete_local
+
+        return [] if args else complete_local(word, files=True)
+
+
+def _placed(warn: Callable[[str], None], place: str) -> Callable[[str], None]:
+    """Diagnostics with a line's place in front; what is indented belongs to the line before."""
+    return lambda text: warn(text if text.startswith(" ") else f"{place}{text}")
+
+
+COMMAND = SourceCommand()
