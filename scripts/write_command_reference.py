@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Write docs/reference/commands.md from the commands' manuals.
+"""Write docs/reference/commands.md from the commands' manuals, and docs/cheat-sheet.md.
 
-The page is checked in and compared by a test: run this after a manual has changed.
+The pages are checked in and compared by a test: run this after a manual has changed.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from metashell.commands import all_names, get
-from metashell.commands.framework.command import Command
+from metashell.commands.framework.cheat_sheet import LINES, NOTES, OPEN, groups
+from metashell.commands.framework.command import GROUPS, Command
 from metashell.commands.framework.option import Option
 
-PAGE: Final = Path(__file__).parents[1] / "docs" / "reference" / "commands.md"
+_DOCS: Final = Path(__file__).parents[1] / "docs"
+PAGE: Final = _DOCS / "reference" / "commands.md"
+CHEAT_SHEET: Final = _DOCS / "cheat-sheet.md"
 
 _INTRO: Final = """\
 # Commands
@@ -31,9 +34,25 @@ This page is written by `scripts/write_command_reference.py`.
 def render() -> str:
     """The page."""
     commands = [command for name in all_names() if (command := get(name)) is not None]
-    rows = [f"| [`{c.name}`](#{c.name}) | {c.summary} |" for c in commands]
-    table = "\n".join(["| command | what it does |", "| --- | --- |", *rows])
+    rows = [
+        f"| [`{c.name}`](#{c.name}) | {group} | {c.summary} |"
+        for group in GROUPS
+        for c in commands
+        if c.group == group
+    ]
+    table = "\n".join(["| command | group | what it does |", "| --- | --- | --- |", *rows])
     return "\n".join([_INTRO, table, *map(_section, commands)]) + "\n"
+
+
+def render_cheat_sheet() -> str:
+    """The cheat sheet, as `help cheat` shows it."""
+    parts = ["# Cheat sheet\n", "`metashell help cheat` shows this page.\n"]
+    for group in groups():
+        what = "system's shell" if group == OPEN else "command"
+        parts += [f"## {group.capitalize()}\n", f"| {what} | what it does |", "| --- | --- |"]
+        parts += [f"| {_code(x.line)} | {_cell(x.meaning)} |" for x in LINES if x.group == group]
+        parts.append("")
+    return "\n".join([*parts, *(note.replace(". ", ".\n") for note in NOTES)]) + "\n"
 
 
 def _section(command: Command) -> str:
@@ -80,8 +99,9 @@ def _code(text: str) -> str:
 
 
 def main() -> int:
-    """Write the page; returns the exit status."""
+    """Write the pages; returns the exit status."""
     PAGE.write_text(render(), encoding="utf-8", newline="\n")
+    CHEAT_SHEET.write_text(render_cheat_sheet(), encoding="utf-8", newline="\n")
     return 0
 
 

@@ -24,6 +24,7 @@ import pytest
 import metashell
 from metashell.cli.arguments import OPTIONS
 from metashell.commands import all_names, get
+from metashell.commands.framework.cheat_sheet import LINES, OPEN, Line
 from metashell.commands.framework.command import Command
 from metashell.errors import ExitCode
 from metashell.log.fault import FaultKind
@@ -97,6 +98,20 @@ def test_command_reference_is_up_to_date() -> None:
     """scripts/write_command_reference.py has been run."""
     reference = script("write_command_reference")
     assert reference.render() == reference.PAGE.read_text("utf-8")
+    assert reference.render_cheat_sheet() == reference.CHEAT_SHEET.read_text("utf-8")
+
+
+@pytest.mark.parametrize("line", LINES, ids=lambda line: line.line)
+def test_lines_of_the_cheat_sheet_work(line: Line, tmp_path: Path) -> None:
+    """Each runs on the bundled sample, and prints what was asked for."""
+    with System(tmp_path) as system:
+        printed = system.run(line.line if line.group == OPEN else f"metashell demo {line.line}")
+        (status,) = system.run("echo $?")
+    name = line.line.split()[0]
+    assert printed or name == "diff"
+    finds_problems = name == "can-upgrade" or line.line.endswith("health")
+    assert status in ({"0", "1"} if finds_problems else {"0"})
+    assert [] == [text for text in printed if text.startswith("  hint: ")]
 
 
 @pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/design/architecture.md"])

@@ -21,6 +21,9 @@ DEMO: Final = "demo"
 TUI: Final = "tui"
 """The word in place of a command that opens the explorer; a path may follow it."""
 
+ALL: Final = "all"
+"""The word behind ``--help`` that asks for every option."""
+
 
 SOURCE, WORK, READING, ENGINE, OTHER = (
     "Source (one of)", "What to run", "Reading", "Engine", "Other",
@@ -166,7 +169,7 @@ OPTIONS: Final = (
     ),
     Option(
         ("--help", "-h"), group=OTHER,
-        help="print this text",
+        help="print help on one screen; `--help all` every option",
     ),
     Option(
         ("--version", "-V"), group=OTHER,
@@ -214,7 +217,7 @@ def parse_arguments(
 ) -> Arguments:
     """Read the words of a command line.
 
-    ``--help``, ``--version`` and ``--completion`` end it at once, whatever follows.
+    ``--help``, ``--version`` and ``--completion`` end it at once; what follows counts as words.
 
     Args:
         argv: The words.
@@ -245,7 +248,7 @@ def parse_arguments(
                 raise UsageError(f"`{option.title}` is given twice")
             values[option.long] = (*values.get(option.long, ()), value)
             if option.long in _ABOUT_ITSELF:
-                return Arguments(values=values, demo=demo, words=())
+                return Arguments(values=values, demo=demo, words=tuple(rest))
     return Arguments(values=values, demo=demo, words=())
 
 
@@ -288,5 +291,5 @@ def _known(name: str) -> Option:
     close = get_close_matches(name, BY_NAME, n=1) or [
         known for known in BY_NAME if name != "--" and known.startswith(name)
     ]
-    hint = f"did you mean `{close[0]}`?" if close else "`metashell --help` lists the options"
+    hint = f"did you mean `{close[0]}`?" if close else "`metashell --help all` lists the options"
     raise UsageError(f"unknown option `{name}`", hint=hint)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, cast
 
-from metashell.cli.arguments import TUI, Arguments, parse_arguments
+from metashell.cli.arguments import ALL, TUI, Arguments, parse_arguments
 from metashell.cli.output import (
     Diagnostics,
     OutputError,
@@ -53,7 +53,9 @@ class _Program:
 
         config = self.defaults.config
         if self.arguments.words == (TUI, "--help"):
-            return _tell_about_itself(replace(self.arguments, values={"--help": ("",)}), self.out)
+            return _tell_about_itself(
+                Arguments(values={"--help": ("",)}, demo=False, words=()), self.out
+            )
         words = _as_manual(self.arguments.words)
         needs_none = expand_aliases(config.habits, words)[:1] in _NO_SOURCE_COMMANDS
         # A manual is not worth opening a source that nobody named.
@@ -263,12 +265,13 @@ def _tell_about_itself(arguments: Arguments, out: StreamOutput) -> int:
 
         out.write(script(shell))
         return ExitCode.OK
-    from metashell.cli.usage import help_text, version_text
+    from metashell.cli.usage import full_help_text, help_text, version_text
 
     if arguments.has("--help"):
         from metashell.fs.escape import Coloured
 
-        out.write(Coloured(help_text(bold=wants_colour(out.is_terminal))))
+        text = full_help_text if arguments.words[:1] == (ALL,) else help_text
+        out.write(Coloured(text(bold=wants_colour(out.is_terminal))))
     else:
         out.write(version_text())
     return ExitCode.OK

@@ -1,35 +1,50 @@
-"""The texts of ``--help`` and ``--version``."""
+"""The texts of ``--help``, ``--help all`` and ``--version``."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Final
 
 from metashell.cli.arguments import OPTIONS
+from metashell.commands.framework.cheat_sheet import LINES
 from metashell.commands.framework.option import Option
 
 _COLUMN: Final = 26
 """Where an option's description begins."""
 
 _INTRO: Final = """\
-A shell over the metadata of an Apache Kafka cluster (KRaft): a metadata log
-becomes a file system to look around in.
+A shell for the metadata of an Apache Kafka cluster (KRaft). It only reads.
 """
 
-_USAGE: Final = """\
-  metashell SOURCE [OPTION...] [COMMAND [ARG...]]
-  metashell demo [OPTION...] [COMMAND [ARG...]]  the same on a bundled sample
-  metashell NAME [OPTION...] [COMMAND [ARG...]]  a cluster that you gave a name
-  metashell SOURCE [OPTION...] tui [PATH]        the explorer: the whole screen
-  metashell help | man COMMAND                   about commands; needs no source
+_USAGE: Final = "metashell SOURCE [OPTION...] [COMMAND [ARG...] | tui [PATH]]\n"
 
-  Without a COMMAND, a terminal gets an interactive shell; otherwise standard
-  input is run as a script. Options stand before the COMMAND.
+_NO_COMMAND: Final = "Without a COMMAND it opens the shell; `tui` opens the explorer.\n"
+
+_SOURCES: Final = """\
+  -d DIR         a node's metadata log or log directory; several are a fleet
+  -s FILE        one checkpoint or one segment file
+  -q HOST:PORT   a live quorum; --config FILE holds its security settings
+  NAME           a cluster that the configuration file names
+  demo           the bundled sample cluster
+"""
+
+_REST: Final = "`metashell help` (commands), `help cheat`, `man COMMAND`, `--help all`\n"
+
+_FULL_USAGE: Final = """\
+  metashell SOURCE [OPTION...] [COMMAND [ARG...]]
+  metashell demo [OPTION...] [COMMAND [ARG...]]  open the bundled sample
+  metashell NAME [OPTION...] [COMMAND [ARG...]]  open a named cluster
+  metashell SOURCE [OPTION...] tui [PATH]        open the explorer
+  metashell help [COMMAND|cheat]                 list the commands; no SOURCE
+
+  Options stand before the COMMAND. Without a COMMAND, a terminal gets the
+  interactive shell. Otherwise standard input is run as a script.
 """
 
 EXAMPLES: Final = """\
-  metashell demo                      look around in a small cluster
-  metashell demo tui                  the same with the whole screen
-  metashell -d /var/lib/kafka/data    a shell over a node's metadata
+  metashell demo                      open the shell on the bundled sample
+  metashell demo tui                  open the explorer
+  metashell -d /var/lib/kafka/data    open the shell on a node's metadata
   metashell -d DIR ls /image/topics/byName
   metashell -d DIR cat '/image/topics/byName/orders/*'
   metashell -d DIR find /image -name 'orders*' -type d
@@ -40,14 +55,24 @@ EXAMPLES: Final = """\
 
 _EXIT_CODES: Final = """\
   0  ok                                  3  the source can't be read
-  1  something was not there or failed   130  interrupted
+  1  something is missing or failed      130  interrupted
   2  wrong usage
 """
 
 
 def help_text(*, bold: bool = False) -> str:
-    """The program's help; `bold` marks headings for a terminal."""
-    parts = [_INTRO, _section("Usage", _USAGE, bold)]
+    """What fits on one screen of 24 lines; `bold` marks headings for a terminal."""
+    parts = [
+        _section("Usage", _USAGE, bold, " ") + _INTRO + _NO_COMMAND,
+        _section("Source", _SOURCES, bold),
+        _section("Everyday commands", "".join(_everyday_lines()), bold),
+    ]
+    return "\n".join(parts) + _section("More", _REST, bold, " ")
+
+
+def full_help_text(*, bold: bool = False) -> str:
+    """Every option; `bold` marks headings for a terminal."""
+    parts = [_INTRO, _section("Usage", _FULL_USAGE, bold)]
     groups: dict[str, list[str]] = {}
     for option in OPTIONS:
         groups.setdefault(option.group, []).extend(_option_lines(option))
@@ -63,9 +88,18 @@ def version_text() -> str:
     return f"metashell {__version__}\n"
 
 
-def _section(title: str, body: str, bold: bool) -> str:
-    """A heading and what stands under it."""
-    return f"\x1b[1m{title}:\x1b[0m\n{body}" if bold else f"{title}:\n{body}"
+def _section(title: str, body: str, bold: bool, between: str = "\n") -> str:
+    """A heading and what stands under it, or beside it."""
+    return f"\x1b[1m{title}:\x1b[0m{between}{body}" if bold else f"{title}:{between}{body}"
+
+
+def _everyday_lines() -> Iterator[str]:
+    """The everyday lines of the cheat sheet, each behind its group where that begins."""
+    before = ""
+    for group, line, meaning, is_everyday in LINES:
+        if is_everyday:
+            yield f"  {'' if group == before else group:<15}{line:<36}{meaning}\n"
+            before = group
 
 
 def _option_lines(option: Option) -> list[str]:

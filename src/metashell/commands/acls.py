@@ -50,6 +50,7 @@ COLUMNS: Final = (
 class AclsCommand(RowsCommand):
     """List ACLs."""
 
+    group = "access"
     name = "acls"
     summary = "List ACLs by resource or by principal."
     tables = one_table(*COLUMNS)

@@ -18,6 +18,7 @@ _END = "end"
 class AtCommand(Command):
     """Go to an earlier state."""
 
+    group = "history"
     name = "at"
     summary = "Go to the state at an offset or a time."
     one_cluster = True

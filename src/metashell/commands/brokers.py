@@ -75,6 +75,7 @@ WITHOUT_COLUMNS: Final = (
 class BrokersCommand(RowsCommand):
     """List brokers and their load."""
 
+    group = "what is wrong"
     name = "brokers"
     summary = "List the load of brokers or racks, and what would fail without some brokers."
     tables = (

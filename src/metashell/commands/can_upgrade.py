@@ -28,6 +28,7 @@ _FEATURE: Final = Option(
 class CanUpgradeCommand(RowsCommand):
     """Who blocks an upgrade."""
 
+    group = "what is wrong"
     name = "can-upgrade"
     summary = "whether metadata.version can be raised, and which nodes block it"
     takes_paths = False

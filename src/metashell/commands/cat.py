@@ -16,6 +16,7 @@ _CHUNK_CHARACTERS = 1 << 18
 class CatCommand(Command):
     """Print the text of each path given."""
 
+    group = "look"
     name = "cat"
     summary = "Print the contents of nodes."
     manual = Manual(

@@ -15,6 +15,7 @@ from metashell.fs.node import Directory
 class CdCommand(Command):
     """Set where relative paths start."""
 
+    group = "look"
     name = "cd"
     summary = "Change the current directory."
     shell_only = True

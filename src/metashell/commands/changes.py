@@ -57,6 +57,7 @@ _TABLES = one_table(
 class ChangesCommand(RowsCommand):
     """Tell what became of nodes."""
 
+    group = "history"
     name = "changes"
     summary = "Show every record that touched a node, and what it changed."
     one_cluster = True

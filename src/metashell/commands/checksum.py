@@ -27,6 +27,7 @@ _TABLES = one_table(
 class ChecksumCommand(RowsCommand):
     """Print a digest of the image."""
 
+    group = "whole cluster"
     name = "checksum"
     summary = "Print a digest of the state, equal on nodes that agree."
     one_cluster = True

@@ -40,6 +40,7 @@ _UNKNOWN: Final = Option(("--unknown",), "Only keys that no Kafka release knows.
 class ConfigCommand(RowsCommand):
     """Configs."""
 
+    group = "whole cluster"
     name = "config"
     summary = "effective value of a config, and where it comes from"
     takes_paths = False

@@ -47,6 +47,7 @@ _TABLES = tuple(
 class DuCommand(RowsCommand):
     """Bytes and records of the log, grouped."""
 
+    group = "history"
     name = "du"
     summary = "Show what takes the space in the log."
     takes_paths = False

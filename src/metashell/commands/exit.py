@@ -14,6 +14,7 @@ _HIGHEST = 255
 class ExitCommand(Command):
     """Ask the front end to leave."""
 
+    group = "shell"
     name = "exit"
     summary = "Leave the shell."
     shell_only = True

@@ -15,6 +15,7 @@ _MOST_DIGITS = 18
 class HistoryCommand(Command):
     """Print the session's history."""
 
+    group = "shell"
     name = "history"
     summary = "Print the lines entered before."
     shell_only = True

@@ -41,6 +41,7 @@ _TABLES = one_table(
 class LsCommand(RowsCommand):
     """List names."""
 
+    group = "look"
     name = "ls"
     summary = "List the children of directories."
     tables = _TABLES

@@ -28,6 +28,7 @@ _EXIT_STATUS = (
 class ManCommand(Command):
     """Show the manual of a command."""
 
+    group = "shell"
     name = "man"
     summary = "Show the manual of a command."
     manual = Manual(

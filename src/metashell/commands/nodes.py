@@ -33,6 +33,7 @@ _CONTROLLERS: Final = Option(("--controllers",), "Only controllers.")
 class NodesCommand(RowsCommand):
     """Registrations of nodes."""
 
+    group = "what is wrong"
     name = "nodes"
     summary = "brokers, controllers and voters, and which of them are ghosts"
     takes_paths = False

@@ -158,6 +158,7 @@ COUNTS: Final = (
 class PartitionsCommand(RowsCommand):
     """List partitions."""
 
+    group = "what is wrong"
     name = "partitions"
     summary = "List partitions by state, and which broker would be elected leader."
     tables = (

@@ -12,6 +12,7 @@ from metashell.commands.framework.targets import shown
 class PwdCommand(Command):
     """Print where relative paths start."""
 
+    group = "look"
     name = "pwd"
     summary = "Print the current directory."
     takes_paths = False

@@ -80,6 +80,7 @@ _DESCRIPTION: Final = (
 class QuotasCommand(RowsCommand):
     """List client quotas."""
 
+    group = "access"
     name = "quotas"
     summary = "List client quotas, and what a user, client id or address gets of them."
     tables = (

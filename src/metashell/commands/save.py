@@ -37,6 +37,7 @@ _KAFKAS: Final = ("meta.properties", "partition.metadata")
 class SaveCommand(Command):
     """Write a directory of what was read."""
 
+    group = "whole cluster"
     name = "save"
     summary = "Save what was read as a metadata directory."
     one_cluster = True

@@ -46,6 +46,7 @@ _TABLES = one_table(
 class StatCommand(RowsCommand):
     """Show the times of nodes."""
 
+    group = "history"
     name = "stat"
     summary = "Show when nodes were made and last changed, and by which records."
     tables = _TABLES

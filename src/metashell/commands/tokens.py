@@ -36,6 +36,7 @@ COLUMNS: Final = (
 class TokensCommand(RowsCommand):
     """List delegation tokens."""
 
+    group = "access"
     name = "tokens"
     summary = "List delegation tokens."
     tables = one_table(*COLUMNS)

@@ -43,6 +43,7 @@ COLUMNS: Final = (
 class TopicsCommand(RowsCommand):
     """List topics."""
 
+    group = "whole cluster"
     name = "topics"
     summary = "List topics with their partitions, configs and health."
     tables = one_table(*COLUMNS)

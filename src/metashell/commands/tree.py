@@ -26,6 +26,7 @@ _INDENT = "  "
 class TreeCommand(RowsCommand):
     """Print directories, leaves and their texts."""
 
+    group = "look"
     name = "tree"
     summary = "Print a subtree with the contents of its nodes."
     tables = one_table(

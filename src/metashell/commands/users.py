@@ -42,6 +42,7 @@ COLUMNS: Final = (
 class UsersCommand(RowsCommand):
     """List users with SCRAM credentials."""
 
+    group = "access"
     name = "users"
     summary = "List users with SCRAM credentials."
     tables = one_table(*COLUMNS)

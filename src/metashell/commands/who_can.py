@@ -63,6 +63,7 @@ COLUMNS: Final = (
 class WhoCanCommand(RowsCommand):
     """Tell who may do something."""
 
+    group = "access"
     name = "who-can"
     summary = "Tell who may do something with a resource, from where, and why."
     tables = one_table(*COLUMNS)

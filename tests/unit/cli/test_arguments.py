@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import pytest
 
 from metashell.cli.arguments import OPTIONS, parse_arguments
-from metashell.cli.usage import help_text
+from metashell.cli.usage import full_help_text, help_text
+from metashell.commands.framework.cheat_sheet import LINES
 from metashell.errors import UsageError
 
 
@@ -29,7 +32,8 @@ from metashell.errors import UsageError
         (["-"], {}, ("-",)),
         (["", "x"], {}, ("", "x")),
         (["-hV"], {"--help": ("",)}, ()),
-        (["--version", "--nonsense"], {"--version": ("",)}, ()),
+        (["--version", "--nonsense"], {"--version": ("",)}, ("--nonsense",)),
+        (["--help", "all"], {"--help": ("",)}, ("all",)),
     ],
 )  # fmt: skip
 def test_reads(argv: list[str], values: dict[str, tuple[str, ...]], words: tuple[str, ...]) -> None:
@@ -61,7 +65,7 @@ def test_demo_is_a_source(argv: list[str], demo: bool, words: tuple[str, ...]) -
     [
         (["--dir", "x"], "unknown option `--dir`", "`--directory`"),
         (["--show-secret"], "unknown option `--show-secret`", "`--show-secrets`"),
-        (["--xyzzy"], "unknown option `--xyzzy`", "`metashell --help`"),
+        (["--xyzzy"], "unknown option `--xyzzy`", "`metashell --help all`"),
         (["-x"], "unknown option `-x`", ""),
         (["-d"], "`-d/--directory` needs a value: DIR", ""),
         (["-s", "x", "-s", "y"], "`-s/--snapshot` is given twice", ""),
@@ -76,15 +80,27 @@ def test_refuses(argv: list[str], message: str, hint: str) -> None:
     assert hint in (caught.value.hint or "")
 
 
-def test_help_shows_every_option_within_80_columns() -> None:
-    """The help text has all options, and fits a small terminal."""
-    text = help_text()
+def test_help_fits_one_screen() -> None:
+    """24 lines of 80 columns hold it and the prompt below, with ten everyday commands."""
+    lines = help_text().splitlines()
+    assert len(lines) <= 23
+    assert [] == [line for line in lines if len(line) > 80]
+    everyday = [line for line in LINES if line.is_everyday]
+    assert 10 == len(everyday)
+    for expected in everyday:
+        assert any(expected.line in line and expected.meaning in line for line in lines)
+
+
+def test_full_help_shows_every_option_within_80_columns() -> None:
+    """`--help all` has all options."""
+    text = full_help_text()
     missing = [option.long for option in OPTIONS if option.long not in text]
     too_long = [line for line in text.splitlines() if len(line) > 80]
     assert ([], []) == (missing, too_long)
 
 
-def test_help_is_plain_unless_bold() -> None:
+@pytest.mark.parametrize("text", [help_text, full_help_text])
+def test_help_is_plain_unless_bold(text: Callable[..., str]) -> None:
     """Escape sequences come only where they are asked for."""
-    assert "\x1b" not in help_text()
-    assert "\x1b[1mUsage:\x1b[0m" in help_text(bold=True)
+    assert "\x1b" not in text()
+    assert "\x1b[1mUsage:\x1b[0m" in text(bold=True)

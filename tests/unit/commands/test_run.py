@@ -8,6 +8,8 @@ import sys
 import pytest
 
 from metashell.commands import all_names, get
+from metashell.commands.framework.cheat_sheet import LINES, OPEN, groups
+from metashell.commands.framework.command import GROUPS
 from metashell.commands.framework.run import run_words
 from support.tree import Spec, session
 
@@ -94,10 +96,35 @@ def test_every_command_has_a_manual(name: str) -> None:
     assert all(flag in page for option in command.manual.options for flag in option.flags)
 
 
-def test_help_lists_every_command() -> None:
-    """One line each."""
-    text = session(SPEC).output("help")
-    assert list(all_names()) == [line.split()[0] for line in text.splitlines()[: len(all_names())]]
+def test_help_lists_every_command_in_its_group() -> None:
+    """One line each in a pipe, under the group that the command declares."""
+    listed: dict[str, str] = {}
+    for line in session(SPEC).output("help").splitlines():
+        if line.endswith(":"):
+            group = line[0].lower() + line[1:-1]
+        elif line.startswith("  "):
+            listed[line.split()[0]] = group
+    commands = [command for name in all_names() if (command := get(name)) is not None]
+    assert {command.name: command.group for command in commands} == listed
+    assert list(GROUPS) == [*dict.fromkeys(listed.values())]
+
+
+def test_help_fits_a_terminal() -> None:
+    """Long summaries go on in a line of their own, below the summary."""
+    lines = session(SPEC, terminal=True, width=60).output("help").splitlines()
+    assert [] == [line for line in lines if len(line) > 60]
+    assert all(name in " ".join(lines) for name in all_names())
+
+
+def test_cheat_sheet_has_the_groups_of_the_commands() -> None:
+    """`help cheat` shows every line within 80 columns, each where its command belongs."""
+    text = session(SPEC).output("help cheat")
+    assert [] == [line for line in text.splitlines() if len(line) > 80]
+    assert all(line.line in text and line.meaning in text for line in LINES)
+    for line in LINES:
+        command = get(line.line.split()[0])
+        assert line.group == (OPEN if command is None else command.group), line
+    assert [OPEN, *GROUPS] == list(groups())
 
 
 def test_one_command_imports_one_module() -> None:

@@ -44,6 +44,7 @@ _TABLES = one_table(
 class CheckCommand(RowsCommand):
     """Find what is wrong with the source."""
 
+    group = "what is wrong"
     name = "check"
     summary = "Check the files, the records and the state they lead to."
     one_cluster = True

@@ -81,6 +81,7 @@ _TABLES: Final = (
 class DiffCommand(RowsCommand):
     """Compare two states."""
 
+    group = "history"
     name = "diff"
     summary = "Show what differs between two offsets or times, or two directories."
     one_cluster = True

@@ -33,6 +33,7 @@ _IMAGE: Final = "/image"
 class ExportCommand(Command):
     """Write what other programs read."""
 
+    group = "whole cluster"
     name = "export"
     summary = "Write tables, the tree, or commands that make the same again."
     one_cluster = True

@@ -25,6 +25,7 @@ _OUTPUT = "--output"
 class FindCommand(RowsCommand):
     """Print the paths below directories that pass a test."""
 
+    group = "look"
     name = "find"
     summary = "Print the paths of a subtree, all or those that pass tests."
     tables = one_table(

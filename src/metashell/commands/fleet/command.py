@@ -90,6 +90,7 @@ _TABLES: Final = (
 class FleetCommand(RowsCommand):
     """Tell of all directories."""
 
+    group = "whole cluster"
     name = "fleet"
     summary = "Show a row for each directory that is open, or whether copies of a cluster agree."
     takes_paths = False

@@ -11,7 +11,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args, runtime_checkable
 
 from metashell.commands.framework.aliases import NO_HABITS, Habits
 from metashell.commands.framework.option import Option
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
     from metashell.sources.fleet import FleetSource
     from metashell.sources.source import Source
+
+Group = Literal["look", "what is wrong", "history", "access", "whole cluster", "shell"]
+"""The groups of commands."""
+GROUPS: Final[tuple[Group, ...]] = get_args(Group)
+"""The same in the order in which ``help`` shows them."""
 
 
 class Output(Protocol):
@@ -227,6 +232,8 @@ class Command(ABC):
     name: str
     summary: str
     """One line for ``help``."""
+    group: Group
+    """The group in which ``help`` lists it."""
     manual: Manual
     takes_paths: bool = True
     """False where the arguments are no paths; completion then proposes none."""

@@ -17,6 +17,7 @@ from metashell.errors import ExitCode, UsageError
 class GrepCommand(RowsCommand):
     """Search the texts of leaves."""
 
+    group = "look"
     name = "grep"
     summary = "Print the lines of nodes' texts that match a regular expression."
     tables = one_table(

@@ -43,6 +43,7 @@ _DEEP: Final = Option(
 class HealthCommand(RowsCommand):
     """Everything that is wrong."""
 
+    group = "what is wrong"
     name = "health"
     summary = "Show everything that is wrong with the cluster, the worst first."
     tables = (AnswerTable("", COLUMNS), AnswerTable("--summary", SUMMARY))

@@ -49,6 +49,7 @@ _FAULTS_TOLD = 20
 class LogCommand(RowsCommand):
     """Print records."""
 
+    group = "history"
     name = "log"
     summary = "Print the records of the log."
     one_cluster = True

@@ -32,6 +32,7 @@ _UNKNOWN = "-"
 class QuorumCommand(RowsCommand):
     """Describe the controller quorum."""
 
+    group = "whole cluster"
     name = "quorum"
     summary = "Show the quorum: leader, voters, observers, their lag; or its leader epochs."
     takes_paths = False

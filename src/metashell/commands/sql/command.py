@@ -26,6 +26,7 @@ _HOW: Final = '`sql "select ..."`, or statements on standard input'
 class SqlCommand(Command):
     """Run SQL."""
 
+    group = "look"
     name = "sql"
     summary = "Run SQL over the metadata as tables."
     takes_paths = False

@@ -40,6 +40,7 @@ _NO_OP = 20
 class StatsCommand(RowsCommand):
     """Figures about the log."""
 
+    group = "history"
     name = "stats"
     summary = "Show figures about the log: files, types, hours, busiest partitions and brokers."
     takes_paths = False

@@ -37,6 +37,7 @@ _REVERSE, _BOLD, _PLAIN = "\x1b[7m", "\x1b[1m", "\x1b[0m"
 class WatchCommand(Command):
     """Run a command whenever the source has changed."""
 
+    group = "history"
     name = "watch"
     summary = "Run a command again when something changed, and mark what did."
     one_cluster = True
