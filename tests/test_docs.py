@@ -75,11 +75,11 @@ def test_sessions_show_what_is_printed(page: Path, tmp_path: Path) -> None:
     assert [] == wrong
 
 
-def test_readme_shows_five_commands_and_how_to_install() -> None:
+def test_readme_shows_four_commands_and_how_to_install() -> None:
     """On its first screen."""
     first_screen = "\n".join((ROOT / "README.md").read_text("utf-8").splitlines()[:60])
     session = next(filter(is_session, blocks(first_screen)))
-    assert 5 == len(examples(session))
+    assert 4 == len(examples(session))
     assert {"make demo", "make test"} <= set(re.findall("make [a-z]+", first_screen))
     assert "pip install" in first_screen
 
