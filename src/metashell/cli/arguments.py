@@ -286,10 +286,15 @@ def _known(name: str) -> Option:
     option = BY_NAME.get(name)
     if option is not None:
         return option
-    from difflib import get_close_matches
+    from metashell.commands.framework.near import near_option
+    from metashell.commands.framework.other_tools import hint_of_option
 
-    close = get_close_matches(name, BY_NAME, n=1) or [
-        known for known in BY_NAME if name != "--" and known.startswith(name)
-    ]
-    hint = f"did you mean `{close[0]}`?" if close else "`metashell --help all` lists the options"
-    raise UsageError(f"unknown option `{name}`", hint=hint)
+    near = near_option(name, BY_NAME) or next(
+        (known for known in BY_NAME if name != "--" and known.startswith(name)), None
+    )
+    hint = hint_of_option(name, None)
+    if near is not None:
+        hint = f"did you mean `{near}`?"
+    raise UsageError(
+        f"unknown option `{name}`", hint=hint or "`metashell --help all` lists the options"
+    )

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.cli.arguments import DEMO, Arguments
@@ -194,13 +194,6 @@ def no_source_error(arguments: Arguments, clusters: Collection[str] = ()) -> Usa
         hint += f" {'one' if len(clusters) == 1 else 'some'} of yours"
     if not words:
         return UsageError("no source given", hint=hint)
-    if clusters and not is_command(words[0]):
-        from difflib import get_close_matches
-
-        near = get_close_matches(words[0], clusters, n=1, cutoff=0.7)
-        if near:
-            hint = f"did you mean `metashell {near[0]}`?"
-            return UsageError(f"{words[0]}: no cluster and no command", hint=hint)
     first, rest = words[0], "".join(f" {_quote(word)}" for word in words[1:])
     if os.path.isdir(first):
         hint = f"`metashell -d {_quote(first)}{rest}`"
@@ -214,11 +207,37 @@ def no_source_error(arguments: Arguments, clusters: Collection[str] = ()) -> Usa
         return UsageError(f"{shown(first)} is a URI, not a command", hint=hint)
     if os.sep in first:
         return UsageError(f"{first}: No such file or directory, and not a command", hint=hint)
+    if not is_command(first):
+        return _neither(words, clusters, hint)
     if {
         "-d", "--directory", "-s", "--snapshot", "-q", "--bootstrap-controllers", "--config",
     }.intersection(words):  # fmt: skip
-        hint = f"options stand before the command: `metashell -d DIR {first} ...`"
+        hint = f"put options before the command: `metashell -d DIR {first} ...`"
     return UsageError("no source given", hint=hint)
+
+
+def _neither(words: Sequence[str], clusters: Collection[str], hint: str) -> UsageError:
+    """The error for a first word that names no cluster and no command."""
+    from metashell.commands import all_names
+    from metashell.commands.framework.aliases import clusters_text
+    from metashell.commands.framework.near import near
+    from metashell.commands.framework.other_tools import hint_of_command
+
+    first = words[0]
+    cluster, command = near(first, clusters), near(first, all_names())
+    is_for_cluster = len(words) > 1 and is_command(words[1])
+    meant = hint_of_command(first, runs_programs=False)
+    if meant is not None and not is_for_cluster:
+        hint = meant
+    elif cluster is not None:
+        hint = f"did you mean `metashell {cluster}`?"
+    elif command is not None and not is_for_cluster:
+        hint = f"did you mean {command}? {hint}"
+    elif clusters:
+        hint = clusters_text(clusters) + ("" if is_for_cluster else f"; {hint}")
+    elif is_for_cluster:
+        hint = f"`metashell -d DIR {words[1]}`; the configuration file can give a cluster a name"
+    return UsageError(f"{first}: no such cluster and no such command", hint=hint)
 
 
 def _check_live(arguments: Arguments, chosen: list[str]) -> None:

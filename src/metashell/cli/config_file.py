@@ -125,13 +125,14 @@ class _Reader:
                 self._fail((name,), f"`{name}` is a table: write it as [{name}]")
         aliases = self._aliases(tables.get("aliases", {}))
         theme = tables.get("theme", {})
+        clusters = self._clusters(tables.get("clusters", {}))
         return ConfigFile(
             path=self._path,
             options=self._settings(tables.get("options", {}), ("options",), IN_OPTIONS),
-            habits=Habits(aliases, self._commands(tables.get("commands", {}))),
+            habits=Habits(aliases, self._commands(tables.get("commands", {})), tuple(clusters)),
             theme=self._theme(theme),
             is_plain=theme == {"name": MONO},
-            clusters=self._clusters(tables.get("clusters", {})),
+            clusters=clusters,
             explorer_theme=self._explorer_theme(tables.get("tui", {})),
             keys=self._keys(tables.get("keys", {})),
         )

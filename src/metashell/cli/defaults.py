@@ -94,15 +94,18 @@ class Defaults:
         found = self.config.clusters.get(names[0])
         if found is not None:
             return found
-        from difflib import get_close_matches
+        from metashell.commands.framework.aliases import clusters_text
+        from metashell.commands.framework.near import near
 
-        near = get_close_matches(names[0], self.config.clusters, n=1, cutoff=0.5)
-        if near:
-            hint = f"did you mean `{near[0]}`?"
+        close = near(names[0], self.config.clusters)
+        if close is not None:
+            hint = f"did you mean `{close}`?"
+        elif self.config.clusters:
+            hint = clusters_text(self.config.clusters)
         elif self.config.path:
-            hint = f"[clusters.NAME] in {self.config.path} gives a cluster its name"
+            hint = f"name a cluster with [clusters.NAME] in {self.config.path}"
         else:
-            hint = "the configuration file, which names clusters, is left out"
+            hint = "the configuration file names clusters, and it is not read"
         raise UsageError(f"unknown cluster `{names[0]}`", hint=hint)
 
 

@@ -47,7 +47,7 @@ class LsCommand(RowsCommand):
     tables = _TABLES
     has_text = True
     manual = Manual(
-        synopsis="ls [-1adhlrRSt] [-o FORMAT] [PATH...]",
+        synopsis="ls [-1dlrRt] [-o FORMAT] [PATH...]",
         description=(
             "Lists the children of each directory, and each PATH that is a leaf; without a PATH, "
             "the current directory. Names are sorted by code point. On a terminal they stand in "

@@ -246,7 +246,7 @@ class _Parser:
         if make is None:
             if not _begins_expression(word):
                 raise UsageError(f"{word}: paths stand before the expression")
-            raise UsageError(f"unknown predicate {word}", hint="man find lists them")
+            raise UsageError(f"unknown predicate {word}", hint=_test_hint(word))
         return make(word, self._argument(word))
 
     def _changed(self, predicate: str, text: str) -> Expression:
@@ -370,3 +370,13 @@ _TESTS: dict[str, Callable[[str, str], Expression]] = {
     "-iregex": _regex,
     "-type": _kind,
 }
+
+
+def _test_hint(word: str) -> str:
+    """What an unknown test was meant to be."""
+    from metashell.commands.find.command import COMMAND
+    from metashell.commands.framework.near import near_option
+
+    flags = [flag for option in COMMAND.manual.options for flag in option.flags]
+    near = near_option(word, flags)
+    return "`man find` lists the tests" if near is None else f"did you mean {near}?"

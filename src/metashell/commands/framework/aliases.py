@@ -6,7 +6,7 @@ as `Context.habits`. Pure functions over words.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -23,8 +23,11 @@ class Habits:
     """Alias -> the beginning of a command line that it stands for."""
     options: Mapping[str, str] = field(default_factory=dict)
     """Command -> words that go before its arguments."""
+    clusters: tuple[str, ...] = ()
+    """Names that the user gave to clusters; told where a word is no command."""
 
 
+_CLUSTERS_TOLD: Final = 10
 NO_HABITS: Final = Habits()
 
 BUILT_IN: Final[Mapping[str, str]] = {"ll": "ls -l"}
@@ -83,3 +86,10 @@ def alias_words(name: str, text: str) -> list[Word]:
 def is_quoted(word: str) -> bool:
     """Whether a word was typed with quotes or backslashes."""
     return isinstance(word, Word) and word.raw != str(word)
+
+
+def clusters_text(names: Collection[str]) -> str:
+    """Which clusters have a name; a few of many."""
+    shown = ", ".join(sorted(names)[:_CLUSTERS_TOLD])
+    more = f" and {len(names) - _CLUSTERS_TOLD} more" if len(names) > _CLUSTERS_TOLD else ""
+    return f"the clusters are {shown}{more}" if len(names) > 1 else f"the only cluster is {shown}"

@@ -148,13 +148,14 @@ def _take(parsed: Parsed, option: Option, value: str) -> None:
 def _known(command: Command, by_flag: dict[str, Option], flag: str) -> Option:
     option = by_flag.get(flag)
     if option is None:
-        from difflib import get_close_matches
+        from metashell.commands.framework.near import near_option
+        from metashell.commands.framework.other_tools import hint_of_option
 
-        # One letter is like any other, and dashes are like dashes.
-        names = {known.lstrip("-"): known for known in by_flag if known.startswith("--")}
-        near = get_close_matches(flag[2:], names, 1) if flag.startswith("--") else []
-        hint = f"did you mean {names[near[0]]}?" if near else f"usage: {command.manual.synopsis}"
-        raise UsageError(f"unknown option {flag}", hint=hint)
+        hint = hint_of_option(flag, command.name)
+        near = near_option(flag, by_flag) if flag.startswith("--") else None
+        if near is not None:
+            hint = f"did you mean {near}?"
+        raise UsageError(f"unknown option {flag}", hint=hint or f"usage: {command.manual.synopsis}")
     return option
 
 

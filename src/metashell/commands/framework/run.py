@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from metashell.commands import all_names, get, is_command
-from metashell.commands.framework.aliases import default_words, expand_aliases
+from metashell.commands.framework.aliases import clusters_text, default_words, expand_aliases
 from metashell.commands.framework.command import Command, Context
 from metashell.commands.framework.command_line import quote_words, split
 from metashell.commands.framework.statement import (
@@ -20,7 +20,8 @@ from metashell.commands.framework.statement import (
     is_plain,
     statements,
 )
-from metashell.errors import ExitCode, MetashellError, UsageError
+from metashell.commands.framework.targets import path_hint
+from metashell.errors import ExitCode, MetashellError, NoSuchPathError, UsageError
 from metashell.fs.escape import escape
 
 _NOT_FOUND = 127
@@ -157,7 +158,7 @@ def run_words(context: Context, words: Sequence[str]) -> int:
         return _report(context, None, error)
     command = get(name)
     if command is None:
-        return _report(context, None, _unknown(context, name))
+        return _report(context, None, _unknown(context, name, args))
     defaults: list[str] = []
     try:
         if list(args) == ["--help"]:
@@ -182,13 +183,25 @@ def run_words(context: Context, words: Sequence[str]) -> int:
         return code
 
 
-def _unknown(context: Context, name: str) -> UsageError:
-    from difflib import get_close_matches
+def _unknown(context: Context, name: str, args: Sequence[str]) -> UsageError:
+    """The error for a command that there is not."""
+    from metashell.commands.framework.near import near
+    from metashell.commands.framework.other_tools import hint_of_command
 
-    known = (*all_names(), *context.habits.aliases)
-    near = get_close_matches(name.lower(), known, n=1, cutoff=0.5)
-    hint = f"did you mean {near[0]}?" if near else "help lists the commands"
-    return UsageError(f"{name or repr('')}: unknown command", hint=hint)
+    meant = hint_of_command(name, runs_programs=False)
+    close = near(name, (*all_names(), *context.habits.aliases)) if meant is None else None
+    if close is not None:
+        meant = f"did you mean {close}?"
+    clusters = context.habits.clusters
+    if meant is None and name in clusters:
+        meant = f"choose a cluster at the start: `metashell {name}`"
+    elif meant is None and clusters and args and is_command(args[0]):
+        meant = f"no cluster is called {name}; {clusters_text(clusters)}"
+    if meant is None and context.runs_programs:
+        meant = hint_of_command(name, runs_programs=True)
+    return UsageError(
+        f"{name or repr('')}: unknown command", hint=meant or "help lists the commands"
+    )
 
 
 def _print_manual(context: Context, command: Command) -> int:
@@ -198,6 +211,8 @@ def _print_manual(context: Context, command: Command) -> int:
 
 
 def _report(context: Context, command: Command | None, error: MetashellError) -> int:
+    if isinstance(error, NoSuchPathError) and error.hint is None:
+        error.hint = path_hint(context, error)
     for line in error.lines("" if command is None else f"{command.name}: "):
         context.warn(escape(line))
     return int(error.exit_code)

@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.command_line import Word
-from metashell.errors import ExitCode, MetashellError, PathError, UsageError
+from metashell.errors import ExitCode, MetashellError, NoSuchPathError, PathError, UsageError
 from metashell.fs.escape import escape
 from metashell.fs.glob import Match, expand
 from metashell.fs.path import resolve
 from metashell.fs.walk import Failed, refuse
+
+_MOST_HINTS = 5
+"""Paths of one command that a guess is looked for."""
 
 
 class Targets:
@@ -21,6 +24,7 @@ class Targets:
         self._context = context
         self._command = command
         self._arguments = arguments
+        self._n_hints = 0
         self._told = ""
         """The last line, which a walk may bring twice: for a node's names and for what is below."""
         self.before_warning: Callable[[], None] = lambda: None
@@ -46,7 +50,25 @@ class Targets:
         if line != self._told:
             self.before_warning()
             self._context.warn(line)
+            self._hint(error)
         self._told = line
+
+    def _hint(self, error: MetashellError) -> None:
+        """Say what a path was meant to be; not of hundreds."""
+        if isinstance(error, NoSuchPathError) and self._n_hints < _MOST_HINTS:
+            self._n_hints += 1
+            hint = path_hint(self._context, error)
+            if hint is not None:
+                self._context.warn(escape(f"  hint: {hint}"))
+
+
+def path_hint(context: Context, error: NoSuchPathError) -> str | None:
+    """What a path that is not there was meant to be; None where nothing is near."""
+    from metashell.commands.framework.command_line import quote
+    from metashell.commands.framework.near import near_path
+
+    near = near_path(context.root, error.path, context.cwd)
+    return None if near is None else f"did you mean {quote(near)}?"
 
 
 def line_of(path: str, error: MetashellError) -> str:

@@ -1,0 +1,160 @@
+"""What stands here for the options and commands of other tools: habits are answered, not scolded.
+
+Owns the words of Kafka's tools and of the system's shell; what near misses of our own words were
+meant to be is the business of `metashell.commands.framework.near`. Imported for an error alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from shutil import which
+from typing import Final
+
+from metashell.commands import all_names, get
+
+_READS: Final = "metashell only reads; change the cluster with Kafka's own tools"
+_DECODES: Final = "`log` decodes the records; `metashell -s FILE log` those of one file"
+_ENTITY: Final = "`config --resource topic:NAME`, `quotas --user NAME`, `users`"
+_PATTERNS: Final = "`acls --resource topic:NAME` finds every ACL that counts for the topic"
+
+OPTIONS: Final[Mapping[str, str]] = {
+    **dict.fromkeys(
+        (
+            "--add", "--add-config", "--add-controller", "--alter", "--cancel", "--create",
+            "--delete", "--delete-config", "--disable-rack-aware", "--downgrade", "--election-type",
+            "--execute", "--expire", "--finalize", "--generate", "--remove", "--remove-controller",
+            "--renew", "--replica-assignment", "--throttle", "--unregister", "--upgrade",
+        ),
+        _READS,
+    ),
+    **dict.fromkeys(
+        (
+            "--cluster-metadata-decoder", "--deep-iteration", "--files", "--print-data-log",
+            "--skip-record-metadata", "--value-decoder-class",
+        ),
+        _DECODES,
+    ),
+    **dict.fromkeys(("--entity-default", "--entity-name", "--entity-type"), _ENTITY),
+    **dict.fromkeys(("--resource-pattern-type", "--group", "--transactional-id"), _PATTERNS),
+    "--allow-principal": "`acls --principal User:NAME`, or `who-can READ topic:NAME`",
+    "--deny-principal": "`acls --principal User:NAME`, or `who-can READ topic:NAME`",
+    "--at-min-isr-partitions": "`partitions --at-min-isr`",
+    "--bootstrap-server": "`metashell -q HOST:PORT` connects to a controller",
+    "--broker-list": "`nodes` lists brokers and controllers",
+    "--command-config": "`metashell -q HOST:PORT --config FILE` takes the security settings",
+    "--describe": "`topics` and `partitions` describe all of them, `topics NAME` one",
+    "--list": "`topics`, `users`, `acls` and `tokens` list all of them",
+    "--reassignment-json-file": "`partitions --reassigning` lists running reassignments",
+    "--replication": "`quorum` shows the lag of each node",
+    "--topic": "`topics NAME`, `partitions NAME`, `config --resource topic:NAME`",
+    "--topics-with-overrides": "`config` lists every override",
+    "--unavailable-partitions": "`partitions --offline`",
+    "--under-min-isr-partitions": "`partitions --under-min-isr`",
+    "--under-replicated-partitions": "`partitions --under-replicated`",
+    "--version-mapping": "`can-upgrade` tells which versions the nodes support",
+    "--zookeeper": "KRaft has no ZooKeeper: `metashell -d DIR`, or `metashell -q HOST:PORT`",
+}  # fmt: skip
+"""Option of one of Kafka's tools -> what does the same here."""
+
+OF_PROGRAM: Final = frozenset(
+    {
+        "--at", "--bootstrap-controller", "--bootstrap-controllers", "--cluster", "--cluster-id",
+        "--command", "--committed-only", "--completion", "--config", "--directory", "--engine",
+        "--file", "--keep-going", "--live", "--master", "--no-cache", "--no-config", "--record",
+        "--schemas", "--show-secrets", "--snapshot", "--spark-conf", "--spark-threshold",
+        "--strict", "--timeout", "--tui", "--version", "-V", "-c", "-d", "-f", "-q", "-s",
+    }
+)  # fmt: skip
+"""Options of metashell itself, which stand in front of a command."""
+
+_TOOLS: Final[Mapping[str, str]] = {
+    "kafka-acls": "`acls`, `who-can`",
+    "kafka-broker-api-versions": "`nodes`, `can-upgrade`",
+    "kafka-cluster": "`quorum`, `nodes`",
+    "kafka-configs": "`config`, `quotas`, `users`",
+    "kafka-delegation-tokens": "`tokens`",
+    "kafka-dump-log": "`log`, `check`",
+    "kafka-features": "`can-upgrade`, `ls /image/features`",
+    "kafka-leader-election": "`partitions --no-preferred-leader`",
+    "kafka-log-dirs": "`partitions --directory ID`",
+    "kafka-metadata-quorum": "`quorum`",
+    "kafka-metadata-shell": "`ls`, `cat`, `find`",
+    "kafka-reassign-partitions": "`partitions --reassigning`",
+    "kafka-storage": "`ls /local`, `quorum`",
+    "kafka-topics": "`topics`, `partitions`",
+}
+_GROUPS: Final = "groups and their offsets are not in the metadata; `config` has their settings"
+_MEANT: Final[Mapping[str, str]] = {
+    "kafka-consumer-groups": _GROUPS,
+    "kafka-groups": _GROUPS,
+    **dict.fromkeys(("dir", "vdir"), "`ls` lists names"),
+    **dict.fromkeys(("q", ":q", ":wq", "logout", "bye", "close"), "`exit` leaves"),
+    **dict.fromkeys(("select", "describe", "desc", "show", "with"), '`sql "select ..."` runs SQL'),
+    **dict.fromkeys(
+        ("rm", "rmdir", "mv", "cp", "mkdir", "touch", "chmod", "chown", "ln", "dd"),
+        "metashell only reads",
+    ),
+    "du-h": "`du`",
+    "echo": "`pwd` and `cat` print what there is; `!echo` is the system's",
+    "offline": "`partitions --offline`",
+    "ghosts": "`nodes --ghosts`",
+    "voters": "`quorum`",
+    "lag": "`quorum` shows the lag of each node",
+    "env": "`metashell man config` tells of settings",
+    "connect": "`metashell -q HOST:PORT` connects to a quorum",
+}
+_FILTERS: Final = frozenset(
+    {
+        "awk", "bat", "column", "cut", "egrep", "fgrep", "fold", "gawk", "head", "jq", "less",
+        "md5sum", "more", "most", "nl", "paste", "rev", "rg", "sed", "sha256sum", "sort", "tac",
+        "tail", "tee", "tr", "uniq", "wc", "xargs", "yq",
+    }
+)  # fmt: skip
+"""Programs that people put behind a pipe."""
+
+
+def hint_of_command(name: str, *, runs_programs: bool) -> str | None:
+    """What stands here for a command that is none of ours; None for a word that nobody knows.
+
+    Args:
+        name: The word.
+        runs_programs: Whether ``!`` is there.
+    """
+    tool = name.removesuffix(".sh").removesuffix(".bat").removesuffix(".exe")
+    if tool in _TOOLS:
+        return f"here that is {_TOOLS[tool]}"
+    if tool in _MEANT:
+        return _MEANT[tool]
+    if name in _FILTERS:
+        return f"pipe into it: `ls | {name}`"
+    is_plain = name.isascii() and name.isprintable() and "/" not in name
+    if runs_programs and is_plain and which(name) is not None:
+        return f"`!{name}` runs the program of the system"
+    return None
+
+
+def hint_of_option(flag: str, command: str | None) -> str | None:
+    """What stands here for an option that a command, or the program, does not have.
+
+    Args:
+        flag: The option, without a value.
+        command: The command's name; None for metashell itself.
+    """
+    if flag in OPTIONS:
+        return OPTIONS[flag]
+    if command is not None and flag in OF_PROGRAM:
+        return f"`{flag}` stands in front of the command: `metashell {flag} ... {command}`"
+    if not flag.startswith("--"):
+        return None
+    takers = [name for name in all_names() if name != command and _takes(name, flag)]
+    if not takers:
+        return None
+    names = " and ".join(f"`{name} {flag}`" for name in takers[:2])
+    if command is not None:
+        return f"another command has it: {names}"
+    return f"the option stands behind its command: {names}"
+
+
+def _takes(name: str, flag: str) -> bool:
+    found = get(name)
+    return found is not None and any(flag in option.flags for option in found.manual.options)
