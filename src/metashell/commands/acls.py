@@ -53,6 +53,7 @@ class AclsCommand(RowsCommand):
     group = "access"
     name = "acls"
     summary = "List ACLs by resource or by principal."
+    noun = ("ACL", "ACLs")
     tables = one_table(*COLUMNS)
     takes_paths = False
     of_each_cluster = True

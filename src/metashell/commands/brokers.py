@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Completion, Context, Manual
@@ -27,47 +27,60 @@ from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
 from metashell.errors import UsageError
 
-if TYPE_CHECKING:
-    pass
-
 _BY: Final = ("broker", "rack")
 
 _LOAD: Final = (
-    integer("leaders", "Partitions led."),
-    integer("replicas", "Replicas held."),
-    integer("in_sync", "Partitions whose ISR it is in."),
-    integer("preferred", "Partitions whose first replica it is."),
-    integer("preferred_led", "Of these, led by it."),
+    integer("leaders", "Partitions led.", priority=6),
+    integer("replicas", "Replicas held.", priority=6),
+    integer("in_sync", "Partitions with this broker in the ISR.", priority=3),
+    integer("preferred", "Partitions with this broker as the preferred leader.", priority=2),
+    integer("preferred_led", "Of these, partitions that it leads.", priority=2),
     number(
-        "leader_skew", "How far from an even share of leaders among active brokers, in percent."
+        "leader_skew",
+        "Difference from an even share of leaders among active brokers, in percent.",
+        priority=5,
     ),
-    number("replica_skew", "How far from an even share of replicas among registered ones."),
+    number(
+        "replica_skew",
+        "Difference from an even share of replicas among registered brokers, in percent.",
+        priority=4,
+    ),
 )
 COLUMNS: Final = (
-    integer("broker", "The broker's id."),
-    text("state", "active, fenced, controlled-shutdown, or not-registered (has replicas yet)."),
-    text("rack", "Its rack; null for none."),
+    integer("broker", "The broker's id.", priority=9),
+    text(
+        "state",
+        "active, fenced, controlled-shutdown, or not-registered (it still has replicas).",
+        priority=8,
+        red=("fenced", "not-registered"),
+        yellow=("controlled-shutdown",),
+    ),
+    text("rack", "Its rack; null for none.", priority=5),
     *_LOAD,
 )
 RACK_COLUMNS: Final = (
-    text("rack", "The rack; null for brokers without one."),
-    integer("brokers", "Brokers registered."),
-    integer("active", "Of these, neither fenced nor shutting down."),
+    text("rack", "The rack; null for brokers without one.", priority=9),
+    integer("brokers", "Registered brokers.", priority=8),
+    integer("active", "Of these, neither fenced nor shutting down.", priority=8),
     *_LOAD,
 )
 WITHOUT_COLUMNS: Final = (
-    text("topic", "The topic's name."),
-    integer("partition", "The partition's id."),
-    text("result", "offline or under-min-isr."),
-    flag("already", "Whether it is so now; without a leader it is under min ISR too."),
-    integer("leader", "Who leads now; null for nobody."),
-    integer("leader_after", "Who would lead then."),
+    text("topic", "The topic's name.", priority=9),
+    integer("partition", "The partition's id.", priority=9),
+    text("result", "offline or under-min-isr.", priority=8, red=("offline", "under-min-isr")),
+    flag(
+        "already",
+        "Whether it is so now. A partition without a leader is under min ISR too.",
+        priority=7,
+    ),
+    integer("leader", "The leader now; null for none.", priority=6),
+    integer("leader_after", "The leader then.", priority=6),
     text(
         "elected_from",
-        "How a new leader comes: isr, elr, last-known-leader or unclean (which lose data), none; "
-        "null where the leader stays.",
+        "Source of a new leader: isr, elr, last-known-leader or unclean, or none. The last two "
+        "sources lose data. Null if the leader stays.",
     ),
-    integers("isr_after", "What is left of the ISR."),
+    integers("isr_after", "The ISR then.", priority=3),
     integer("min_isr", "Effective min.insync.replicas."),
 )
 
@@ -77,7 +90,8 @@ class BrokersCommand(RowsCommand):
 
     group = "what is wrong"
     name = "brokers"
-    summary = "List the load of brokers or racks, and what would fail without some brokers."
+    summary = "List the load of brokers or racks, or what fails without some brokers."
+    noun = ("broker", "brokers")
     tables = (
         AnswerTable("", COLUMNS),
         AnswerTable("--by rack", RACK_COLUMNS),
@@ -88,28 +102,33 @@ class BrokersCommand(RowsCommand):
     manual = Manual(
         synopsis="brokers [--by broker|rack] [--without ID,...] [OPTION...]",
         description=(
-            "Lists what each broker leads and holds, and how far that is from an even share. An "
-            "even share of leaders is counted among active brokers, one of replicas among all that "
-            "are registered. `nodes` lists the registrations themselves.\n\n"
-            "--without tells instead which partitions would be offline or under "
-            "min.insync.replicas if these brokers went down all at once, as after a rack's loss or "
-            "before a rolling restart. A partition is looked at that one of them leads, that has "
-            "one in its ISR, or that has no leader and waits for one (as `partitions --offline` "
-            "says); it is listed where it would have no leader, or fewer replicas in sync than "
-            "min.insync.replicas. `already` marks those that are so now, with these brokers up or "
-            "down. New leaders are elected by the controller's own rules, see `man partitions`. "
-            "A broker that neither is registered nor has replicas is an error."
+            "Lists what each broker leads and holds, and the difference from an even share. "
+            "Leaders are shared among active brokers, replicas among all registered brokers. "
+            "`nodes` lists the registrations themselves.\n\n"
+            "--without lists the partitions that would be offline or under min.insync.replicas "
+            "if these brokers stopped at once. Use it before a rolling restart. It looks at "
+            "partitions that one of them leads, or with one in the ISR. It also looks at "
+            "partitions without a leader that wait for one. `already` marks partitions that are "
+            "so now. New leaders are elected by the controller's own rules: see `man partitions`. "
+            "A broker that is not registered and has no replicas is an error."
         ),
         options=(
             Option(("--by",), "Count by broker (the default) or by rack.", "WHAT", _BY),
-            Option(("--without",), "What if these brokers, separated by commas, were down.", "IDS"),
+            Option(
+                ("--without",),
+                "List the partitions that fail without these brokers (separated by commas).",
+                "IDS",
+            ),
             ASSUME,
         ),
         examples=(
             ("brokers", "leaders, replicas and skew of each broker"),
             ("brokers --by rack", "the same by rack"),
-            ("brokers --without 101", "what a restart of broker 101 would take below min ISR"),
-            ("brokers --without 101,102 --count", "how much two of them would"),
+            (
+                "brokers --without 101",
+                "partitions that a restart of broker 101 takes below min ISR",
+            ),
+            ("brokers --without 101,102 --count", "how many partitions fail without two brokers"),
             ("brokers --sort=-leaders --columns broker,leaders", "the busiest first"),
         ),
     )
@@ -123,6 +142,14 @@ class BrokersCommand(RowsCommand):
                 raise UsageError("--by is not for --without")
             return WITHOUT_COLUMNS
         return RACK_COLUMNS if one_of("--by", by or "broker", _BY) == "rack" else COLUMNS
+
+    def nothing(self, parsed: Parsed) -> str:
+        """No partition would fail, or there is no broker."""
+        brokers = parsed.values.get("--without")
+        if brokers is None:
+            return super().nothing(parsed)
+        word = "brokers" if "," in brokers else "broker"
+        return f"no partition would be offline or under min ISR without {word} {brokers}"
 
     def answer(self, query: RowsQuery) -> None:
         """The brokers, the racks, or what would fail."""

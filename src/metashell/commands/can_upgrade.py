@@ -9,7 +9,7 @@ from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, refuse_more
 from metashell.commands.nodes import GHOST_AFTER, ghost_after, voters_now
-from metashell.commands.rows.columns import flag, integer, one_table, text
+from metashell.commands.rows.columns import flag, integer, one_table, sentence, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
 from metashell.errors import ExitCode, UsageError
@@ -19,9 +19,7 @@ if TYPE_CHECKING:
     from metashell.answers.upgrade import UpgradeTarget, Verdict
 
 _FEATURE: Final = Option(
-    ("--feature",),
-    "Ask about another feature instead, such as transaction.version=2.",
-    "NAME=LEVEL",
+    ("--feature",), "Ask about another feature, such as transaction.version=2.", "NAME=LEVEL"
 )
 
 
@@ -30,39 +28,40 @@ class CanUpgradeCommand(RowsCommand):
 
     group = "what is wrong"
     name = "can-upgrade"
-    summary = "whether metadata.version can be raised, and which nodes block it"
+    summary = "Tell whether metadata.version can be raised, and which nodes block it."
     takes_paths = False
     of_each_cluster = True
+    noun = ("blocker", "blockers")
     tables = one_table(
-        integer("id", "The node that blocks it; null where it is no node."),
-        text("role", "broker or controller."),
-        text("release", "The Kafka release that its software seems to be."),
-        text("reason", "Why it blocks."),
-        text("ghost", "Why nobody seems to stand behind the registration; else null."),
-        text("remedy", "The command that removes it, or what else to do."),
+        integer("id", "The node that blocks it; null if it is no node.", priority=9),
+        text("role", "broker or controller.", priority=6),
+        text("release", "The Kafka release that its software seems to be.", priority=5),
+        sentence("reason", "Why it blocks.", priority=8),
+        sentence("ghost", "Registered, but not running: why. Else null."),
+        sentence("remedy", "The command that removes it, or what else to do.", priority=8),
         flag("removes", "Whether the remedy is a command that removes it.", shown=False),
         flag("fenced", "Whether the broker is fenced.", shown=False),
         text("fenced_for", "How long it has been fenced at the last record.", shown=False),
         text("feature", "The feature asked about.", shown=False),
         integer("level", "The level asked about.", shown=False),
         integer("min_level", "The lowest level that the node supports.", shown=False),
-        integer("max_level", "The highest.", shown=False),
+        integer("max_level", "The highest level that the node supports.", shown=False),
     )
     manual = Manual(
         "can-upgrade [OPTIONS] VERSION",
-        "Whether metadata.version can be raised to VERSION: a release (4.1 means the newest level "
-        "of it), a level's name (4.1-IV1) or its number (27). Yes, with the command that does it, "
-        "and exit status 0; or each node that blocks it with what to do about it, and exit status "
-        "1.\n\n"
-        "As the controller does it, every registered broker must support the level, also one that "
-        "is fenced, and every registered controller, also one that is no voter (from 3.7-IV0 on; "
-        "before that controllers can't be checked). A static quorum's voters must be registered. "
-        "A downgrade is told as one; where it may lose metadata, Kafka refuses it.\n\n"
-        "In a format for machines (-o json and so on) the rows are those that block it, none for "
-        "yes.",
+        "Tells whether metadata.version can be raised to VERSION. VERSION is a release (4.1 means "
+        "its newest level), a level's name (4.1-IV1) or its number (27). The answer is yes, with "
+        "the command that does it and exit status 0. Or it lists each node that blocks it, with "
+        "what to do, and exit status 1.\n\n"
+        "The controller's own rules apply. Every registered broker must support the level, even "
+        "a fenced broker. Every registered controller must support it, even if it is not a voter. "
+        "Before 3.7-IV0 controllers can't be checked. The voters of a static quorum must be "
+        "registered. A downgrade is named as one. Kafka refuses a downgrade that may lose "
+        "metadata.\n\n"
+        "Formats for programs (-o json and others) have a row for each blocker, and none for yes.",
         (_FEATURE, GHOST_AFTER),
         (
-            ("can-upgrade 4.4", "whether the cluster can use what 4.4 brings"),
+            ("can-upgrade 4.4", "whether the cluster can be raised to 4.4"),
             ("can-upgrade 27 -o json", "the nodes that block level 27"),
             ("can-upgrade --feature group.version=1", "another feature"),
         ),

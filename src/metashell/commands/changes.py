@@ -61,6 +61,7 @@ class ChangesCommand(RowsCommand):
     name = "changes"
     summary = "Show every record that touched a node, and what it changed."
     one_cluster = True
+    noun = ("change", "changes")
     tables = _TABLES
     has_text = True
     own_options = frozenset({"-n", "--limit", "-v", "--verbose"})

@@ -45,6 +45,7 @@ class ConfigCommand(RowsCommand):
     summary = "effective value of a config, and where it comes from"
     takes_paths = False
     of_each_cluster = True
+    noun = ("config", "configs")
     tables = one_table(
         text("resource_type", "TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS or GROUP."),
         text("resource_name", "Its name; empty for all brokers at once."),

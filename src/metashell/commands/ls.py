@@ -44,6 +44,7 @@ class LsCommand(RowsCommand):
     group = "look"
     name = "ls"
     summary = "List the children of directories."
+    noun = ("node", "nodes")
     tables = _TABLES
     has_text = True
     manual = Manual(

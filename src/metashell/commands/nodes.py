@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Final
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, refuse_more
-from metashell.commands.rows.columns import flag, integer, one_table, text, texts, time_at
+from metashell.commands.rows.columns import (
+    NOT_ZERO,
+    flag,
+    integer,
+    one_table,
+    sentence,
+    text,
+    texts,
+    time_at,
+)
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.errors import ExitCode, SourceError, UsageError
@@ -20,14 +29,18 @@ if TYPE_CHECKING:
 
 GHOST_AFTER: Final = Option(
     ("--ghost-after",),
-    "How long a broker without replicas is fenced until it counts as a ghost, such as 30m, 12h or "
-    "3d; 1h without it. Measured against the last record, not against this machine's clock.",
+    "Count a broker without replicas as a ghost after it is fenced for this long, such as 30m, "
+    "12h or 3d (default 1h). The time counts to the last record.",
     "DURATION",
 )
-_GHOSTS: Final = Option(("--ghosts",), "Only registrations that nobody stands behind.")
-_FENCED: Final = Option(("--fenced",), "Only fenced brokers.")
-_BROKERS: Final = Option(("--brokers",), "Only brokers.")
-_CONTROLLERS: Final = Option(("--controllers",), "Only controllers.")
+_GHOSTS: Final = Option(
+    ("--ghosts",),
+    "Only ghosts: nodes that are registered, but not running.",
+    phrase="a ghost",
+)
+_FENCED: Final = Option(("--fenced",), "Only fenced brokers.", phrase="fenced")
+_BROKERS: Final = Option(("--brokers",), "Only brokers.", phrase="a broker")
+_CONTROLLERS: Final = Option(("--controllers",), "Only controllers.", phrase="a controller")
 
 
 class NodesCommand(RowsCommand):
@@ -35,25 +48,27 @@ class NodesCommand(RowsCommand):
 
     group = "what is wrong"
     name = "nodes"
-    summary = "brokers, controllers and voters, and which of them are ghosts"
+    summary = "List brokers, controllers and voters, and which are ghosts."
     takes_paths = False
     of_each_cluster = True
+    noun = ("node", "nodes")
     tables = one_table(
-        integer("id", "The node's id; a combined node has a row for each role."),
-        text("role", "broker or controller."),
+        integer("id", "The node's id. A combined node has a row for each role.", priority=9),
+        text("role", "broker or controller.", priority=9),
+        flag("registered", "Whether it is registered. Voters are listed anyway.", shown=False),
         flag(
-            "registered",
-            "Whether it is registered; a voter that is not is shown too.",
-            shown=False,
+            "fenced",
+            "Whether the broker is fenced. A fenced broker leads nothing and serves no client.",
+            priority=8,
+            red=("yes",),
         ),
-        flag("fenced", "Whether the broker is fenced: it leads nothing and serves nobody."),
         flag("in_controlled_shutdown", "Whether the broker is shutting down.", shown=False),
-        flag("voter", "Whether the controller votes; null where the log does not say."),
-        text("release", "The Kafka release that its range of metadata.version implies."),
-        integer("replicas", "Replicas assigned to the broker."),
-        text("ghost", "Why nobody seems to stand behind the registration; else null."),
-        text("rack", "The broker's rack."),
-        texts("endpoints", "Where it listens: LISTENER://HOST:PORT."),
+        flag("voter", "Whether the controller votes; null if the log does not say.", priority=6),
+        text("release", "The Kafka release that its metadata.version range implies.", priority=6),
+        integer("replicas", "Replicas assigned to the broker.", priority=5),
+        sentence("ghost", "Registered, but not running: why. Else null.", priority=7, red=NOT_ZERO),
+        text("rack", "The broker's rack.", priority=4),
+        texts("endpoints", "Its listeners: LISTENER://HOST:PORT."),
         texts("security_protocols", "The security protocol of each endpoint.", shown=False),
         integer("epoch", "The broker's epoch.", shown=False),
         text("incarnation", "Id of the process that registered.", shown=False),
@@ -62,30 +77,29 @@ class NodesCommand(RowsCommand):
             "Ids of the broker's log directories, or of the voter's metadata directory.",
             shown=False,
         ),
-        texts("cordoned", "Those of them that are cordoned; null: it did not say.", shown=False),
+        texts("cordoned", "The cordoned ones of these; null: the broker did not say.", shown=False),
         texts("features", "Levels that it supports: NAME=LOWEST-HIGHEST.", shown=False),
         integer("registered_offset", "Offset of the record that registered it.", shown=False),
-        time_at("registered_time", "Its time.", shown=False),
+        time_at("registered_time", "Time of that record.", shown=False),
         integer("changed_offset", "Offset of the record that last changed it.", shown=False),
-        time_at("changed_time", "Its time."),
+        time_at("changed_time", "Time of that record.", priority=5),
         integer("fenced_offset", "Offset of the record that fenced the broker.", shown=False),
-        time_at("fenced_time", "Its time.", shown=False),
+        time_at("fenced_time", "Time of that record.", shown=False),
     )
     manual = Manual(
         "nodes [OPTIONS]",
-        "Every registration of a broker and of a controller, and voters that are not registered "
-        "(before metadata.version 3.7-IV0 no controller is).\n\n"
-        "A ghost is a registration that nobody seems to stand behind: a broker that has been "
-        "fenced for long and has no replicas, or a controller that is no voter (which may be an "
-        "observer that is there for good). Ghosts count where a feature is raised: see "
-        "`can-upgrade`.\n\n"
-        "The release is read off the highest metadata.version that a node supports: `4.3`, "
-        "`4.4-IV0` for software from before a release, `>4.4` for one newer than metashell knows.",
+        "Lists every registered broker and controller, and voters that are not registered. "
+        "Before metadata.version 3.7-IV0 no controller is registered.\n\n"
+        "A ghost is registered, but not running. It is a broker without replicas that has been "
+        "fenced for long, or a controller that is not a voter. Such a controller may also be a "
+        "permanent observer. Ghosts block feature upgrades: see `can-upgrade`.\n\n"
+        "The release follows from the highest metadata.version that a node supports. `4.4-IV0` is "
+        "software from before release 4.4. `>4.4` is newer than metashell knows.",
         (_GHOSTS, _FENCED, _BROKERS, _CONTROLLERS, GHOST_AFTER, HISTORY),
         (
-            ("nodes", "all of them"),
-            ("nodes --ghosts", "registrations that nobody stands behind"),
-            ("nodes --brokers --columns id,endpoints,features", "who listens where"),
+            ("nodes", "all nodes"),
+            ("nodes --ghosts", "nodes that are registered, but not running"),
+            ("nodes --brokers --columns id,endpoints,features", "where each broker listens"),
         ),
     )
 

@@ -83,6 +83,7 @@ class QuotasCommand(RowsCommand):
     group = "access"
     name = "quotas"
     summary = "List client quotas, and what a user, client id or address gets of them."
+    noun = ("quota", "quotas")
     tables = (
         AnswerTable("", COLUMNS),
         AnswerTable("--user, --client-id, --ip, --effective", EFFECTIVE_COLUMNS),

@@ -39,6 +39,7 @@ class TokensCommand(RowsCommand):
     group = "access"
     name = "tokens"
     summary = "List delegation tokens."
+    noun = ("token", "tokens")
     tables = one_table(*COLUMNS)
     takes_paths = False
     of_each_cluster = True

@@ -9,7 +9,7 @@ from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.topic_arguments import complete_topics, topics_like
-from metashell.commands.rows.columns import flag, integer, one_table, text, texts, time_at
+from metashell.commands.rows.columns import NOT_ZERO, flag, integer, one_table, text, texts, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.errors import ExitCode, UsageError
@@ -20,22 +20,27 @@ if TYPE_CHECKING:
     from metashell.schema.arena import Bools
 
 COLUMNS: Final = (
-    text("topic", "The topic's name."),
-    integer("partitions", "Its partitions."),
-    integer("replication", "Replicas of a partition: the least of all its partitions."),
-    integer("replication_most", "The most.", shown=False),
-    flag("internal", "Whether it is one of Kafka's own.", shown=False),
-    integer("offline", "Partitions without a leader."),
-    integer("under_replicated", "Partitions with replicas that are not in sync."),
-    texts("configs", "Its own configs as key=value."),
+    text("topic", "The topic's name.", priority=9),
+    integer("partitions", "Its partitions.", priority=7),
+    integer("replication", "Replicas of each partition; if they differ: the fewest.", priority=7),
+    integer("replication_most", "Replicas of each partition: the most.", shown=False),
+    flag("internal", "Whether it is one of Kafka's own topics.", shown=False),
+    integer("offline", "Partitions without a leader.", priority=8, red=NOT_ZERO),
+    integer(
+        "under_replicated",
+        "Partitions with replicas out of sync.",
+        priority=8,
+        yellow=NOT_ZERO,
+    ),
+    texts("configs", "Its own configs as key=value.", priority=4),
     text("topic_id", "Its id.", shown=False),
     integer("history_records", "Records about its partitions in the files that were read."),
-    integer("history_bytes", "Bytes of these.", shown=False),
+    integer("history_bytes", "Bytes of these records.", shown=False),
     integer(
         "created_offset", "Offset of the record that made it; null: a checkpoint.", shown=False
     ),
-    time_at("created_time", "Time of that record."),
-    integer("changed_offset", "Offset of the last about it or its partitions.", shown=False),
+    time_at("created_time", "Time of that record.", priority=3),
+    integer("changed_offset", "Offset of the last record about it.", shown=False),
     time_at("changed_time", "Time of that record.", shown=False),
 )
 
@@ -46,33 +51,38 @@ class TopicsCommand(RowsCommand):
     group = "whole cluster"
     name = "topics"
     summary = "List topics with their partitions, configs and health."
+    noun = ("topic", "topics")
+    argument_phrase = "named {}"
     tables = one_table(*COLUMNS)
     takes_paths = False
     of_each_cluster = True
     manual = Manual(
         synopsis="topics [OPTION...] [TOPIC...]",
         description=(
-            "Lists topics; TOPIC may hold wildcards. Of several options that choose, all must "
-            "hold. A checkpoint tells no times and only the last state: with --history what came "
-            "before it counts too."
+            "Lists topics. TOPIC may hold wildcards. Several options must all hold. A checkpoint "
+            "has no times and only the last state: --history reads the files before it."
         ),
         options=(
-            Option(("--internal",), "Kafka's own topics only."),
-            Option(("--exclude-internal",), "All but Kafka's own."),
+            Option(("--internal",), "Only Kafka's own topics.", phrase="internal"),
+            Option(("--exclude-internal",), "All topics but Kafka's own.", phrase="external"),
             Option(
                 ("--config",),
-                "With a config of their own of that key, and that value where one is given; both "
-                "may hold wildcards.",
+                "Topics with their own config of that key, and of that value if given. Both may "
+                "hold wildcards.",
                 "KEY[=VALUE]",
+                phrase="configured with {}",
             ),
             ASSUME,
             HISTORY,
         ),
         examples=(
             ("topics", "all topics"),
-            ("topics pay* --sort=-partitions", "some, the largest first"),
-            ("topics --config cleanup.policy=compact", "those that are compacted"),
-            ("topics --columns topic,history_records --sort=-history_records", "the busiest"),
+            ("topics pay* --sort=-partitions", "matching topics, the largest first"),
+            ("topics --config cleanup.policy=compact", "compacted topics"),
+            (
+                "topics --columns topic,history_records --sort=-history_records",
+                "the busiest topics first",
+            ),
         ),
     )
 

@@ -45,6 +45,7 @@ class UsersCommand(RowsCommand):
     group = "access"
     name = "users"
     summary = "List users with SCRAM credentials."
+    noun = ("user", "users")
     tables = one_table(*COLUMNS)
     takes_paths = False
     of_each_cluster = True

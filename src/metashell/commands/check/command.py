@@ -48,6 +48,7 @@ class CheckCommand(RowsCommand):
     name = "check"
     summary = "Check the files, the records and the state they lead to."
     one_cluster = True
+    noun = ("finding", "findings")
     tables = _TABLES
     has_text = True
     own_options = frozenset({"--limit", "-n"})

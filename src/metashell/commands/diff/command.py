@@ -85,6 +85,7 @@ class DiffCommand(RowsCommand):
     name = "diff"
     summary = "Show what differs between two offsets or times, or two directories."
     one_cluster = True
+    noun = ("difference", "differences")
     tables = _TABLES
     has_text = True
     text_options = ("--quiet",)

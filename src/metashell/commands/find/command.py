@@ -28,6 +28,7 @@ class FindCommand(RowsCommand):
     group = "look"
     name = "find"
     summary = "Print the paths of a subtree, all or those that pass tests."
+    noun = ("node", "nodes")
     tables = one_table(
         text("path", "The node's path, as it can be given to cat."),
         text("name", "Its last component."),

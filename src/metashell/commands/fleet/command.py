@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from metashell.commands.fleet.verify_rows import VERIFY_COLUMNS
-from metashell.commands.framework.columns import table_lines
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of, refuse_more
-from metashell.commands.framework.targets import shown, stop_if_cancelled
+from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.framework.usage_scan import write_lines
-from metashell.commands.rows.columns import AnswerTable, Column, integer, text, time_at
+from metashell.commands.rows.columns import (
+    NOT_ZERO,
+    AnswerTable,
+    CellKind,
+    Column,
+    Shrink,
+    integer,
+    sentence,
+    text,
+    time_at,
+)
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
 from metashell.errors import ExitCode, UsageError
-from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from metashell.commands.rows.drawn_table import Table
     from metashell.sources.fleet.rows import FleetRow
 
 _COLUMNS: Final = {
@@ -54,10 +63,19 @@ _HEADER: Final = (
     "TIME",
     "FAULTS",
 )
-_TEXTS: Final = frozenset({0, 1, 9, 11})
-"""Columns of `_HEADER` that are texts."""
+_PRIORITIES: Final = (9, 1, 3, 4, 7, 3, 5, 8, 7, 5, 2, 6, 8)
+"""Of the columns of `_HEADER`."""
+_RED: Final = frozenset({"fenced", "offline", "faults"})
+_YELLOW: Final = frozenset({"under-replicated"})
+_KINDS: Final = {
+    "name": CellKind.TEXT,
+    "cluster": CellKind.TEXT,
+    "version": CellKind.TEXT,
+    "time": CellKind.TIME,
+    "faults": CellKind.TEXT,
+}
+"""Kinds of the columns that are not whole numbers."""
 _ASCENDING: Final = frozenset({"name", "cluster", "node", "version"})
-_UNKNOWN: Final = "-"
 _VERIFY: Final = "--verify"
 _KEYS: Final = {"cluster": "name", "time": "timestamp"}
 """Keys of a row where they are not the column's name in camel case."""
@@ -65,22 +83,32 @@ _TABLES: Final = (
     AnswerTable(
         "",
         (
-            text("cluster", "The directory's name below /clusters."),
+            text("cluster", "The directory's name below /clusters.", priority=9),
             text("cluster_id", "The cluster's id."),
-            integer("node_id", "The node whose directory it is."),
-            integer("brokers", "Registered brokers."),
-            integer("fenced", "Of these, fenced."),
-            integer("topics", "Topics."),
-            integer("partitions", "Partitions."),
-            integer("offline", "Of these, without a leader."),
-            integer("under_replicated", "With an ISR smaller than the replicas."),
-            text("metadata_version", "The finalized metadata.version."),
-            integer("offset", "Offset of the last record."),
-            time_at("time", "Its time."),
-            integer("faults", "Faults of its files and records, a torn tail aside."),
-            text("fault", "The first of them.", shown=False),
+            integer("node_id", "The node that owns the directory.", priority=3),
+            integer("brokers", "Registered brokers.", priority=4),
+            integer("fenced", "Of these, fenced brokers.", priority=7, red=NOT_ZERO),
+            integer("topics", "Topics.", priority=3),
+            integer("partitions", "Partitions.", priority=5),
+            integer("offline", "Partitions without a leader.", priority=8, red=NOT_ZERO),
+            integer(
+                "under_replicated",
+                "Partitions with an ISR smaller than the replicas.",
+                priority=7,
+                yellow=NOT_ZERO,
+            ),
+            text("metadata_version", "The finalized metadata.version.", priority=5),
+            integer("offset", "Offset of the last record.", priority=2),
+            time_at("time", "Time of the last record.", priority=6),
+            integer(
+                "faults",
+                "Faults of its files and records. A torn tail does not count.",
+                priority=7,
+                red=NOT_ZERO,
+            ),
+            text("fault", "The first of these faults.", shown=False),
             text("directory", "Its path.", shown=False),
-            text("error", "Why it can't be read."),
+            sentence("error", "Why it can't be read.", priority=8, red=NOT_ZERO),
         ),
     ),
     AnswerTable(_VERIFY, VERIFY_COLUMNS),
@@ -92,44 +120,45 @@ class FleetCommand(RowsCommand):
 
     group = "whole cluster"
     name = "fleet"
-    summary = "Show a row for each directory that is open, or whether copies of a cluster agree."
+    summary = "Show a row for each open directory, or whether copies of a cluster agree."
     takes_paths = False
+    noun = ("directory", "directories")
     tables = _TABLES
     has_text = True
     own_options = frozenset({"--sort"})
     manual = Manual(
         synopsis="fleet [--sort COLUMN] [-o FORMAT] | fleet --verify [-o FORMAT]",
         description=(
-            "Shows of each directory its name under /clusters, cluster id and node id; the "
-            "registered brokers, and how many of them are fenced; topics and partitions; the "
-            "partitions without a leader (OFFLINE) and those whose ISR is smaller than their "
-            "replicas (UNDER); metadata.version; the last record's offset and time; and the "
-            "faults of its files and records, a torn tail aside, as any copy of a running node "
-            "may have one. Of a directory that can't be read the last column says why.\n\n"
-            "With --verify directories of one cluster are compared: their logs batch by batch, and "
-            "their states by the digests that checksum prints. States are compared at the offset "
-            "that the most of them have; that is the smallest of their last offsets, unless the "
-            "files of others begin behind it. A line a directory says `equal`, `differs` (from the "
-            "digest that most have; all do where none has a majority), `diverged` (its log holds "
-            "another batch at an offset than most of those that have one there; all do where none "
-            "has a majority), `alone` (no other directory of its cluster can be compared with it, "
-            "or nothing says of which it is) or `unknown` (it can't be read, or does not cover the "
-            "offset). DIVERGED is the first offset at which a log leaves the others; a warning "
-            "says the leader epochs of both batches, and why a directory is `unknown`. Digests "
-            "are compared without configs of topics that do not exist, as checksum explains; "
-            "WITHOUT-ORPHANS has them where there are such configs. Copies of one log that end at "
-            "different offsets are `equal`. The last records of a directory may "
-            "not be committed and then differ rightly: --committed-only leaves them out.\n\n"
-            "One directory (-d) is a fleet of one. The exit status is 1 where a directory can't "
-            "be read or has faults; with --verify, where one differs, diverged or can't be "
-            "compared. Many bytes are read by as many processes as there are processors."
+            "Shows a row for each directory: its name under /clusters, cluster id and node id. "
+            "BROKERS counts registered brokers, FENCED the fenced ones. OFFLINE counts partitions "
+            "without a leader, UNDER partitions with an ISR smaller than the replicas. VERSION is "
+            "metadata.version. OFFSET and TIME are those of the last record. FAULTS counts damage "
+            "in files and records. A torn tail does not count: a copy of a running node may have "
+            "one. If a directory can't be read, the last column says why.\n\n"
+            "--verify compares the directories of one cluster. It compares their logs batch by "
+            "batch, and their states by the digests of `checksum`. States are compared at the "
+            "offset that most of them have. That is the smallest of their last offsets, unless "
+            "the files of others begin after it. Each directory has one result:\n\n"
+            "`equal`: it agrees. `differs`: its digest is not that of the majority. `diverged`: "
+            "its log has another batch at an offset than the majority. Without a majority all "
+            "differ or diverge. `alone`: no other directory of its cluster can be compared. "
+            "`unknown`: it can't be read, or does not cover the offset.\n\n"
+            "DIVERGED is the first offset at which a log leaves the others. A warning names the "
+            "leader epochs of both batches, and why a directory is `unknown`. Digests leave out "
+            "configs of topics that do not exist: see `man checksum`. WITHOUT-ORPHANS shows them. "
+            "Copies of one log that end "
+            "at different offsets are `equal`. The last records of a directory may not be "
+            "committed: --committed-only leaves them out.\n\n"
+            "One directory (-d) is a fleet of one. The exit status is 1 if a directory can't be "
+            "read or has faults. With --verify it is 1 if one differs, diverged or can't be "
+            "compared. Large fleets are read by one process for each processor."
         ),
         options=(
             Option(
                 ("--sort",),
-                "Sort by this column: texts ascending, numbers and times descending; by name if "
-                "not given. Rows (-o) sort by the names of their columns, separated by commas, "
-                "descending with a - before the name.",
+                "Sort by this column (default: name). Texts ascend, numbers and times descend. "
+                "With -o: sort by names of columns, separated by commas; a - before the name "
+                "sorts descending.",
                 "COLUMN",
                 tuple(_COLUMNS),
             ),
@@ -164,6 +193,8 @@ class FleetCommand(RowsCommand):
 
     def write_text(self, context: Context, parsed: Parsed) -> int:
         """A line for each directory."""
+        from metashell.commands.rows.drawn_table import write_table
+
         sort = parsed.values.get("--sort")
         if _VERIFY in parsed.switches:
             if sort is not None:
@@ -176,8 +207,7 @@ class FleetCommand(RowsCommand):
             write_lines(context, compared.lines(context))
             return compared.status
         rows = _sorted(_rows(context), one_of("--sort", sort or "name", tuple(_COLUMNS)))
-        cells = [_cells(context, row) for row in rows]
-        write_lines(context, list(table_lines(_HEADER, cells, _TEXTS)))
+        write_table(context, _table(context, rows))
         return _status(rows)
 
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
@@ -233,16 +263,32 @@ def _sorted(rows: list[FleetRow], by: str) -> list[FleetRow]:
     return known + [row for row in rows if row[key] is None]
 
 
-def _cells(context: Context, row: FleetRow) -> list[str]:
-    from metashell.schema.timestamps import iso_time
+def _table(context: Context, rows: Sequence[FleetRow]) -> Table:
+    """The rows as people see them; why a directory can't be read stands in place of its faults."""
+    from metashell.commands.rows.drawn_table import Table
+    from metashell.commands.rows.stream import cells
 
-    cells = [_UNKNOWN if (value := row[key]) is None else str(value) for key in _COLUMNS.values()]
-    timestamp = row["timestamp"]
-    if isinstance(timestamp, int):
-        cells[_HEADER.index("TIME")] = iso_time(timestamp)
-    if row["error"] is not None:
-        cells[-1] = escape(str(row["error"]))
-    return [shown(context, cell) for cell in cells]
+    columns = []
+    for (name, key), header, priority in zip(_COLUMNS.items(), _HEADER, _PRIORITIES, strict=True):
+        values: list[Any] = [row[key] for row in rows]
+        kind = _KINDS.get(name, CellKind.INTEGER)
+        if name == "faults":
+            values = [
+                str(row["error"] if row["error"] is not None else n)
+                for row, n in zip(rows, values, strict=True)
+            ]
+        shrink = Shrink.WRAP if name == "faults" else Shrink.MIDDLE
+        column = Column(
+            name,
+            "",
+            kind,
+            priority=priority,
+            shrink=shrink,
+            red=NOT_ZERO if name in _RED else (),
+            yellow=NOT_ZERO if name in _YELLOW else (),
+        )
+        columns.append((column, cells(kind, values), header))
+    return Table.of_columns(columns, short=context.out.is_terminal)
 
 
 COMMAND = FleetCommand()

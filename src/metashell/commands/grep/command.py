@@ -20,6 +20,7 @@ class GrepCommand(RowsCommand):
     group = "look"
     name = "grep"
     summary = "Print the lines of nodes' texts that match a regular expression."
+    noun = ("line", "lines")
     tables = one_table(
         text("path", "The leaf's path, which can be given to cat."),
         integer("line", "The number of the line in its text."),

@@ -53,6 +53,7 @@ class LogCommand(RowsCommand):
     name = "log"
     summary = "Print the records of the log."
     one_cluster = True
+    noun = ("record", "records")
     tables = TABLES
     has_text = True
     text_options = ("--json", "--batches")

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+from dataclasses import replace
+from textwrap import wrap
+from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.columns import table_lines
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, refuse_more
 from metashell.commands.framework.targets import shown
 from metashell.commands.framework.usage_scan import write_lines
 from metashell.commands.quorum.rows import EPOCHS, STATUS, TABLES
-from metashell.commands.rows.columns import Column
+from metashell.commands.rows.columns import CellKind, Column
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import ExitCode, UsageError
@@ -22,11 +23,29 @@ from metashell.schema.timestamps import iso_time
 
 if TYPE_CHECKING:
     from metashell.commands.quorum.report import Summary
+    from metashell.commands.rows.drawn_table import Table
     from metashell.fs.node import JsonValue
     from metashell.image.quorum_members import Epoch
 
 _HUMAN = "-h"
 _UNKNOWN = "-"
+_MEMBER_HEADERS: Final = (
+    ("NodeId", "id"),
+    ("DirectoryId", "directory_id"),
+    ("LogEndOffset", "log_end_offset"),
+    ("Lag", "lag"),
+    ("LastFetch", "last_fetch_time"),
+    ("Age", "last_fetch_age_ms"),
+    ("LastCaughtUp", "last_caught_up_time"),
+    ("Age", "last_caught_up_age_ms"),
+    ("Status", "status"),
+    ("Endpoints", "endpoints"),
+)
+"""(header, column of the rows), as Kafka's own tool has them."""
+_AGE_OF: Final = {"last_fetch_age_ms": "LastFetch", "last_caught_up_age_ms": "LastCaughtUp"}
+_EPOCH_HEADERS: Final = ("Epoch", "StartOffset", "Leader", "Time")
+_COLUMNS: Final = {table.asked_by: table.columns for table in TABLES}
+_MEMBER_COLUMNS: Final = {column.name: column for column in _COLUMNS[""]}
 
 
 class QuorumCommand(RowsCommand):
@@ -34,40 +53,38 @@ class QuorumCommand(RowsCommand):
 
     group = "whole cluster"
     name = "quorum"
-    summary = "Show the quorum: leader, voters, observers, their lag; or its leader epochs."
+    summary = "Show the quorum: leader, voters, observers and lag; or its leader epochs."
     takes_paths = False
     one_cluster = True
+    noun = ("node", "nodes")
     tables = TABLES
     has_text = True
     manual = Manual(
         synopsis="quorum [-h] [--status|--epochs] [-o FORMAT]",
         description=(
-            "Says what `kafka-metadata-quorum describe` says with --status and with --replication: "
-            "the cluster, the leader and its epoch, the high watermark, how far the slowest voter "
-            "is behind; then a line for each voter and observer, the leader first. Lag counts "
-            "offsets behind the end of the leader's log. MaxFollowerLagTimeMs is the time between "
-            "the moments when the leader and the slowest voter were last caught up. Times are the "
-            "leader's, in UTC; an age stands beside each.\n\n"
-            "Of a live quorum the leader is asked (DescribeQuorum, which needs DESCRIBE on the "
-            "cluster). Where it may not be asked, and of a directory, a file or an earlier state, "
-            "the log tells leader, voters and epochs, a node's quorum-state what is missing there, "
-            "and - stands for what is not known. A voter of which only the log or only the leader "
-            "knows is reported; so is what the node's files and the log say differently, which "
-            "/quorum/disagreements has too.\n\n"
-            "The exit status is 0, or 1 where nothing is known of the quorum, or a file that tells "
-            "of it can't be used."
+            "Shows what `kafka-metadata-quorum describe` shows with --status and with "
+            "--replication. First come the cluster, the leader and its epoch, the high watermark "
+            "and the lag of the slowest voter. Then comes a line for each voter and observer, the "
+            "leader first. Lag counts offsets behind the end of the leader's log. "
+            "MaxFollowerLagTimeMs is the time by which the slowest voter was last caught up "
+            "before the leader. Times are the leader's, in UTC, with their age.\n\n"
+            "A live quorum's leader is asked (DescribeQuorum, which needs DESCRIBE on the "
+            "cluster). For a directory, a file or an earlier state the log tells leader, voters "
+            "and epochs, and a node's quorum-state adds to it. The same holds if the leader can't "
+            "be asked. - stands for an unknown value. A voter that only the log or only the "
+            "leader knows is reported. Differences between the node's files and the log are "
+            "reported too: /quorum/disagreements lists them.\n\n"
+            "The exit status is 0. It is 1 if nothing is known of the quorum, or if a file that "
+            "describes it can't be used."
         ),
         options=(
-            Option((_HUMAN, "--human-readable"), "Ages only, instead of times with their ages."),
-            Option(
-                (STATUS,),
-                "With -o: one row about the quorum, instead of one for each node of it.",
-            ),
-            Option((EPOCHS,), "The leader epochs: where each starts, who led, since when."),
+            Option((_HUMAN, "--human-readable"), "Show ages only, without times."),
+            Option((STATUS,), "With -o: write one row about the quorum, not one for each node."),
+            Option((EPOCHS,), "List the leader epochs: start offset, leader and time."),
         ),
         examples=(
             ("quorum", "leader, voters and observers"),
-            ("quorum --epochs", "who led when"),
+            ("quorum --epochs", "every leader so far"),
             ("quorum --json", "the nodes, for scripts"),
             ("quorum -o csv", "a row for each voter and observer"),
             ("quorum --status -o yaml", "who leads, since which epoch, and the lag"),
@@ -92,24 +109,29 @@ class QuorumCommand(RowsCommand):
             query.status, remarks = _of_epochs(epochs, notes)
         else:
             summary = summary_of(source)
-            query.add(_mappings(summary, parsed))
+            is_status = STATUS in parsed.switches
+            query.add([_status_mapping(summary)] if is_status else _mappings(summary))
             query.status, remarks = _of_summary(summary)
         query.remarks += remarks
 
     def write_text(self, context: Context, parsed: Parsed) -> int:
         """Lines about the quorum and its nodes, or about leader epochs."""
         from metashell.commands.quorum.report import epochs_of, summary_of
+        from metashell.commands.rows.drawn_table import write_table
 
         source = context.needs_source()
         if EPOCHS in parsed.switches:
             epochs, notes = epochs_of(source)
             if epochs:
-                write_lines(context, list(_epoch_lines(epochs)))
+                write_table(context, _epochs_table(epochs, context))
             status, remarks = _of_epochs(epochs, notes)
         else:
             summary = summary_of(source)
-            lines = _lines(summary, ages_only=_HUMAN in parsed.switches)
-            write_lines(context, [shown(context, line) for line in lines])
+            write_lines(context, [*_lines(context, summary)])
+            if summary.members:
+                table = _members(summary, context, ages_only=_HUMAN in parsed.switches)
+                context.out.write("\n")
+                write_table(context, table)
             status, remarks = _of_summary(summary)
         for remark in remarks:
             context.warn(escape(f"{self.name}: {remark}"))
@@ -152,7 +174,8 @@ def _finding_text(finding: Mapping[str, JsonValue]) -> str:
     return f"{place}: {finding['message']}"
 
 
-def _lines(summary: Summary, *, ages_only: bool) -> list[str]:
+def _lines(context: Context, summary: Summary) -> Iterator[str]:
+    """What is said of the quorum as a whole; a terminal wraps what is too long."""
     origin = summary.origin_text
     if summary.as_of_ms is not None:
         origin += f", {iso_time(summary.as_of_ms)}"
@@ -168,44 +191,49 @@ def _lines(summary: Summary, *, ages_only: bool) -> list[str]:
         "kraft.version": summary.kraft_version,
         "From": origin,
     }
-    lines = [f"{name + ':':<24}{_or_dash(value)}" for name, value in fields.items()]
-    if summary.members:
-        lines += ["", *_member_lines(summary, ages_only=ages_only)]
-    return lines
+    indent = 24
+    room = max(context.out.width - indent, indent)
+    for name, value in fields.items():
+        text = shown(context, _or_dash(value))
+        lines = wrap(text, room) if context.out.is_terminal else [text]
+        for i, line in enumerate(lines or [text]):
+            yield f"{'' if i else name + ':':<{indent}}{line}"
 
 
-def _member_lines(summary: Summary, *, ages_only: bool) -> list[str]:
-    header = ["NodeId", "DirectoryId", "LogEndOffset", "Lag"]
-    for name in ("LastFetch", "LastCaughtUp"):
-        header += [name] if ages_only else [name, "Age"]
-    rows = []
-    for member, status in summary.members:
-        row = [
-            str(member.id),
-            _or_dash(member.directory_id),
-            _or_dash(member.log_end_offset),
-            _or_dash(member.lag),
-        ]
-        for at in (member.last_fetch_ms, member.last_caught_up_ms):
-            age = _age(summary, at)
-            text = _UNKNOWN if age is None else age_text(age)
-            row += [text] if ages_only else [_UNKNOWN if at is None else iso_time(at), text]
-        rows.append([*row, status, ",".join(member.endpoints or ()) or _UNKNOWN])
-    left = {1, len(header)}
-    return list(table_lines([*header, "Status", "Endpoints"], rows, left=left))
+def _members(summary: Summary, context: Context, *, ages_only: bool) -> Table:
+    """A row for each voter and observer."""
+    import pyarrow as pa
+
+    from metashell.commands.rows.drawn_table import Table
+    from metashell.commands.rows.stream import cells
+
+    rows = list(_mappings(summary))
+    columns = []
+    for header, name in _MEMBER_HEADERS:
+        if ages_only and name.endswith("_time"):
+            continue
+        column = _MEMBER_COLUMNS[name]
+        values = [row[name] for row in rows]
+        if name.endswith("_age_ms"):
+            texts = pa.array([None if v is None else age_text(v) for v in values], pa.string())
+            age_header = _AGE_OF[name] if ages_only else header
+            columns.append((replace(column, kind=CellKind.TEXT), texts, age_header))
+        else:
+            columns.append((column, cells(column.kind, values), header))
+    return Table.of_columns(columns, short=context.out.is_terminal)
 
 
-def _epoch_lines(epochs: Sequence[Epoch]) -> list[str]:
-    rows = [
-        (
-            str(epoch.epoch),
-            _or_dash(epoch.start_offset),
-            _or_dash(epoch.leader),
-            _UNKNOWN if epoch.timestamp_ms is None else iso_time(epoch.timestamp_ms),
-        )
-        for epoch in epochs
+def _epochs_table(epochs: Sequence[Epoch], context: Context) -> Table:
+    """A row for each leader epoch."""
+    from metashell.commands.rows.drawn_table import Table
+    from metashell.commands.rows.stream import cells
+
+    rows = [*map(_epoch_mapping, epochs)]
+    columns = [
+        (column, cells(column.kind, [row[column.name] for row in rows]), header)
+        for header, column in zip(_EPOCH_HEADERS, _COLUMNS[EPOCHS], strict=True)
     ]
-    return list(table_lines(("Epoch", "StartOffset", "Leader", "Time"), rows))
+    return Table.of_columns(columns, short=context.out.is_terminal)
 
 
 def age_text(ms: int) -> str:
@@ -231,20 +259,22 @@ def _or_dash(value: object) -> str:
 # Rows.
 
 
-def _mappings(summary: Summary, parsed: Parsed) -> Iterator[RowMapping]:
-    if STATUS in parsed.switches:
-        yield {
-            "cluster_id": summary.cluster_id,
-            "leader": summary.leader_id,
-            "epoch": summary.leader_epoch,
-            "high_watermark": summary.high_watermark,
-            "max_follower_lag": summary.max_lag,
-            "max_follower_lag_ms": summary.max_lag_ms,
-            "kraft_version": summary.kraft_version,
-            "origin": summary.origin,
-            "time": summary.as_of_ms,
-        }
-        return
+def _status_mapping(summary: Summary) -> RowMapping:
+    return {
+        "cluster_id": summary.cluster_id,
+        "leader": summary.leader_id,
+        "epoch": summary.leader_epoch,
+        "high_watermark": summary.high_watermark,
+        "max_follower_lag": summary.max_lag,
+        "max_follower_lag_ms": summary.max_lag_ms,
+        "kraft_version": summary.kraft_version,
+        "origin": summary.origin,
+        "time": summary.as_of_ms,
+    }
+
+
+def _mappings(summary: Summary) -> Iterator[RowMapping]:
+    """A row for each node."""
     for member, status in summary.members:
         yield {
             "id": member.id,

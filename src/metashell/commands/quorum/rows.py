@@ -13,31 +13,39 @@ TABLES: Final = (
     AnswerTable(
         "",
         (
-            integer("id", "The node's id."),
-            text("directory_id", "Id of its metadata log directory."),
-            integer("log_end_offset", "The next offset that it would write."),
-            integer("lag", "Offsets behind the leader."),
-            time_at("last_fetch_time", "When it last fetched, by the leader's clock.", shown=False),
-            integer("last_fetch_age_ms", "How long ago that was."),
-            time_at("last_caught_up_time", "When it last had all, likewise.", shown=False),
-            integer("last_caught_up_age_ms", "How long ago that was."),
-            text("status", "Leader, Follower, Observer, or Voter where nothing tells who leads."),
-            texts("endpoints", "Where it listens: LISTENER://HOST:PORT."),
-            text("only_in", "Who alone knows of that voter, the log or the leader.", shown=False),
+            integer("id", "The node's id.", priority=9),
+            text("directory_id", "Id of its metadata log directory.", priority=1),
+            integer("log_end_offset", "The offset after its last record.", priority=5),
+            integer("lag", "Offsets behind the leader.", priority=7),
+            time_at(
+                "last_fetch_time", "Time of its last fetch, by the leader's clock.", shown=False
+            ),
+            integer("last_fetch_age_ms", "How long ago that was, in ms.", priority=6),
+            time_at(
+                "last_caught_up_time",
+                "When it was last caught up, by the leader's clock.",
+                shown=False,
+            ),
+            integer("last_caught_up_age_ms", "How long ago that was, in ms.", priority=7),
+            text("status", "Leader, Follower, Observer; or Voter: no leader known.", priority=9),
+            texts("endpoints", "Its listeners: LISTENER://HOST:PORT.", priority=4),
+            text("only_in", "log or leader, if only that knows the voter.", shown=False),
         ),
     ),
     AnswerTable(
         STATUS,
         (
             text("cluster_id", "The cluster's id."),
-            integer("leader", "The node that leads; null for none."),
+            integer("leader", "The leader; null for none."),
             integer("epoch", "The leader epoch."),
             integer("high_watermark", "Offsets below it are committed."),
-            integer("max_follower_lag", "Offsets that the slowest voter is behind."),
-            integer("max_follower_lag_ms", "How long before the leader it was last caught up."),
+            integer("max_follower_lag", "Lag of the slowest voter, in offsets."),
+            integer(
+                "max_follower_lag_ms", "How long before the leader it was last caught up, in ms."
+            ),
             integer("kraft_version", "The level of kraft.version."),
-            text("origin", "Where all that comes from: DescribeQuorum or log."),
-            time_at("time", "When that was so."),
+            text("origin", "The source: DescribeQuorum or log."),
+            time_at("time", "The time of this state."),
         ),
     ),
     AnswerTable(
@@ -45,8 +53,8 @@ TABLES: Final = (
         (
             integer("epoch", "The leader epoch."),
             integer("start_offset", "The first offset written in it."),
-            integer("leader", "Who led."),
-            time_at("time", "When the leader said that it leads."),
+            integer("leader", "The leader."),
+            time_at("time", "The time of the leader change record."),
         ),
     ),
 )

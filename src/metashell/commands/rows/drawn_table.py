@@ -36,6 +36,8 @@ _LONGEST: Final = 8
 _LEAST_NOTE: Final = 20
 _LEAST_TEXT: Final = 20
 """Lists and sentences are not made narrower: columns are left out before."""
+_NEEDED: Final = 8
+"""Columns of this priority are shown even if they are empty."""
 _LEAST_NAME: Final = 20
 _MOST_OF_NAMES: Final = 32
 _USUAL: Final = 0.9
@@ -87,6 +89,22 @@ class Table:
             drawn.append(DrawnColumn.of(column, table.column(name), day, short=is_short))
         has_times = any(column.is_short for column in drawn)
         return cls(tuple(drawn), day if has_times else None)
+
+    @classmethod
+    def of_columns(
+        cls,
+        columns: Sequence[tuple[Column, pa.Array, str]],
+        *,
+        short: bool,
+    ) -> Table:
+        """The same of (declaration, cells, header): a text that has headers of its own."""
+        cells = pa.table([values for _, values, _ in columns], [c.name for c, _, _ in columns])
+        day = newest_day(cells) if short else None
+        drawn = [
+            DrawnColumn.of(column, values, day, short=short, header=header)
+            for column, values, header in columns
+        ]
+        return cls(tuple(drawn), day if any(c.is_short for c in drawn) else None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +252,7 @@ def fit(columns: Sequence[DrawnColumn], width: int) -> list[DrawnColumn]:
     ]
     if whole(chosen) > width:
         # Where there is little room nothing gives way to columns that say nothing.
-        chosen = [c for c in chosen if not c.is_empty or c.column.priority > 0] or chosen
+        chosen = [c for c in chosen if not c.is_empty or c.column.priority >= _NEEDED] or chosen
     chosen = _most_important(chosen, width)
     widths = [column.width for column in chosen]
     spare = width - len(_GAP) * (len(chosen) - 1)

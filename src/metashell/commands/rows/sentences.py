@@ -29,10 +29,10 @@ _HEAD_AND_PROMPT: Final = 2
 def nothing(command: RowsCommand, parsed: Parsed) -> str:
     """That there are no rows, such as ``no partition of orders is offline``."""
     noun, _ = command.noun
-    wanted = _unphrased(command, parsed)
-    if wanted:
-        return f"no {noun} matches {' '.join(wanted)}"
     behind, conditions = _phrases(command, parsed)
+    wanted = _unphrased(command, parsed)
+    if wanted and not (behind or conditions):
+        return f"no {noun} matches {' '.join(wanted)}"
     if not conditions:
         return f"there is no {noun}{behind}"
     return f"no {noun}{behind} is {' and '.join(conditions)}"
