@@ -133,6 +133,18 @@ _WARNINGS: Final = (
         "start it, or find out why its heartbeats do not arrive",
     ),
     (
+        "reassignment-stuck",
+        "partitions",
+        "a reassignment cannot finish: no leader to copy from, or a new replica's broker is down",
+        "start the broker that is down, or cancel: kafka-reassign-partitions.sh --cancel",
+    ),
+    (
+        "leftover-throttle",
+        "configs",
+        "replication is throttled and no reassignment runs: replicas catch up slowly",
+        "run kafka-reassign-partitions.sh --verify with the same plan, or delete these configs",
+    ),
+    (
         "voter-lagging",
         "offsets",
         "a voter is behind: with fewer others the quorum can't commit",
@@ -205,6 +217,18 @@ _NOTES: Final = (
         "partitions",
         "their first replica does not lead: load may be uneven",
         "none needed where leaders are balanced automatically; else elect preferred leaders",
+    ),
+    (
+        "preferred-election-due",
+        "partitions",
+        "the broker is in sync and others lead its partitions: load is uneven",
+        "elect preferred leaders, or wait for the controller (leader.imbalance.check.interval)",
+    ),
+    (
+        "ignored-static-voters",
+        "settings",
+        "the quorum is dynamic: the node ignores its controller.quorum.voters",
+        "remove it from server.properties; set controller.quorum.bootstrap.servers",
     ),
     (
         "ghost-registration",

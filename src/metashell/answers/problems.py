@@ -19,7 +19,9 @@ import pyarrow.compute as pc
 
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.brokers import tally
+from metashell.answers.causes import EFFECTS, ELECTION, STUCK, Cause, Causes, Links
 from metashell.answers.configs import ConfigQuestion, configs_table
+from metashell.answers.directories import bad_replicas
 from metashell.answers.health import LOOKS_AT, Health
 from metashell.answers.nodes import BROKER, HOUR_MS, NodeRow, nodes_of
 from metashell.answers.partitions import topic_order
@@ -27,14 +29,11 @@ from metashell.answers.problem_kinds import KINDS, ProblemKind
 from metashell.answers.releases import CONTROLLERS_REGISTER
 from metashell.answers.row_times import when
 from metashell.answers.topic_settings import unclean_election
-from metashell.image.cluster import Brokers
 from metashell.image.image import Image
 from metashell.image.quorum_members import QuorumMember
 from metashell.redact import Redaction
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.arrow import fixed_array, string_array
-from metashell.schema.id_table import hash_ids, id_pairs
-from metashell.schema.uuids import LOST
 
 _FIELDS: Final = {
     "offline-partitions": LOOKS_AT["offline"],
@@ -45,6 +44,7 @@ _FIELDS: Final = {
     "recovering": LOOKS_AT["recovering"],
     "elr-in-use": LOOKS_AT["elr"],
     "reassigning": LOOKS_AT["reassigning"],
+    STUCK: LOOKS_AT["reassigning"],
     "no-spare-replica": LOOKS_AT["at-min-isr"],
     "no-preferred-leader": LOOKS_AT["no-preferred-leader"],
 }
@@ -56,13 +56,10 @@ _STATES: Final = {
     "under-replicated": "under-replicated",
     "recovering": "recovering",
     "elr-in-use": "elr",
-    "reassigning": "reassigning",
     "no-preferred-leader": "no-preferred-leader",
 }
 """Those that are a state of `LOOKS_AT` and nothing else."""
 
-_LARGEST_TABLE: Final = 1 << 22
-"""Broker ids below it are looked up in a table."""
 _UNKNOWN_ROW: Final = -1
 
 
@@ -84,6 +81,9 @@ class Problem:
     where nothing says."""
     details: Sequence[str | None] = ()
     """What is particular about each, or nothing."""
+    causes: Callable[[], pa.Array] | None = None
+    """list<string>[n]: what each follows from, see `metashell.answers.causes.Cause.name`; None:
+    nothing."""
 
 
 class _Facts:
@@ -115,30 +115,8 @@ class _Facts:
     @cached_property
     def bad_directories(self) -> tuple[dict[int, int], dict[int, int]]:
         """By broker: replicas in directories that are not online, and in lost ones."""
-        partitions, registered = self.image.partitions, self.image.brokers
-        owners, bounds = partitions.list_column("replicas").gather()
-        column = partitions.list_column("directories")
-        n_replicas = np.diff(bounds)
-        # Elsewhere nothing says which replica a directory is of.
-        told = ~partitions.directories_default & (column.counts == n_replicas)
-        if not told.any():
-            return {}, {}
-        if told.all():
-            directories, _ = column.gather()
-        else:
-            directories, _ = column.take(np.flatnonzero(told)).gather()
-            owners = owners[np.repeat(told, n_replicas)]
-        pairs = id_pairs(directories)
-        reserved = np.flatnonzero(pairs[:, 0] == 0)
-        low = pairs[reserved, 1].byteswap()
-        lost = owners[reserved[low == LOST[-1]]]
-        strange = ~_among(directories, owners, registered)
-        strange[reserved[low <= LOST[-1]]] = False
-        at = np.flatnonzero(strange)
-        # Of a broker that registered none, which is of before there were directories, all are
-        # online.
-        at = at[np.isin(owners[at], registered.ids[registered.log_dirs.counts > 0])]
-        offline, lost = tally(owners[at]), tally(lost)
+        bad = bad_replicas(self.image)
+        offline, lost = tally(bad.broker[~bad.lost]), tally(bad.broker[bad.lost])
         return (
             dict(zip(offline[0].tolist(), offline[1].tolist(), strict=True)),
             dict(zip(lost[0].tolist(), lost[1].tolist(), strict=True)),
@@ -172,11 +150,13 @@ class Problems:
     ) -> None:
         self.image = image
         self.health = Health(image, assumptions)
+        self.causes = Causes(self.health)
         self._redaction = redaction
         self._voters = voters
         self._ghost_after_ms = ghost_after_ms
         self._detail = detail
         self._set_by: dict[str, I64] = {}
+        self._links: dict[str, tuple[I64, Links]] = {}
         self._facts = _FACTS.setdefault(image, _Facts(image))
 
     def find(self, codes: Collection[str] = tuple(KINDS)) -> Iterator[Problem]:
@@ -190,6 +170,7 @@ class Problems:
             **dict.fromkeys(_FIELDS, self._partitions),
             "lost-directory": self._directories,
             "offline-directory": self._directories,
+            ELECTION: self._elections,
             "unregistered-broker": self._unregistered_brokers,
             "fenced-broker": self._brokers,
             "controlled-shutdown": self._brokers,
@@ -206,6 +187,8 @@ class Problems:
         health = self.health
         if code in _STATES:
             return health.mask(_STATES[code])
+        if code in (STUCK, "reassigning"):
+            return self.causes.stuck if code == STUCK else health.reassigning & ~self.causes.stuck
         under = health.under_replicated
         if code == "at-min-isr":
             return health.at_min_isr & under
@@ -217,12 +200,12 @@ class Problems:
         return out
 
     def _partitions(self, kind: ProblemKind) -> Iterator[Problem]:
-        rows = np.flatnonzero(self.mask(kind.code))
+        rows, links = self._linked(kind.code)
         if not len(rows):
             return
         since = self._since(_FIELDS[kind.code], rows)
         if self._detail:
-            yield self._each_partition(kind, rows, since)
+            yield self._each_partition(kind, rows, since, links)
             return
         topic = self.image.partitions.topic[rows]
         starts = np.flatnonzero(np.diff(topic, prepend=-1))
@@ -231,16 +214,69 @@ class Problems:
         first = np.minimum.reduceat(since, starts)
         order = np.lexsort((self._facts.name_ranks[topic[starts]], -counts))
         names = string_array(self.image.topics.raw_names.take(topic[starts[order]]))
-        yield self._problem(kind, "topic", names, fixed_array(counts[order]), first[order])
+        groups = np.searchsorted(starts, links.at, side="right") - 1
+        yield self._problem(
+            kind,
+            "topic",
+            names,
+            fixed_array(counts[order]),
+            first[order],
+            causes=lambda: self._lists(links, groups, order),
+        )
 
-    def _each_partition(self, kind: ProblemKind, rows: I64, since: I64) -> Problem:
+    def _linked(self, code: str) -> tuple[I64, Links]:
+        """The partitions that have a problem, and what they follow from."""
+        found = self._links.get(code)
+        if found is None:
+            rows = np.flatnonzero(self.mask(code))
+            found = self._links[code] = rows, self.causes.links(rows, code)
+        return found
+
+    def _lists(self, links: Links, groups: I64, order: I64) -> pa.Array:
+        return self.causes.lists(links, groups, len(order)).take(pa.array(order))
+
+    def effects(
+        self, codes: Collection[str] = tuple(EFFECTS)
+    ) -> list[tuple[Cause, dict[str, int]]]:
+        """What follows from each cause: by problem the number of partitions; the worst first."""
+        found: dict[str, tuple[Cause, dict[str, int]]] = {}
+        for code in EFFECTS:
+            if code in codes:
+                for cause in self.causes.causes(self._linked(code)[1]):
+                    found.setdefault(cause.name, (cause, {}))[1][code] = cause.partitions
+        return list(found.values())
+
+    def _elections(self, kind: ProblemKind) -> Iterator[Problem]:
+        """Live brokers whose partitions others lead."""
+        rows = np.flatnonzero(self.mask("no-preferred-leader"))
+        rows = rows[self.causes.due(rows)]
+        if not len(rows):
+            return
+        brokers, at, counts = np.unique(
+            self.health.preferred[rows], return_inverse=True, return_counts=True
+        )
+        since = np.full(len(brokers), np.iinfo(np.int64).max)
+        np.minimum.at(since, at, self._since(("leader",), rows))
+        order = np.argsort(-counts, kind="stable")
+        names = fixed_array(brokers[order]).cast(pa.string())
+        yield self._problem(kind, "broker", names, fixed_array(counts[order]), since[order])
+
+    def _each_partition(self, kind: ProblemKind, rows: I64, since: I64, links: Links) -> Problem:
         order = topic_order(self.image, rows)
         partitions = self.image.partitions
         at = rows[order]
         names = string_array(self.image.topics.raw_names.take(partitions.topic[at]))
         ids = fixed_array(partitions.partition[at]).cast(pa.string())
         ones = pa.array(np.ones(len(rows), dtype=np.int64))
-        return self._problem(kind, "partition", names, ones, since[order], ids)
+        return self._problem(
+            kind,
+            "partition",
+            names,
+            ones,
+            since[order],
+            ids,
+            causes=lambda: self._lists(links, links.at, order),
+        )
 
     def _since(self, fields: Sequence[str], rows: I64) -> I64:
         """int64[n]: row of the record that last set any of the fields."""
@@ -259,6 +295,7 @@ class Problems:
         since: I64,
         parts: pa.Array | None = None,
         details: Sequence[str | None] = (),
+        causes: Callable[[], pa.Array] | None = None,
     ) -> Problem:
         return Problem(
             kind=kind,
@@ -267,6 +304,7 @@ class Problems:
             parts=parts,
             counts=counts.cast(pa.int64()),
             details=details,
+            causes=causes,
             since=lambda: when(self.image, "since", since),
         )
 
@@ -372,39 +410,3 @@ class Problems:
                 "since_time": column("set_time_min"),
             },
         )
-
-
-def _among(directories: AnyArray, owners: AnyArray, brokers: Brokers) -> Bools:
-    """bool[n]: whether each directory is one that its broker has registered.
-
-    Args:
-        directories: V16[n].
-        owners: int32[n]: the broker of each.
-        brokers: The registrations.
-    """
-    ids, counts = brokers.ids, np.maximum(brokers.log_dirs.counts, 0)
-    found = np.zeros(len(owners), dtype=np.bool_)
-    if not len(ids) or not len(owners):
-        return found
-    at = _index(ids, owners)
-    hashes, (known, bounds) = hash_ids(directories), brokers.log_dirs.gather()
-    of_known = hash_ids(known)
-    # Brokers have few directories: each is compared with that of all replicas at once.
-    for k in range(int(counts.max())):
-        has = counts > k
-        expected = np.zeros(len(ids) + 1, dtype=np.uint64)
-        expected[:-1][has] = of_known[bounds[:-1][has] + k]
-        found |= (hashes == expected[at]) & np.append(has, False)[at]
-    return found
-
-
-def _index(ids: AnyArray, values: AnyArray) -> AnyArray:
-    """int[n]: the place of each value among sorted ids, -1 where it is none of them."""
-    if int(values.min()) >= 0 and int(values.max()) < _LARGEST_TABLE:
-        table = np.full(int(values.max()) + 1, -1, dtype=np.int32)
-        inside = (ids >= 0) & (ids < len(table))
-        table[ids[inside]] = np.flatnonzero(inside)
-        found: AnyArray = table[values]
-        return found
-    at = np.minimum(np.searchsorted(ids, values), len(ids) - 1)
-    return np.where(ids[at] == values, at, -1)

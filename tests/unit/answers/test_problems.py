@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+from metashell.answers.causes import EFFECTS
 from metashell.answers.problem_kinds import KINDS, Level
 from metashell.answers.problems import Problems
 from metashell.redact import Redaction
@@ -141,6 +142,9 @@ class Small:
                     counts["lost-directory", str(node)] += 1
                 elif directory == STRANGE and node in self.fenced and DISKS[node]:
                     counts["offline-directory", str(node)] += 1
+            if self._is_due(part):
+                due = "preferred-election-due", str(part.replicas[0])
+                offsets[due].append(part.set_at["leader"])
         out: Counts = {key: (len(found), min(found)) for key, found in offsets.items()}
         out |= {key: (n, None) for key, n in counts.items()}
         for node, offset in self.fenced.items():
@@ -151,11 +155,56 @@ class Small:
                 out["ghost-registration", str(node)] = (1, offset)
         return out
 
+    def _down(self, node: int) -> str | None:
+        """The problem of a broker that can lead nothing."""
+        if node not in self.fenced:
+            return "unregistered-broker"
+        return None if self.fenced[node] is None else "fenced-broker"
+
+    def _wrong(self, part: Partition, node: int) -> str | None:
+        """What is wrong with a replica's broker, or with its disk."""
+        directory = part.directories[part.replicas.index(node)]
+        if self._down(node) or directory == LOST:
+            return self._down(node) or "lost-directory"
+        return "offline-directory" if directory == STRANGE and DISKS[node] else None
+
+    def _is_due(self, part: Partition) -> bool:
+        first, leader = part.replicas[0], part.values["leader"]
+        in_sync = first in part.values["isr"] and self._wrong(part, first) is None
+        return in_sync and leader not in (-1, first)
+
+    def causes(self) -> dict[tuple[str, str], set[str]]:
+        """By problem and partition: the rows that it follows from."""
+        out: dict[tuple[str, str], set[str]] = {}
+        for (topic, number), part in self.partitions.items():
+            values = part.values
+            for code in self._states(topic, part):
+                nodes = [n for n in part.replicas if n not in values["isr"]]
+                if values["leader"] == -1:
+                    nodes = part.replicas
+                if code == "no-preferred-leader":
+                    nodes = part.replicas[:1]
+                if code == "offline-partitions":
+                    waits = [n for n in part.replicas if n in values["isr"]]
+                    nodes = [n for n in waits if self._wrong(part, n)] or nodes
+                if code not in EFFECTS:
+                    nodes = []
+                names = {
+                    f"{self._wrong(part, n)} broker {n}" for n in nodes if self._wrong(part, n)
+                }
+                if code == "no-preferred-leader" and self._is_due(part):
+                    names = {f"preferred-election-due broker {part.replicas[0]}"}
+                out[code, f"{topic}-{number}"] = names
+        return out
+
     def _states(self, topic: str, part: Partition) -> dict[str, tuple[str, ...]]:
         v = part.values
         n_isr, least = len(v["isr"]), self.min_isr.get(topic, 1)
         leader = v["leader"]
         under = n_isr < len(part.replicas) - len(v["adding_replicas"])
+        moved = ("adding_replicas", "removing_replicas")
+        moves = any(v[name] for name in moved)
+        stuck = leader == -1 or any(self._down(node) for node in v["adding_replicas"])
         told: dict[str, tuple[bool, tuple[str, ...]]] = {
             "offline-partitions": (leader == -1, ("leader",)),
             "under-min-isr": (n_isr < least or leader == -1, ("isr", "leader")),
@@ -164,10 +213,8 @@ class Small:
             "no-spare-replica": (not under and n_isr == least and leader != -1, ("isr",)),
             "unclean-possible": (under and topic in self.unclean, ("isr",)),
             "recovering": (v["leader_recovery_state"] == 1, ("leader_recovery_state",)),
-            "reassigning": (
-                bool(v["adding_replicas"] or v["removing_replicas"]),
-                ("adding_replicas", "removing_replicas"),
-            ),
+            "reassigning": (moves and not stuck, moved),
+            "reassignment-stuck": (moves and stuck, moved),
             "no-preferred-leader": (leader != part.replicas[0], ("leader",)),
         }
         return {code: fields for code, (is_so, fields) in told.items() if is_so}
@@ -206,6 +253,40 @@ def test_is_what_a_plain_replay_gives(seed: int) -> None:
             assert small.expected(detail=detail) == found(source, detail=detail)
 
 
+@pytest.mark.parametrize("seed", seeds(12))
+def test_causes_are_those_of_a_plain_replay(seed: int) -> None:
+    """Of each partition, of each topic, and counted for each cause."""
+    small = Small(random.Random(seed))
+    small.make()
+    with cluster(*small.records or [record("NoOpRecord")]) as source:
+        plain = small.causes()
+        assert plain == causes_in(source, detail=True)
+        by_topic: dict[tuple[str, str], set[str]] = defaultdict(set)
+        counts: dict[str, Counter[str]] = defaultdict(Counter)
+        for (code, partition), names in plain.items():
+            by_topic[code, partition.rpartition("-")[0]] |= names
+            for name in names:
+                counts[name][code] += 1
+        assert by_topic == causes_in(source, detail=False)
+        effects = Problems(source.image, Redaction(False)).effects()
+        assert counts == {cause.name: Counter(told) for cause, told in effects}
+
+
+def causes_in(source: Source, *, detail: bool) -> dict[tuple[str, str], set[str]]:
+    """Causes of the problems of partitions by problem and subject."""
+    out = {}
+    for problem in Problems(source.image, Redaction(False), detail=detail).find():
+        if problem.causes is not None:
+            parts = problem.parts.to_pylist() if problem.parts is not None else None
+            for i, (name, causes) in enumerate(
+                zip(problem.names.to_pylist(), problem.causes().to_pylist(), strict=True)
+            ):
+                assert causes == list(dict.fromkeys(causes))
+                subject = name if parts is None else f"{name}-{parts[i]}"
+                out[problem.kind.code, subject] = set(causes)
+    return out
+
+
 def test_the_plain_replay_meets_every_kind() -> None:
     """The drawn clusters have all problems that they can have."""
     met = set()
@@ -222,7 +303,9 @@ def test_the_plain_replay_meets_every_kind() -> None:
         "unclean-possible",
         "recovering",
         "reassigning",
+        "reassignment-stuck",
         "no-preferred-leader",
+        "preferred-election-due",
         "unregistered-broker",
         "lost-directory",
         "offline-directory",

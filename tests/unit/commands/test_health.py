@@ -105,6 +105,43 @@ def test_rows_say_where_and_what_to_do(broken: Source) -> None:
     assert [4, 6] == sorted(row["since_offset"] for row in offline)
 
 
+def test_what_follows_stands_behind_its_cause() -> None:
+    """A cause is told in words with its effects, and its row comes first of its group."""
+    values = [
+        *(broker(node) for node in (1, 2, 3)),
+        record("TopicRecord", name="orders", topic_id=TOPIC_ID),
+        partition(replicas=[1, 2], isr=[2], leader=2),
+        partition(partition_id=1, replicas=[1], isr=[1], leader=-1),
+        partition(partition_id=2, replicas=[2, 3], isr=[2], leader=2),
+        record("BrokerRegistrationChangeRecord", broker_id=1, broker_epoch=1, fenced=1),
+    ]
+    with cluster(*values) as source:
+        ran = run_on(source, "health")
+        found = rows(source)
+        detail = rows(source, "health under-replicated --detail")
+    told = ran.out.splitlines()[1]
+    assert told.startswith("broker 1 is fenced since ")
+    assert told.endswith(
+        " (offset 7): 1 partition offline, 1 under min ISR, 1 under-replicated,"
+        " 1 at min ISR, 2 without preferred leader"
+    )
+    name = "fenced-broker broker 1"
+    follows = [name in row["causes"] for row in found]
+    assert f"{found[0]['problem']} {found[0]['subject']}" == name
+    assert follows == [False, *[True] * sum(follows), *[False] * follows[1:].count(False)]
+    # A live broker that is out of sync explains itself.
+    assert [[name], []] == [row["causes"] for row in detail]
+
+
+def test_causes_of_an_answer_without_their_column(broken: Source) -> None:
+    """The order of the rows does not depend on the columns."""
+    every = [(row["problem"], row["subject"]) for row in rows(broken)]
+    assert every == [
+        (row["problem"], row["subject"])
+        for row in rows(broken, "health --columns problem,subject,action")
+    ]
+
+
 def test_words_come_before_the_table(broken: Source) -> None:
     """The kinds with their counts, the worst first."""
     words, *table = run_on(broken, "health").out.splitlines()
@@ -325,8 +362,15 @@ def test_fleets(tmp_path: Path) -> None:
     fleet: Any = open_fleet(sorted(map(str, backups(tmp_path / "all").iterdir())))
     ran = run(fleet.root, "health -o jsonl", source=fleet)
     found = [json.loads(line) for line in ran.out.splitlines()]
-    order = [("critical", "warning", "note").index(row["severity"]) for row in found]
-    assert order == sorted(order)
+    levels = ("critical", "warning", "note")
+    heads = [row for row in found if not row["causes"]]
+    causes = {(row["cluster"], name) for row in found for name in row["causes"]}
+    alone = [
+        levels.index(row["severity"])
+        for row in heads
+        if (row["cluster"], f"{row['problem']} {row['subject']}") not in causes
+    ]
+    assert alone == sorted(alone)
     names = {row["cluster"] for row in found}
     assert len(names) > 1
     words = run(fleet.root, "health --severity critical", source=fleet).out.splitlines()

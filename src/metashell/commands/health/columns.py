@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from metashell.commands.rows.columns import integer, text, time_at
+from metashell.commands.rows.columns import integer, text, texts, time_at
 
 COLUMNS: Final = (
     text("severity", "critical, warning or note."),
@@ -19,6 +19,11 @@ COLUMNS: Final = (
         "since_time",
         "Time of the record that began it, where several partitions are concerned of the first; "
         "null: a checkpoint hides it (see --history), or no record does.",
+    ),
+    texts(
+        "causes",
+        "The rows that it follows from, each as their problem and subject, such as "
+        "`fenced-broker broker 104`; empty: it stands for itself.",
     ),
     text("command", "A command that shows more, or that helps."),
     integer("since_offset", "Offset of that record.", shown=False),

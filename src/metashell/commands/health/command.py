@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
+    from metashell.answers.problems import Problems
     from metashell.image.image import Image
 
 _LEVELS: Final = ("critical", "warning", "note")
@@ -120,18 +121,23 @@ class HealthCommand(RowsCommand):
     def answer(self, query: RowsQuery) -> None:
         """The problems asked for."""
         from metashell.commands.health.rows import in_order, summary_of
+        from metashell.commands.health.words import cause_lines
 
         codes = _chosen(query.parsed)
         level = _level(query.parsed)
+        problems = _problems(query)
         parts = [
             part
-            for part in _parts(query, codes)
+            for part in _parts(query, problems, codes)
             # Of a quorum and of files a problem can be worse than its kind is.
             if part[0][0] <= _LEVELS.index(level)
         ]
         rows = in_order(parts)
         counts = summary_of(rows)
-        query.verdict = (_verdict(counts, query.image, is_all=codes is None and level == "note"),)
+        query.verdict = (
+            _verdict(counts, query.image, is_all=codes is None and level == "note"),
+            *cause_lines(problems.effects(_asked(codes, level))),
+        )
         if any(rank == 0 and len(table) for (rank, _), table in parts):
             query.status = ExitCode.FAILED
         query.add(counts if "--summary" in query.parsed.switches else rows)
@@ -177,34 +183,44 @@ def _level(parsed: Parsed) -> str:
     return level
 
 
+def _problems(query: RowsQuery) -> Problems:
+    from metashell.answers.problems import Problems
+
+    return Problems(
+        query.image,
+        query.source.redaction,
+        assumptions_of(query.parsed),
+        voters=voters_now(query),
+        ghost_after_ms=ghost_after(query.parsed),
+        detail="--detail" in query.parsed.switches,
+    )
+
+
+def _asked(chosen: frozenset[str] | None, level: str) -> list[str]:
+    """The kinds of those chosen that are of a level or worse."""
+    from metashell.answers.problem_kinds import KINDS
+
+    rank = _LEVELS.index(level)
+    return [
+        code
+        for code, kind in KINDS.items()
+        if (chosen is None or code in chosen) and _LEVELS.index(kind.level.value) <= rank
+    ]
+
+
 def _parts(
-    query: RowsQuery, chosen: frozenset[str] | None
+    query: RowsQuery, problems: Problems, chosen: frozenset[str] | None
 ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
     """Rows, and where they stand."""
-    from metashell.answers.problem_kinds import KINDS
-    from metashell.answers.problems import Problems
     from metashell.commands.health.log_problems import find_deeply, find_in_log, find_in_quorum
     from metashell.commands.health.rows import of_problem, of_single
 
     parsed, columns = query.parsed, query.columns
-    level = _LEVELS.index(_level(parsed))
-    codes = [
-        code
-        for code, kind in KINDS.items()
-        if (chosen is None or code in chosen) and _LEVELS.index(kind.level.value) <= level
-    ]
-    problems = Problems(
-        query.image,
-        query.source.redaction,
-        assumptions_of(parsed),
-        voters=voters_now(query),
-        ghost_after_ms=ghost_after(parsed),
-        detail="--detail" in parsed.switches,
-    )
+    codes = _asked(chosen, _level(parsed))
     if "--summary" in parsed.switches:
         columns = frozenset({"severity", "problem", "count", "since_time", "explanation", "action"})
     elif columns is not None:
-        columns |= {"severity", "problem", "count"}
+        columns |= {"severity", "problem", "subject", "count", "causes"}
     for problem in problems.find(codes):
         if query.context.cancelled():
             raise KeyboardInterrupt
@@ -237,7 +253,7 @@ def _of_all(tables: Sequence[pa.Table], columns: Sequence[Column], *, is_sorted:
     """The rows of all clusters, the worst first."""
     import pyarrow as pa
 
-    from metashell.commands.health.rows import worst_first
+    from metashell.commands.health.rows import grouped, worst_first
     from metashell.commands.rows.stream import table_of_values
 
     if not tables:
@@ -245,7 +261,10 @@ def _of_all(tables: Sequence[pa.Table], columns: Sequence[Column], *, is_sorted:
     if len(tables) == 1:
         return tables[0]
     table = pa.concat_tables(tables)
-    return table if is_sorted else worst_first(table)
+    if is_sorted:
+        return table
+    table = worst_first(table)
+    return grouped(table) if "causes" in table.column_names else table
 
 
 def _take_nothing(context: Context, table: pa.Table, columns: Sequence[str]) -> int:

@@ -9,12 +9,14 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.answers.problem_kinds import KINDS, Level, ProblemKind
 from metashell.commands.framework.command_line import quote_words
 from metashell.commands.health.columns import COLUMNS, SUMMARY
+from metashell.commands.rows.columns import CLUSTER
 from metashell.commands.rows.stream import cells
 from metashell.fs.path import encode_name
 from metashell.fs.pattern import quote as as_pattern
@@ -44,6 +46,9 @@ _COMMANDS: Final = {
     "reassigning": ("partitions", "--reassigning"),
     "no-spare-replica": ("partitions", "--at-min-isr"),
     "no-preferred-leader": ("partitions", "--no-preferred-leader"),
+    "reassignment-stuck": ("partitions", "--reassigning"),
+    "preferred-election-due": ("partitions", "--no-preferred-leader", "--replica"),
+    "leftover-throttle": ("config",),
     "lost-directory": ("partitions", "--directory", "LOST", "--replica"),
     "offline-directory": ("partitions", "--replica"),
     "unregistered-broker": ("partitions", "--replica"),
@@ -92,6 +97,7 @@ def of_single(single: Single) -> tuple[tuple[int, int], pa.Table]:
         "subject": single.subject,
         "count": single.count,
         "since_time": single.since_time_ms,
+        "causes": [],
         "command": single.command,
         "since_offset": single.since_offset,
         "path": single.path,
@@ -121,6 +127,7 @@ def of_problem(
         "subject": writer.subjects,
         "count": lambda: problem.counts,
         "since_time": lambda: since["since_time"],
+        "causes": problem.causes or (lambda: pa.array([[]] * n, TYPES["causes"])),
         "command": writer.commands,
         "since_offset": lambda: since["since_offset"],
         "path": writer.paths,
@@ -144,7 +151,38 @@ def in_order(parts: Iterable[tuple[tuple[int, int], pa.Table]]) -> pa.Table:
     tables = [table for _, table in sorted(parts, key=lambda part: part[0])]
     if not tables:
         return pa.table({name: pa.array([], kind) for name, kind in TYPES.items()})
-    return pa.concat_tables(tables)
+    return grouped(pa.concat_tables(tables))
+
+
+def grouped(rows: pa.Table) -> pa.Table:
+    """Rows with what follows from each behind it, the group with the worst row first.
+
+    Args:
+        rows: The worst first; of several clusters with the column ``cluster``.
+    """
+    n = len(rows)
+    lists = rows.column("causes").combine_chunks()
+    parents = pc.list_parent_indices(lists).to_numpy()
+    if not len(parents):
+        return rows
+    at, first = np.unique(parents, return_index=True)
+    names = pc.binary_join_element_wise(rows.column("problem"), rows.column("subject"), " ")
+    wanted = pc.list_flatten(lists).take(pa.array(first))
+    if CLUSTER.name in rows.column_names:
+        clusters = rows.column(CLUSTER.name)
+        names = pc.binary_join_element_wise(clusters, names, "/")
+        wanted = pc.binary_join_element_wise(clusters.take(pa.array(at)), wanted, "/")
+    found = pc.fill_null(pc.index_in(wanted, pa.array(_flat(names))), -1)
+    head = np.arange(n)
+    cause = np.asarray(found)
+    head[at[cause >= 0]] = cause[cause >= 0]
+    best = np.arange(n)
+    np.minimum.at(best, head, np.arange(n))
+    return rows.take(pa.array(np.lexsort((np.arange(n), head != np.arange(n), best[head]))))
+
+
+def _flat(texts: pa.ChunkedArray | pa.Array) -> pa.Array:
+    return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
 
 
 def worst_first(rows: pa.Table) -> pa.Table:

@@ -43,6 +43,7 @@ _COLUMNS: Final = (
     "count",
     "since_time",
     "since_offset",
+    "causes",
     "path",
     "command",
     "explanation",
@@ -53,6 +54,8 @@ _FIRST: Final = ("cluster", "subject", "problem", "severity", "count", "since_ti
 """Columns shown at first; of one kind without what is the same in all of its rows."""
 _SAME_IN_KIND: Final = ("problem", "severity")
 _WIDE_CELLS: Final = 110
+_CAUSES: Final = 2
+"""Causes that are told above the kinds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +106,10 @@ def in_short(found: HealthRows) -> str:
         for level in LEVELS
         if (n := levels.count(level))
     ]
-    return f"{'  '.join(told)}  (kinds of problems)"
+    words = f"{'  '.join(told)}  (kinds of problems)"
+    # Of several clusters each has lines of its own: more than there is room for.
+    causes = () if "cluster" in found.rows.column_names else found.words.split("\n")[1:]
+    return "\n".join((words, *causes[:_CAUSES]))
 
 
 class KindList(AppPart, OptionList):
@@ -297,6 +303,8 @@ class HealthView(View):
             detail.update("")
             return
         parts = [line(str(row["explanation"])), line(str(row["action"]))]
+        if row["causes"]:
+            parts.insert(1, line(f"follows from: {', '.join(row['causes'])}"))
         if row["command"]:
             parts.append(Content.assemble(("$ ", "bold"), line(str(row["command"]))))
         detail.update(Content("\n").join(parts))

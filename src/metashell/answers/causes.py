@@ -1,0 +1,291 @@
+"""What the problems of partitions follow from: brokers that are down, failed disks, due elections.
+
+A replica that is out of the ISR is explained by its broker, where that is fenced, shutting down or
+not registered, or by its log directory. A slow replica on a live broker is not explained. All is
+found by columns: no loop goes over partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+
+from metashell.answers.brokers import broker_states, tally
+from metashell.answers.directories import BadReplicas, bad_replicas
+from metashell.answers.election import Ragged, active_brokers, lists_of, waited_for
+from metashell.answers.health import NO_LEADER, Health
+from metashell.answers.row_times import when
+from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.arrow import list_array
+
+ELECTION: Final = "preferred-election-due"
+STUCK: Final = "reassignment-stuck"
+
+_PROBLEMS: Final = (
+    None,
+    "fenced-broker",
+    "controlled-shutdown",
+    "unregistered-broker",
+    "lost-directory",
+    "offline-directory",
+    ELECTION,
+)
+"""Kinds of causes; the first four stand as the states of `metashell.answers.brokers.STATES` do."""
+_WORDS: Final = {
+    "fenced-broker": "broker {} is fenced",
+    "controlled-shutdown": "broker {} is shutting down",
+    "unregistered-broker": "broker {} is not registered",
+    "lost-directory": "broker {} lost a log directory",
+    "offline-directory": "broker {} has a log directory that is not online",
+    ELECTION: "an election of preferred leaders is due for broker {}",
+}
+_LOST, _OFFLINE, _ELECTION = (_PROBLEMS.index(name) for name in _PROBLEMS[4:])
+_NONE: Final = -1
+
+EFFECTS: Final = {
+    "offline-partitions": "offline",
+    "under-min-isr": "under min ISR",
+    "under-replicated": "under-replicated",
+    "at-min-isr": "at min ISR",
+    "unclean-possible": "open to unclean election",
+    "elr-in-use": "with ELR",
+    STUCK: "in a stuck reassignment",
+    "no-preferred-leader": "without preferred leader",
+}
+"""Problems of partitions that can follow from a cause, the worst first, and their short names."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cause:
+    """What problems of partitions follow from."""
+
+    problem: str
+    """A kind of problem, by its code: it has a row of its own in ``health``."""
+    broker: int
+    partitions: int
+    """How many of the partitions asked for."""
+    since_offset: int | None = None
+    """Offset of the record that fenced the broker; None where it is another cause, or a checkpoint
+    hides it."""
+    since_time_ms: int | None = None
+    """Its time."""
+
+    @property
+    def name(self) -> str:
+        """How rows refer to it: the problem and the subject of its own row."""
+        return f"{self.problem} broker {self.broker}"
+
+    @property
+    def words(self) -> str:
+        """Such as ``broker 104 is fenced``."""
+        return _WORDS[self.problem].format(self.broker)
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Which partitions follow from what.
+
+    ``at``: int64[m], index into the partitions asked for; ``cause``: int64[m], a number that
+    `Causes` knows. A partition can have several.
+    """
+
+    at: I64
+    cause: I64
+
+
+class Causes:
+    """Causes of the problems of an image's partitions.
+
+    Args:
+        health: Of the image.
+    """
+
+    def __init__(self, health: Health) -> None:
+        self.health, self.image = health, health.image
+
+    # For those who tell of partitions.
+
+    def of(self, rows: I64, problem: str = "under-replicated") -> Sequence[Cause]:
+        """Causes of a problem, those of most partitions first.
+
+        Args:
+            rows: int64[n]: the partitions that have it.
+            problem: One of `EFFECTS`.
+        """
+        return self.causes(self.links(rows, problem))
+
+    def causes(self, links: Links) -> Sequence[Cause]:
+        """The causes of links, those of most partitions first."""
+        numbers, counts = np.unique(links.cause, return_counts=True)
+        found = []
+        order = np.argsort(-counts, kind="stable")
+        for number, count in zip(numbers[order].tolist(), counts[order].tolist(), strict=True):
+            place, kind = divmod(number, len(_PROBLEMS))
+            problem, broker = _PROBLEMS[kind], int(self._ids[place])
+            assert problem is not None
+            offset, time_ms = self._fenced.get(broker, (None, None))
+            is_fenced = problem == "fenced-broker"
+            found.append(
+                Cause(
+                    problem=problem,
+                    broker=broker,
+                    partitions=count,
+                    since_offset=offset if is_fenced else None,
+                    since_time_ms=time_ms if is_fenced else None,
+                )
+            )
+        return found
+
+    def lists(self, links: Links, groups: I64, n: int) -> pa.Array:
+        """list<string>[n]: names of the causes of each group of partitions, by broker.
+
+        Args:
+            links: Of the partitions.
+            groups: int64[m]: the group of each link.
+            n: How many groups there are.
+        """
+        known, numbers = np.unique(links.cause, return_inverse=True)
+        names = [cause.name for cause in self._named(known)]
+        pairs = np.unique(groups * max(len(known), 1) + numbers)
+        group, number = np.divmod(pairs, max(len(known), 1))
+        bounds = np.searchsorted(group, np.arange(n + 1))
+        items = pa.array(names, pa.string()).take(pa.array(number))
+        return list_array(items, bounds, None)
+
+    def _named(self, numbers: I64) -> Sequence[Cause]:
+        """A cause for each number, in their order."""
+        once = Links(np.arange(len(numbers)), numbers)
+        return self.causes(once)
+
+    # Finding them.
+
+    def links(self, rows: I64, problem: str) -> Links:
+        """What partitions follow from.
+
+        Args:
+            rows: int64[n], ascending: the partitions that have the problem.
+            problem: Its code; nothing follows where it is not one of `EFFECTS`.
+        """
+        if problem == "no-preferred-leader":
+            return self._of_preferred(rows)
+        if problem not in EFFECTS or not len(rows):
+            return Links(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
+        missing = self._missing
+        place = np.full(len(self.image.partitions), _NONE, dtype=np.int64)
+        place[rows] = np.arange(len(rows))
+        at = place[missing.at]
+        keep = at >= 0
+        found = Links(at[keep], missing.cause[keep])
+        return self._waited_for(rows, found) if problem == "offline-partitions" else found
+
+    def _waited_for(self, rows: I64, links: Links) -> Links:
+        """Of partitions without a leader the brokers that can lead; all where there is none."""
+        waits = waited_for(self.image, rows)
+        brokers = self._ids[links.cause // len(_PROBLEMS)]
+        wanted = Ragged(brokers, links.at).within(waits)
+        has_wanted = np.zeros(len(rows), dtype=np.bool_)
+        has_wanted[links.at[wanted]] = True
+        keep = wanted | ~has_wanted[links.at]
+        return Links(links.at[keep], links.cause[keep])
+
+    @cached_property
+    def _ids(self) -> AnyArray:
+        """int[k]: brokers that are registered or have replicas, ascending."""
+        replicas = self.image.partitions.list_column("replicas").gather()[0]
+        return np.union1d(tally(replicas)[0], self.image.brokers.ids).astype(np.int64)
+
+    @cached_property
+    def _states(self) -> AnyArray:
+        """int8[k]: index into `_PROBLEMS` of each; 0 for a live one."""
+        return broker_states(self.image, self._ids)
+
+    @cached_property
+    def _fenced(self) -> Mapping[int, tuple[int | None, int | None]]:
+        """Offset and time of the record that fenced each fenced broker."""
+        brokers = self.image.brokers
+        rows = np.flatnonzero(brokers.fenced)
+        since = when(self.image, "since", brokers.fenced_since[rows])
+        offsets = since["since_offset"].to_pylist()
+        times = since["since_time"].cast("int64").to_pylist()
+        ids = brokers.ids[rows].tolist()
+        return dict(zip(ids, zip(offsets, times, strict=True), strict=True))
+
+    @cached_property
+    def _missing(self) -> Links:
+        """Replicas that are out of the ISR, or whose partition has no leader, and why; ``at`` is
+        the partition.
+        """
+        health = self.health
+        rows = np.flatnonzero(health.under_replicated | health.offline | health.reassigning)
+        replicas = lists_of(self.image, "replicas", rows)
+        kinds = self._kinds(rows, replicas)
+        at = np.flatnonzero(kinds)
+        some = Ragged(replicas.brokers[at], replicas.row[at])
+        isr = lists_of(self.image, "isr", rows)
+        among = np.isin(isr.brokers, tally(some.brokers)[0])
+        in_isr = some.within(Ragged(isr.brokers[among], isr.row[among]))
+        keep = ~in_isr | health.offline[rows][some.row]
+        places = np.searchsorted(self._ids, some.brokers[keep])
+        return Links(rows[some.row[keep]], places * len(_PROBLEMS) + kinds[at[keep]])
+
+    def _kinds(self, rows: I64, replicas: Ragged) -> I64:
+        """int64[m]: index into `_PROBLEMS` of what is wrong with each replica's broker or disk."""
+        kinds = self._states[np.searchsorted(self._ids, replicas.brokers)].astype(np.int64)
+        bad = self._bad
+        for kind, some in ((_LOST, bad.lost), (_OFFLINE, ~bad.lost)):
+            at = np.flatnonzero(np.isin(replicas.brokers, bad.broker[some]) & (kinds == 0))
+            if len(at):
+                asked = Ragged(replicas.brokers[at], rows[replicas.row[at]])
+                kinds[at[asked.within(Ragged(bad.broker[some], bad.row[some]))]] = kind
+        return kinds
+
+    @cached_property
+    def _bad(self) -> BadReplicas:
+        return bad_replicas(self.image)
+
+    def _of_preferred(self, rows: I64) -> Links:
+        """Why partitions are not led by their first replica: it is down, or an election is due."""
+        preferred = self.health.preferred[rows]
+        # Without replicas there is no first one.
+        at = np.flatnonzero(np.isin(preferred, self._ids))
+        kinds = np.zeros(len(rows), dtype=np.int64)
+        kinds[at] = self._kinds(rows, Ragged(preferred[at], at))
+        kinds[self.due(rows)] = _ELECTION
+        at = np.flatnonzero(kinds)
+        places = np.searchsorted(self._ids, preferred[at])
+        return Links(at, places * len(_PROBLEMS) + kinds[at])
+
+    def due(self, rows: I64) -> Bools:
+        """bool[n]: partitions that an election of preferred leaders would move.
+
+        Their first replica is live and in the ISR, and another one leads. Source:
+        org.apache.kafka.controller.PartitionChangeBuilder.electPreferredLeader.
+        """
+        health = self.health
+        preferred = health.preferred[rows]
+        first = Ragged(preferred, np.arange(len(rows)))
+        leader = self.image.partitions.leader[rows]
+        found = (leader != NO_LEADER) & (leader != preferred)
+        found &= np.isin(preferred, active_brokers(self.image))
+        found &= first.within(lists_of(self.image, "isr", rows))
+        at = np.flatnonzero(found)
+        if len(at):
+            firsts = Ragged(preferred[at], np.arange(len(at)))
+            found[at] = self._kinds(rows[at], firsts) == 0
+        return found
+
+    @cached_property
+    def stuck(self) -> Bools:
+        """bool[k]: partitions whose reassignment cannot go on: nobody to copy from, or to."""
+        health, image = self.health, self.image
+        out: Bools = health.reassigning & health.offline
+        rows = np.flatnonzero(health.reassigning)
+        adding = lists_of(image, "adding_replicas", rows)
+        down = ~np.isin(adding.brokers, active_brokers(image))
+        out[rows[adding.row[down]]] = True
+        return out

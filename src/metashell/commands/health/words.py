@@ -1,0 +1,34 @@
+"""What ``health`` says in words: each cause, and what follows from it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from metashell.answers.causes import EFFECTS, Cause
+from metashell.schema.timestamps import iso_time
+
+_MOST_CAUSES: Final = 10
+"""Causes that are told one by one; the rows have all."""
+
+
+def cause_lines(effects: Sequence[tuple[Cause, Mapping[str, int]]]) -> Iterator[str]:
+    """A line for each cause, such as ``broker 104 is fenced: 3 partitions offline``.
+
+    Args:
+        effects: As `metashell.answers.problems.Problems.effects` gives them.
+    """
+    for cause, counts in effects[:_MOST_CAUSES]:
+        (first, n), *others = counts.items()
+        told = [f"{n:,} partition{'s' * (n != 1)} {EFFECTS[first]}"]
+        told += [f"{count:,} {EFFECTS[code]}" for code, count in others]
+        yield f"{cause.words}{since_text(cause)}: {', '.join(told)}"
+    if len(effects) > _MOST_CAUSES:
+        yield f"{len(effects) - _MOST_CAUSES:,} more causes: see the column `causes`"
+
+
+def since_text(cause: Cause) -> str:
+    """Since when, and by which record; empty where that is not known."""
+    if cause.since_time_ms is None:
+        return ""
+    return f" since {iso_time(cause.since_time_ms)} (offset {cause.since_offset})"
