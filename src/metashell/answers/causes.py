@@ -270,7 +270,7 @@ class Causes:
         preferred = health.preferred[rows]
         first = Ragged(preferred, np.arange(len(rows)))
         leader = self.image.partitions.leader[rows]
-        found = (leader != NO_LEADER) & (leader != preferred)
+        found: Bools = (leader != NO_LEADER) & (leader != preferred)
         found &= np.isin(preferred, active_brokers(self.image))
         found &= first.within(lists_of(self.image, "isr", rows))
         at = np.flatnonzero(found)

@@ -237,6 +237,18 @@ _NOTES: Final = (
         "unregister it if that node is gone for good",
     ),
     (
+        "older-release",
+        "nodes",
+        "the node's software is older than that of others: it blocks upgrades of features",
+        "upgrade it; `can-upgrade VERSION` tells what else blocks",
+    ),
+    (
+        "lowered-config",
+        "configs",
+        "less data is kept, or fewer replicas have to confirm a write",
+        "make sure that it was meant, or set the old value again",
+    ),
+    (
         "config-of-gone-resource",
         "configs",
         "configs are set for something that does not exist: what is made by that name gets them",

@@ -20,6 +20,7 @@ import pyarrow.compute as pc
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.brokers import tally
 from metashell.answers.causes import EFFECTS, ELECTION, STUCK, Cause, Causes, Links
+from metashell.answers.config_problems import leftover_throttles, lowered_configs
 from metashell.answers.configs import ConfigQuestion, configs_table
 from metashell.answers.directories import bad_replicas
 from metashell.answers.health import LOOKS_AT, Health
@@ -29,6 +30,7 @@ from metashell.answers.problem_kinds import KINDS, ProblemKind
 from metashell.answers.releases import CONTROLLERS_REGISTER
 from metashell.answers.row_times import when
 from metashell.answers.topic_settings import unclean_election
+from metashell.image.features import METADATA_VERSION
 from metashell.image.image import Image
 from metashell.image.quorum_members import QuorumMember
 from metashell.redact import Redaction
@@ -176,6 +178,9 @@ class Problems:
             "controlled-shutdown": self._brokers,
             "ghost-registration": self._ghosts,
             "unregistered-voter": self._unregistered_voters,
+            "older-release": self._older_releases,
+            "leftover-throttle": self._marked_configs,
+            "lowered-config": self._marked_configs,
             "config-of-gone-resource": self._configs,
             "unknown-config": self._configs,
         }
@@ -379,7 +384,30 @@ class Problems:
         found = [node for node in self._nodes if node.voter and not node.registered]
         yield from self._of_nodes(kind, found, [1] * len(found), 0)
 
+    def _older_releases(self, kind: ProblemKind) -> Iterator[Problem]:
+        """Nodes whose software supports less than that of others."""
+        levels = [node.range_of(METADATA_VERSION)[1] for node in self._nodes]
+        newest = max(levels, default=0)
+        found = [n for n, level in zip(self._nodes, levels, strict=True) if 0 < level < newest]
+        yield from self._of_nodes(kind, found, [1] * len(found), 0)
+
     # Configs.
+
+    def _marked_configs(self, kind: ProblemKind) -> Iterator[Problem]:
+        if kind.code == "lowered-config":
+            marked = lowered_configs(self.image)
+        else:
+            marked = leftover_throttles(self.image, self.health.reassigning)
+        if marked.names:
+            yield self._problem(
+                kind,
+                "config",
+                pa.array(marked.names, pa.string()),
+                pa.array(marked.counts, pa.int64()),
+                np.array(marked.rows, dtype=np.int64),
+                pa.array(marked.types, pa.string()),
+                marked.details,
+            )
 
     def _configs(self, kind: ProblemKind) -> Iterator[Problem]:
         is_gone = kind.code == "config-of-gone-resource"

@@ -5,17 +5,20 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pytest
 
+import metashell
+from kraftgen.batch import encode_batch
 from metashell.answers.causes import EFFECTS
 from metashell.answers.problem_kinds import KINDS, Level
 from metashell.answers.problems import Problems
 from metashell.redact import Redaction
 from metashell.sources.source import Source
-from support.logs import record
+from support.logs import make_directory, record
 from support.seeds import seeds
 from support.small_cluster import broker, cluster, config, controller, level
 
@@ -356,6 +359,92 @@ def test_nodes_and_configs() -> None:
             ("unknown-config", "gone"): (1, 7),
             ("unknown-config", ""): (1, 8),
         } == found(source)
+
+
+THROTTLED = "leader.replication.throttled.replicas"
+RATE = "follower.replication.throttled.rate"
+
+
+@pytest.mark.parametrize("moves", [False, True])
+def test_throttles_that_a_reassignment_left(moves: bool) -> None:
+    """Of a topic that is moved they are needed; of brokers while anything is."""
+    values = [broker(1), broker(2)]
+    for i, name in enumerate(("moved", "other", "never")):
+        topic_id = bytes([i + 1]) * 16
+        adding = [2] if moves and name == "moved" else []
+        values.append(record("TopicRecord", name=name, topic_id=topic_id))
+        values.append(
+            record(
+                "PartitionRecord",
+                topic_id=topic_id,
+                partition_id=0,
+                replicas=[1, *adding],
+                isr=[1],
+                leader=1,
+                adding_replicas=adding,
+            )
+        )
+    values += [
+        config(2, "moved", THROTTLED, "0:1"),
+        config(2, "other", THROTTLED, "*"),
+        config(2, "never", THROTTLED, ""),
+        config(4, "1", RATE, "1000"),
+    ]
+    kinds = {("leftover-throttle", "other"): (1, 9)}
+    if not moves:
+        kinds |= {("leftover-throttle", "moved"): (1, 8), ("leftover-throttle", "1"): (1, 11)}
+    with cluster(*values) as source:
+        throttles = {k: v for k, v in found(source).items() if k[0] == "leftover-throttle"}
+        assert kinds == throttles
+
+
+def test_configs_that_were_lowered(tmp_path: Path) -> None:
+    """Below what the topic had since it was made, or below the cluster's default."""
+    key = "min.insync.replicas"
+
+    def topic(name: str, number: int) -> bytes:
+        return record("TopicRecord", name=name, topic_id=bytes([number]) * 16)
+
+    batches = [
+        [broker(1), config(4, "", key, "2")],
+        [
+            topic("lowered", 1),
+            topic("raised", 2),
+            topic("made-low", 3),
+            config(2, "made-low", key, "1"),
+        ],
+        [topic("shorter", 4), config(2, "shorter", "retention.ms", "-1"), topic("gone", 5)],
+        [config(2, "gone", "retention.ms", "9")],
+        [record("RemoveTopicRecord", topic_id=bytes([5]) * 16)],
+        [topic("gone", 6), config(2, "gone", "retention.ms", "8"), config(2, "raised", key, "3")],
+        [config(2, "lowered", key, "1"), config(2, "shorter", "retention.ms", "5")],
+        [
+            config(2, "shorter", "retention.bytes", "x"),
+            config(2, "shorter", "retention.bytes", "1"),
+        ],
+    ]
+    encoded, offset = [], 0
+    for i, values in enumerate(batches):
+        encoded.append(encode_batch(values, base_offset=offset, timestamp=1000 * i))
+        offset += len(values)
+    source = metashell.open(make_directory(tmp_path, (0, b"".join(encoded))))
+    (problem,) = Problems(source.image, Redaction(False)).find(["lowered-config"])
+    told = dict(zip(problem.names.to_pylist(), problem.details, strict=True))
+    assert told == {
+        "lowered": f"{key} from 2 to 1",
+        "shorter": "retention.ms from -1 to 5",
+    }
+
+
+def test_nodes_of_an_older_release() -> None:
+    """Those that support less than the newest."""
+
+    def node(broker_id: int, highest: int) -> bytes:
+        feature = {"name": "metadata.version", "min_supported_version": 7}
+        return broker(broker_id, features=[{**feature, "max_supported_version": highest}])
+
+    with cluster(node(1, 27), node(2, 25)) as source:
+        assert {("older-release", "2"): (1, 1)} == found(source)
 
 
 def test_kinds_are_in_order() -> None:

@@ -212,7 +212,12 @@ def _parts(
     query: RowsQuery, problems: Problems, chosen: frozenset[str] | None
 ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
     """Rows, and where they stand."""
-    from metashell.commands.health.log_problems import find_deeply, find_in_log, find_in_quorum
+    from metashell.commands.health.log_problems import (
+        find_deeply,
+        find_in_assumed,
+        find_in_log,
+        find_in_quorum,
+    )
     from metashell.commands.health.rows import of_problem, of_single
 
     parsed, columns = query.parsed, query.columns
@@ -225,7 +230,7 @@ def _parts(
         if query.context.cancelled():
             raise KeyboardInterrupt
         yield of_problem(problem, columns)
-    found = [*find_in_log(query), *find_in_quorum(query.source)]
+    found = [*find_in_log(query), *find_in_quorum(query.source), *find_in_assumed(query)]
     if "--deep" in parsed.switches:
         found += find_deeply(query)
     for single in found:

@@ -53,6 +53,7 @@ _TOLD_ALREADY: Final = frozenset(
 """Codes of ``check`` for what has a kind of its own here."""
 _MOST_FINDINGS: Final = 1_000
 """Findings of ``check`` that are looked at, of each of its codes."""
+_STATIC_VOTERS: Final = "controller.quorum.voters"
 _DISAGREEMENTS: Final = "/quorum/disagreements"
 _FAULTS_NODE: Final = "/log/faults"
 
@@ -110,6 +111,23 @@ def _transaction(query: RowsQuery) -> Iterator[Single]:
 
 
 # The quorum.
+
+
+def find_in_assumed(query: RowsQuery) -> Iterator[Single]:
+    """What the node's configuration file says that ``--assume`` names, and the quorum ignores."""
+    from metashell.commands.framework.assume_option import assumptions_of
+
+    assumed = assumptions_of(query.parsed)
+    voters = assumed.get(_STATIC_VOTERS)
+    if voters and voters.strip() and query.source.image.quorum.voters is not None:
+        kind = KINDS["ignored-static-voters"]
+        yield Single(
+            kind=kind,
+            subject=f"file {assumed.path}",
+            path="/quorum/voters",
+            command="quorum",
+            explanation=kind.meaning,
+        )
 
 
 def find_in_quorum(source: Source) -> Iterator[Single]:

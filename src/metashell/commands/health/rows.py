@@ -49,6 +49,7 @@ _COMMANDS: Final = {
     "reassignment-stuck": ("partitions", "--reassigning"),
     "preferred-election-due": ("partitions", "--no-preferred-leader", "--replica"),
     "leftover-throttle": ("config",),
+    "lowered-config": ("changes", "/image/configs/"),
     "lost-directory": ("partitions", "--directory", "LOST", "--replica"),
     "offline-directory": ("partitions", "--replica"),
     "unregistered-broker": ("partitions", "--replica"),
@@ -91,7 +92,7 @@ def of_single(single: Single) -> tuple[tuple[int, int], pa.Table]:
     """One row, and where it stands among the others."""
     kind = single.kind
     level = single.level or kind.level
-    row = {
+    row: dict[str, object] = {
         "severity": level.value,
         "problem": kind.code,
         "subject": single.subject,
@@ -275,7 +276,8 @@ class _Writer:
             return _joined(_UNREGISTER, self.names)
         words = _COMMANDS.get(code)
         if words is None:
-            return pa.repeat(pa.scalar("nodes --controllers"), len(self.names))
+            options = "--columns id,role,release" if code == "older-release" else "--controllers"
+            return pa.repeat(pa.scalar(f"nodes {options}"), len(self.names))
         line = " ".join(words)
         if self.of == "topic":
             return _joined(f"{line} --topic ", self._quoted())
@@ -299,6 +301,8 @@ class _Writer:
 
 
 def _config_command(words: Sequence[str], kind: str, name: str) -> str:
+    if words[-1] == "/image/configs/":
+        return quote_words([*words[:-1], words[-1] + encode_name(f"{kind}:{name}")])
     if kind not in _RESOURCES:
         return " ".join(words)
     resource = f"{_RESOURCES[kind]}:{name or 'default'}"
