@@ -62,6 +62,13 @@ def topics_table(health: Health, redaction: Redaction, chosen: Bools) -> pa.Tabl
     )
 
 
+def replicated(health: Health, replicas: int) -> Bools:
+    """bool[topics]: those with a partition of exactly so many replicas."""
+    out = np.zeros(len(health.image.topics), dtype=np.bool_)
+    out[health.image.partitions.topic[health.n_of("replicas") == replicas]] = True
+    return out
+
+
 def internal(image: Image) -> Bools:
     """bool[topics]: Kafka's own."""
     names = image.topics.raw_names

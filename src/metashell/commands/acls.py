@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.acl_arguments import (
     ASKABLE,
+    TYPE_WORDS,
     complete_operation,
     complete_principal,
     complete_resource,
@@ -15,15 +17,18 @@ from metashell.commands.framework.acl_arguments import (
     parse_resource,
 )
 from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.names import did_you_mean, near_names
 from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, one_of, refuse_more
+from metashell.commands.framework.options import Parsed, one_of
+from metashell.commands.framework.resources import acl_resources, principals_named, the_one
 from metashell.commands.rows.columns import Column, integer, one_table, text, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
-from metashell.errors import UsageError
+from metashell.errors import MetashellError, UsageError
 
 if TYPE_CHECKING:
     from metashell.answers.acls import Acl
+    from metashell.image.image import Image
 
 _ORDERS: Final = ("resource", "principal")
 _OPERATIONS: Final = ("ALL", *ASKABLE)
@@ -58,7 +63,7 @@ class AclsCommand(RowsCommand):
     takes_paths = False
     of_each_cluster = True
     manual = Manual(
-        synopsis="acls [OPTION...]",
+        synopsis="acls [OPTION...] [RESOURCE] [PRINCIPAL]",
         description=(
             "Lists ACLs; of several options that choose, all must hold. With --resource the ACLs "
             "that count for that resource are listed: those of its very name, of prefixes of it "
@@ -85,7 +90,8 @@ class AclsCommand(RowsCommand):
         examples=(
             ("acls", "all of them, by resource"),
             ("acls --by principal", "all of them, by principal"),
-            ("acls --resource topic:orders", "what counts for one topic"),
+            ("acls topic:orders", "what counts for one topic"),
+            ("acls User:billing", "what one user may do and may not do"),
             ("acls --principal User:billing --type ALLOW", "what somebody was granted"),
             ("acls --type DENY -o json", "whatever is denied, for a script"),
         ),
@@ -102,9 +108,9 @@ class AclsCommand(RowsCommand):
         """The ACLs that are asked for."""
         from metashell.answers.acls import acls_table
 
-        refuse_more(self, query.parsed.arguments)
-        chosen = _chosen(query.parsed)
-        principal = query.parsed.values.get("--principal", ":")
+        parsed = _with_names(query)
+        chosen = _chosen(parsed)
+        principal = parsed.values.get("--principal", ":")
         if ":" not in principal:
             query.warn(f"--principal {principal}: has no type; User:{principal} is another")
         by = _order(query.parsed)
@@ -120,6 +126,51 @@ class AclsCommand(RowsCommand):
         if last == "--operation":
             return complete_operation(word, _OPERATIONS)
         return super().complete(context, args, word)
+
+
+def _with_names(query: RowsQuery) -> Parsed:
+    """The words with options in place of the arguments: a resource, a principal or both.
+
+    Raises:
+        UsageError: A word means several things, or there are two of one kind.
+        MetashellError: A word names nothing.
+    """
+    values = dict(query.parsed.values)
+    for word in query.parsed.arguments:
+        flag, value = _named(query.image, word)
+        if values.get(flag, value) != value:
+            raise UsageError(f"{word}: {flag} {values[flag]} is given too")
+        values[flag] = value
+    return replace(query.parsed, values=values)
+
+
+def _named(image: Image, word: str) -> tuple[str, str]:
+    """The option that a word stands for, and its value."""
+    principals = principals_named(image, word)
+    kind, colon, name = word.partition(":")
+    if principals and colon:
+        return "--principal", principals[0]
+    if not colon and word.casefold() not in TYPE_WORDS:
+        known = _names(image)
+        found = [*acl_resources(image, word), *principals]
+        word = the_one(word, found, known, "topic:orders or User:alice")
+        return ("--principal" if word in principals else "--resource"), word
+    if kind == "User":
+        near = did_you_mean(near_names(word, _names(image)))
+        raise MetashellError(f"{word}: no ACL names this principal{near}")
+    resource = parse_resource(word, needs_name=False)
+    is_topic = resource.type_name == "TOPIC" and name
+    if is_topic and f"topic:{name}" not in acl_resources(image, name):
+        near = did_you_mean([f"topic:{one}" for one in near_names(name, image.topics.names)])
+        raise MetashellError(f"{word}: no such topic, and no ACL has this name{near}")
+    return "--resource", word
+
+
+def _names(image: Image) -> list[str]:
+    """Topics, and the principals and resources that ACLs name."""
+    columns = image.part("acls").columns
+    named = {*columns.span("principal").texts(), *columns.span("resource_name").texts()}
+    return [*image.topics.names, *sorted(named)]
 
 
 def _order(parsed: Parsed) -> str:

@@ -7,6 +7,7 @@ from typing import Final
 
 from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.names import rows_named
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of, refuse_more
 from metashell.commands.framework.topic_arguments import (
@@ -100,10 +101,11 @@ class BrokersCommand(RowsCommand):
     takes_paths = False
     of_each_cluster = True
     manual = Manual(
-        synopsis="brokers [--by broker|rack] [--without ID,...] [OPTION...]",
+        synopsis="brokers [--by broker|rack] [--without ID,...] [OPTION...] [ID|RACK...]",
         description=(
             "Lists what each broker leads and holds, and the difference from an even share. "
             "Leaders are shared among active brokers, replicas among all registered brokers. "
+            "An ID chooses brokers; with --by rack a RACK chooses racks. "
             "`nodes` lists the registrations themselves.\n\n"
             "--without lists the partitions that would be offline or under min.insync.replicas "
             "if these brokers stopped at once. Use it before a rolling restart. It looks at "
@@ -123,6 +125,7 @@ class BrokersCommand(RowsCommand):
         ),
         examples=(
             ("brokers", "leaders, replicas and skew of each broker"),
+            ("brokers 101 102", "of two brokers"),
             ("brokers --by rack", "the same by rack"),
             (
                 "brokers --without 101",
@@ -135,9 +138,9 @@ class BrokersCommand(RowsCommand):
 
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
         """Other columns by rack and for --without."""
-        refuse_more(self, parsed.arguments)
         by = parsed.values.get("--by")
         if "--without" in parsed.values:
+            refuse_more(self, parsed.arguments)
             if by is not None:
                 raise UsageError("--by is not for --without")
             return WITHOUT_COLUMNS
@@ -160,15 +163,22 @@ class BrokersCommand(RowsCommand):
         health = Health(query.image, assumptions_of(query.parsed))
         if "--without" not in values:
             by_rack = values.get("--by") == "rack"
-            query.add(racks_table(health) if by_rack else brokers_table(health))
+            if by_rack:
+                query.add(rows_named(query, racks_table(health), "rack", "rack"))
+            else:
+                query.add(rows_named(query, brokers_table(health), "broker", "broker"))
             return
         down = broker_ids("--without", values["--without"])
         refuse_unknown(query, health, "--without", down)
         query.add(without_table(health, down))
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
-        """Propose brokers after --without."""
-        if args and args[-1] == "--without":
+        """Propose brokers."""
+        from metashell.commands.framework.completion import takes_value
+
+        last = args[-1] if args else ""
+        is_name = not word.startswith("-") and takes_value(self.manual.options, last) is None
+        if last == "--without" or (is_name and "rack" not in args):
             return complete_brokers(context, word)
         return super().complete(context, args, word)
 

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.names import did_you_mean, near_names
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import refuse_more
+from metashell.commands.framework.resources import config_resources, the_one
 from metashell.commands.rows.columns import flag, integer, one_table, text, texts, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
@@ -16,6 +18,7 @@ from metashell.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from metashell.answers.configs import ConfigResource
+    from metashell.image.image import Image
 
 _WORDS: Final = {
     "topic": "TOPIC",
@@ -80,7 +83,7 @@ class ConfigCommand(RowsCommand):
         time_at("set_time", "Its time.", shown=False),
     )
     manual = Manual(
-        "config [OPTIONS] [KEY [RESOURCE]]",
+        "config [OPTION...] [KEY] [RESOURCE]",
         "What a config's value is, and where it comes from: set on the resource, on a broker, for "
         "all brokers, in a node's own server.properties, or Kafka's default.\n\n"
         "With a KEY and a RESOURCE: the value that holds there; of a topic one row for each broker "
@@ -93,7 +96,9 @@ class ConfigCommand(RowsCommand):
         (_RESOURCE, _ALL, _GONE, _UNKNOWN, ASSUME, HISTORY),
         (
             ("config", "everything that is set"),
-            ("config min.insync.replicas", "who sets it"),
+            ("config topic:orders", "everything that is set for a topic"),
+            ("config min.insync.replicas", "which resources set it"),
+            ("config min.insync.replicas topic:orders", "what holds for one topic"),
             ("config retention.ms --all", "what holds for each topic"),
             ("config --resource broker:default", "dynamic configs of all brokers"),
             ("config --unknown", "keys that no Kafka release knows"),
@@ -106,8 +111,8 @@ class ConfigCommand(RowsCommand):
 
         parsed = query.parsed
         refuse_more(self, parsed.arguments, 2)
-        key = parsed.arguments[0] if parsed.arguments else None
-        resource = _resource(parsed.arguments[1:], parsed.values.get("--resource"))
+        key, words = _key_and_resource(query.image, parsed.arguments)
+        resource = _resource(words, parsed.values.get("--resource"))
         if key is None and resource is None and "--all" in parsed.switches:
             raise UsageError("--all needs a KEY or a resource")
         question = ConfigQuestion(
@@ -120,7 +125,9 @@ class ConfigCommand(RowsCommand):
         assumptions = assumptions_of(parsed)
         if resource is not None and not has_resource(query.image, resource):
             word = next(word for word, kind in _WORDS.items() if kind == resource.type)
-            query.warn(f"{word}:{resource.name}: no such resource")
+            known = query.image.topics.names if resource.type == "TOPIC" else ()
+            near = [f"{word}:{name}" for name in near_names(resource.name, known)]
+            query.warn(f"{word}:{resource.name}: no such resource{did_you_mean(near)}")
             query.status = 1
             return
         table = configs_table(query.image, query.source.redaction, question, assumptions)
@@ -142,19 +149,52 @@ class ConfigCommand(RowsCommand):
         return _complete_resource(context, word) if words else _complete_key(word)
 
 
+def _key_and_resource(image: Image, words: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Sort out which word is the key and which the resource, in either order.
+
+    A word with the kind of a resource in front is one. So is a bare name that is no key, if just
+    one resource has it.
+
+    Raises:
+        UsageError: Several resources have the name.
+        MetashellError: Nothing has the name of the second word.
+    """
+    keys = [word for word in words if word.partition(":")[0] not in _WORDS or ":" not in word]
+    resources = [word for word in words if word not in keys]
+    if resources or not keys:
+        return (keys[0] if keys else None), [*resources, *keys[1:]]
+    if len(keys) == 1:
+        found = [] if _is_key(image, keys[0]) else config_resources(image, keys[0])
+        return (None, [the_one(keys[0], found, (), "topic:orders")]) if found else (keys[0], [])
+    if not _is_key(image, keys[0]) and _is_key(image, keys[1]):
+        keys.reverse()
+    example = f"topic:{keys[1]}"
+    return keys[0], [
+        the_one(keys[1], config_resources(image, keys[1]), image.topics.names, example)
+    ]
+
+
+def _is_key(image: Image, word: str) -> bool:
+    """Whether Kafka knows a key of this name, or something sets it."""
+    from metashell.answers.config_defaults import is_known
+
+    if any(is_known(kind, word) for kind in _WORDS.values() if kind != "BROKER_LOGGER"):
+        return True
+    return word in image.part("configs").columns.span("name").texts()
+
+
 def _warn_of_key(query: RowsQuery, key: str) -> None:
     """Tell of a key that nothing sets and Kafka does not know: it may be mistyped."""
-    from difflib import get_close_matches
-
     from metashell.answers.config_defaults import is_known, keys_of
 
     kinds = _WORDS.values()
     # Loggers have names of classes for keys.
     if any(is_known(kind, key) for kind in kinds if kind != "BROKER_LOGGER"):
         return
-    near = get_close_matches(key, {name for kind in kinds for name in keys_of(kind)}, 1)
-    mean = f"; did you mean {near[0]}?" if near else ""
-    query.warn(f"{key}: not set, and no Kafka release knows such a key{mean}")
+    near = near_names(key, sorted({name for kind in kinds for name in keys_of(kind)}))
+    near = near if "." in key else []
+    near += [f"topic:{name}" for name in near_names(key, query.image.topics.names)]
+    query.warn(f"{key}: no config key and no resource has this name{did_you_mean(near[:3])}")
     query.status = ExitCode.FAILED
 
 

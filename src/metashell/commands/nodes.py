@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Manual
+from metashell.commands.framework.names import rows_named
 from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, refuse_more
+from metashell.commands.framework.options import Parsed
 from metashell.commands.rows.columns import (
     NOT_ZERO,
     flag,
@@ -87,7 +88,7 @@ class NodesCommand(RowsCommand):
         time_at("fenced_time", "Time of that record.", shown=False),
     )
     manual = Manual(
-        "nodes [OPTIONS]",
+        "nodes [OPTION...] [ID...]",
         "Lists every registered broker and controller, and voters that are not registered. "
         "Before metadata.version 3.7-IV0 no controller is registered.\n\n"
         "A ghost is registered, but not running. It is a broker without replicas that has been "
@@ -98,6 +99,7 @@ class NodesCommand(RowsCommand):
         (_GHOSTS, _FENCED, _BROKERS, _CONTROLLERS, GHOST_AFTER, HISTORY),
         (
             ("nodes", "all nodes"),
+            ("nodes 101", "one node"),
             ("nodes --ghosts", "nodes that are registered, but not running"),
             ("nodes --brokers --columns id,endpoints,features", "where each broker listens"),
         ),
@@ -108,7 +110,6 @@ class NodesCommand(RowsCommand):
         from metashell.answers.nodes import BROKER, CONTROLLER, nodes_of, nodes_table
 
         parsed = query.parsed
-        refuse_more(self, parsed.arguments)
         roles = [
             role
             for role, option in ((BROKER, _BROKERS), (CONTROLLER, _CONTROLLERS))
@@ -121,7 +122,15 @@ class NodesCommand(RowsCommand):
             nodes = [node for node in nodes if node.fenced]
         if "--ghosts" in parsed.switches:
             nodes = [node for node in nodes if node.ghost is not None]
-        query.add(nodes_table(query.image, nodes))
+        table = nodes_table(query.image, nodes)
+        query.add(rows_named(query, table, "id", "node" + _chosen_by(parsed)))
+
+
+def _chosen_by(parsed: Parsed) -> str:
+    """What the options ask for, to say that no such node has an id."""
+    asked = [o.flags[0] for o in (_GHOSTS, _FENCED, _BROKERS, _CONTROLLERS)]
+    given = [flag for flag in asked if flag in parsed.switches]
+    return f" with {' '.join(given)}" if given else ""
 
 
 def ghost_after(parsed: Parsed) -> int:

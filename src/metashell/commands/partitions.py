@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.names import tell_unknown
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of
 from metashell.commands.framework.topic_arguments import (
@@ -35,6 +36,7 @@ from metashell.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:
     from metashell.answers.health import Health
+    from metashell.image.image import Image
     from metashell.schema.arena import Bools
 
 STATES: Final = (
@@ -174,7 +176,7 @@ class PartitionsCommand(RowsCommand):
     counted_by = "topic"
     of_each_cluster = True
     manual = Manual(
-        synopsis="partitions [OPTION...] [TOPIC[-PARTITION]...]",
+        synopsis="partitions [OPTION...] [TOPIC [PARTITION...]]...",
         description=(
             "Lists partitions. Several options must all hold. The states are those of Kafka's own "
             "tools. The effective min.insync.replicas is the topic's own. Without it the "
@@ -230,7 +232,7 @@ class PartitionsCommand(RowsCommand):
             ("partitions --under-min-isr --summary topic", "count them by topic"),
             ("partitions --replica 101 --no-preferred-leader", "several conditions"),
             ("partitions --reassigning -o json", "running reassignments, for a script"),
-            ("partitions payments-3", "one partition"),
+            ("partitions payments 3 4", "two partitions; payments/3 is one too"),
         ),
     )
 
@@ -319,8 +321,7 @@ def _warn_of_what_is_not_there(query: RowsQuery, health: Health) -> None:
     """Tell of brokers and topics that do not exist: no partition of theirs is offline either."""
     glob = query.parsed.values.get("--topic")
     if glob is not None and not topics_like(query.image, [glob]).any():
-        query.warn(f"--topic {glob}: no such topic")
-        query.status = ExitCode.FAILED
+        tell_unknown(query, glob, "topic", query.image.topics.names)
     for option in ("--leader", "--replica", "--isr"):
         if option in query.parsed.values:
             broker = broker_id(option, query.parsed.values[option])
@@ -341,28 +342,61 @@ def _directory(text: str) -> bytes:
 
 
 def _named(query: RowsQuery, words: Sequence[str]) -> Bools:
-    """The partitions that any of the words names: a topic, or a partition of it."""
+    """The partitions that any of the words names.
+
+    A word is a topic, a partition of it (``payments/3``, ``payments-3``), or the number of one
+    behind its topic (``payments 3``).
+    """
     import numpy as np
 
     image = query.image
     partitions = image.partitions
     out = np.zeros(len(partitions), dtype=np.bool_)
-    for word in words:
-        topics = topics_like(image, [word])
-        is_there = bool(topics.any())
-        if is_there:
-            out |= topics[partitions.topic]
-        topic, dash, number = word.rpartition("-")
-        if not is_there and dash and number.isascii() and number.isdigit():
-            found = topics_like(image, [topic])[partitions.topic]
-            # A number of more digits is no partition's.
-            found &= len(number) <= _MOST_DIGITS and partitions.partition == int(number)
-            out |= found
-            is_there = bool(found.any())
-        if not is_there:
-            query.warn(f"{word}: no such topic or partition")
-            query.status = ExitCode.FAILED
+    topic: str | None = None
+    for i, word in enumerate(words):
+        found, name = np.zeros(len(partitions), dtype=np.bool_), word
+        is_topic = bool((topics := topics_like(image, [word])).any())
+        if not is_topic and topic is not None and _is_number(word):
+            found, name = _numbered(image, topic, word), f"{topic}/{word}"
+        elif is_topic:
+            topic = word
+            following = words[i + 1] if i + 1 < len(words) else ""
+            if _is_number(following) and not topics_like(image, [following]).any():
+                continue  # its numbers follow
+            found = topics[partitions.topic]
+        else:
+            topic = None
+            for sign in "/-":
+                of, _, number = word.rpartition(sign)
+                if of and _is_number(number):
+                    found |= _numbered(image, of, number)
+        out |= found
+        if not found.any():
+            _tell_unknown(query, name)
     return out
+
+
+def _is_number(word: str) -> bool:
+    return word.isascii() and word.isdigit()
+
+
+def _numbered(image: Image, topic: str, number: str) -> Bools:
+    """bool[partitions]: those of a number in topics of a name; no partition has more digits."""
+    found: Bools = topics_like(image, [topic])[image.partitions.topic]
+    return found & (len(number) <= _MOST_DIGITS and image.partitions.partition == int(number))
+
+
+def _tell_unknown(query: RowsQuery, word: str) -> None:
+    """Report a word that names no partition."""
+    image = query.image
+    name, slash, number = word.rpartition("/" if "/" in word else "-")
+    topics = topics_like(image, [name]) if slash and _is_number(number) else None
+    if topics is None or not topics.any():
+        tell_unknown(query, word, "topic or partition", image.topics.names)
+        return
+    last = int(image.partitions.partition[topics[image.partitions.topic]].max(initial=-1))
+    query.warn(f"{name} has no partition {number}: its last one is {last}")
+    query.status = ExitCode.FAILED
 
 
 COMMAND = PartitionsCommand()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import complete_names
 from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, refuse_more
+from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.resources import the_one
 from metashell.commands.rows.columns import (
     AnswerTable,
     Column,
@@ -21,9 +23,10 @@ from metashell.commands.rows.columns import (
 )
 from metashell.commands.rows.command import RowsCommand, opened
 from metashell.commands.rows.query import HISTORY, RowsQuery
+from metashell.errors import UsageError
 
 if TYPE_CHECKING:
-    pass
+    from metashell.image.image import Image
 
 _OF_CLIENTS: Final = ("--user", "--client-id")
 _KINDS: Final = {"--user": "user", "--client-id": "client-id", "--ip": "ip"}
@@ -91,7 +94,7 @@ class QuotasCommand(RowsCommand):
     takes_paths = False
     of_each_cluster = True
     manual = Manual(
-        synopsis="quotas [--user NAME] [--client-id NAME] [--ip ADDRESS] [OPTION...]",
+        synopsis="quotas [OPTION...] [user:NAME] [client-id:NAME] [ip:ADDRESS]",
         description=_DESCRIPTION,
         options=(
             Option(("--user",), "What that user gets.", "NAME"),
@@ -102,9 +105,10 @@ class QuotasCommand(RowsCommand):
         ),
         examples=(
             ("quotas", "all that are set"),
+            ("quotas user:analytics", "what a user gets, and from where"),
             (
                 "quotas --user storefront --client-id storefront-1",
-                "what one client gets, and from where",
+                "what one client of the user gets",
             ),
             ("quotas --ip 127.0.0.2", "how many connections an address may open in a second"),
             ("quotas --effective -o json", "what is left for those that nothing names"),
@@ -125,9 +129,9 @@ class QuotasCommand(RowsCommand):
             quotas_table,
         )
 
-        refuse_more(self, query.parsed.arguments)
-        values = query.parsed.values
-        if not _is_effective(query.parsed):
+        parsed = _with_names(query)
+        values = parsed.values
+        if not _is_effective(parsed):
             query.add(quotas_table(query.image))
             return
         keys: list[str] = []
@@ -153,7 +157,49 @@ class QuotasCommand(RowsCommand):
 
 
 def _is_effective(parsed: Parsed) -> bool:
-    return "--effective" in parsed.switches or any(flag in parsed.values for flag in _KINDS)
+    options = {"--effective", *_KINDS} & {*parsed.switches, *parsed.values}
+    return bool(options or parsed.arguments)
+
+
+def _with_names(query: RowsQuery) -> Parsed:
+    """The words with options in place of the arguments, such as ``user:bob``.
+
+    Raises:
+        UsageError: A word means several things, or there are two of one kind.
+        MetashellError: A word names nothing.
+    """
+    values = dict(query.parsed.values)
+    for word in query.parsed.arguments:
+        kind, sign, name = _split(word)
+        if not sign:
+            kind, _, name = _split(_bare(query.image, word))
+        flag = next(flag for flag, one in _KINDS.items() if one == kind)
+        if values.get(flag, name) != name:
+            raise UsageError(f"{word}: {flag} {values[flag]} is given too")
+        values[flag] = name
+    return replace(query.parsed, values=values)
+
+
+def _split(word: str) -> tuple[str, str, str]:
+    """Kind, sign and name of ``user:bob`` or ``user=bob``; no sign where there is no kind."""
+    for sign in ":=":
+        kind, found, name = word.partition(sign)
+        kind = kind.lower().replace("_", "-")
+        if found and kind in _KINDS.values():
+            return kind, sign, name
+    return "", "", word
+
+
+def _bare(image: Image, word: str) -> str:
+    """What a bare name means: a user, a client id or an address that is known."""
+    from metashell.answers.quotas import read_quotas
+
+    entities = [quota.entity for quota in read_quotas(image)]
+    known = {f"{kind}:{name}" for entity in entities for kind, name in entity.items() if name}
+    known |= {f"user:{name}" for name in image.part("scram").columns.span("name").texts()}
+    found = sorted(name for name in known if name.partition(":")[2] == word)
+    names = sorted({name.partition(":")[2] for name in known})
+    return the_one(word, found, names, "user:bob, client-id:app or ip:10.0.0.1")
 
 
 COMMAND = QuotasCommand()

@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.names import tell_unknown
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.topic_arguments import complete_topics, topics_like
 from metashell.commands.rows.columns import NOT_ZERO, flag, integer, one_table, text, texts, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
-from metashell.errors import ExitCode, UsageError
+from metashell.errors import UsageError
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
@@ -72,11 +73,18 @@ class TopicsCommand(RowsCommand):
                 "KEY[=VALUE]",
                 phrase="configured with {}",
             ),
+            Option(
+                ("--replication-factor",),
+                "Topics with a partition that has exactly N replicas.",
+                "N",
+                phrase="with {} replicas",
+            ),
             ASSUME,
             HISTORY,
         ),
         examples=(
             ("topics", "all topics"),
+            ("topics --replication-factor 1", "topics that the loss of one broker takes offline"),
             ("topics pay* --sort=-partitions", "matching topics, the largest first"),
             ("topics --config cleanup.policy=compact", "compacted topics"),
             (
@@ -91,7 +99,7 @@ class TopicsCommand(RowsCommand):
         import numpy as np
 
         from metashell.answers.health import Health
-        from metashell.answers.topics import internal, topics_table
+        from metashell.answers.topics import internal, replicated, topics_table
 
         parsed, image = query.parsed, query.image
         chosen = np.ones(len(image.topics), dtype=np.bool_)
@@ -99,14 +107,16 @@ class TopicsCommand(RowsCommand):
             chosen = topics_like(image, parsed.arguments)
             for word in parsed.arguments:
                 if not topics_like(image, [word]).any():
-                    query.warn(f"{word}: no such topic")
-                    query.status = ExitCode.FAILED
+                    tell_unknown(query, word, "topic", image.topics.names)
         if {"--internal", "--exclude-internal"} <= parsed.switches:
             raise UsageError("--internal and --exclude-internal: one of the two")
         if "--internal" in parsed.switches:
             chosen &= internal(image)
         if "--exclude-internal" in parsed.switches:
             chosen &= ~internal(image)
+        factor = parsed.count("--replication-factor")
+        if factor is not None:
+            chosen &= replicated(Health(image), factor)
         if "--config" in parsed.values:
             chosen &= _configured(image, query.source.redaction, parsed.values["--config"])
         if query.columns is None or "history_bytes" in query.columns:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.options import refuse_more
+from metashell.commands.framework.names import rows_named
 from metashell.commands.rows.columns import (
     flag,
     integer,
@@ -50,7 +50,7 @@ class UsersCommand(RowsCommand):
     takes_paths = False
     of_each_cluster = True
     manual = Manual(
-        synopsis="users [OPTION...]",
+        synopsis="users [OPTION...] [USER...]",
         description=(
             "Lists the users that have SCRAM credentials, with their mechanisms and iterations; "
             "salts and keys are never shown. Users that are known by a certificate, Kerberos, a "
@@ -59,6 +59,7 @@ class UsersCommand(RowsCommand):
         options=(HISTORY,),
         examples=(
             ("users", "all of them"),
+            ("users analytics 'order*'", "some of them, by name"),
             ("users --sort -changed_offset", "who changed last"),
             ("users --columns user -o csv", "their names"),
         ),
@@ -68,8 +69,14 @@ class UsersCommand(RowsCommand):
         """The users."""
         from metashell.answers.users import users_table
 
-        refuse_more(self, query.parsed.arguments)
-        query.add(users_table(query.image))
+        table = users_table(query.image)
+        query.add(rows_named(query, table, "user", "user with a SCRAM credential", plain=_name_of))
+
+
+def _name_of(word: str) -> str:
+    """A user's name, also where it was typed as a principal or with its kind."""
+    kind, colon, name = word.partition(":")
+    return name if colon and kind in ("User", "user") else word
 
 
 COMMAND = UsersCommand()

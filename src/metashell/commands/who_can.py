@@ -14,6 +14,7 @@ from metashell.commands.framework.acl_arguments import (
     parse_operation,
     parse_principal,
     parse_resource,
+    resource_word,
 )
 from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Completion, Context, Manual
@@ -112,6 +113,9 @@ class WhoCanCommand(RowsCommand):
     def run(self, context: Context, args: Sequence[str]) -> int:
         """Answer, and tell what the answer lacks after it."""
         parsed = parse_options(self, args)
+        words = parsed.arguments
+        if len(words) == 2 and context.source is not None:
+            words[1] = resource_word(context.source.image, words[1])
         self._question(parsed)
         assumptions = assumptions_of(parsed)
         status = self.run_parsed(context, parsed)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Completion, Context
 from metashell.commands.framework.completion import complete_names
+from metashell.commands.framework.resources import acl_resources, the_one
 from metashell.commands.rows.command import opened
 from metashell.errors import UsageError
 from metashell.image.acl_names import (
@@ -18,10 +19,16 @@ from metashell.image.acl_names import (
     RESOURCE_TYPES,
 )
 
+if TYPE_CHECKING:
+    from metashell.image.image import Image
+
 ASKABLE: Final = tuple(OPERATIONS[OPERATIONS.index("READ") :])
 """Operations that a client can ask for."""
 TYPES: Final = tuple(ASKED_OF)
 """Types of resources."""
+
+TYPE_WORDS: Final = frozenset(name.lower().replace("_", "-") for name in TYPES)
+"""The same, as they are typed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +82,18 @@ def parse_resource(word: str, *, needs_name: bool = True) -> AclResource:
             f"{word}: the resource's name is missing", hint=f"such as {kind or 'topic'}:NAME"
         )
     return AclResource(code, name if colon and name else None)
+
+
+def resource_word(image: Image, word: str) -> str:
+    """A resource in full: a bare name stands for the one resource that has it.
+
+    Raises:
+        UsageError: Several have it.
+        MetashellError: Nothing has it.
+    """
+    if ":" in word or word.lower().replace("_", "-") in TYPE_WORDS:
+        return word
+    return the_one(word, acl_resources(image, word), image.topics.names, f"topic:{word}")
 
 
 def parse_principal(word: str) -> str:
