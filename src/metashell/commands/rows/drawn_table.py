@@ -41,9 +41,10 @@ _NEEDED: Final = 8
 _LEAST_NAME: Final = 20
 _MOST_OF_NAMES: Final = 32
 _USUAL: Final = 0.9
-"""The share of names that a column should have room for, where that is not more than
-`_MOST_OF_NAMES`.
-"""
+"""The share of names that a column has room for, as far as `_MOST_OF_NAMES` goes."""
+_ROOMY: Final = 40
+_MOST_OF_USUAL: Final = 2
+"""Where not all fits, no column is wider for the sake of a few names that are longer than that."""
 _MOST_WRAPPED: Final = 1000
 """In longer tables each row is a line."""
 _NOTHING: Final = ("", "-")
@@ -124,6 +125,8 @@ class DrawnColumn:
     """Of the header and the widest cell."""
     least: int
     """How far its width can be cut."""
+    usual: int
+    """Width of names but for the few longest ones; of other cells that of the column."""
     is_empty: bool
     """Whether no row has anything in it."""
     is_short: bool = False
@@ -163,9 +166,20 @@ class DrawnColumn:
         rigid = is_number(kind) or is_time or pa.types.is_boolean(kind)
         to_the_right = is_number(kind) or is_short
         shrink = Shrink.END if is_list(kind) else column.shrink
-        least = width if rigid else _least(header, texts, width, shrink)
+        usual = _usual(texts) if shrink is Shrink.MIDDLE and not rigid else width
+        least = width if rigid else _least(header, width, shrink, usual)
         return cls(
-            header, texts, column, to_the_right, shrink, rigid, width, least, is_empty, is_short
+            header=header,
+            texts=texts,
+            column=column,
+            to_the_right=to_the_right,
+            shrink=shrink,
+            is_rigid=rigid,
+            width=width,
+            least=least,
+            usual=usual,
+            is_empty=is_empty,
+            is_short=is_short,
         )
 
     def part(self, start: int, n: int = _CHUNK_ROWS) -> DrawnColumn:
@@ -188,12 +202,18 @@ def _first_of(lists: pa.ChunkedArray | pa.Array) -> pa.Array:
     return pc.binary_join(first, "")
 
 
-def _least(header: str, texts: pa.Array, width: int, shrink: Shrink) -> int:
+def _usual(names: pa.Array) -> int:
+    """How long names are, but for the few longest ones."""
+    if not len(names):
+        return 0
+    lengths = pc.utf8_length(names)
+    return int(pc.quantile(lengths, q=_USUAL, interpolation="higher")[0].as_py())
+
+
+def _least(header: str, width: int, shrink: Shrink, usual: int) -> int:
     """How narrow a column of text can be: most names of the rows shown have room."""
-    least = _LEAST_TEXT
-    if shrink is Shrink.MIDDLE and len(texts):
-        usual = pc.quantile(pc.utf8_length(texts), q=_USUAL, interpolation="higher")[0].as_py()
-        least = min(max(usual, _LEAST_NAME), _MOST_OF_NAMES)
+    is_name = shrink is Shrink.MIDDLE
+    least = min(max(usual, _LEAST_NAME), _MOST_OF_NAMES) if is_name else _LEAST_TEXT
     return min(width, max(least, display_width(header)))
 
 
@@ -251,6 +271,8 @@ def fit(columns: Sequence[DrawnColumn], width: int) -> list[DrawnColumn]:
         for c in columns
     ]
     if whole(chosen) > width:
+        chosen = [replace(c, width=min(c.width, _capped(c))) for c in chosen]
+    if whole(chosen) > width:
         # Where there is little room nothing gives way to columns that say nothing.
         chosen = [c for c in chosen if not c.is_empty or c.column.priority >= _NEEDED] or chosen
     chosen = _most_important(chosen, width)
@@ -267,6 +289,11 @@ def fit(columns: Sequence[DrawnColumn], width: int) -> list[DrawnColumn]:
         floor = max(chosen[at].least, min(next_widest, widths[at] - 1))
         widths[at] = max(floor, widths[at] - (sum(widths) - spare))
     return [replace(column, width=w) for column, w in zip(chosen, widths, strict=True)]
+
+
+def _capped(column: DrawnColumn) -> int:
+    """How wide a column is at most where not all fits: not all rows pay for a few long names."""
+    return max(column.least, _MOST_OF_USUAL * column.usual, _ROOMY)
 
 
 def _most_important(columns: Sequence[DrawnColumn], width: int) -> list[DrawnColumn]:
@@ -308,14 +335,17 @@ def _write_lines(
 ) -> None:
     if wraps and any(_is_wrapped(column) for column in columns):
         columns = _wrapped(columns)
-    padded = [_coloured(column, colour=colour) for column in columns]
+    padded = [_coloured(column, colour=colour) for column in columns[:-1]]
+    padded += [_coloured(column, colour=colour, is_last=True) for column in columns[-1:]]
     lines = pc.ascii_rtrim_whitespace(pc.binary_join_element_wise(*padded, _GAP))
     text = "\n".join(lines.to_pylist()) + "\n"
     context.out.write(Coloured(text) if colour else text)
 
 
-def _coloured(column: DrawnColumn, *, colour: bool) -> pa.Array:
+def _coloured(column: DrawnColumn, *, colour: bool, is_last: bool = False) -> pa.Array:
     cells = _padded(column.texts, column.width, column.shrink, to_the_right=column.to_the_right)
+    if is_last:
+        cells = pc.ascii_rtrim_whitespace(cells)
     if colour:
         for sequence, where in column.colours():
             if pc.any(where, min_count=0).as_py():
