@@ -21,6 +21,7 @@ from metashell.commands.framework.command_line import quote_words, split
 from metashell.commands.framework.option import Option
 from metashell.errors import UsageError
 from metashell.fs.escape import escape
+from metashell.places.user import user_directory
 from metashell.themes import DEFAULT, MONO, ROLES, THEMES, style_fault
 from metashell.tui.names import EXPLORER_THEMES, KEY_IDS
 
@@ -66,9 +67,7 @@ def config_path(environ: Mapping[str, str]) -> str:
     named = environ.get(CONFIG_FILE)
     if named:
         return named
-    import platformdirs
-
-    return os.path.join(platformdirs.user_config_dir("metashell", appauthor=False), "config.toml")
+    return os.path.join(user_directory("config"), "config.toml")
 
 
 def read_config_file(environ: Mapping[str, str]) -> ConfigFile:

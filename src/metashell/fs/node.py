@@ -10,7 +10,7 @@ answer must be the one that a generic walk gives.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -105,6 +105,12 @@ class Directory(ABC):
         while stop < len(names) and stop - start < limit and names[stop].startswith(prefix):
             stop += 1
         return names[start:stop]
+
+    def last_from(self, prefix: str) -> str | None:
+        """The last child name that begins with `prefix`, or None (for completion)."""
+        names = self.names()
+        stop = bisect_right(names, prefix, key=lambda name: name[: len(prefix)])
+        return names[stop - 1] if stop and names[stop - 1].startswith(prefix) else None
 
 
 Node: TypeAlias = Directory | Leaf

@@ -19,6 +19,7 @@ from prompt_toolkit.history import History
 from metashell.commands.framework.statement import logical_lines, one_line
 from metashell.fs.escape import to_bytes
 from metashell.places.uri import holds_credentials
+from metashell.places.user import user_directory
 
 MAX_LINES = 10_000
 """Lines kept when the file is opened; appended lines may exceed it until the next time."""
@@ -28,9 +29,7 @@ MAX_BYTES = 4 << 20
 
 def default_path() -> Path:
     """Return the history's place on this platform."""
-    import platformdirs
-
-    return Path(platformdirs.user_state_dir("metashell", appauthor=False)) / "history"
+    return Path(user_directory("state")) / "history"
 
 
 def recall(line: str, previous: str | None) -> str | None:

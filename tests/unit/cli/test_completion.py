@@ -125,7 +125,7 @@ def test_a_source_that_hangs_is_given_up(tmp_path: Path) -> None:
     code = (
         "import sys, threading, metashell.cli.completion as c\n"
         "c._LIMIT_S = 0.05\n"
-        "c.proposals = lambda *_: threading.Event().wait()\n"
+        "c.proposals = lambda *_, **__: threading.Event().wait()\n"
         "c.answer(['zsh', 'metashell '], {})\n"
         "print('too late')"
     )

@@ -8,6 +8,7 @@ line is quoted there, and a name that can't be typed in its ``%XX`` form.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import islice
 
 from metashell.commands import all_names, get
@@ -21,7 +22,11 @@ from metashell.fs.node import Directory
 from metashell.fs.path import decode_name, encode_name, is_absolute, needs_encoding, resolve
 
 LIMIT = 200
-"""Proposals at most."""
+"""Proposals at most. Of more names the last one is among them: what all begin with is then what the
+proposals begin with.
+"""
+_SKIPPED = "… "
+"""Stands before a proposal where others before it are left out."""
 _SMALL_DIRECTORY = 20_000
 """Names that are also searched whatever their case."""
 
@@ -44,16 +49,20 @@ def complete_words(context: Context, before: Sequence[str], word: str) -> list[C
     return [] if command is None else command.complete(context, args, word)
 
 
-def complete_commands(word: str, habits: Habits = NO_HABITS) -> list[Completion]:
-    """Propose names of commands and aliases."""
+def complete_commands(
+    word: str, habits: Habits = NO_HABITS, *, remarks: bool = True
+) -> list[Completion]:
+    """Propose names of commands and aliases; without remarks no command is imported."""
     start = -len(_raw(word))
     found = []
     for name in sorted({*all_names(), *habits.aliases}):
         if not name.startswith(word):
             continue
         stands_for = habits.aliases.get(name)
-        command = get(name) if stands_for is None else None
-        if stands_for is not None:
+        command = get(name) if stands_for is None and remarks else None
+        if not remarks:
+            found.append(Completion(name, start, name))
+        elif stands_for is not None:
             found.append(Completion(name, start, name, f"= {stands_for}"))
         elif command is not None:
             found.append(Completion(name, start, name, command.summary.rstrip(".")))
@@ -84,13 +93,35 @@ def complete_options_and_paths(
 
 def complete_names(word: str, names: Iterable[str], metas: str = "") -> list[Completion]:
     """Propose those of some names, sorted, that begin with the word, quoted as the line is."""
+    found = [name for name in names if name.startswith(word)]
+    skips = len(found) > LIMIT
+    if skips:
+        found[LIMIT - 1 :] = found[-1:]
+    return _proposed(word, found, metas, skips=skips)
+
+
+def complete_children(context: Context, path: str, word: str) -> list[Completion]:
+    """Propose names of a directory of the tree that begin with the word, as arguments."""
+    try:
+        directory = resolve(context.root, path).node
+    except PathError:
+        return []
+    if not isinstance(directory, Directory):
+        return []
+    found, skips = _first_and_last(directory, word)
+    return _proposed(word, found, "", skips=skips)
+
+
+def _proposed(word: str, found: Sequence[str], metas: str, *, skips: bool) -> list[Completion]:
     at_cursor = word.open_quote if isinstance(word, Word) else ""
     start = -len(_raw(word))
-    found = islice((name for name in names if name.startswith(word)), LIMIT)
-    return [
+    proposals = [
         Completion(at_cursor + quote(name, at_cursor) + at_cursor, start, escape(name), metas)
         for name in found
     ]
+    if skips:
+        proposals[-1] = replace(proposals[-1], display=_SKIPPED + proposals[-1].display)
+    return proposals
 
 
 def complete_paths(
@@ -111,7 +142,8 @@ def complete_paths(
     at_cursor = word.open_quote if isinstance(word, Word) else ""
     ambiguous = not head and not is_absolute(word)
     found = []
-    for name in islice(_names(directory, last), LIMIT):
+    names, skips = _names(directory, last)
+    for name in names:
         child = directory.child(name)
         is_directory = isinstance(child, Directory)
         if directories_only and not is_directory:
@@ -126,12 +158,33 @@ def complete_paths(
                 display=escape(name) + ("/" if is_directory else ""),
             )
         )
+    if skips and found:
+        found[-1] = replace(found[-1], display=_SKIPPED + found[-1].display)
     return found
 
 
-def _names(directory: Directory, typed: str) -> Iterator[str]:
+def _names(directory: Directory, typed: str) -> tuple[Sequence[str], bool]:
+    """Names that the typed beginning may mean, and whether some before the last are left out."""
+    exact, skips = _first_and_last(directory, typed)
+    return (
+        (exact, True)
+        if skips
+        else (list(islice(_all_names(directory, typed, exact), LIMIT)), False)
+    )
+
+
+def _first_and_last(directory: Directory, prefix: str) -> tuple[Sequence[str], bool]:
+    """Names that begin so; of too many the first ones and the last, and whether that is so."""
+    exact = directory.names_from(prefix, LIMIT)
+    if len(exact) == LIMIT:
+        last = directory.last_from(prefix)
+        if last is not None and last != exact[-1]:
+            return [*exact[:-1], last], True
+    return exact, False
+
+
+def _all_names(directory: Directory, typed: str, exact: Sequence[str]) -> Iterator[str]:
     """Names that the typed beginning may mean, the most likely first."""
-    exact = directory.names_from(typed, LIMIT)
     yield from exact
     seen = set(exact)
     decoded = decode_name(typed) if "%" in typed else typed

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from metashell.image.image import Image
     from metashell.schema.arena import Bools
 
+_TOPICS = "/image/topics/byName"
+_BROKERS = "/image/cluster/brokers"
 _MOST_DIGITS = 10
 _INT32_MOST = 2**31 - 1
 
@@ -73,9 +75,11 @@ def topics_like(image: Image, patterns: Sequence[str]) -> Bools:
 
 def complete_topics(context: Context, word: str) -> list[Completion]:
     """Propose names of topics of the clusters here."""
-    from metashell.commands.framework.completion import complete_names
+    from metashell.commands.framework.completion import complete_children, complete_names
     from metashell.commands.rows.command import opened
 
+    if context.fleet is None:
+        return complete_children(context, _TOPICS, word)
     names = {
         name
         for source in opened(context)
@@ -87,8 +91,11 @@ def complete_topics(context: Context, word: str) -> list[Completion]:
 
 def complete_brokers(context: Context, word: str) -> list[Completion]:
     """Propose ids of brokers of the clusters here, for the last of a list."""
+    from metashell.commands.framework.completion import complete_children
     from metashell.commands.rows.command import opened
 
+    if context.fleet is None and "," not in word:
+        return complete_children(context, _BROKERS, word)
     last = word.rpartition(",")[2]
     ids = {i for source in opened(context) for i in source.image.brokers.ids.tolist()}
     return [Completion(str(i), -len(last), str(i)) for i in sorted(ids) if str(i).startswith(last)]

@@ -323,14 +323,18 @@ def opened(context: Context) -> Iterator[Source]:
 
     Of a fleet, in no cluster's directory, those that were looked at already: opening hundreds takes
     longer than anyone waits for a word.
+
+    Raises:
+        UsageError: There is none.
     """
     from metashell.commands.framework.cluster import member_at
     from metashell.errors import SourceError
 
     fleet = context.fleet
     if fleet is None:
-        if context.source is not None:
-            yield context.source
+        if context.source is None:
+            raise UsageError("no source is open")
+        yield context.source
         return
     here = member_at(fleet, context.cwd)
     if here is not None:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING, Final
 
+from metashell.places.user import user_directory
+
 if TYPE_CHECKING:
     from metashell.read_settings import ReadSettings
 
@@ -15,9 +17,7 @@ def cache_directory() -> str | None:
     """The directory of all entries; it need not exist. None for a user without a home."""
     chosen = os.environ.get(DIRECTORY_VARIABLE)
     if not chosen:
-        import platformdirs
-
-        chosen = platformdirs.user_cache_dir("metashell", appauthor=False)
+        chosen = user_directory("cache")
         if not os.path.isabs(chosen):
             # It would lie where the user happens to be, which may be a Kafka directory.
             return None

@@ -181,6 +181,10 @@ class MemberDirectory(Directory):
     def names_from(self, prefix: str, limit: int) -> Sequence[str]:
         return self._root().names_from(prefix, limit)
 
+    def last_from(self, prefix: str) -> str | None:
+        """As `Directory.last_from`."""
+        return self._root().last_from(prefix)
+
     def missing(self, path: str) -> PathError:
         if self._root() is _NOTHING:
             return PathError(path, "the directory of this cluster can't be read")
