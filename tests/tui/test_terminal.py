@@ -234,7 +234,7 @@ def test_needs_a_terminal(tmp_path: Path, stream: str) -> None:
 @pytest.mark.parametrize(
     ("env", "message"),
     [
-        ({"TERM": "dumb"}, "needs a terminal whose cursor can be moved: TERM is dumb"),
+        ({"TERM": "dumb"}, "needs a terminal that can move its cursor: TERM is dumb"),
         (
             {"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"},
             "draws in UTF-8: the locale's encoding is",

@@ -33,88 +33,85 @@ OPTIONS: Final = (
     Option(
         ("--directory", "-d"), metavar="DIR", group=SOURCE, repeatable=True, path="directory",
         help=(
-            "a metadata log (__cluster_metadata-0), or the log\n"
-            "directory of a node that holds one; several, or a\n"
-            "quoted pattern such as '/backups/*', are a fleet"
+            "read a metadata log (__cluster_metadata-0) or the\n"
+            "log directory of a node; give several, or a quoted\n"
+            "pattern such as '/backups/*', to open a fleet"
         ),
     ),
     Option(
         ("--snapshot", "-s"), metavar="FILE", group=SOURCE, path="file",
-        help="one checkpoint or one segment (.log) by itself",
+        help="read one checkpoint or one segment (.log) alone",
     ),
     Option(
         ("--config",), metavar="FILE", group=SOURCE, path="file",
         help=(
-            "a server.properties that names the log directory, or\n"
-            "Java properties that name a quorum and its security;\n"
-            "beside -d, -s or -q it adds settings only"
+            "read the Java properties of a node or a client. They\n"
+            "name the log directory, or a quorum and its security.\n"
+            "Beside -d, -s or -q, FILE only adds settings"
         ),
     ),
     Option(
         ("--bootstrap-controllers", "-q", "--bootstrap-controller"),
         metavar="HOST:PORT[,...]", group=SOURCE,
-        help=(
-            "a live quorum: controllers' listeners, of which one\n"
-            "that answers is enough"
-        ),
+        help="connect to a live quorum through any controller",
     ),
     Option(
         ("--live",), group=SOURCE,
-        help="the quorum, where --config names a directory too",
-    ),
-    Option(
-        ("--cluster",), metavar="NAME", group=SOURCE,
         help=(
-            "a cluster of the configuration file, whose name alone\n"
-            "does where no command has it"
+            "connect to the quorum even if --config also names a\n"
+            "directory"
         ),
     ),
     Option(
+        ("--cluster",), metavar="NAME", group=SOURCE,
+        help="open a named cluster (NAME alone works too)",
+    ),
+    Option(
         ("--command", "-c"), metavar="CMD", group=WORK, repeatable=True,
-        help="run a command line; may be given several times",
+        help="run a command line; repeat for several",
     ),
     Option(
         ("--file", "-f"), metavar="FILE", group=WORK, path="file",
-        help="run a script, a command a line; `-` is standard input",
+        help="run a script with one command per line; - is stdin",
     ),
     Option(
         ("--tui",), group=WORK,
-        help="open the explorer; `metashell ... tui [PATH]` does too",
+        help="open the explorer, like `metashell ... tui [PATH]`",
     ),
     Option(
         ("--keep-going",), group=WORK,
-        help="go on after a command that failed",
+        help="continue after a command fails",
     ),
     Option(
         ("--at",), metavar="POINT", group=READING, choices=("-10m", "-1h", "-1d"),
         help=(
-            "the state at an offset, a time or an age: 4111,\n"
+            "show the state at an offset, a time or an age: 4111,\n"
             "12:25, 2026-09-21T14:14Z, -10m before the last record"
         ),
     ),
     Option(
         ("--record",), group=READING,
-        help="with --at inside a batch: up to the record itself",
+        help="with --at inside a batch: stop at that very record",
     ),
     Option(
         ("--cluster-id",), metavar="ID", group=READING,
         help=(
-            "refuse a source of any other cluster; of a fleet take\n"
-            "its directories only"
+            "refuse any other cluster; in a fleet, skip the\n"
+            "directories of other clusters"
         ),
     ),
     Option(
         ("--committed-only",), group=READING,
         help=(
-            "stop at the newest checkpoint: what follows it may\n"
-            "not be committed"
+            "stop at the newest checkpoint: later records may be\n"
+            "uncommitted"
         ),
     ),
     Option(
         ("--schemas",), metavar="DIR", group=READING, repeatable=True, path="directory",
         help=(
-            "more message definitions, for a vendor's records;\n"
-            "may be given several times"
+            "add message definitions for a vendor's records;\n"
+            "repeat for several"
         ),
     ),
     Option(
@@ -123,49 +120,46 @@ OPTIONS: Final = (
     ),
     Option(
         ("--strict",), group=READING,
-        help="stop at the first fault in the log, and fail",
+        help="stop and fail at the first fault in the log",
     ),
     Option(
         ("--timeout",), metavar="SECONDS", group=READING,
-        help="how long to wait for a live quorum (default: 30)",
+        help="wait that long for a live quorum (default: 30)",
     ),
     Option(
         ("--engine",), metavar="auto|local|spark", group=ENGINE, choices=("auto", "local", "spark"),
         help=(
-            "what decodes: this process or Spark (default: auto,\n"
-            "which takes Spark for what is large or remote)"
+            "decode in this process or with Spark (default: auto,\n"
+            "Spark for large or remote sources)"
         ),
     ),
     Option(
         ("--spark-threshold",), metavar="BYTES", group=ENGINE,
-        help=(
-            "with auto: Spark for more bytes than that, such as\n"
-            "512M or 2GiB"
-        ),
+        help="with auto: use Spark above that size (512M, 2GiB)",
     ),
     Option(
         ("--master",),
         metavar="URL", group=ENGINE, choices=("local[*]", "spark://", "k8s://", "sc://"),
         help=(
-            "where Spark runs: local[N] (default: local[*]),\n"
+            "run Spark there: local[N] (default: local[*]),\n"
             "spark://, k8s:// or Spark Connect's sc://"
         ),
     ),
     Option(
         ("--spark-conf",), metavar="KEY=VALUE", group=ENGINE, repeatable=True,
-        help="a setting of Spark's own; may be given several times",
+        help="set a property of Spark; repeat for several",
     ),
     Option(
         ("--no-cache",), group=ENGINE,
-        help="neither use nor keep what Spark has decoded",
+        help="ignore the cache of images that Spark decoded",
     ),
     Option(
         ("--no-config",), group=OTHER,
-        help="neither the configuration file nor METASHELL_* options",
+        help="ignore the configuration file and METASHELL_* options",
     ),
     Option(
         ("--completion",), metavar="bash|zsh|fish", group=OTHER, choices=("bash", "zsh", "fish"),
-        help="print what completes command lines in that shell",
+        help="print the completion script for that shell",
     ),
     Option(
         ("--help", "-h"), group=OTHER,
@@ -237,7 +231,7 @@ def parse_arguments(
         if not word.startswith("-") and "--no-config" not in values and is_cluster(word):
             if "--cluster" in values:
                 raise UsageError(f"the clusters `{values['--cluster'][0]}` and `{word}` at once",
-                                 hint="give one of them")  # fmt: skip
+                                 hint="give only one of them")  # fmt: skip
             values["--cluster"] = (word,)
             continue
         if word in {"-", "--"} or not word.startswith("-"):

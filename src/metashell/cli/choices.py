@@ -67,7 +67,7 @@ def choose_source(arguments: Arguments) -> Choice | None:
     choice = _choice(arguments)
     if arguments.insists("--timeout") and (choice is None or choice.quorum is None):
         raise UsageError(
-            "`--timeout` says how long to wait for a live quorum, which is not chosen",
+            "`--timeout` says how long to wait for a live quorum, but the source is not a quorum",
             hint="`-q HOST:PORT` chooses one",
         )
     return choice
@@ -102,7 +102,7 @@ def _choice_of_directories(directories: tuple[str, ...], words: tuple[str, ...])
     if words and os.sep in words[0] and os.path.isdir(words[0]):
         raise UsageError(
             f"{words[0]} is a directory, not a command",
-            hint="a pattern is given in quotes: `-d '/backups/*'`; or give `-d` before each",
+            hint="put the pattern in quotes: `-d '/backups/*'`; or give `-d` before each directory",
         )
     from metashell.places.place import expand
 
@@ -149,7 +149,7 @@ def _choice_of_config(config: KafkaConfig, arguments: Arguments) -> Choice:
         return _quorum(addresses_of(config), config, arguments)
     raise UsageError(
         f"{config.file} names no log directory and no quorum",
-        hint="it needs `metadata.log.dir`, `log.dirs` or `bootstrap.controllers`; "
+        hint="set `metadata.log.dir`, `log.dirs` or `bootstrap.controllers`; "
         "or give `-d DIR` or `-q HOST:PORT`",
     )
 
@@ -178,7 +178,7 @@ def _timeout_s(text: str | None) -> float | None:
     except ValueError:
         seconds = math.nan
     if not 0 < seconds < math.inf:
-        raise UsageError(f"`--timeout`: `{text}` is not a number of seconds above 0")
+        raise UsageError(f"`--timeout`: `{text}` must be a number of seconds above 0")
     return seconds
 
 
@@ -246,7 +246,7 @@ def _check_live(arguments: Arguments, chosen: list[str]) -> None:
         return
     if chosen:
         raise UsageError(
-            f"`--live` means a quorum, and `{chosen[0]}` chooses another source",
+            f"`--live` needs a quorum, but `{chosen[0]}` chooses another source",
             hint="`-q HOST:PORT`, or `--config FILE --live`",
         )
     if not arguments.has("--config"):
@@ -259,16 +259,16 @@ def _check_live(arguments: Arguments, chosen: list[str]) -> None:
 def _check_point(arguments: Arguments) -> None:
     """Refuse what says in two ways where the image ends, or only how."""
     if arguments.has("--record") and not arguments.has("--at"):
-        raise UsageError("`--record` says how `--at` is meant, which is not given")
+        raise UsageError("`--record` needs `--at`")
     if arguments.has("--at") and arguments.has("--committed-only"):
-        raise UsageError("`--at` and `--committed-only` each say where the image ends")
+        raise UsageError("`--at` and `--committed-only` exclude each other")
 
 
 def _check_no_value_is_empty(arguments: Arguments) -> None:
     """Refuse ``-d ""``, which is what ``-d "$UNSET"`` gives."""
     for flag, values in arguments.values.items():
         if flag in _VALUE_NEEDED and "" in values:
-            raise UsageError(f"`{flag}` is given an empty value")
+            raise UsageError(f"`{flag}` needs a value that is not empty")
 
 
 def _sample_directory() -> str:
@@ -276,7 +276,7 @@ def _sample_directory() -> str:
     # Not importlib.resources, which takes as long to import as the sample takes to load.
     sample = os.path.join(os.path.dirname(os.path.dirname(__file__)), "sample")
     if not os.path.isdir(sample):
-        raise SourceError(f"{sample}: the sample is not there: is the package in a zip file?")
+        raise SourceError(f"{sample}: the bundled sample is missing: is the package in a zip file?")
     return sample
 
 

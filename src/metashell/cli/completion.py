@@ -58,7 +58,7 @@ def script(shell: str) -> str:
     """
     if shell not in SHELLS:
         raise UsageError(
-            f"`--completion`: `{shell}` is none of bash, zsh and fish",
+            f"`--completion`: `{shell}` must be bash, zsh or fish",
             hint='such as `eval "$(metashell --completion bash)"`',
         )
     package = os.path.dirname(os.path.dirname(__file__))
@@ -236,7 +236,7 @@ def _of_names(place: _Place, word: str, defaults: Defaults, *, remarks: bool) ->
 
     found = []
     if not place.has_source and place.command is None:
-        found += [WordProposal(DEMO, "the bundled sample")] if DEMO.startswith(word) else []
+        found += [WordProposal(DEMO, "open the bundled sample")] if DEMO.startswith(word) else []
         found += [p for p in _of_clusters(word, "", defaults) if not is_command(p.word)]
     found += [WordProposal(TUI, "open the explorer")] if TUI.startswith(word) else []
     habits = defaults.config.habits

@@ -97,7 +97,7 @@ def read_config_file(environ: Mapping[str, str]) -> ConfigFile:
         text = raw.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         line = raw.count(b"\n", 0, error.start) + 1
-        raise UsageError(f"{path}:{line}: not UTF-8, which TOML is") from error
+        raise UsageError(f"{path}:{line}: not UTF-8, as TOML must be") from error
     return _Reader(path, text).read()
 
 
@@ -155,7 +155,7 @@ class _Reader:
                 place, what = f"{self._path}:{placed[2]}", placed[1]
             raise UsageError(
                 f"{place}: not TOML: {escape(what[:1].lower() + what[1:])}",
-                hint='strings stand in quotes: key = "value"',
+                hint='put strings in quotes: key = "value"',
             ) from None
 
     def _fail(self, keys: tuple[str, ...], message: str, hint: str | None = None) -> NoReturn:
@@ -172,7 +172,7 @@ class _Reader:
         for key, value in table.items():
             place = (*keys, key)
             if f"--{key}" == SECRETS:
-                self._fail(place, f"`{key}`: secrets are shown only where the command line asks",
+                self._fail(place, f"`{key}`: only the command line can show secrets",
                            "remove it, and give `--show-secrets`")  # fmt: skip
             option = known.get(f"--{key}")
             if option is None:
@@ -187,8 +187,8 @@ class _Reader:
     def _unknown_option(self, place: tuple[str, ...], known: Mapping[str, Option]) -> NoReturn:
         key, table = place[-1], ".".join(place[:-1])
         if f"--{key}" in OF_A_CLUSTER:
-            self._fail(place, f"`{key}` is no default for every source",
-                       "it can stand in [clusters.NAME], or on the command line")  # fmt: skip
+            self._fail(place, f"`{key}` cannot be a default for every source",
+                       "move it to [clusters.NAME], or give it on the command line")  # fmt: skip
         names = [long[2:] for long in known]
         self._fail(place, f"unknown option `{escape(key)}` in [{table}]", _near(key, names))
 
@@ -218,7 +218,7 @@ class _Reader:
                 self._fail(
                     place,
                     f"the alias `{name}` would hide the command of that name",
-                    f'an alias of a command begins with it: {name} = "{name} ..."',
+                    f'such an alias must begin with the command itself: {name} = "{name} ..."',
                 )
         habits = Habits(aliases)
         for name in aliases:
@@ -227,7 +227,7 @@ class _Reader:
                 near = _near(command, commands.all_names())
                 self._fail(
                     ("aliases", name),
-                    f"the alias `{name}` leads to `{escape(command)}`, which is no command",
+                    f"the alias `{name}` leads to `{escape(command)}`, which is not a command",
                     near,
                 )
         return aliases
@@ -288,7 +288,7 @@ class _Reader:
             name, place = ".".join(keys), ("keys", *keys)
             if name not in KEY_IDS:
                 near = _near(name, KEY_IDS)
-                self._fail(place, f"nothing in the explorer is called `{escape(name)}`", near)
+                self._fail(place, f"no action of the explorer is called `{escape(name)}`", near)
             if not isinstance(value, str):
                 self._fail(place, f"`{name}` needs a string")
             pressed = [key.strip() for key in value.split(",")]
@@ -338,7 +338,7 @@ class _Reader:
             self._fail(
                 place,
                 f"`{escape(name)}` is no name for a{'n' * (what[0] == 'a')} {what}",
-                "letters, digits, `_`, `.` and `-`; no `-` or `.` at its beginning",
+                "use letters, digits, `_`, `.` and `-`, and begin with neither `-` nor `.`",
             )
 
 

@@ -169,7 +169,7 @@ def _refuse_two(arguments: Arguments) -> None:
     if given:
         raise UsageError(
             f"`{given[0]}` and the cluster `{names[0]}` each choose a source",
-            hint="leave one of them out; `--` before a command that is called like a cluster",
+            hint="leave one out, or put `--` before a command with the name of a cluster",
         )
 
 

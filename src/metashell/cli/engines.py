@@ -36,14 +36,14 @@ def engine_settings(arguments: Arguments) -> EngineSettings:
     given = [flag for flag in _OF_SPARK[:3] if arguments.has(flag)]
     if engine == "local" and given:
         raise UsageError(
-            f"`{given[0]}` is about Spark, which `--engine local` does not use",
+            f"`{given[0]}` needs Spark, but `--engine local` does without it",
             hint="`--engine auto` or `--engine spark`",
         )
     master = arguments.value("--master")
     if master is not None and not _MASTER.fullmatch(master):
         # It is not repeated: a token may be in it.
         raise UsageError(
-            "`--master` is no address of a Spark master",
+            "`--master` is not the address of a Spark master",
             hint="local[N], spark://HOST:PORT, k8s://https://HOST:PORT or sc://HOST:PORT",
         )
     threshold = arguments.value("--spark-threshold")
@@ -65,7 +65,7 @@ def parse_size(text: str) -> int:
     match = _SIZE.fullmatch(text) if text.isascii() else None
     if match is None or len(match[1]) > 18:
         raise UsageError(
-            f"`--spark-threshold`: `{text}` is not a number of bytes",
+            f"`--spark-threshold`: `{text}` must be a number of bytes",
             hint="such as 2000000, 512M or 2GiB",
         )
     base = 1024 if match[3] else 1000
@@ -79,10 +79,11 @@ def _pair(text: str) -> tuple[str, str]:
     if not separator or not key.startswith("spark.") or key != key.strip() or " " in key:
         shown = f"`{key}`" if separator else "a value without `=`"
         raise UsageError(
-            f"`--spark-conf`: {shown} is no setting of Spark", hint="`--spark-conf spark.KEY=VALUE`"
+            f"`--spark-conf`: {shown} is not a setting of Spark",
+            hint="`--spark-conf spark.KEY=VALUE`",
         )
     if key in ("spark.master", "spark.remote"):
-        raise UsageError(f"`--spark-conf`: {key} is given by `--master`")
+        raise UsageError(f"`--spark-conf`: {key} is set by `--master`")
     return key, value
 
 
@@ -97,7 +98,7 @@ def check_engine(arguments: Arguments, choice: Choice) -> None:
     here = _answered_here(arguments, choice)
     if here is not None and insists_on_spark:
         raise UsageError(
-            f"`{here}` is answered by this process, not by Spark", hint="leave out `--engine spark`"
+            f"`{here}` runs in this process, not in Spark", hint="leave out `--engine spark`"
         )
     if choice.quorum is None:
         return
@@ -106,7 +107,7 @@ def check_engine(arguments: Arguments, choice: Choice) -> None:
         given.insert(0, "--engine spark")
     if given:
         raise UsageError(
-            f"`{given[0]}` is for directories and files: a live quorum is followed by this process",
+            f"`{given[0]}` works on directories and files, not on a live quorum",
             hint=f"leave out `{given[0]}`",
         )
 

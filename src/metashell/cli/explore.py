@@ -48,10 +48,13 @@ def explorer_path(arguments: Arguments) -> str | None:
     if len(paths) > 1 or any(not path or path.startswith("-") for path in paths):
         raise UsageError(f"`{TUI}` takes one path", hint=f"metashell -d DIR {TUI} /image/topics")
     if not all(map(_is_terminal, (sys.stdin, sys.stdout))):
-        raise UsageError(f"`{TUI}` needs a terminal", hint="one-shot commands need none")
+        raise UsageError(
+            f"`{TUI}` needs a terminal", hint="one-shot commands work without a terminal"
+        )
     if not _is_terminal(sys.stderr):
         raise UsageError(
-            f"`{TUI}` needs a terminal as standard error too", hint="it draws there: leave out `2>`"
+            f"`{TUI}` needs a terminal as standard error too",
+            hint="leave out `2>`: the explorer draws on standard error",
         )
     _check_terminal()
     if not paths:
@@ -70,8 +73,8 @@ def _check_terminal() -> None:
     name = os.environ.get("TERM", "")
     if name in _DUMB:
         raise UsageError(
-            f"`{TUI}` needs a terminal whose cursor can be moved: TERM is {name}",
-            hint="the shell, metashell without `tui`, needs none",
+            f"`{TUI}` needs a terminal that can move its cursor: TERM is {name}",
+            hint="start the shell instead: metashell without `tui`",
         )
     encoding = getattr(sys.__stderr__, "encoding", None) or "none"
     if encoding.lower().replace("-", "").replace("_", "") != "utf8":

@@ -21,8 +21,8 @@ from metashell.version import __version__
 
 VARIABLES: Final = (
     (CONFIG_FILE, "The configuration file, instead of the platform's."),
-    ("METASHELL_CACHE_DIR", "The directory of what is kept of decoded images."),
-    ("METASHELL_CACHE_MAX_BYTES", "How many bytes may be kept there in all."),
+    ("METASHELL_CACHE_DIR", "The directory of the cache."),
+    ("METASHELL_CACHE_MAX_BYTES", "The largest size of the cache in bytes."),
     ("METASHELL_DEBUG", "If not empty, print the traceback of an internal error."),
     ("COLUMNS", "Columns of the terminal, instead of asking it."),
     ("JAVA_HOME", "With Spark: the directory of a Java 17 or newer."),
@@ -32,24 +32,24 @@ VARIABLES: Final = (
 """Variables besides those that stand for an option."""
 EXIT_STATUS: Final = (
     ("0", "All went well."),
-    ("1", "Something asked for was not there or failed; the rest was done."),
+    ("1", "Something is missing or failed; the rest was done."),
     ("2", "The command line, a command's arguments, a script or the configuration is wrong."),
     ("3", "The source can't be read."),
     ("130", "Interrupted."),
 )
 _FILES: Final = (
     ("~/.config/metashell/config.toml", "Options, aliases, themes, keys and named clusters."),
-    ("~/.cache/metashell", "What is kept of images that Spark has decoded."),
+    ("~/.cache/metashell", "The cache of images that Spark decoded."),
     ("~/.local/state/metashell/history", "Lines entered in the interactive shell."),
 )
 _DESCRIPTION: Final = (
-    "metashell makes a file system of the metadata log of an Apache Kafka cluster in KRaft mode, "
-    "and answers questions about the cluster. SOURCE is a directory, a file, a live quorum or a "
-    "cluster that the configuration file gives a name; demo is a bundled sample.",
-    "Without a COMMAND, a terminal gets an interactive shell; otherwise standard input is run as a "
-    "script. Options stand before the COMMAND. It only reads.",
-    "tui in place of a COMMAND opens the explorer, a program that has the whole screen, at a PATH "
-    "of the file system. F1 says in it what each key does.",
+    "metashell shows the metadata of an Apache Kafka cluster in KRaft mode as a file system, and "
+    "answers questions about the cluster. It only reads. SOURCE is a directory, a file, a live "
+    "quorum, or the name of a cluster in the configuration file. demo is a bundled sample.",
+    "Options stand before the COMMAND. Without a COMMAND, a terminal gets an interactive shell. "
+    "Otherwise standard input is run as a script.",
+    "tui in place of a COMMAND opens the explorer, which fills the screen, at a PATH of the file "
+    "system. In the explorer, F1 explains every key.",
 )
 
 
@@ -68,8 +68,8 @@ def render() -> str:
         ".SH COMMANDS",
         *(line for command in _commands() for line in _command(command)),
         ".SH ENVIRONMENT",
-        "An option of the command line goes before its variable, and a variable before the "
-        "configuration file. Several values stand in a line each.",
+        "The command line overrides a variable, and a variable overrides the configuration file. "
+        "Put several values on a line each.",
         *_definitions((variable_of(option), _of_variable(option)) for option in _with_variable()),
         *_definitions(VARIABLES),
         ".SH FILES",

@@ -28,7 +28,7 @@ def read_variables(environ: Mapping[str, str]) -> dict[str, OptionSetting]:
     Several values stand in a line each.
 
     Raises:
-        UsageError: A switch is neither on nor off, or secrets are to be shown.
+        UsageError: A switch must be on or off, or secrets are to be shown.
     """
     _refuse_secrets(environ)
     found = {}
@@ -50,7 +50,7 @@ def wants_no_config(environ: Mapping[str, str]) -> bool:
     """Whether a variable says that neither the file nor other variables count.
 
     Raises:
-        UsageError: It is neither on nor off.
+        UsageError: It must be on or off.
     """
     name = variable_of(next(option for option in OPTIONS if option.long == NO_CONFIG))
     return _is_on(name, environ.get(name, ""))
@@ -61,7 +61,7 @@ def _refuse_secrets(environ: Mapping[str, str]) -> None:
     name = variable_of(next(option for option in OPTIONS if option.long == SECRETS))
     if environ.get(name, "").lower() not in _OFF:
         raise UsageError(
-            f"{name}: secrets are shown only where the command line asks for them",
+            f"{name}: only the command line can show secrets",
             hint="unset it, and give `--show-secrets`",
         )
 
@@ -72,4 +72,4 @@ def _is_on(name: str, text: str) -> bool:
         return True
     if lower in _OFF:
         return False
-    raise UsageError(f"{name}: `{text}` is neither on nor off", hint="1 or 0")
+    raise UsageError(f"{name}: `{text}` must be on or off", hint="1 or 0")

@@ -66,7 +66,7 @@ def choose_work(arguments: Arguments) -> Iterable[Task] | None:
         return script_lines(open_script(script), script)
     if script is None and _is_terminal(sys.stdin):
         if not (_is_terminal(sys.stdout) or _is_terminal(sys.stderr)):
-            raise UsageError("no command given, and no terminal to be interactive on")
+            raise UsageError("no command given, and standard input is not a script or a terminal")
         return None
     if sys.stdin is None:
         return ()

@@ -18,7 +18,7 @@ _NARROWEST = 40
 _INDENT = "    "
 _EXIT_STATUS = (
     ("0", "all went well"),
-    ("1", "something asked for was not there or failed; the rest was done"),
+    ("1", "something is missing or failed; the rest was done"),
     ("2", "the arguments are wrong"),
     ("3", "the source can't be read"),
     ("130", "interrupted"),

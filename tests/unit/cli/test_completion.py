@@ -138,5 +138,5 @@ def test_a_source_that_hangs_is_given_up(tmp_path: Path) -> None:
 def test_scripts() -> None:
     """One for each shell, which calls the program; another shell is an error."""
     assert all("metashell --complet" in script(shell) for shell in SHELLS)
-    with pytest.raises(UsageError, match="`tcsh` is none of"):
+    with pytest.raises(UsageError, match="`tcsh` must be bash"):
         script("tcsh")

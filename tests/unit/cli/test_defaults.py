@@ -129,7 +129,7 @@ def test_variables_of_every_option() -> None:
     ("variables", "message"),
     [
         ({"METASHELL_NO_CACHE": "maybe"}, "METASHELL_NO_CACHE: `maybe`"),
-        ({"METASHELL_SHOW_SECRETS": "1"}, "METASHELL_SHOW_SECRETS: secrets"),
+        ({"METASHELL_SHOW_SECRETS": "1"}, "METASHELL_SHOW_SECRETS: only"),
         ({"METASHELL_NO_CONFIG": "x"}, "METASHELL_NO_CONFIG: `x`"),
         ({"METASHELL_CLUSTER": "lab", "METASHELL_SNAPSHOT": "/x"}, "each choose a source"),
         ({"METASHELL_CLUSTER": "labb"}, "unknown cluster `labb`"),
@@ -193,7 +193,7 @@ def test_named_cluster_is_opened(program: Program, config: Path) -> None:
     """Options may follow its name; the cluster's id of its table is checked."""
     ran = program("prod-eu", "--strict", "echo", "a")
     assert 3 == ran.code
-    assert "not of idOfEu" in ran.err
+    assert "not to idOfEu" in ran.err
     assert "/data/eu" == program.opener.calls[0][1]
     assert program.opener.calls[0][2].settings.strict
 

@@ -76,7 +76,7 @@ def test_sizes(text: str, size: int) -> None:
 @pytest.mark.parametrize("text", ["x", "-1", "1.5G", "1X", "1iB", "M", "9" * 30, "١"])
 def test_no_sizes(text: str) -> None:
     """What can't be meant is refused."""
-    with pytest.raises(UsageError, match="not a number of bytes"):
+    with pytest.raises(UsageError, match="must be a number of bytes"):
         parse_size(text)
 
 
@@ -107,17 +107,17 @@ def test_settings() -> None:
 @pytest.mark.parametrize(
     ("argv", "parts"),
     [
-        (["--engine", "flink"], ["`--engine`: `flink` is none of auto, local and spark"]),
-        (["--engine="], ["`--engine` is given an empty value"]),
-        (["--master="], ["`--master` is given an empty value"]),
-        (["--master", "there:7077"], ["`--master` is no address", "spark://HOST:PORT"]),
-        (["--master", "local[0]"], ["`--master` is no address"]),
-        (["--spark-threshold", "many"], ["`--spark-threshold`: `many` is not a number of bytes"]),
-        (["--spark-conf", "spark.x"], ["a value without `=` is no setting", "spark.KEY=VALUE"]),
-        (["--spark-conf", "x.y=1"], ["`x.y` is no setting of Spark"]),
-        (["--spark-conf", "spark.master=local"], ["spark.master is given by `--master`"]),
-        (["--engine", "local", "--master", "local"], ["`--master` is about Spark"]),
-        (["--engine", "local", "--spark-conf", "spark.a=b"], ["`--spark-conf` is about Spark"]),
+        (["--engine", "flink"], ["`--engine`: `flink` must be auto, local or spark"]),
+        (["--engine="], ["`--engine` needs a value that is not empty"]),
+        (["--master="], ["`--master` needs a value that is not empty"]),
+        (["--master", "there:7077"], ["`--master` is not the address", "spark://HOST:PORT"]),
+        (["--master", "local[0]"], ["`--master` is not the address"]),
+        (["--spark-threshold", "many"], ["`--spark-threshold`: `many` must be a number of bytes"]),
+        (["--spark-conf", "spark.x"], ["a value without `=` is not a setting", "spark.KEY=VALUE"]),
+        (["--spark-conf", "x.y=1"], ["`x.y` is not a setting of Spark"]),
+        (["--spark-conf", "spark.master=local"], ["spark.master is set by `--master`"]),
+        (["--engine", "local", "--master", "local"], ["`--master` needs Spark"]),
+        (["--engine", "local", "--spark-conf", "spark.a=b"], ["`--spark-conf` needs Spark"]),
     ],
 )
 def test_usage_errors(program: Program, argv: list[str], parts: list[str]) -> None:
@@ -150,7 +150,7 @@ def test_a_live_quorum_is_not_for_spark(program: Program, argv: list[str]) -> No
     """It is followed here."""
     result = program(*argv, "-q", "h:1", "ls")
     assert (2, []) == (result.code, program.opener.calls)
-    assert "a live quorum is followed by this process" in result.err
+    assert "not on a live quorum" in result.err
     assert 0 == program("--engine", "auto", "-q", "h:1", "echo").code
 
 
@@ -205,7 +205,7 @@ def test_what_spark_does_not_answer(
     result = program("--engine", "spark", *asked, "echo")
     flag = asked[0]
     assert (2, []) == (result.code, delegated)
-    assert f"metashell: `{flag}` is answered by this process, not by Spark" in result.err
+    assert f"metashell: `{flag}` runs in this process, not in Spark" in result.err
     program("--spark-threshold", "1", *asked, "echo")
     assert not delegated
 
@@ -223,8 +223,8 @@ def test_auto_without_spark_goes_on_here(
     assert (0, "hi\n", []) == (result.code, result.out, delegated)
     size = sum(file.stat().st_size for file in Path(directory).glob("*.log"))
     assert (
-        f"metashell: note: Spark would be used ({size} bytes to decode are more than "
-        "`--spark-threshold` (10 bytes)), but can't be: PySpark is not installed\n"
+        f"metashell: note: Spark is preferred ({size} bytes to decode are more than "
+        "`--spark-threshold` (10 bytes)), but cannot run: PySpark is not installed\n"
         "  hint: the line\n" == result.err
     )
     refused = opened("--engine", "spark", "-d", directory, "echo", "hi")

@@ -49,7 +49,7 @@ def test_a_pattern_without_quotes(parent: Path, capsys: Captures) -> None:
     assert 2 == main(["-d", *words, "ls"])
     err = capsys.readouterr().err
     assert f"metashell: {words[1]} is a directory, not a command" in err
-    assert "a pattern is given in quotes" in err
+    assert "put the pattern in quotes" in err
 
 
 def test_options_hold_for_each(parent: Path, capsys: Captures) -> None:
@@ -58,7 +58,7 @@ def test_options_hold_for_each(parent: Path, capsys: Captures) -> None:
     assert 0 == main([*pattern, "--cluster-id", SAMPLE_ID, "ls", "/clusters"])
     assert "controller-1\ncontroller-2\n" == capsys.readouterr().out
     assert 3 == main([*pattern, "--cluster-id", "nope", "ls"])
-    assert "none of the directories is of cluster nope" in capsys.readouterr().err
+    assert "no directory belongs to cluster nope" in capsys.readouterr().err
     assert 0 == main([*pattern, "--cluster-id", SAMPLE_ID, "--at", "3599", "fleet", "--json"])
     found = json.loads(capsys.readouterr().out)
     assert [3599, 3599] == [row["offset"] for row in found]

@@ -23,11 +23,11 @@ from unit.cli.fake_program import FakeSource
         (["-d", "a", "-s", "b", "-q", "c"], ["-d/--directory`, `-s/--snapshot` and `-q/"]),
         (["-d", "a", "demo"], ["`-d/--directory` and `demo` each choose a source"]),
         (["-q", "h", "ls"], ["`-q`: `h`: it names no port", "HOST:PORT"]),
-        (["-q", "", "ls"], ["`--bootstrap-controllers` is given an empty value"]),
+        (["-q", "", "ls"], ["`--bootstrap-controllers` needs a value that is not empty"]),
         (["--live", "ls"], ["`--live` needs a configuration that names a quorum", "-q HOST:PORT"]),
-        (["--live", "-d", "a", "ls"], ["`--live` means a quorum, and `-d/--directory` chooses"]),
-        (["--live", "-s", "a", "ls"], ["`--live` means a quorum, and `-s/--snapshot` chooses"]),
-        (["--live", "demo", "ls"], ["`--live` means a quorum, and `demo` chooses"]),
+        (["--live", "-d", "a", "ls"], ["`--live` needs a quorum, but `-d/--directory` chooses"]),
+        (["--live", "-s", "a", "ls"], ["`--live` needs a quorum, but `-s/--snapshot` chooses"]),
+        (["--live", "demo", "ls"], ["`--live` needs a quorum, but `demo` chooses"]),
         (["--timeout", "5", "-d", "a", "ls"], ["`--timeout` says how long to wait for a live"]),
         (["--timeout", "5", "demo", "ls"], ["`--timeout` says how long to wait for a live"]),
         (["--timeout", "5", "help"], ["`--timeout` says how long to wait for a live"]),
@@ -166,7 +166,7 @@ def test_config_beside_another_source_only_adds_settings(program: Program, tmp_p
         ("bootstrap.servers=h:1\nbootstrap.controllers=h:2\n", 3, "sets both"),
         ("bootstrap.controllers=h:1\nsecurity.protocol=SASL_SSL\nsasl.mechanism=PLAIN\n"
          "sasl.jaas.config=M required password=hunter2;", 3, "logs in with"),
-        ("log.dirs=${file:/x:y}\n", 2, "`log.dirs` is not a path as it stands"),
+        ("log.dirs=${file:/x:y}\n", 2, "`log.dirs` is not a plain path"),
         ("sasl.jaas.config=hunter2 \\u12\n", 3, "malformed"),
     ],
 )  # fmt: skip
@@ -279,8 +279,8 @@ def test_config_that_is_missing(program: Program, tmp_path: Path) -> None:
     ("found", "code", "part"),
     [
         ("wanted", 0, ""),
-        ("other", 3, "fake is of cluster other, not of wanted"),
-        (None, 0, "warning: fake does not say of which cluster it is"),
+        ("other", 3, "fake belongs to cluster other, not to wanted"),
+        (None, 0, "warning: fake does not name its cluster"),
     ],
 )
 def test_cluster_id(program: Program, found: str | None, code: int, part: str) -> None:

@@ -75,7 +75,7 @@ def test_script_file(program: Program, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("script", "part"),
     [
-        (b"echo a\n\x00\x01", "stdin:2: not a script: holds a NUL byte"),
+        (b"echo a\n\x00\x01", "stdin:2: not a script: it holds a NUL byte"),
         (b"echo " + b"a" * (1 << 20), "stdin:1: longer than 1,048,576 bytes"),
     ],
 )
@@ -173,4 +173,4 @@ def test_no_terminal_at_all_to_be_interactive_on(program: Program) -> None:
     """A terminal for input alone is not enough."""
     result = program("-d", "x", terminal=True, screen=False)
     assert 2 == result.code
-    assert "no terminal to be interactive on" in result.err
+    assert "not a script or a terminal" in result.err
