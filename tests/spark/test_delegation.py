@@ -165,5 +165,5 @@ def test_what_spark_does_not_answer(
     given = [names.get(word, word) for word in words]
     status, out, err = metashell(*SPARK, *given, "ls")
     assert (2, "") == (status, out)
-    assert f"`{option}` is answered by this process, not by Spark" in err
+    assert f"`{option}` runs in this process, not in Spark" in err
     assert 0 == metashell("--spark-threshold", "1", *given, "ls")[0]

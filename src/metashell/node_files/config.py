@@ -59,7 +59,7 @@ class KafkaConfig:
                 continue
             if "\0" in value or "${" in value:
                 raise UsageError(
-                    f"{self.file}: `{key}` is not a path as it stands",
+                    f"{self.file}: `{key}` is not a plain path",
                     hint="give the directory itself: `metashell -d DIR`",
                 )
             return LogDir(Path(value), key)

@@ -63,7 +63,7 @@ def parse_epoch_checkpoint(data: bytes, file: str) -> tuple[EpochStart, ...]:
         if entries and not (
             entries[-1].epoch < entry.epoch and entries[-1].start_offset <= entry.start_offset
         ):
-            raise SourceError(f"{file}:{i + 1}: not after the entry before")
+            raise SourceError(f"{file}:{i + 1}: not above the entry before it")
         entries.append(entry)
     return tuple(entries)
 

@@ -80,7 +80,7 @@ def read_bounded(
     except OSError as error:
         raise SourceError(f"{name}: {error.strerror}") from error
     except ValueError as error:
-        raise SourceError(f"{name!r}: not a file name") from error
+        raise SourceError(f"{name!r}: not a valid file name") from error
     try:
         _check_kind(name, os.fstat(fd).st_mode, pipes)
         data = _read_at_most(fd, limit_bytes + 1)

@@ -58,5 +58,5 @@ def unreadable(path: str, error: OSError) -> SourceError:
     """The error that says why a file or directory can't be read, and what to do."""
     hint = None
     if error.errno in (errno.EACCES, errno.EPERM):
-        hint = "run as the user that Kafka runs as, or as a member of its group"
+        hint = "run metashell as Kafka's user or as a member of its group"
     return SourceError(f"{path}: {(error.strerror or str(error))}", hint=hint)

@@ -103,9 +103,7 @@ def names_in(place: Place) -> list[str]:
     try:
         return os.listdir(place)
     except NotADirectoryError as e:
-        raise SourceError(
-            f"{place}: not a directory", hint="one file alone is opened with -s"
-        ) from e
+        raise SourceError(f"{place}: not a directory", hint="open a single file with -s") from e
     except OSError as e:
         raise unreadable(place, e) from e
 
@@ -195,7 +193,7 @@ def expand(pattern: str | os.PathLike[str], sure: Collection[str] = ()) -> list[
     if not found:
         raise SourceError(
             f"{shown(text)}: no directory matches",
-            hint="quote the pattern, so that the shell leaves it alone; `*` does not match a `/`",
+            hint="put the pattern in quotes; `*` does not match `/`",
         )
     return found
 

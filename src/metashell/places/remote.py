@@ -130,7 +130,7 @@ class RemotePlace:
         except Exception as error:
             missing = is_missing(error)
             if (missing or isinstance(error, NotADirectoryError)) and self.is_file():
-                hint = "one file alone is opened with -s"
+                hint = "open a single file with -s"
                 raise SourceError(f"{self}: not a directory", hint=hint) from None
             if missing:
                 raise VanishedError(str(self)) from None
@@ -415,7 +415,7 @@ def _connected(store: Store, _process: int) -> tuple[Any, str]:
     if uri.scheme == "s3":
         if not uri.host or any(c in uri.host for c in "*?[{"):
             raise SourceError(
-                f"{uri.shown}: names no bucket", hint="a URI is s3://BUCKET/PATH"
+                f"{uri.shown}: needs a bucket", hint="a URI is s3://BUCKET/PATH"
             )  # fmt: skip
         return _s3(uri), f"{uri.host}/"
     if uri.scheme == "gs" and "retry_limit_seconds" not in uri.settings:
@@ -450,7 +450,7 @@ def _s3(uri: Uri) -> Any:
             values[key] = settings.pop(key)
     if settings:
         raise SourceError(
-            f"{uri.shown}: `{next(iter(settings))}` is no setting of an S3 URI",
+            f"{uri.shown}: `{next(iter(settings))}` is not a setting of an S3 URI",
             hint="region, scheme, endpoint_override, access_key, secret_key, session_token, "
             "anonymous, role_arn, tls_ca_file_path, connect_timeout and request_timeout are",
         )
@@ -460,8 +460,8 @@ def _s3(uri: Uri) -> Any:
         values["secret_key"] = unquoted(password, uri.shown)
     if bool(values.get("access_key")) != bool(values.get("secret_key")):
         raise SourceError(
-            f"{uri.shown}: an access key and a secret key belong together",
-            hint="s3://ACCESS_KEY:SECRET_KEY@BUCKET/PATH, or neither of them",
+            f"{uri.shown}: give both an access key and a secret key",
+            hint="s3://ACCESS_KEY:SECRET_KEY@BUCKET/PATH, or leave out both",
         )
     _add_endpoint(values)
     region = os.environ.get("AWS_REGION") or os.environ.get("AWS_DEFAULT_REGION")
@@ -492,5 +492,5 @@ def _seconds(uri: Uri, key: str, text: str) -> float:
     except ValueError:
         seconds = 0.0
     if not 0 < seconds < 3600:
-        raise SourceError(f"{uri.shown}: `{key}` is not a number of seconds")
+        raise SourceError(f"{uri.shown}: `{key}` must be a number of seconds")
     return seconds

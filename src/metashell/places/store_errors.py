@@ -75,7 +75,7 @@ CREDENTIALS: Final = {
 """How to give credentials, by scheme."""
 
 _ADDRESS: Final = {
-    "s3": "another store than AWS is named with `?endpoint_override=HOST:PORT` behind the URI or"
+    "s3": "for a store other than AWS, add `?endpoint_override=HOST:PORT` to the URI or set"
     " AWS_ENDPOINT_URL (add `scheme=http` for one without TLS)",
     "gs": "check the network, and `endpoint_override` where the URI gives one",
     "abfs": "check the account's name and the network",
@@ -117,17 +117,17 @@ def _told(text: str, kind: str, *, has_credentials: bool) -> tuple[str | None, s
     """(sentence, hint); no sentence where the text is not known."""
     if _UNKNOWN_SCHEME.search(text):
         hint = "s3, gs, abfs, abfss, hdfs, viewfs and file are known"
-        return f"`{kind}` is no scheme of a file system", hint
+        return f"`{kind}` is not a known scheme", hint
     if _NOT_BUILT.search(text):
         return f"the installed pyarrow lacks support for {kind}", "install pyarrow from its wheel"
     if _NO_JVM.search(text):
-        return "HDFS needs Java, which was not found", "set JAVA_HOME to a JDK or JRE"
+        return "HDFS needs Java, but there is none", "set JAVA_HOME to a JDK or JRE"
     if kind == "hdfs" and _NO_LIBHDFS.search(text):
         hint = (
             "set HADOOP_HOME to an installation, ARROW_LIBHDFS_DIR to the directory of libhdfs.so"
             " and CLASSPATH to what `hadoop classpath --glob` prints"
         )
-        return "HDFS needs libhdfs, which could not be loaded (or no Java for it)", hint
+        return "HDFS needs libhdfs and Java, but they could not be loaded", hint
     if _BUCKET.search(text) or _BUCKET_OF_RESOLVING.search(text):
         what = "container" if kind == "abfs" else "bucket"
         return f"no such {what}", _ADDRESS.get(kind) if kind == "s3" else None
@@ -137,7 +137,7 @@ def _told(text: str, kind: str, *, has_credentials: bool) -> tuple[str | None, s
         return "no credentials for the store", CREDENTIALS.get(kind)
     if _DENIED.search(text):
         if has_credentials:
-            return "access denied", "the credentials in use must be allowed to list and read there"
+            return "access denied", "the credentials must be allowed to list and read there"
         return "access denied, and no credentials were found", CREDENTIALS.get(kind)
     if _REGION.search(text):
         return "the bucket is in another region", "give `?region=REGION` behind the URI"

@@ -106,7 +106,7 @@ def parse_uri(text: str) -> Uri:
     """
     match = _URI.fullmatch(text)
     if match is None:
-        raise SourceError("that is no URI", hint="a URI is SCHEME://BUCKET/PATH")
+        raise SourceError("that is not a URI", hint="a URI is SCHEME://BUCKET/PATH")
     scheme = match[1].lower()
     rest, query = match[3], ""
     if found := _QUERY.search(rest):
@@ -130,7 +130,9 @@ def local_path(text: str) -> str | None:
     match = _FILE.fullmatch(text)
     if match is None:
         if text[:7].lower() == "file://":
-            raise SourceError(f"{text}: names a host and no path", hint="file:///PATH has three /")
+            raise SourceError(
+                f"{text}: names a host but no path", hint="write file:///PATH with three /"
+            )
         return None
     if match["host"] not in (None, "", "localhost"):
         raise SourceError(

@@ -123,7 +123,7 @@ class EngineSettings:
         if isinstance(engine, EngineSettings):
             return engine
         if engine not in ENGINES:
-            raise UsageError(f"`{engine}` is none of auto, local and spark")
+            raise UsageError(f"`{engine}` must be auto, local or spark")
         return cls(engine=engine)
 
     @property
@@ -171,7 +171,7 @@ def decide(
         return EngineDecision("local")
     if spark_available:
         return EngineDecision("spark", f"using Spark: {why}")
-    return EngineDecision("local", f"Spark would be used ({why}), but can't be", falls_back=True)
+    return EngineDecision("local", f"Spark is preferred ({why}), but cannot run", falls_back=True)
 
 
 def _why_spark(

@@ -189,7 +189,7 @@ class LiveQuorum:
         first = time.monotonic() + timeout_s
         while not follower.wait_until(lambda: observer.facts.is_ready, _SLICE_S):
             if follower.is_over:
-                raise follower.error or SourceError(f"{self._name}: the following ended")
+                raise follower.error or SourceError(f"{self._name}: following the quorum ended")
             if observer.facts.snapshot_progress is not None and progress is not None:
                 progress(*observer.facts.snapshot_progress)
             # The observer counts the time itself; this is for a thread that hangs in a system

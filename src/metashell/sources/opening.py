@@ -298,7 +298,7 @@ def _open_quorum(
 
 def _open_file(place: Place, settings: ReadSettings, progress: ReadProgress | None) -> Source:
     if settings.committed_only and not base_name(place).endswith(".checkpoint"):
-        raise SourceError(f"{place}: nothing in a segment says what of it is committed")
+        raise SourceError(f"{place}: a segment does not say which of its records are committed")
     return Source(read_file(place, progress=progress), settings)
 
 
@@ -310,13 +310,11 @@ def _check_cluster_id(
         return
     found = opened.cluster_id
     if found is None:
-        watch.warn(
-            f"{opened.name} does not say of which cluster it is: `--cluster-id` is not checked"
-        )
+        watch.warn(f"{opened.name} does not name its cluster: `--cluster-id` is not checked")
     elif found != wanted:
         raise SourceError(
-            f"{opened.name} is of cluster {found}, not of {wanted}",
-            hint="leave out `--cluster-id`, or open the directory of that cluster",
+            f"{opened.name} belongs to cluster {found}, not to {wanted}",
+            hint="leave out `--cluster-id`, or open a directory of that cluster",
         )
 
 

@@ -16,7 +16,7 @@ from metashell.cli.completion import answer
 from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.framework.completion import LIMIT, complete_line
 from metashell.fs.node import Directory, FixedDirectory, TextLeaf
-from support.examples import SAMPLE
+from support.fixtures import SAMPLE
 
 
 @pytest.fixture(autouse=True)

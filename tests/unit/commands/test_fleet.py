@@ -204,7 +204,7 @@ def test_a_directory_that_does_not_say_whose_it_is(tmp_path: Path) -> None:
         node(tmp_path, name, {0: topics(0)}, None)
     ran = run_on(fleet_of(tmp_path), "fleet --verify --json")
     assert (0, {"n1": "alone", "n2": "alone"}) == (ran.status, verdicts(ran))
-    assert ran.err[0].startswith("fleet: 2 of 2 directories do not say of which cluster they are")
+    assert ran.err[0].startswith("fleet: 2 of 2 directories do not name their cluster")
 
 
 def test_verify_in_processes(parent: Path, monkeypatch: pytest.MonkeyPatch) -> None:

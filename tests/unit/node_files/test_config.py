@@ -42,7 +42,7 @@ def test_value_that_is_no_path(value: str) -> None:
     """It can't be used as it stands, and is not shown."""
     with pytest.raises(UsageError) as caught:
         KafkaConfig("f", {"log.dir": value}).log_dir()
-    assert "f: `log.dir` is not a path as it stands" == caught.value.message
+    assert "f: `log.dir` is not a plain path" == caught.value.message
 
 
 @pytest.mark.parametrize(

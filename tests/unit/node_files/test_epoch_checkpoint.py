@@ -47,8 +47,8 @@ def test_parses(data: bytes, expected: list[tuple[int, int]]) -> None:
         (b"0\n1\n\xb2 0\n", "f:3: not an epoch and an offset"),
         (b"0\n1\n1 9223372036854775808\n", "f:3: not an epoch and an offset"),
         (b"0\n1\n1 " + b"9" * 10_000, "f:3: not an epoch and an offset"),
-        (b"0\n2\n2 0\n1 5\n", "f:4: not after the entry before"),
-        (b"0\n2\n1 5\n2 4\n", "f:4: not after the entry before"),
+        (b"0\n2\n2 0\n1 5\n", "f:4: not above the entry before it"),
+        (b"0\n2\n1 5\n2 4\n", "f:4: not above the entry before it"),
     ],
 )
 def test_refuses(data: bytes, part: str) -> None:

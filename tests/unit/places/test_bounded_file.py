@@ -32,7 +32,7 @@ def test_directory_and_odd_names(tmp_path: Path) -> None:
     """Each says what it is."""
     with pytest.raises(SourceError, match="Is a directory"):
         read_if_present(tmp_path)
-    with pytest.raises(SourceError, match="not a file name"):
+    with pytest.raises(SourceError, match="not a valid file name"):
         read_bounded("a\0b")
 
 

@@ -276,7 +276,7 @@ def test_one_file_of_a_store(mock: Mock, real_directory: Fixture) -> None:
     there = metashell.open_file(f"mock:///d/{name}")
     assert local.table("topics").equals(there.table("topics"))
     assert (name, f"mock:///d/{name}") == (there.name, there.path)
-    with pytest.raises(SourceError, match=r"mock:///d/0+\.log: nothing in a segment"):
+    with pytest.raises(SourceError, match=r"mock:///d/0+\.log: a segment does not say"):
         metashell.open_file(f"mock:///d/{0:020}.log?a=b", committed_only=True)
     with pytest.raises(SourceError, match=r"mock:///d/x\.checkpoint: No such file or directory"):
         metashell.open_file("mock:///d/x.checkpoint")
@@ -284,7 +284,7 @@ def test_one_file_of_a_store(mock: Mock, real_directory: Fixture) -> None:
         metashell.open_file("mock:///d")
     with pytest.raises(SourceError, match="not a directory") as caught:
         metashell.open(f"mock:///d/{name}", engine="local")
-    assert "one file alone is opened with -s" == caught.value.hint
+    assert "open a single file with -s" == caught.value.hint
 
 
 def test_store_without_a_log(mock: Mock) -> None:
@@ -645,12 +645,12 @@ def test_errors_of_stores(scheme: str, text: str, message: str, hint: str | None
 @pytest.mark.parametrize(
     ("uri", "message"),
     [
-        ("nothing://h/x", "nothing://h/x: `nothing` is no scheme of a file system"),
-        ("https://h/x", "https://h/x: `https` is no scheme of a file system"),
-        ("s3:///x", "names no bucket"),
-        ("s3://bucket/x?region=r&colour=red", "`colour` is no setting of an S3 URI"),
-        ("s3://bucket/x?region=r&access_key=a", "belong together"),
-        ("s3://bucket/x?region=r&connect_timeout=soon", "`connect_timeout` is not a number"),
+        ("nothing://h/x", "nothing://h/x: `nothing` is not a known scheme"),
+        ("https://h/x", "https://h/x: `https` is not a known scheme"),
+        ("s3:///x", "needs a bucket"),
+        ("s3://bucket/x?region=r&colour=red", "`colour` is not a setting of an S3 URI"),
+        ("s3://bucket/x?region=r&access_key=a", "both an access key"),
+        ("s3://bucket/x?region=r&connect_timeout=soon", "`connect_timeout` must be a number"),
     ],
 )
 def test_uris_that_cannot_be_opened(uri: str, message: str) -> None:

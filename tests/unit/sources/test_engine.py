@@ -264,7 +264,7 @@ def test_without_spark_it_is_local_and_says_what_was_wanted() -> None:
     """Only where Spark would have been chosen."""
     found = decision(remote=True, available=False)
     assert ("local", True) == (found.engine, found.falls_back)
-    assert "Spark would be used (the source is remote), but can't be" == found.reason
+    assert "Spark is preferred (the source is remote), but cannot run" == found.reason
 
 
 def test_bytes_are_those_of_what_is_replayed(tmp_path: Path) -> None:

@@ -149,7 +149,7 @@ def test_spark_is_not_begun_in_one_of_its_tasks(monkeypatch: pytest.MonkeyPatch)
 
 def test_engines_there_are_not(directory: Path) -> None:
     """Are refused by name."""
-    with pytest.raises(UsageError, match="`flink` is none of auto, local and spark"):
+    with pytest.raises(UsageError, match="`flink` must be auto, local or spark"):
         metashell.open(directory, engine="flink")
 
 

@@ -65,9 +65,9 @@ def test_without_pyspark_auto_goes_on() -> None:
     ran = run_without("pyspark", arguments=arguments)
     assert 0 == ran.returncode
     assert "image" in ran.stdout.split()
-    assert ran.stderr.startswith("metashell: note: Spark would be used (")
+    assert ran.stderr.startswith("metashell: note: Spark is preferred (")
     assert ran.stderr.endswith(
-        "but can't be: PySpark is not installed\n  hint: `pip install 'metashell[spark]'`\n"
+        "but cannot run: PySpark is not installed\n  hint: `pip install 'metashell[spark]'`\n"
     )
 
 

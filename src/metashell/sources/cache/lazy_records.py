@@ -343,7 +343,7 @@ class LazyRecords(Records):
     def _damaged(self) -> SourceError:
         self._entry.remove()
         return SourceError(
-            f"{self._manifest.place}: what was kept of it in the cache is damaged; it was removed",
+            f"{self._manifest.place}: its cache entry was damaged and is now removed",
             hint="run the command again",
         )
 

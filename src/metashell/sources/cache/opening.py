@@ -233,7 +233,7 @@ class LazyLog:
         except DamagedError as e:
             self.cached.entry.remove()
             raise SourceError(
-                f"{self.plan.path}: what was kept of it in the cache is damaged; it was removed",
+                f"{self.plan.path}: its cache entry was damaged and is now removed",
                 hint="run the command again",
             ) from e
 

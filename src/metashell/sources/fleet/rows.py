@@ -222,7 +222,7 @@ def checksum_of(source: Source, offset: int) -> FleetRow:
     last = there.image.provenance
     if last.offset != offset:
         notes = "; ".join(there.moment_notes)
-        raise MetashellError(notes or f"the state at offset {offset} can't be told from its files")
+        raise MetashellError(notes or f"the state at offset {offset} is not in its files")
     parts = part_digests(there.image, there.redaction)
     sound, n_orphans = without_orphans(there.image, parts, there.redaction)
     return {

@@ -122,14 +122,14 @@ class FleetSource:
             unknown = sum(found is None for _, found in places)
             if unknown:
                 notes.append(
-                    f"{unknown} of {len(places)} directories do not say of which cluster they are:"
+                    f"{unknown} of {len(places)} directories do not name their cluster:"
                     " `--cluster-id` leaves them out"
                 )
             places = [place for place in places if place[1] == cluster_id]
             if not places:
-                raise SourceError(f"none of the directories is of cluster {cluster_id}")
+                raise SourceError(f"no directory belongs to cluster {cluster_id}")
         if not places:
-            raise SourceError("a fleet needs a directory at least")
+            raise SourceError("a fleet needs at least one directory")
         return cls(places, Reading(settings=settings), progress=progress, notes=notes)
 
     @property

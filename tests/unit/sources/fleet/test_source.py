@@ -116,14 +116,14 @@ def test_settings_reach_the_members(parent: Path, tmp_path: Path) -> None:
 
 
 def test_a_cluster_id_chooses_members(parent: Path) -> None:
-    """Who does not say of which cluster it is is left out, and that is told."""
+    """Who does not name its cluster is left out, and that is told."""
     node(parent, "stranger", {0: topics(0)}, None)
     fleet = open_fleet(directories(parent), cluster_id=SAMPLE_ID)
 
     assert ["controller-1", "controller-2"] == list(fleet.members)
     assert SAMPLE_ID == fleet.cluster_id
-    assert "1 of 4 directories do not say of which cluster they are" in fleet.warnings[0]
-    with pytest.raises(SourceError, match="none of the directories is of cluster nope"):
+    assert "1 of 4 directories do not name their cluster" in fleet.warnings[0]
+    with pytest.raises(SourceError, match="no directory belongs to cluster nope"):
         open_fleet(directories(parent), cluster_id="nope")
 
 
