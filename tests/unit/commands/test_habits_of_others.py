@@ -16,7 +16,7 @@ from metashell.commands.framework.near import distance, near, near_option, near_
 from metashell.commands.framework.run import run_line
 from metashell.fs.node import FixedDirectory, TextLeaf
 from metashell.sources.source import Source
-from support.examples import SAMPLE
+from support.fixtures import SAMPLE
 from support.shell import Captured, run_on
 
 

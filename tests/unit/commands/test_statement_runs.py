@@ -13,7 +13,7 @@ import metashell
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from metashell.sources.source import Source
-from support.examples import SAMPLE
+from support.fixtures import SAMPLE
 from support.shell import Captured, Ran, run_on
 
 
