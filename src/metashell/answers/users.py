@@ -20,23 +20,33 @@ from metashell.image.security import SCRAM_MECHANISMS
 from metashell.schema.timestamps import iso_time
 
 _PRINCIPAL: Final = "User:"
+_NO_ROW: Final = np.iinfo(np.int64).max
 
 
-def users_table(image: Image) -> pa.Table:
-    """Users with SCRAM credentials, a row each, by name."""
+def users_table(image: Image, *, removed: bool = False) -> pa.Table:
+    """Users with SCRAM credentials, a row each, by name.
+
+    Args:
+        image: The state.
+        removed: Those that lost a credential instead, also without another one left.
+    """
     columns = image.part("scram").columns
     rows: dict[str, list[int]] = {}
     mechanisms = columns.fixed("mechanism").tolist()
     for row, name in enumerate(columns.span("name").texts()):
         if mechanisms[row] in SCRAM_MECHANISMS:
             rows.setdefault(name, []).append(row)
-    names = sorted(rows)
-    of = [sorted(rows[name], key=mechanisms.__getitem__) for name in names]
+    lost = image.touched.removed_scram
+    names = sorted(lost if removed else rows)
+    of = [sorted(rows.get(name, []), key=mechanisms.__getitem__) for name in names]
     iterations = columns.fixed("iterations").tolist()
     acls = Counter(image.part("acls").columns.span("principal").texts())
     with_quotas = {quota.entity.get(USER) for quota in read_quotas(image)}
     created, newest = image.part("scram").created, image.touched.scram_users
-    first = np.array([created[part].min() for part in of], dtype=np.int64)
+    first = np.array([created[part].min(initial=_NO_ROW) for part in of], dtype=np.int64)
+    first[first == _NO_ROW] = -1
+    gone = [lost.get(name, {}) for name in names]
+    went = np.array([max(part.values(), default=-1) for part in gone], dtype=np.int64)
     # Of a credential that was removed no row is left.
     last = np.array([newest[name] for name in names], dtype=np.int64)
     return pa.table(
@@ -49,10 +59,15 @@ def users_table(image: Image) -> pa.Table:
             "iterations": pa.array(
                 [[iterations[row] for row in part] for part in of], pa.list_(pa.int32())
             ),
+            "removed": pa.array(
+                [[SCRAM_MECHANISMS[one] for one in sorted(part)] for part in gone],
+                pa.list_(pa.string()),
+            ),
             "quotas": pa.array([name in with_quotas for name in names], pa.bool_()),
             "acls": pa.array([acls[_PRINCIPAL + name] for name in names], pa.int64()),
             **when(image, "created", first),
             **when(image, "changed", last),
+            **when(image, "removed", went),
         }
     )
 

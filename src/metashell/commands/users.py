@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.names import rows_named
+from metashell.commands.framework.option import Option
 from metashell.commands.rows.columns import (
     flag,
     integer,
@@ -25,6 +26,7 @@ COLUMNS: Final = (
     text("user", "The user's name."),
     texts("mechanisms", "SCRAM mechanisms that it has credentials for."),
     integers("iterations", "Iterations of each, in the same order."),
+    texts("removed", "SCRAM mechanisms of credentials that were removed, as far as records tell."),
     flag("quotas", "Whether a quota names the user."),
     integer("acls", "How many ACLs name User: and the user's name."),
     integer(
@@ -36,6 +38,11 @@ COLUMNS: Final = (
     time_at("created_time", "Time of that record.", shown=False),
     integer("changed_offset", "Offset of the last record about its credentials.", shown=False),
     time_at("changed_time", "Time of that record."),
+    integer("removed_offset", "Offset of the record that removed a credential last.", shown=False),
+    time_at("removed_time", "Time of that record.", shown=False),
+)
+_REMOVED: Final = Option(
+    ("--removed",), "Users that lost a credential, also those that have no other."
 )
 
 
@@ -52,15 +59,19 @@ class UsersCommand(RowsCommand):
     manual = Manual(
         synopsis="users [OPTION...] [USER...]",
         description=(
-            "Lists the users that have SCRAM credentials, with their mechanisms and iterations; "
-            "salts and keys are never shown. Users that are known by a certificate, Kerberos, a "
-            "token or a file of a node are not in the metadata."
+            "Lists users with SCRAM credentials: mechanisms, iterations, and which credentials "
+            "were removed. Never shows salts and keys. `changed_time` is the last change, also "
+            "where that removed a credential.\n\n"
+            "The metadata does not know users by certificate, Kerberos, token or password file. "
+            "A removal is known while the directory holds its record; `--history` reads the older "
+            "files."
         ),
-        options=(HISTORY,),
+        options=(_REMOVED, HISTORY),
         examples=(
             ("users", "all of them"),
             ("users analytics 'order*'", "some of them, by name"),
             ("users --sort -changed_offset", "who changed last"),
+            ("users --removed", "who lost a credential"),
             ("users --columns user -o csv", "their names"),
         ),
     )
@@ -69,7 +80,7 @@ class UsersCommand(RowsCommand):
         """The users."""
         from metashell.answers.users import users_table
 
-        table = users_table(query.image)
+        table = users_table(query.image, removed="--removed" in query.parsed.switches)
         query.add(rows_named(query, table, "user", "user with a SCRAM credential", plain=_name_of))
 
 

@@ -139,12 +139,36 @@ class Touched:
     def scram_users(self) -> dict[str, int]:
         """About each user that ever had a credential of a mechanism that Kafka knows."""
         newest: dict[str, int] = {}
-        for message in find_part("scram").own_messages:
+        for (name, _), (row, _) in self._credentials.items():
+            newest[name] = max(newest.get(name, -1), row)
+        return newest
+
+    @lazy
+    def removed_scram(self) -> dict[str, dict[int, int]]:
+        """Of each user that lost a credential: its mechanism -> the record that removed it."""
+        removed: dict[str, dict[int, int]] = {}
+        for (name, mechanism), (row, is_removal) in self._credentials.items():
+            if is_removal:
+                removed.setdefault(name, {})[mechanism] = row
+        return removed
+
+    @lazy
+    def _credentials(self) -> dict[tuple[str, int], tuple[int, bool]]:
+        """(user, mechanism that Kafka knows) -> the newest record, whether it removes one."""
+        newest: dict[tuple[str, int], tuple[int, bool]] = {}
+        # What was never there can't be removed: makers come first.
+        for is_removal, message in sorted(
+            (name.startswith("Remove"), name) for name in find_part("scram").own_messages
+        ):
             rows, columns = self._records.columns(message)
-            known = np.flatnonzero(np.isin(columns.fixed("mechanism"), list(SCRAM_MECHANISMS)))
+            mechanisms = columns.fixed("mechanism")
+            known = np.flatnonzero(np.isin(mechanisms, list(SCRAM_MECHANISMS)))
             names = columns.span("name").take(known).texts()
-            for name, row in zip(names, rows[known].tolist(), strict=True):
-                newest[name] = max(newest.get(name, -1), row)
+            codes, found = mechanisms[known].tolist(), rows[known].tolist()
+            for name, code, row in zip(names, codes, found, strict=True):
+                if is_removal and (name, code) not in newest:
+                    continue
+                newest[name, code] = max(newest.get((name, code), (-1, False)), (row, is_removal))
         return newest
 
     def _last_removal_of_configs(self) -> int:

@@ -556,3 +556,32 @@ def test_empty_clusters(tmp_path: Path, line: str, said: tuple[str, ...]) -> Non
     assert (0, said) == (ran.status, ran.err)
     (row,) = rows(source, "who-can READ topic:t")
     assert ("User:*", "no ACL is about the resource") == (row["principal"], row["why"])
+
+
+def test_credentials_that_were_removed(tmp_path: Path) -> None:
+    """They stand beside those that are left; a user without any is listed where that is asked."""
+
+    def scram(name: str, mechanism: int) -> bytes:
+        return record("UserScramCredentialRecord", name=name, mechanism=mechanism, iterations=4096)
+
+    def removal(name: str, mechanism: int) -> bytes:
+        return record("RemoveUserScramCredentialRecord", name=name, mechanism=mechanism)
+
+    source = opened(
+        tmp_path,
+        *(scram("alice", 1), scram("alice", 2), scram("bob", 1), scram("carol", 2)),
+        *(removal("alice", 1), removal("bob", 1), removal("carol", 2), scram("carol", 2)),
+    )
+    usual = rows(source, "users")
+    assert [("alice", ["SCRAM-SHA-256"], 4, 4), ("carol", [], 7, None)] == [
+        (row["user"], row["removed"], row["changed_offset"], row["removed_offset"]) for row in usual
+    ]
+    lost = rows(source, "users --removed")
+    assert [("alice", ["SCRAM-SHA-512"]), ("bob", [])] == [
+        (row["user"], row["mechanisms"]) for row in lost
+    ]
+    bob = lost[1]
+    assert (None, 5, 5, ["SCRAM-SHA-256"]) == tuple(
+        bob[name] for name in ("created_offset", "changed_offset", "removed_offset", "removed")
+    )
+    assert "2026-09-21T14:13:20.000Z" == bob["removed_time"]
