@@ -292,7 +292,7 @@ def test_fetch_errors(index: int, error: int) -> None:
 @pytest.mark.parametrize(
     ("n", "sentence"),
     [
-        (3, "controller 1:9093: it is of another cluster than `--cluster-id` says"),
+        (3, "controller 1:9093: it belongs to a cluster other than `--cluster-id`"),
         (4, "controller 1:9093: it answers Fetch with INVALID_REQUEST"),
         (2, "controller 1:9093: it answers Fetch with INVALID_REQUEST"),
     ],
@@ -320,7 +320,7 @@ def test_snapshot_errors() -> None:
     observer, _ = observer_of("controller 1", patience_s=20.0)
     script.run(observer)
     assert observer.facts.error is not None
-    assert "the snapshot can't be had: UNKNOWN_SERVER_ERROR" in observer.facts.error.message
+    assert "the snapshot can't be fetched: UNKNOWN_SERVER_ERROR" in observer.facts.error.message
     assert len(script.requests) < 200
 
 

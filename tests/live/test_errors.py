@@ -38,7 +38,7 @@ _SASL_SSL: Final = Listener(protocol="SASL_SSL", mechanism="PLAIN")
 
 _NO_TLS: Final = "it speaks no TLS there: is it a PLAINTEXT listener? (`security.protocol`)"
 _TLS: Final = "it closed the connection: does that listener speak TLS? (security.protocol)"
-_NO_SASL: Final = "that listener wants no SASL (security.protocol)"
+_NO_SASL: Final = "that listener does not use SASL (security.protocol)"
 _WANTS_SASL: Final = (
     "it closed the connection instead of an answer: does that listener want SASL?"
     " (security.protocol)"
@@ -266,8 +266,8 @@ def test_certificate(identity: Identity, reason: str, run: Run, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("version", "reason"),
     [
-        (ssl.TLSVersion.TLSv1_3, "it wants a client certificate that it trusts"),
-        (ssl.TLSVersion.TLSv1_2, "it refused the TLS handshake: it wants a client certificate"),
+        (ssl.TLSVersion.TLSv1_3, "it needs a client certificate that it trusts"),
+        (ssl.TLSVersion.TLSv1_2, "it refused the TLS handshake: it needs a client certificate"),
     ],
 )
 def test_no_client_certificate(
@@ -334,7 +334,7 @@ def test_cluster_id(may_describe: bool, run: Run) -> None:
         server.quorum.controllers[1].habits.may_describe_cluster = may_describe
         check_works(run("--cluster-id", CLUSTER_ID, "-q", server.address(), *LS))
         said = failure(run("--cluster-id", "of-another-cluster", "-q", server.address(), *LS))
-    assert said.startswith(f"{server.address()}: it is of another cluster than `--cluster-id` says")
+    assert said.startswith(f"{server.address()}: it belongs to a cluster other than `--cluster-id`")
 
 
 def test_directory_of_another_cluster(run: Run) -> None:

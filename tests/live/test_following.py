@@ -54,7 +54,7 @@ def test_another_cluster(is_pinned: bool) -> None:
             assert live.cluster_id == (server.quorum.cluster_id if is_pinned else None)
             for node_id in (1, 2):
                 server.kill(node_id)
-            said = f"{other.address()}: it is of another cluster than the one that is followed"
+            said = f"{other.address()}: it belongs to another cluster than the one followed"
             wait_until(lambda: said in (live.status().problem or ""), lambda: str(live.status()))
             assert live.status().end_offset == end
             for node_id in (1, 2):

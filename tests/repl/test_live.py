@@ -75,10 +75,10 @@ def test_what_became_of_the_log_is_told_once(
     cluster.notes = ("known already",)
     on = shell(cluster)
     on.run_line("pwd")
-    cluster.notes = ("known already", "everything is fetched anew")
+    cluster.notes = ("known already", "all of it is fetched again")
     on.run_line("pwd")
     on.run_line("pwd")
-    assert "metashell: warning: everything is fetched anew\n" == capfd.readouterr().err
+    assert "metashell: warning: all of it is fetched again\n" == capfd.readouterr().err
 
 
 def test_an_earlier_state_stays(shell: Callable[[Cluster], Shell], capfd: Captures) -> None:

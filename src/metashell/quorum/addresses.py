@@ -51,16 +51,19 @@ def _address(text: str, what: str) -> Address:
         if int(node_id[1]) > _NODE_ID_MAX:
             raise _error(text, what, "its node id is out of range")
     if rest.count(":") > 1 and not rest.startswith("["):
-        raise _error(text, what, "an IPv6 address stands in brackets", hint="such as `[::1]:9093`")
+        raise _error(text, what, "put an IPv6 address in brackets", hint="such as `[::1]:9093`")
     if rest.startswith(":"):
-        raise _error(text, what, "it names no host", hint="give the address to connect to")
+        raise _error(text, what, "it has no host", hint="give the address to connect to")
     host = _HOST.match(rest)
     if host is None:
-        raise _error(text, what, "that is no host")
+        raise _error(text, what, "that is not a host")
     port_text = rest[host.end() :]
     if not port_text:
         raise _error(
-            text, what, "it names no port", hint="a controller's listener has one: `HOST:PORT`"
+            text,
+            what,
+            "it has no port",
+            hint="add a controller's port: `HOST:PORT`",
         )
     port = _PORT.fullmatch(port_text)
     if port is None:

@@ -65,7 +65,7 @@ class Facts:
             return "no leader was found"
         if self.high_watermark is None:
             return f"{self.address}: the leader knew no high watermark"
-        return f"{self.address}: the log did not come any further"
+        return f"{self.address}: the log made no progress"
 
     @property
     def snapshot_progress(self) -> tuple[int, int] | None:

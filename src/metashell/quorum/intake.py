@@ -72,7 +72,7 @@ class Intake:
             except DecodeError as e:
                 raise RefusedError(f"the records at offset {before[0]} are bad: {e.message}") from e
             if n_batches == 0:
-                raise RefusedError(f"what it sends for offset {before[0]} is no whole batch")
+                raise RefusedError(f"what it sends for offset {before[0]} is not a whole batch")
         if fetched.high_watermark >= 0:
             self.high_watermark = fetched.high_watermark
             store.commit(fetched.high_watermark)
@@ -101,12 +101,12 @@ class Intake:
             return
         if store.committed_end < before:
             raise RefusedError(
-                f"it says that the log up to offset {before} diverges from its own, and where it"
-                f" says so (epoch {epoch}, up to offset {end_offset}) nothing does"
+                f"it says that the log diverges before offset {before}, but epoch {epoch} agrees"
+                f" up to offset {end_offset}"
             )
         self.note(
             f"the quorum's log changed below offset {committed}, which was committed:"
-            " everything is fetched anew"
+            " all of it is fetched again"
         )
         self.forget()
         raise RefusedError(f"its log lacks what was committed below offset {committed}")
@@ -149,7 +149,7 @@ class Intake:
         """
         if piece.snapshot != self.snapshot or not len(piece.data):
             self.drop_snapshot()
-            raise RefusedError("the snapshot's next piece is not what was asked for")
+            raise RefusedError("the next piece is not the requested part of the snapshot")
         try:
             whole = self.store.add_snapshot(piece.pos, piece.data, piece.size)
         except DecodeError as e:

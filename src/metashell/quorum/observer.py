@@ -424,7 +424,7 @@ class Observer:
         self.facts.intake.begin_snapshot(snapshot, self.facts.address)
         self.facts.problem = None
         if self.facts.intake.goes_back:
-            again = "it begins again and again with a snapshot that is here"
+            again = "it keeps offering a snapshot that was already fetched"
             if self._n_bad >= _BAD_MAX:
                 raise RefusedError(again)
             self.facts.problem = f"{self.facts.address}: {again}"
@@ -465,7 +465,7 @@ class Observer:
                 # Also UNKNOWN_SERVER_ERROR, which controllers send in place of any of these errors.
                 self.facts.intake.drop_snapshot()
                 name = error_name(piece.error)
-                raise RefusedError(f"the snapshot can't be had: {name}")
+                raise RefusedError(f"the snapshot can't be fetched: {name}")
             is_whole = self.facts.intake.take_piece(piece)
         except RefusedError as e:
             self._start_over(e.reason, now)

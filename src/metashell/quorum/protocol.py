@@ -141,7 +141,7 @@ def decode_response(
         raise DecodeError(f"an answer of {len(data)} bytes")
     (found,) = struct.unpack_from(">i", data)
     if found != correlation_id:
-        raise DecodeError(f"the answer to request {found} where that to {correlation_id} was due")
+        raise DecodeError(f"it answers request {found}, not request {correlation_id}")
     spec, pos = response_spec(api), 4
     if api is Api.API_VERSIONS:
         (error,) = struct.unpack_from(">h", data, 4) if len(data) >= 6 else (0,)

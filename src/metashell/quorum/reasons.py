@@ -28,10 +28,10 @@ ELECTION: Final = frozenset(
 A_BROKER: Final = "that is a broker; give a controller's listener (KIP-919)"
 
 _HOPELESS: Final[Mapping[int, str]] = {
-    ErrorCode.INCONSISTENT_CLUSTER_ID: "it is of another cluster than `--cluster-id` says",
+    ErrorCode.INCONSISTENT_CLUSTER_ID: "it belongs to a cluster other than `--cluster-id`",
     ErrorCode.UNKNOWN_TOPIC_ID: A_BROKER,
     ErrorCode.UNKNOWN_TOPIC_OR_PARTITION: A_BROKER,
-    ErrorCode.INCONSISTENT_TOPIC_ID: "its metadata topic has another id: no KRaft controller",
+    ErrorCode.INCONSISTENT_TOPIC_ID: "its metadata topic has another id: not a KRaft controller",
     ErrorCode.UNSUPPORTED_VERSION: "it does not speak the version of {api} that it offers",
     ErrorCode.CLUSTER_AUTHORIZATION_FAILED: (
         "{api} is not allowed: the user needs CLUSTER_ACTION on the cluster"
@@ -40,7 +40,7 @@ _HOPELESS: Final[Mapping[int, str]] = {
 }
 
 
-OTHER_CLUSTER: Final = "it is of another cluster than the one that is followed"
+OTHER_CLUSTER: Final = "it belongs to another cluster than the one followed"
 
 
 def refuse_hopeless(code: int, api: Api, *, is_learnt: bool = False) -> None:

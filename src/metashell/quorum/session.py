@@ -174,7 +174,7 @@ class QuorumSession:
         data, self._body, self._filled = memoryview(self._body), None, 0
         asked, self._asked = self._asked, None
         if asked is None:
-            raise PeerError("it sends what nobody asked for")
+            raise PeerError("it sends an answer without a request")
         try:
             fields = decode_response(asked.api, asked.version, asked.correlation_id, data)
         except DecodeError as e:
@@ -187,10 +187,10 @@ class QuorumSession:
         if self._head[0] in (0x14, 0x15, 0x16) and self._head[1] == 3:
             raise PeerError(_SPEAKS_TLS, is_final=True)
         if bytes(self._head) == b"HTTP":
-            raise PeerError("it speaks HTTP: that is no Kafka listener", is_final=True)
+            raise PeerError("it speaks HTTP: that is not a Kafka listener", is_final=True)
         if not 4 <= size <= MAX_RESPONSE_BYTES:
             raise PeerError(
-                f"it announces an answer of {size} bytes: that is no Kafka listener, or one that"
+                f"it announces an answer of {size} bytes: that is not a Kafka listener, or one that"
                 " speaks TLS (security.protocol)"
             )
         return int(size)
@@ -214,7 +214,9 @@ class QuorumSession:
         if code == ErrorCode.UNSUPPORTED_VERSION:
             version = common_version(Api.API_VERSIONS, offered)
             if version is None or self._steps:
-                raise PeerError("it speaks no version of ApiVersions that we do", is_final=True)
+                raise PeerError(
+                    "it supports no version of ApiVersions that metashell supports", is_final=True
+                )
             self._steps += 1
             self._ask(Api.API_VERSIONS, version, _SOFTWARE)
             return
@@ -238,7 +240,7 @@ class QuorumSession:
                 is_final=True,
             )
         if code == ErrorCode.ILLEGAL_SASL_STATE:
-            raise PeerError("that listener wants no SASL (security.protocol)", is_final=True)
+            raise PeerError("that listener does not use SASL (security.protocol)", is_final=True)
         if code != ErrorCode.NONE:
             raise PeerError(f"it refuses SASL: {error_name(code)}", is_final=True)
         self.state = SessionState.AUTHENTICATING

@@ -91,7 +91,7 @@ def addresses_of(config: KafkaConfig) -> tuple[Address, ...]:
                 # Mistakes in a file are the source's, and exit so; those in arguments the user's.
                 raise SourceError(e.message, hint=e.hint) from e
     raise SourceError(
-        f"{config.file} names no controller",
+        f"{config.file} does not name a controller",
         hint="it needs `bootstrap.controllers` or `controller.quorum.bootstrap.servers`; "
         "or give `-q HOST:PORT`",
     )
@@ -202,7 +202,7 @@ def _listener_of(config: KafkaConfig) -> str | None:
     if config.settings.get("security.protocol", "").strip(_BLANKS):
         return None
     raise SourceError(
-        f"{config.file} does not say how its controllers are spoken to",
+        f"{config.file} does not say which security its controllers use",
         hint="it needs `controller.listener.names`, or `security.protocol` as a client's file has",
     )
 
@@ -235,8 +235,8 @@ def _protocol(text: str, what: str) -> str:
     protocol = text.strip().upper()
     if protocol not in PROTOCOLS:
         raise SourceError(
-            f"{what} names a security protocol that Kafka does not have",
-            hint=f"it is one of {', '.join(PROTOCOLS)}",
+            f"{what} names a security protocol that Kafka lacks",
+            hint=f"give one of {', '.join(PROTOCOLS)}",
         )
     return protocol
 
@@ -248,7 +248,7 @@ def _request_timeout(view: _View) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and 0 < int(text[:11]) <= _TIMEOUT_MAX_MS):
-        raise view.error(key, "not a number of milliseconds")
+        raise view.error(key, "must be a number of milliseconds")
     return int(text[:11])
 
 
@@ -258,8 +258,8 @@ def _tls(view: _View, notices: list[str]) -> TlsSettings:
     if check and check.lower() != "https":
         raise view.error(
             "ssl.endpoint.identification.algorithm",
-            "neither `https` nor empty",
-            hint="empty turns the check of the host's name off",
+            "must be `https` or empty",
+            hint="leave it empty to skip the check of the host name",
         )
     notices += _ignored(view, _PLUGINS_OF_TLS)
     return TlsSettings(
@@ -370,7 +370,7 @@ def _sasl(view: _View, notices: list[str]) -> SaslSettings:
     if mechanism not in MECHANISMS:
         raise view.error(
             mechanism_key,
-            "a mechanism that metashell does not speak",
+            "metashell does not support this mechanism",
             hint=f"it speaks {', '.join(MECHANISMS)}",
         )
     view = view.of_mechanism(mechanism)

@@ -257,7 +257,7 @@ def _secured(
         names = _names_of(address, end, context) if is_about_host(e) else ()
         raise ConnectError(tls_problem(e, host, names=names), trouble) from e
     except ValueError:  # such as an empty part of a name
-        raise ConnectError("TLS can't ask for a host of that name", Trouble.FINAL) from None
+        raise ConnectError("TLS does not accept that host name", Trouble.FINAL) from None
 
 
 def _names_of(address: Address, end: float, context: ssl.SSLContext) -> tuple[str, ...]:

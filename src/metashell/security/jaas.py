@@ -66,12 +66,12 @@ def parse_jaas(text: str, what: str) -> JaasEntry:
     tokens = _tokens(text)
     module, sign = next(tokens, ("", ""))
     if sign or not module:
-        raise SourceError(f"{what} names no login module", hint=_hint())
+        raise SourceError(f"{what} does not name a login module", hint=_hint())
     flag, sign = next(tokens, ("", ""))
     if sign or flag.lower() not in _FLAGS:
         raise SourceError(
-            f"{what}: the word after the login module is none of "
-            "`required`, `requisite`, `sufficient` and `optional`",
+            f"{what}: the word after the login module must be "
+            "`required`, `requisite`, `sufficient` or `optional`",
             hint=_hint(),
         )
     options: dict[str, str] = {}
@@ -86,7 +86,7 @@ def parse_jaas(text: str, what: str) -> JaasEntry:
         if equals != "=" or value_sign:
             raise SourceError(
                 f"{what}: option {len(options) + 1} is not NAME=VALUE",
-                hint='a value with blanks or signs stands in quotes: `password="..."`',
+                hint='put a value with spaces or signs in quotes: `password="..."`',
             )
         options[name] = value
     else:
@@ -94,7 +94,7 @@ def parse_jaas(text: str, what: str) -> JaasEntry:
             f"{what} does not end with `;`", hint="is a quote missing before the end?"
         )
     if next(tokens, None) is not None:
-        raise SourceError(f"{what} goes on after its `;`: it must hold one login module")
+        raise SourceError(f"{what} must hold one login module, but text follows its `;`")
     return JaasEntry(module, options)
 
 

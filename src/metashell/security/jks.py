@@ -127,7 +127,7 @@ def _entries(data: bytes) -> list[JksEntry]:
     """Read everything but the digest."""
     reader = _Reader(data[:-_DIGEST_BYTES])
     if reader.take(4) != MAGIC:
-        raise _Damaged("it does not begin as one")
+        raise _Damaged("it does not begin like a JKS store")
     version = reader.u4()
     if version not in (1, 2):
         raise _Damaged(f"version {version} is unknown")
@@ -149,7 +149,7 @@ def _entries(data: bytes) -> list[JksEntry]:
         else:
             raise _Damaged(f"an entry of the unknown kind {kind}")
     if not reader.is_at_end:
-        raise _Damaged("bytes behind its last entry")
+        raise _Damaged("bytes follow its last entry")
     return entries
 
 

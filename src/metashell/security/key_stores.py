@@ -84,7 +84,7 @@ def trusted_certificates(store: KeyStore) -> str:
     if not certificates:
         raise SourceError(
             f"{name}: no certificate in the trust store",
-            hint="import the certificate of the authority that signed the controllers' ones",
+            hint="import the certificate of the controllers' authority",
         )
     return "".join(_pem(der) for der in dict.fromkeys(certificates))
 
@@ -375,7 +375,7 @@ def _pkcs8(key: PrivateKeyTypes, name: str) -> bytes:
     try:
         return key.private_bytes(Encoding.DER, PrivateFormat.PKCS8, NoEncryption())
     except (ValueError, TypeError):
-        raise SourceError(f"{name}: a private key of a kind that TLS does not use") from None
+        raise SourceError(f"{name}: TLS does not use private keys of this kind") from None
 
 
 def _chain(

@@ -54,15 +54,15 @@ def fetch_token(settings: SaslSettings, *, timeout_s: float = _TIMEOUT_S) -> str
     try:
         parts = urlsplit(url)
     except ValueError:
-        raise SourceError(f"`{_URL_KEY}` is no URL of http, https or file") from None
+        raise SourceError(f"`{_URL_KEY}` must be a URL with http, https or file") from None
     scheme = parts.scheme.lower()
     if scheme == "file":
         return _file_token(url)
     if scheme not in ("http", "https"):
-        raise SourceError(f"`{_URL_KEY}` is no URL of http, https or file")
+        raise SourceError(f"`{_URL_KEY}` must be a URL with http, https or file")
     if "@" in parts.netloc:
         raise SourceError(
-            f"`{_URL_KEY}` has a user in it",
+            f"`{_URL_KEY}` must not contain a user",
             hint=f"give the client's name and secret in `{_CLIENT_ID_KEY}` and "
             f"`{_CLIENT_SECRET_KEY}`",
         )
@@ -107,7 +107,7 @@ def _unsecured_token(options: Mapping[str, str]) -> str:
         if not separator or not claim or not kind.startswith("unsecuredLogin"):
             continue
         if claim in _RESERVED_CLAIMS:
-            raise SourceError(f"`sasl.jaas.config`: {option} can't be set, it is calculated")
+            raise SourceError(f"`sasl.jaas.config`: {option} is calculated and can't be set")
         claims[claim] = _claim(option, kind.removeprefix("unsecuredLogin"), value)
     principal = options.get("unsecuredLoginPrincipalClaimName", "").strip() or "sub"
     if not isinstance(claims.get(principal), str) or not claims[principal].strip():
@@ -297,7 +297,7 @@ def _checked(token: str, where: str) -> str:
     if not token:
         raise SourceError(f"{where}: no token in it")
     if not _TOKEN.fullmatch(token):
-        raise SourceError(f"{where}: what it holds is not a bearer token")
+        raise SourceError(f"{where}: it does not hold a bearer token")
     return token
 
 

@@ -16,7 +16,7 @@ from metashell.errors import SourceError
 from metashell.places.bounded_file import read_bounded
 
 _VARIABLE: Final = re.compile(r"\$\{([^}:${]{0,100}):(?:([^}:]{0,4096}):)?([^}]{0,1000})\}")
-_HINT: Final = "put the value itself into a file of your own, and give that by `--config`"
+_HINT: Final = "write the value itself into your own file and give it with `--config`"
 
 
 def resolve_variables(key: str, value: str, settings: Mapping[str, str], file: str) -> str:
@@ -46,7 +46,7 @@ def _look_up(name: str, path: str, entry: str, settings: Mapping[str, str], what
     declared = [part.strip() for part in settings.get("config.providers", "").split(",")]
     if not name or name not in declared:
         raise SourceError(
-            f"{what} is to be filled in by a config provider that the file does not declare",
+            f"{what} needs a config provider that the file does not declare",
             hint=_HINT,
         )
     prefix = f"config.providers.{name}."
@@ -63,11 +63,11 @@ def _look_up(name: str, path: str, entry: str, settings: Mapping[str, str], what
         found = _text(os.path.join(path, entry), what) if _is_file_name(entry) else None
     else:
         raise SourceError(
-            f"{what} is to be filled in by the config provider `{name}`, which is not supported",
+            f"{what} needs the config provider `{name}`, which is not supported",
             hint=_HINT,
         )
     if found is None:
-        raise SourceError(f"{what}: the config provider `{name}` does not hold what it asks for")
+        raise SourceError(f"{what}: the config provider `{name}` does not hold that key")
     return found
 
 
@@ -78,13 +78,15 @@ def _is_listed(name: str, pattern: str | None, prefix: str, what: str) -> bool:
     try:
         return re.search(pattern, name) is not None
     except re.error:
-        raise SourceError(f"{what}: `{prefix}param.allowlist.pattern` is not understood") from None
+        raise SourceError(
+            f"{what}: `{prefix}param.allowlist.pattern` is not a valid pattern"
+        ) from None
 
 
 def _check_allowed(path: str, allowed: str, what: str) -> None:
     """Refuse a path outside of those that the configuration allows."""
     if not path:
-        raise SourceError(f"{what} names no path for its config provider")
+        raise SourceError(f"{what} needs a path for its config provider")
     roots = [os.path.normpath(root.strip()) for root in allowed.split(",") if root.strip()]
     normal = os.path.normpath(path)
     inside = (normal == root or normal.startswith(root.rstrip(os.sep) + os.sep) for root in roots)

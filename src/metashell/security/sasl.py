@@ -112,7 +112,7 @@ def make_mechanism(settings: SaslSettings, host: str, *, nonce: str | None = Non
     if settings.mechanism == "GSSAPI":
         return _Gssapi(settings, host)
     raise SourceError(
-        f"the SASL mechanism {settings.mechanism} is not known here",
+        f"the SASL mechanism {settings.mechanism} is not supported",
         hint=f"`sasl.mechanism` is one of {', '.join(MECHANISMS)}",
     )
 
@@ -171,7 +171,7 @@ class _Plain(_Exchange):
     def step(self, challenge: bytes) -> bytes | None:
         self._check_challenge(challenge)
         if challenge:
-            raise SaslError("PLAIN: the controller sent a challenge, where it should send none")
+            raise SaslError("PLAIN: the controller sent an unexpected challenge")
         self._is_done = True
         return None
 
@@ -206,7 +206,7 @@ class _Scram(_Exchange):
         if not hmac.compare_digest(signature, self._server_signature):
             raise SaslError(
                 f"{self._name}: the controller did not prove that it knows the password",
-                hint="is it the host that you mean? another program may be listening there",
+                hint="check the host: another program may be listening there",
             )
         self._is_done = True
         return None
@@ -219,7 +219,7 @@ class _Scram(_Exchange):
             raise self._malformed()
         nonce, iterations = found[1], int(found[3])
         if not nonce.startswith(self._nonce) or nonce == self._nonce:
-            raise SaslError(f"{self._name}: the controller answered with a nonce that is not ours")
+            raise SaslError(f"{self._name}: the controller's nonce does not continue ours")
         if not _ITERATIONS_MIN <= iterations <= _ITERATIONS_MAX:
             raise SaslError(
                 f"{self._name}: the controller asks for {iterations:,} iterations; "

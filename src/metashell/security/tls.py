@@ -105,7 +105,7 @@ def _set_versions(context: ssl.SSLContext, protocols: Sequence[str]) -> None:
     if not versions:
         raise SourceError(
             f"`ssl.enabled.protocols`: {', '.join(protocols)} is too old to be safe",
-            hint=f"let the listener speak {' or '.join(_VERSIONS)}",
+            hint=f"let the listener use {' or '.join(_VERSIONS)}",
         )
     context.minimum_version = min(versions)
     context.maximum_version = max(versions)
@@ -138,7 +138,7 @@ def _openssl_name(suite: str) -> str:
     if suite.startswith("TLS_") and separator and exchange in _KEY_EXCHANGES and cipher in _CIPHERS:
         return _KEY_EXCHANGES[exchange] + _CIPHERS[cipher]
     raise SourceError(
-        f"`ssl.cipher.suites`: {suite} is not a cipher suite that is known here",
+        f"`ssl.cipher.suites`: {suite} is not a known cipher suite",
         hint="use Java's names, such as TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384",
     )
 
@@ -283,14 +283,14 @@ def tls_problem(error: ssl.SSLError | OSError, host: str, *, names: Sequence[str
         return "it did not answer the TLS handshake in time"
     reason = getattr(error, "reason", None) or ""
     if reason in _WANTS_CERTIFICATE:
-        return "it wants a client certificate that it trusts (`ssl.keystore.location`)"
+        return "it needs a client certificate that it trusts (`ssl.keystore.location`)"
     if reason in _REFUSES_CERTIFICATE:
         return (
             f"it does not accept our client certificate ({_reason(error)}; `ssl.keystore.location`)"
         )
     if reason == "SSLV3_ALERT_HANDSHAKE_FAILURE":
         return (
-            "it refused the TLS handshake: it wants a client certificate "
+            "it refused the TLS handshake: it needs a client certificate "
             "(`ssl.keystore.location`), or there is no cipher suite that both sides know"
         )
     if reason in _NO_CIPHER:

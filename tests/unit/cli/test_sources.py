@@ -22,7 +22,7 @@ from unit.cli.fake_program import FakeSource
         (["-d", "a", "-q", "h:1", "ls"], ["`-d/--directory` and `-q/--bootstrap-controllers`"]),
         (["-d", "a", "-s", "b", "-q", "c"], ["-d/--directory`, `-s/--snapshot` and `-q/"]),
         (["-d", "a", "demo"], ["`-d/--directory` and `demo` each choose a source"]),
-        (["-q", "h", "ls"], ["`-q`: `h`: it names no port", "HOST:PORT"]),
+        (["-q", "h", "ls"], ["`-q`: `h`: it has no port", "HOST:PORT"]),
         (["-q", "", "ls"], ["`--bootstrap-controllers` needs a value that is not empty"]),
         (["--live", "ls"], ["`--live` needs a configuration that names a quorum", "-q HOST:PORT"]),
         (["--live", "-d", "a", "ls"], ["`--live` needs a quorum, but `-d/--directory` chooses"]),
@@ -228,7 +228,7 @@ def test_live_and_a_config_without_quorum(program: Program, tmp_path: Path) -> N
     """There is nothing to follow."""
     result = program("--config", _config(tmp_path, "log.dirs=/d"), "--live", "echo")
     assert (3, []) == (result.code, program.opener.calls)
-    assert "names no controller" in result.err
+    assert "does not name a controller" in result.err
 
 
 def test_security_of_a_config_and_its_notes(program: Program, tmp_path: Path) -> None:

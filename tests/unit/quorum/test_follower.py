@@ -348,7 +348,7 @@ def test_sasl_not_wanted() -> None:
         following(server, new_mechanism=plain("a", "b")) as follower,
     ):
         error = failure(follower)
-    assert "wants no SASL" in error.message
+    assert "does not use SASL" in error.message
 
 
 def test_broker() -> None:
@@ -366,7 +366,7 @@ def test_other_cluster() -> None:
         with following(server, cluster_id="another") as follower:
             error = failure(follower)
         assert error.message == (
-            f"{server.address()}: it is of another cluster than `--cluster-id` says"
+            f"{server.address()}: it belongs to a cluster other than `--cluster-id`"
         )
 
 

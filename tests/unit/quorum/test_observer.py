@@ -157,7 +157,7 @@ def test_the_same_snapshot_again_and_again() -> None:
     )
     world, observer = Simulation(quorum, faults), observer_of(1, follow=False)
     assert not world.run(observer, 100.0)
-    assert "it begins again and again with a snapshot that is here" in messages(observer)
+    assert "it keeps offering a snapshot that was already fetched" in messages(observer)
     assert world.n_requests < 500
     assert len(observer.facts.notes) == 1
 
@@ -167,7 +167,7 @@ def test_records_that_are_no_batch() -> None:
     faults = Scripted(Api.FETCH, lambda part: part | {"records": part["records"][:40]})
     world, observer = Simulation(quorum_of(), faults), observer_of(1, follow=False)
     assert not world.run(observer, 60.0)
-    assert "no whole batch" in messages(observer)
+    assert "not a whole batch" in messages(observer)
     assert world.n_requests < 200
 
 
@@ -315,7 +315,7 @@ def test_another_cluster(n_elections: int) -> None:
         world.run(observer, float(second))
         told.append(observer.facts.problem or "")
         assert observer.facts.store.committed_end == observer.facts.store.end_offset == end
-    reason = "other-1:9093: it is of another cluster than the one that is followed"
+    reason = "other-1:9093: it belongs to another cluster than the one followed"
     assert any(reason in problem for problem in told)
     assert not [problem for problem in told if "is over" in problem]
     assert observer.facts.epoch == 5

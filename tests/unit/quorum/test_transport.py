@@ -290,7 +290,7 @@ def test_client_certificate_wanted() -> None:
 
     with served(serve) as address:
         connection = Connection.open(address, 5.0, client_context())
-        with pytest.raises(LostError, match="it wants a client certificate") as caught:
+        with pytest.raises(LostError, match="it needs a client certificate") as caught:
             receive(connection)
         connection.close()
         assert caught.value.trouble is Trouble.FINAL

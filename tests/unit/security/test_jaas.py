@@ -54,12 +54,12 @@ def test_syntax(text: str, options: dict[str, str]) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("", "f: `k` names no login module"),
-        ("// nothing", "f: `k` names no login module"),
-        (";", "f: `k` names no login module"),
-        ("hunter2", "f: `k`: the word after the login module is none of"),
-        ("M hunter2 a=b;", "f: `k`: the word after the login module is none of"),
-        ("M = a=b;", "f: `k`: the word after the login module is none of"),
+        ("", "f: `k` does not name a login module"),
+        ("// nothing", "f: `k` does not name a login module"),
+        (";", "f: `k` does not name a login module"),
+        ("hunter2", "f: `k`: the word after the login module must be"),
+        ("M hunter2 a=b;", "f: `k`: the word after the login module must be"),
+        ("M = a=b;", "f: `k`: the word after the login module must be"),
         ("M required password=hunter2", "f: `k` does not end with `;`"),
         ("M required", "f: `k` does not end with `;`"),
         ('M required password="hunter2;', "f: `k` does not end with `;`"),
@@ -70,8 +70,8 @@ def test_syntax(text: str, options: dict[str, str]) -> None:
         ("M required password==hunter2;", "f: `k`: option 1 is not NAME=VALUE"),
         ("M required a=", "f: `k`: option 1 is not NAME=VALUE"),
         ("M required \x85 a=b;", "f: `k`: option 1 is not NAME=VALUE"),
-        ("M required a=b; N required;", "f: `k` goes on after its `;`"),
-        ("M required a=b;;", "f: `k` goes on after its `;`"),
+        ("M required a=b; N required;", "f: `k` must hold one login module"),
+        ("M required a=b;;", "f: `k` must hold one login module"),
     ],
 )
 def test_refuses(text: str, message: str) -> None:

@@ -71,7 +71,7 @@ def test_key_that_is_none(protected_key: bytes) -> None:
         (b"\xfe\xed\xfe\xee\0\0\0\2\0\0\0\0", "does not begin"),
         (struct.pack(">III", 0xFEEDFEED, 3, 0), "version 3 is unknown"),
         (struct.pack(">III", 0xFEEDFEED, 2, 2**32 - 1), "cut short"),
-        (struct.pack(">III", 0xFEEDFEED, 2, 0) + b"x", "bytes behind"),
+        (struct.pack(">III", 0xFEEDFEED, 2, 0) + b"x", "bytes follow"),
         (struct.pack(">IIIIHQ", 0xFEEDFEED, 2, 1, 3, 0, 0), "unknown kind 3"),
         (struct.pack(">IIIIHQI", 0xFEEDFEED, 2, 1, 1, 0, 0, 1 << 30), "1,073,741,824 bytes"),
         (struct.pack(">IIIIHQH", 0xFEEDFEED, 2, 1, 2, 0, 0, 3) + b"PGP", "kind 'PGP'"),
