@@ -11,7 +11,7 @@ from support.logs import make_directory, record
 from support.small_cluster import TIME, broker, config, level
 
 MARK: Final = b"-Marked9"
-"""What must not be found. It stands nowhere but in secrets and in what is not a valid pattern."""
+"""What must not be found. It stands nowhere but in secrets and in what is not understood."""
 
 TOPIC: Final = bytes([7]) * 16
 

@@ -135,9 +135,9 @@ def check_order(
         yield Finding(
             severity=Severity.WARNING,
             code="checkpoint-beyond-log",
-            message=f"the newest checkpoint holds what happened before offset {covered}, and the"
-            f" segments end at {expected}: the active segment is missing, or the node was stopped"
-            " while it took over the checkpoint",
+            message=f"the checkpoint ends at offset {covered}, but the segments end at"
+            f" {expected}: a segment is missing, or the node stopped while it loaded the"
+            " checkpoint",
             action="look for a segment that was removed; a node drops its segments when it starts"
             " and goes on behind the checkpoint",
             file=segments[-1].name,

@@ -37,24 +37,22 @@ class ChecksumCommand(RowsCommand):
         synopsis="checksum [--at POINT] [--parts] [-o FORMAT]",
         description=(
             "Prints a SHA-256 digest of the cluster's state, and the offset and epoch of the last "
-            "record that it holds. Two nodes at the same offset print the same digest, whatever "
-            "checkpoint each began with: only facts that must be equal on every node enter it, in "
-            "an order of its own. Offsets and times of changes and the quorum's own records do "
-            "not.\n\n"
-            "A topic that is configured and removed at once leaves its configs behind in the "
-            "images of some controllers and not of others, by a fault of Kafka. Where there are "
-            "such configs of topics that do not exist a second line has the digest without them, "
-            "which is equal on all sound nodes; rows always have both.\n\n"
-            "`man at` tells what a POINT may be. To compare two controllers, take an offset that "
-            "both have and print both digests. --parts tells which part differs, and diff --with "
-            "tells how.\n\n"
-            "Secrets do not enter the digest, as it could be used to guess them; with "
-            "--show-secrets they do, and the line says so. Compare digests of one release of "
-            "metashell only."
+            "record in it. Two nodes at the same offset print the same digest, also if they "
+            "started from different checkpoints. The digest leaves out the offsets and times of "
+            "changes and the quorum's own records.\n\n"
+            "By a fault of Kafka, a topic that is configured and removed at once leaves its "
+            "configs in the images of some controllers. A second line then has the digest without "
+            "these configs, which is equal on all sound nodes. Rows always have both.\n\n"
+            "`man at` tells what a POINT may be. To compare two "
+            "controllers, print the digest of both at the same offset. If they differ, --parts "
+            "shows the part, and diff --with shows the difference.\n\n"
+            "The digest leaves out secrets, because it would help to guess them. With "
+            "--show-secrets it includes them, and the line says so. Compare only digests of the "
+            "same release of metashell."
         ),
         options=(
-            Option(("--at",), "The state at that POINT.", metavar="POINT"),
-            Option(("--parts",), "A digest of each part before that of the whole."),
+            Option(("--at",), "Use the state at that POINT.", metavar="POINT"),
+            Option(("--parts",), "Print a digest of each part, then of the whole."),
         ),
         examples=(
             ("checksum", "the digest of the newest state"),

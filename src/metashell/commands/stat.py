@@ -25,14 +25,14 @@ _CHUNK = 256
 _TABLES = one_table(
     text("path", "The node's path."),
     KIND,
-    integer("partitions", "Of a topic, how many it has."),
+    integer("partitions", "The number of partitions of a topic."),
     time_at("created_time", "Time of the record that made it."),
     integer("created_offset", "That record's offset."),
     integer("created_epoch", "Its leader epoch.", shown=False),
     text("created_type", "Its type.", shown=False),
     integer(
         "created_at_or_before",
-        "Where only a checkpoint tells of it: the last offset that the checkpoint holds.",
+        "If only a checkpoint holds it: the last offset of the checkpoint.",
         shown=False,
     ),
     time_at("changed_time", "Time of the record that last changed it."),
@@ -48,19 +48,19 @@ class StatCommand(RowsCommand):
 
     group = "history"
     name = "stat"
-    summary = "Show when nodes were made and last changed, and by which records."
+    summary = "Show when and by which records nodes were made and last changed."
     tables = _TABLES
     has_text = True
     manual = Manual(
         synopsis="stat [-o FORMAT] PATH...",
         description=(
-            "Shows of each PATH its type and the records that made and last changed it: time, "
-            "offset, leader epoch and record type. A directory's last change is the newest of all "
-            "below it, removals included; of a topic also the number of its partitions is shown."
+            "Shows the type of each PATH, and the records that made and last changed it: time, "
+            "offset, leader epoch and record type. The last change of a directory is the newest "
+            "change below it, removals included. A topic also shows its number of partitions."
             "\n\n"
-            "What happened before the oldest checkpoint in the directory is only known to have "
-            'happened "at or before" it; the record type is then that of the checkpoint\'s record. '
-            "- stands for what no record tells: nothing made /image, and no record speaks of /log."
+            '"at or before" means that only the oldest checkpoint holds the change. The record '
+            "type is then that of the checkpoint's record. - means that no record tells: for "
+            "example, no record made /image."
         ),
         examples=(
             ("stat /image/topics/byName/orders", "when a topic was made, and last changed"),

@@ -337,9 +337,9 @@ def _close(connection: Any, running: Sequence[_Job]) -> None:
 def _refused(words: Sequence[str]) -> UsageError:
     what = " ".join(words[:1]).upper() or "this statement"
     return UsageError(
-        f"{what} is not possible here: statements read the tables, and make views and tables in "
+        f"{what} is not possible here: statements only read tables, and make views and tables in "
         "memory",
-        hint="files are written by `-o FORMAT` and the system's shell",
+        hint="to write a file, use `-o FORMAT` and a redirection",
     )
 
 
@@ -367,7 +367,7 @@ def _with_sql_times(rows: _Rows, unread: Unread) -> _Rows:
             continue
         fits = pc.and_(pc.greater_equal(ms, -_MOST_MS), pc.less_equal(ms, _MOST_MS))
         for value in pc.unique(ms.filter(pc.invert(fits))).to_pylist():
-            unread.tell(f"{column.name} {value} ms is beyond the times of SQL, and null here")
+            unread.tell(f"{column.name} {value} ms is outside the times of SQL: shown as null")
         rows = rows.set_column(i, column, pc.if_else(fits, rows.column(i), None))
     return rows
 
@@ -398,7 +398,7 @@ def _sentence(text: str, statement: str) -> str:
 
 def _about_keywords(text: str, statement: str) -> str | None:
     if "syntax error" in text and "offset" in words_of(statement):
-        return 'the column offset is written "offset": without quotes it is a keyword'
+        return 'write the column offset as "offset": without quotes it is a keyword'
     return None
 
 

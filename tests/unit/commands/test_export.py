@@ -306,7 +306,7 @@ def test_nothing_is_written_over(there: str, tmp_path: Path) -> None:
         assert ["topics.csv"] == os.listdir(target)
         return
     assert ExitCode.FAILED == ran.status
-    assert f"export: {target}: is there already" in ran.err[0]
+    assert f"export: {target}: exists" in ran.err[0]
     assert "kept" == (tmp_path / "kept").read_text()
     again = run_on(opened(), f"{line} --force")
     assert (ExitCode.FAILED if there == "device" else ExitCode.OK) == again.status

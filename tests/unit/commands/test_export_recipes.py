@@ -416,8 +416,8 @@ def test_some_topics(tmp_path: Path) -> None:
         ("--as strimzi --with-assignment", "a KafkaTopic has no assignment"),
         ("--as strimzi --cluster-name 'a b'", "not the name of a Kubernetes resource"),
         ("--as kafka-cli --topics nothing-such", "no topic has such a name"),
-        ("--as kafka-cli /image/cluster", "nothing that is made by itself"),
-        ("--as kafka-cli --all", "--all and --as: one of the two"),
+        ("--as kafka-cli /image/cluster", "cannot be exported alone"),
+        ("--as kafka-cli --all", "--all and --as: give only one of them"),
         ("--internal", "--internal belongs to --as"),
     ],
 )

@@ -35,28 +35,25 @@ class ExportCommand(Command):
 
     group = "whole cluster"
     name = "export"
-    summary = "Write tables, the tree, or commands that make the same again."
+    summary = "Write tables, the tree, or a script that makes the same cluster."
     one_cluster = True
     manual = Manual(
         synopsis="export [OPTION...] [TABLE... | PATH...]",
         description=(
-            "Writes tables (those that `sql` has, types of records too) as Parquet, Arrow, CSV or "
-            "JSON lines; or a subtree, /image if none is given, as one JSON or YAML document with "
-            "directories as objects. The format is that of --format, or of the file's name; "
-            "several tables go to a directory, a file each.\n\n"
-            "With --as it writes what makes the same topics, configs, quotas and ACLs in another "
-            "cluster: a shell script of Kafka's own tools, or resources for Strimzi. PATH can be "
-            "topics, configs, /image/acls, /image/clientQuotas and /image/scram; without one all "
-            "of it is written. What can't be expressed is left out: a comment and a diagnostic "
-            "say so, and the status is 1. Secrets are never in it, --show-secrets or not: "
-            "comments say which have to be filled in.\n\n"
-            "Records or files that can't be read are told on stderr, and the status is 1. "
-            "A file appears when it is whole, or not at all. With --show-secrets only its owner "
-            "can read it. No file is written over unasked, and none is written into a directory "
-            "of Kafka's."
+            "Writes the tables of `sql` as Parquet, Arrow, CSV or JSON lines. With a PATH, or with "
+            "nothing, writes a subtree (/image) as one JSON or YAML document. --format or the "
+            "file's name gives the format. Several tables go to a directory, one file each.\n\n"
+            "With --as, writes what makes the same topics, configs, quotas and ACLs in another "
+            "cluster: a script of Kafka's own tools, or resources for Strimzi. PATH can be "
+            "topics, configs, /image/acls, /image/clientQuotas and /image/scram. Without a PATH, "
+            "writes them all. A comment and a warning name everything that is left out, and the "
+            "status is 1. Secrets are always left out: comments mark their places.\n\n"
+            "An unreadable record or file causes a warning on stderr and exit status 1. An "
+            "incomplete file is removed. With --show-secrets, only the owner can read the file. "
+            "Give --force to overwrite a file. Kafka directories are never written to."
         ),
         options=(
-            Option((_TO,), "The file or directory to write; `-` is standard output.", "PLACE"),
+            Option((_TO,), "Write to this file or directory; `-` is standard output.", "PLACE"),
             Option(
                 (_FORMAT,),
                 "parquet, arrow, csv or jsonl for tables, json or yaml for a subtree.",
@@ -66,31 +63,31 @@ class ExportCommand(Command):
             Option((_ALL,), "Every table of the image."),
             Option(
                 (_AS,),
-                "What makes the same again: a script of Kafka's tools, or Strimzi's resources.",
+                "Write a script of Kafka's tools, or resources for Strimzi.",
                 "RECIPE",
                 RECIPES,
             ),
             Option(
                 ("--topics",),
-                "With --as: these topics and their configs alone; globs, separated by commas.",
+                "With --as: only these topics and their configs; globs, separated by commas.",
                 "GLOBS",
             ),
-            Option(("--internal",), "With --as: Kafka's own topics too."),
+            Option(("--internal",), "With --as: include Kafka's own topics."),
             Option(
                 ("--with-assignment",),
                 "With --as kafka-cli: put each partition on the same brokers.",
             ),
             Option(
                 ("--cluster-name",),
-                "With --as strimzi: the Kafka resource that all belongs to (my-cluster).",
+                "With --as strimzi: the name of the Kafka resource (my-cluster).",
                 "NAME",
             ),
-            Option((_FORCE,), "Write over files that are there."),
+            Option((_FORCE,), "Overwrite existing files."),
         ),
         examples=(
             ("export brokers --format csv", "one table, to standard output"),
             ("export /image/cluster --format yaml", "a subtree"),
-            ("export --as kafka-cli --topics orders", "commands that make a topic again"),
+            ("export --as kafka-cli --topics orders", "commands that make the same topic"),
         ),
     )
 
@@ -105,7 +102,7 @@ class ExportCommand(Command):
         if _AS in parsed.values:
             for flag in (_FORMAT, _ALL):
                 if flag in parsed.values or flag in parsed.switches:
-                    raise UsageError(f"{flag} and {_AS}: one of the two")
+                    raise UsageError(f"{flag} and {_AS}: give only one of them")
             return export_recipe(context, parsed, place)
         for flag in _OF_RECIPES:
             if flag in parsed.values or flag in parsed.switches:

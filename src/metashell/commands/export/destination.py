@@ -116,7 +116,7 @@ class ExportPlace:
         """Refuse a file that can't be written there.
 
         Raises:
-            MetashellError: Something is there already, its directory is not, or that is Kafka's.
+            MetashellError: Something exists already, its directory is not, or that is Kafka's.
         """
         name, target = escape(typed), _real_path(typed)
         refuse_kafkas(name, target, self.opened)
@@ -128,9 +128,9 @@ class ExportPlace:
         except OSError:
             return
         if not stat.S_ISREG(mode):
-            raise MetashellError(f"{name}: is there already, and no file")
+            raise MetashellError(f"{name}: exists and is not a file")
         if not self.force:
-            raise MetashellError(f"{name}: is there already", hint="--force writes over it")
+            raise MetashellError(f"{name}: exists already", hint="give --force to overwrite it")
 
     def check_directory(self, typed: str) -> None:
         """Refuse a directory that can't be made or written to; errors as `check`."""
@@ -139,7 +139,7 @@ class ExportPlace:
         parent = os.path.dirname(target)
         if os.path.lexists(target):
             if not os.path.isdir(target):
-                raise MetashellError(f"{name}: is there already, and no directory")
+                raise MetashellError(f"{name}: exists and is not a directory")
         elif not os.path.isdir(parent):
             raise MetashellError(f"{escape(parent)}: No such directory", hint=f"to make {name}")
 
@@ -220,7 +220,7 @@ class ExportPlace:
                 os.link(temporary, target)
             except FileExistsError:
                 raise MetashellError(
-                    f"{escape(typed)}: has come meanwhile", hint="--force writes over it"
+                    f"{escape(typed)}: was created meanwhile", hint="give --force to overwrite it"
                 ) from None
             except OSError:
                 # A file system without links: the moment between the two has to do.
@@ -246,5 +246,5 @@ def _real_path(typed: str) -> str:
 
 def _failure(typed: str, error: OSError) -> MetashellError:
     return MetashellError(
-        f"{escape(typed)}: {error.strerror or error}", hint="nothing of it is left there"
+        f"{escape(typed)}: {error.strerror or error}", hint="the partial output is removed"
     )

@@ -89,10 +89,10 @@ def _tell(context: Context, report: RecipeReport) -> int:
         context.warn(escape(f"export: left out: {sentence}"))
     n_more = len(report.left_out) - _MOST_TOLD
     if n_more > 0:
-        context.warn(f"export: left out {n_more:,} more: comments in what was written tell")
+        context.warn(f"export: left out {n_more:,} more: see the comments in the output")
     if report.n_secrets:
         context.warn(
-            f"export: {report.n_secrets:,} secrets are not written: comments tell where they belong"
+            f"export: {report.n_secrets:,} secrets are not written: comments mark their places"
         )
     return ExitCode.FAILED if report.left_out else ExitCode.OK
 
@@ -152,7 +152,7 @@ def _of_paths(context: Context, parsed: Parsed, source: Source, whole: RecipePar
                     parts.add(part)
                 case _:
                     raise UsageError(
-                        f"{argument}: nothing that is made by itself",
+                        f"{argument}: cannot be exported alone",
                         hint="topics, configs of one resource, /image/acls, /image/clientQuotas"
                         " and /image/scram are",
                     )

@@ -89,7 +89,7 @@ def export_tables(
 
 def _file_name(name: str) -> str:
     if "/" in name or name.startswith("."):
-        raise MetashellError(f"{escape(name)}: no name for a file", hint="--to FILE gives one")
+        raise MetashellError(f"{escape(name)}: not a name for a file", hint="--to FILE gives one")
     return name
 
 

@@ -33,27 +33,27 @@ class SqlCommand(Command):
     manual = Manual(
         synopsis='sql [OPTION...] ["STATEMENT; ..." | .tables | .schema [TABLE]]',
         description=(
-            "Runs statements in DuckDB's SQL over the tables of the image (topics, partitions, "
-            "brokers, controllers, configs, client_quotas, acls, scram_credentials, "
-            "delegation_tokens, features, producer_ids, voters), the log as it is written "
-            "(records, and one table for each record type, such as PartitionChangeRecord), files "
-            "and faults. `.tables` lists them, `.schema TABLE` lists columns.\n\n"
-            "Without a statement the shell reads SQL until .exit or ^D; a one-shot command reads "
+            "Runs statements in DuckDB's SQL. `.tables` lists the tables, `.schema TABLE` lists "
+            "columns. Tables of the image: topics, partitions, brokers, controllers, configs, "
+            "client_quotas, acls, scram_credentials, delegation_tokens, features, producer_ids, "
+            "voters. Tables of the log: records, and one for each record type, such as "
+            "PartitionChangeRecord. Other tables: files and faults.\n\n"
+            "Without a statement, the shell reads SQL until .exit or ^D. A one-shot command reads "
             "statements from standard input.\n\n"
-            "The tables of the image are those of the state that the shell is at. records and the "
-            "tables of record types have what all checkpoints and segments of the directory hold, "
-            "up to that state; what of them can't be read is told on stderr and makes the exit "
-            "status 1. Each table of the image says when rows came to be (created_*) and "
-            "last changed (changed_*); with --history also of what happened before the newest "
-            "checkpoint. Only the columns that a statement asks for are made.\n\n"
-            "Secrets are redacted before SQL sees them. Statements read no files, no network and "
-            "no settings; views and tables that they make are in memory, and last as long as the "
+            "The tables of the image show the state that the shell is at. The tables of the log "
+            "hold the records of all checkpoints and segments up to that state. An unreadable "
+            "record causes a warning on stderr and exit status 1.\n\n"
+            "The columns created_* and changed_* say when a row was made and last changed. Give "
+            "--history to read also the records before the newest checkpoint. Only the columns "
+            "of the statement are decoded.\n\n"
+            "Secrets are redacted before SQL sees them. Statements cannot reach files, the "
+            "network or settings. Their views and tables are in memory and end with the "
             "shell.\n\n"
-            "Of a fleet each table has the rows of all clusters behind a column cluster; inside "
-            "/clusters/NAME, those of that cluster alone. With Spark as the engine statements are "
-            "Spark SQL over the same tables.\n\n"
-            "Nested values are written as JSON. In SQL, offset is a keyword: the column of that "
-            'name is written "offset", between quotes.'
+            "In a fleet, each table has the rows of all clusters, with the column cluster first. "
+            "In /clusters/NAME, it has the rows of that cluster. With Spark as the engine, "
+            "statements are Spark SQL over the same tables.\n\n"
+            "Nested values are written as JSON. offset is a keyword in SQL: write that column as "
+            '"offset", in quotes.'
         ),
         options=(HISTORY, *ROW_OPTIONS),
         examples=(
@@ -157,7 +157,7 @@ def _run_dot(command: Command, context: Context, parsed: Parsed, words: Sequence
         refuse_more(command, words[2:])
         result = _schema(context, words[1] if len(words) > 1 else None)
     else:
-        raise UsageError(f"{words[0]}: unknown", hint="there are .tables and .schema")
+        raise UsageError(f"{words[0]}: unknown", hint="use .tables or .schema")
     write_result(context, result, parsed)
     return ExitCode.OK
 

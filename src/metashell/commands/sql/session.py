@@ -50,7 +50,7 @@ def runner(context: Context, *, history: bool) -> StatementRunner:
     if delegated is not None:
         if history:
             raise UsageError(
-                "--history is answered by this process, not by Spark",
+                "--history runs in this process, not in Spark",
                 hint="leave out `--engine spark`",
             )
         return delegated
