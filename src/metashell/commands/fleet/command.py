@@ -10,7 +10,6 @@ from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of, refuse_more
 from metashell.commands.framework.targets import stop_if_cancelled
-from metashell.commands.framework.usage_scan import write_lines
 from metashell.commands.rows.columns import (
     NOT_ZERO,
     AnswerTable,
@@ -204,7 +203,7 @@ class FleetCommand(RowsCommand):
             from metashell.commands.fleet.verify import verify
 
             compared = verify(context)
-            write_lines(context, compared.lines(context))
+            write_table(context, compared.table(context))
             return compared.status
         rows = _sorted(_rows(context), one_of("--sort", sort or "name", tuple(_COLUMNS)))
         write_table(context, _table(context, rows))

@@ -7,14 +7,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.columns import table_lines
+from metashell.commands.fleet.verify_rows import VERIFY_COLUMNS
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.targets import shown, stop_if_cancelled
+from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.query import RowMapping
 from metashell.errors import ExitCode
 from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
+    from metashell.commands.rows.drawn_table import Table
     from metashell.sources.fleet.agreement import Compared, Divergence
     from metashell.sources.fleet.rows import ComparedQuery, FleetRow
 
@@ -23,6 +24,18 @@ DIFFERS: Final = "differs"
 DIVERGED: Final = "diverged"
 ALONE: Final = "alone"
 UNKNOWN: Final = "unknown"
+
+
+_HEADERS: Final = (
+    ("CLUSTER", "cluster_id"),
+    ("OFFSET", "offset"),
+    ("CHECKSUM", "checksum"),
+    ("VERDICT", "verdict"),
+    ("NAME", "cluster"),
+    ("DIVERGED", "diverged_at"),
+    ("WITHOUT-ORPHANS", "without_orphans"),
+)
+"""(header, column of the rows)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,19 +65,22 @@ class Verified:
         for cluster in self.clusters:
             yield from _mappings(cluster.cluster_id, cluster.members)
 
-    def lines(self, context: Context) -> list[str]:
-        """A line for each directory."""
-        lines = []
-        for cluster in self.clusters:
-            for member in cluster.members:
-                cells = (
-                    *(cluster.cluster_id, member["offset"], member["checksum"]),
-                    *(member["verdict"], member["name"], member["divergedAt"]),
-                    member["withoutOrphans"] if member["orphans"] else None,
-                )
-                lines.append([shown(context, "-" if c is None else str(c)) for c in cells])
-        header = ("CLUSTER", "OFFSET", "CHECKSUM", "VERDICT", "NAME", "DIVERGED", "WITHOUT-ORPHANS")
-        return list(table_lines(header, lines, {0, 2, 3, 4, 6}))
+    def table(self, context: Context) -> Table:
+        """A row for each directory, as people see it."""
+        from metashell.commands.rows.drawn_table import Table
+        from metashell.commands.rows.stream import cells
+
+        rows = [
+            {**row, "without_orphans": row["without_orphans"] if row["orphans"] else None}
+            for row in self.mappings()
+        ]
+        columns = [
+            (column, cells(column.kind, [row[column.name] for row in rows]), header)
+            for header, name in _HEADERS
+            for column in VERIFY_COLUMNS
+            if column.name == name
+        ]
+        return Table.of_columns(columns, short=context.out.is_terminal)
 
 
 def verify(context: Context) -> Verified:
