@@ -18,7 +18,7 @@ import pyarrow as pa
 from metashell.answers.brokers import broker_states, tally
 from metashell.answers.directories import BadReplicas, bad_replicas
 from metashell.answers.election import Ragged, active_brokers, lists_of, waited_for
-from metashell.answers.health import NO_LEADER, Health
+from metashell.answers.health import Health
 from metashell.answers.row_times import when
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.arrow import list_array
@@ -255,29 +255,30 @@ class Causes:
         at = np.flatnonzero(np.isin(preferred, self._ids))
         kinds = np.zeros(len(rows), dtype=np.int64)
         kinds[at] = self._kinds(rows, Ragged(preferred[at], at))
-        kinds[self.due(rows)] = _ELECTION
+        kinds[self.due[rows]] = _ELECTION
         at = np.flatnonzero(kinds)
         places = np.searchsorted(self._ids, preferred[at])
         return Links(at, places * len(_PROBLEMS) + kinds[at])
 
-    def due(self, rows: I64) -> Bools:
-        """bool[n]: partitions that an election of preferred leaders would move.
+    @cached_property
+    def due(self) -> Bools:
+        """bool[k]: partitions that an election of preferred leaders would move.
 
         Their first replica is live and in the ISR, and another one leads. Source:
         org.apache.kafka.controller.PartitionChangeBuilder.electPreferredLeader.
         """
         health = self.health
+        out: Bools = health.no_preferred_leader & ~health.offline
+        rows = np.flatnonzero(out)
         preferred = health.preferred[rows]
-        first = Ragged(preferred, np.arange(len(rows)))
-        leader = self.image.partitions.leader[rows]
-        found: Bools = (leader != NO_LEADER) & (leader != preferred)
+        isr = lists_of(self.image, "isr", rows)
+        found = np.zeros(len(rows), dtype=np.bool_)
+        found[isr.row[isr.brokers == preferred[isr.row]]] = True
         found &= np.isin(preferred, active_brokers(self.image))
-        found &= first.within(lists_of(self.image, "isr", rows))
         at = np.flatnonzero(found)
-        if len(at):
-            firsts = Ragged(preferred[at], np.arange(len(at)))
-            found[at] = self._kinds(rows[at], firsts) == 0
-        return found
+        found[at] = self._kinds(rows[at], Ragged(preferred[at], np.arange(len(at)))) == 0
+        out[rows] = found
+        return out
 
     @cached_property
     def stuck(self) -> Bools:

@@ -5,6 +5,7 @@ Source: org.apache.kafka.common.DirectoryId, org.apache.kafka.metadata.BrokerReg
 
 from __future__ import annotations
 
+import weakref
 from dataclasses import dataclass
 from typing import Final
 
@@ -29,8 +30,18 @@ class BadReplicas:
     lost: Bools
 
 
+_FOUND: Final[weakref.WeakKeyDictionary[Image, BadReplicas]] = weakref.WeakKeyDictionary()
+
+
 def bad_replicas(image: Image) -> BadReplicas:
     """Replicas whose directory is lost, or is none that their broker registered."""
+    found = _FOUND.get(image)
+    if found is None:
+        found = _FOUND[image] = _bad_replicas(image)
+    return found
+
+
+def _bad_replicas(image: Image) -> BadReplicas:
     partitions, registered = image.partitions, image.brokers
     owners, bounds = partitions.list_column("replicas").gather()
     column = partitions.list_column("directories")

@@ -253,8 +253,7 @@ class Problems:
 
     def _elections(self, kind: ProblemKind) -> Iterator[Problem]:
         """Live brokers whose partitions others lead."""
-        rows = np.flatnonzero(self.mask("no-preferred-leader"))
-        rows = rows[self.causes.due(rows)]
+        rows = np.flatnonzero(self.causes.due)
         if not len(rows):
             return
         brokers, at, counts = np.unique(

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 
 class Severity(StrEnum):
@@ -20,6 +21,19 @@ class Severity(StrEnum):
     """Not as it should be, but a node gets into this state without damage."""
     NOTE = "note"
     """Worth knowing."""
+
+
+OF_STATE: Final = frozenset(
+    {
+        "config-unknown-topic",
+        "directory-unknown",
+        "leader-fenced",
+        "leaderless",
+        "replica-unknown-broker",
+        "topic-empty",
+    }
+)
+"""Codes of warnings about the cluster's state: nothing is damaged, and ``health`` tells more."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,9 +90,18 @@ class CheckReport:
         self._counts[key] = before + len(rows)
         self.findings.extend(make(int(row)) for row in rows[:kept])
 
-    def count(self, severity: Severity) -> int:
-        """How many of a severity were found, those not kept included."""
-        return sum(n for (of, _), n in self._counts.items() if of is severity)
+    def count(self, severity: Severity, *, of_state: bool | None = None) -> int:
+        """How many of a severity were found, those not kept included.
+
+        Args:
+            severity: Which.
+            of_state: Whether those of `OF_STATE` alone count, or the others alone; None: both.
+        """
+        return sum(
+            n
+            for (of, code), n in self._counts.items()
+            if of is severity and of_state in (None, code in OF_STATE)
+        )
 
     def left_out(self) -> Iterator[tuple[Severity, str, int]]:
         """(severity, code, how many were not kept)."""

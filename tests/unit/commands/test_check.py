@@ -33,14 +33,14 @@ OLD_CHECKPOINT = "00000000000000000800-0000000001.checkpoint"
 NEWEST = "00000000000000003263-0000000001.checkpoint"
 
 
-def check(directory: Path, options: str = "") -> Ran:
+def check(directory: Path, options: str = "--state") -> Ran:
     """Run check on a directory."""
     return run_on(metashell.open(directory), f"check {options}")
 
 
 def findings(directory: Path, options: str = "") -> list[dict[str, Any]]:
     """Run check on a directory and read its JSON lines."""
-    found: list[dict[str, Any]] = json.loads(check(directory, f"--json {options}").out)
+    found: list[dict[str, Any]] = json.loads(check(directory, f"--json --state {options}").out)
     return found
 
 
@@ -760,16 +760,44 @@ def test_long_replica_lists(tmp_path: Path) -> None:
 # The command.
 
 
-def test_limit_and_severity(tmp_path: Path) -> None:
+def test_limit_and_severity() -> None:
     """At most N findings of a kind are shown, the others counted; less severe ones left away."""
     directory = fixture("real-44-trimmed").input
-    shown = check(directory, "--limit 2").out.splitlines()
+    shown = check(directory, "--state --limit 2").out.splitlines()
 
     assert 2 * 2 + 2 + 1 == len(shown)
     assert "warning leaderless: 232 more findings of this kind" in shown
-    assert shown[-1].endswith(": 234 warnings")
+    assert all(line.startswith("  what to do: ") for line in shown[1:-1:2])
+    assert shown[6].endswith(": 234 warnings")
     assert 1 == len(check(directory, "--severity error").out.splitlines())
     assert 234 == len(findings(directory, "--severity warning"))
+
+
+def test_what_says_the_same_stands_together() -> None:
+    """Once the message and the advice, then each place."""
+    directory = fixture("real-44-trimmed").input
+    shown = check(directory, "--state --limit 1000").out.splitlines()
+    found = findings(directory)
+    texts = {(f["message"], f["action"]) for f in found}
+    heads = [line for line in shown if line.startswith("warning leaderless, ")]
+    advice = [line for line in shown if line.startswith("  what to do: ")]
+    assert len(texts) == len(advice) < len(found)
+    counts = [int(line.split(" times: ")[0].rpartition(" ")[2]) for line in heads]
+    places = [line for line in shown if line.startswith("  0000")]
+    assert sum(counts) == len(places)
+    assert len(shown) == len(texts) + len(advice) + len(places) + 1
+
+
+def test_the_state_is_shown_where_it_is_asked_for(tmp_path: Path) -> None:
+    """Else its warnings are only counted; damage comes before them."""
+    directory = copy_of("real-44-torn", tmp_path)
+    plain = check(directory, "").out.splitlines()
+    assert [line.split(":")[0] for line in plain[:1]] == ["warning torn-tail"]
+    assert plain[-1].endswith(": 1 warning; --state shows 8 warnings about the cluster's state")
+    codes = [finding["code"] for finding in findings(directory)]
+    assert codes == ["torn-tail", *["leaderless"] * 8]
+    found: list[dict[str, Any]] = json.loads(check(directory, "--json").out)
+    assert ["torn-tail"] == [finding["code"] for finding in found]
 
 
 @pytest.mark.parametrize("options", ["--severity nonsense", "--limit x", "--nonsense", "/image"])
@@ -895,10 +923,10 @@ def test_control_characters_are_escaped_on_a_terminal(tmp_path: Path) -> None:
     source = metashell.open(small_log(tmp_path, [hostile]))
     terminal = Captured(is_terminal=True)
     context = Context(root=source.root, out=terminal, warn=lambda _: None, source=source)
-    run_line(context, "check")
+    run_line(context, "check --state")
 
     shown = "".join(terminal.parts)
     assert "\x1b" not in shown
     assert "topic `\\x1b[31mx` has no partitions" in shown
-    found = json.loads(run_on(source, "check --json").out)
+    found = json.loads(run_on(source, "check --json --state").out)
     assert any(name in f["message"] for f in found)

@@ -31,13 +31,13 @@ _CHUNK_LINES = 256
 
 _TABLES = one_table(
     text("severity", "error, warning or note; the worst come first."),
-    text("code", "A stable name of the kind of finding."),
-    text("file", "The file that it is in."),
-    integer("pos", "Byte position in the file, of the batch where one is concerned."),
-    integer("offset", "The log offset concerned, or the next one expected."),
-    text("path", "The node concerned."),
+    text("code", "The kind of finding; the name is stable."),
+    text("file", "The file."),
+    integer("pos", "Byte position in the file; of a record that of its batch."),
+    integer("offset", "Log offset of the finding, or the next offset expected."),
+    text("path", "The node."),
     text("message", "What it means."),
-    text("action", "What to do about it."),
+    text("action", "What to do."),
 )
 
 
@@ -53,32 +53,34 @@ class CheckCommand(RowsCommand):
     has_text = True
     own_options = frozenset({"--limit", "-n"})
     manual = Manual(
-        synopsis="check [--quick] [--severity LEVEL] [--limit N] [-o FORMAT]",
+        synopsis="check [--quick] [--state] [--severity LEVEL] [--limit N] [-o FORMAT]",
         description=(
-            "Checks every file of the metadata directory, those that the newest state does not "
-            "need included: names, batches and their CRCs, offsets, leader epochs, timestamps, "
-            "records, the header and footer of checkpoints, indexes, gaps between files, a torn "
-            "tail, an unfinished transaction. Then the state: faults of the replay, leaders and "
-            "ISRs, duplicate names, directory ids, configs; whether each checkpoint is what a "
-            "replay from the one before gives; and whether quorum-state, meta.properties and the "
-            "voters of the log fit together. Of a single file (-s) only the file is checked.\n\n"
-            "Each finding says how bad it is, where, what it means and what to do. An error means "
-            "that something is lost or wrong. A warning is a state that a node gets into without "
-            "damage: a torn tail after a crash, partitions without a leader while brokers are "
-            "down. Nothing is changed or repaired.\n\n"
-            "The exit status is 0 without errors, 1 with errors, 3 where a file can't be read."
+            "Checks every file of the metadata directory, also files from before the newest "
+            "checkpoint. It looks at names, batches and their CRCs, offsets, leader epochs, "
+            "timestamps and records. It looks at indexes, gaps between files, a torn tail and an "
+            "unfinished transaction. It replays the records and tells of those that do not fit. "
+            "It compares each checkpoint with a replay from the one before. It compares "
+            "quorum-state, meta.properties and the voters in the log. With -s it checks that file "
+            "alone.\n\n"
+            "Damage is printed first. Each finding says how bad it is, where it is, what it means "
+            "and what to do. An error means that something is lost or wrong. A warning does not "
+            "need damage: a crash leaves a torn tail. --state adds warnings about the cluster's "
+            "state, such as partitions without a leader; `health` tells more about these. "
+            "Identical findings are printed together. check changes and repairs nothing.\n\n"
+            "The exit status is 0 without errors, 1 with errors, 3 if a file can't be read."
         ),
         options=(
-            Option(("--quick",), "Leave out the state and the comparison of checkpoints."),
+            Option(("--quick",), "Check the files alone: no replay, no comparison of checkpoints."),
+            Option(("--state",), "Print warnings about the cluster's state too."),
             Option(
                 ("--severity",),
-                "Show findings of that level and above: error, warning or note (the default).",
+                "Print findings of that level and worse: error, warning or note (the default).",
                 "LEVEL",
                 _SEVERITIES,
             ),
             Option(
                 ("--limit", "-n"),
-                f"Show at most N findings of one kind; {_LIMIT} by default, all with -o.",
+                f"Print at most N findings of one kind; {_LIMIT} by default, all with -o.",
                 "N",
             ),
         ),
@@ -86,6 +88,7 @@ class CheckCommand(RowsCommand):
             ("check", "check everything"),
             ("check --quick", "check the files alone"),
             ("check --severity error", "only what is lost or wrong, and the summary"),
+            ("check --state", "damage, and what is wrong with partitions and configs"),
             ("check -o csv", "for a spreadsheet"),
         ),
     )
@@ -106,7 +109,7 @@ class CheckCommand(RowsCommand):
         """A block for each finding, and the summary."""
         run, printer = _checked(context, parsed, limit=_LIMIT)
         printer.text()
-        context.out.write(run.summary() + "\n")
+        context.out.write(run.summary(with_state=printer.with_state) + "\n")
         return run.status
 
 
@@ -128,7 +131,10 @@ def _checked(context: Context, parsed: Parsed, limit: int | None) -> tuple[_Run,
 
     run = _Run(context, context.needs_source(), CheckReport(parsed.count("--limit") or limit))
     run.all(quick="--quick" in parsed.switches)
-    return run, _Printer(context, run.report, _levels(parsed))
+    printer = _Printer(
+        context, run.report, _levels(parsed), with_state="--state" in parsed.switches
+    )
+    return run, printer
 
 
 def check_source(context: Context, source: Source, report: CheckReport) -> None:
@@ -175,15 +181,23 @@ class _Run:
             return ExitCode.SOURCE
         return ExitCode.FAILED if self.report.count(Severity.ERROR) else ExitCode.OK
 
-    def summary(self) -> str:
-        """The last line."""
+    def summary(self, *, with_state: bool) -> str:
+        """The last line.
+
+        Args:
+            with_state: Whether findings about the cluster's state count.
+        """
         from metashell.checks.finding import Severity
 
-        counts = [(self.report.count(severity), severity) for severity in Severity]
+        of_state = None if with_state else False
+        counts = [(self.report.count(one, of_state=of_state), one) for one in Severity]
         found = ", ".join(_many(n, severity) for n, severity in counts if n)
+        hidden = 0 if with_state else self.report.count(Severity.WARNING, of_state=True)
+        more = f"; --state shows {_many(hidden, 'warning')} about the cluster's state"
         return (
             f"{_many(self.n_files, 'file')}, {_many(self.n_batches, 'batch', 'batches')},"
-            f" {_many(self.n_records, 'record')}: {found or 'nothing found'}"
+            f" {_many(self.n_records, 'record')}: {found or 'no damage found'}"
+            f"{more if hidden else ''}"
         )
 
     # Files.
@@ -375,48 +389,59 @@ class _Reading:
 
 
 class _Printer:
-    """Findings, the worst first."""
+    """Findings, damage and the worst first."""
 
-    def __init__(self, context: Context, report: CheckReport, levels: Sequence[str]) -> None:
+    def __init__(
+        self, context: Context, report: CheckReport, levels: Sequence[str], *, with_state: bool
+    ) -> None:
         self._context, self._report, self._levels = context, report, levels
+        self.with_state = with_state
+        """Whether findings about the cluster's state are among them."""
 
     def text(self) -> None:
-        """A block of one or two lines each."""
+        """A block for all findings that say the same."""
         self._write(self._blocks())
 
     def findings(self) -> Iterator[Finding]:
         """Those to be shown, in their order."""
-        from metashell.checks.finding import Finding, Severity
+        from metashell.checks.finding import OF_STATE, Finding, Severity
 
         left_out = [
             Finding(
                 severity=severity,
                 code=code,
                 message=f"{n} more findings of this kind",
-                action="--limit N shows more",
+                action="show more with --limit N",
             )
             for severity, code, n in self._report.left_out()
         ]
-        for severity in Severity:
-            if severity not in self._levels:
-                continue
-            for finding in (*self._report.findings, *left_out):
-                if finding.severity is severity:
-                    yield finding
+        for of_state in (False, True) if self.with_state else (False,):
+            for severity in Severity:
+                if severity not in self._levels:
+                    continue
+                for finding in (*self._report.findings, *left_out):
+                    if finding.severity is severity and (finding.code in OF_STATE) is of_state:
+                        yield finding
 
     def _blocks(self) -> Iterator[str]:
+        groups: dict[tuple[str | None, ...], list[Finding]] = {}
         for finding in self.findings():
-            place = [
-                finding.file,
-                None if finding.pos is None else f"position {finding.pos}",
-                None if finding.offset is None else f"offset {finding.offset}",
-                finding.path,
-            ]
-            where = ", ".join(part for part in place if part is not None)
-            text = f"{finding.severity} {finding.code}: {where + ': ' if where else ''}"
-            yield shown(self._context, text + finding.message) + "\n"
-            if finding.action:
-                yield shown(self._context, f"  {finding.action}") + "\n"
+            said = (finding.severity, finding.code, finding.message, finding.action)
+            groups.setdefault(said, []).append(finding)
+        for (severity, code, message, action), found in groups.items():
+            places = [_place(finding) for finding in found]
+            if len(found) == 1:
+                where = f"{places[0]}: " if places[0] else ""
+                yield self._line(f"{severity} {code}: {where}{message}")
+            else:
+                yield self._line(f"{severity} {code}, {len(found):,} times: {message}")
+                for place in filter(None, places):
+                    yield self._line(f"  {place}")
+            if action:
+                yield self._line(f"  what to do: {action}")
+
+    def _line(self, text: str) -> str:
+        return shown(self._context, text) + "\n"
 
     def _write(self, lines: Iterator[str]) -> None:
         pieces: list[str] = []
@@ -428,6 +453,17 @@ class _Printer:
                 pieces.clear()
         if pieces:
             self._context.out.write("".join(pieces))
+
+
+def _place(finding: Finding) -> str:
+    """Where a finding is; empty where it is nowhere in particular."""
+    parts = [
+        finding.file,
+        None if finding.pos is None else f"position {finding.pos}",
+        None if finding.offset is None else f"offset {finding.offset}",
+        finding.path,
+    ]
+    return ", ".join(part for part in parts if part is not None)
 
 
 def _many(n: int, one: object, many: str | None = None) -> str:

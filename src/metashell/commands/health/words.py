@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from metashell.answers.causes import EFFECTS, Cause
+from metashell.answers.causes import EFFECTS, ELECTION, Cause
 from metashell.schema.timestamps import iso_time
 
 _MOST_CAUSES: Final = 10
@@ -15,16 +15,27 @@ _MOST_CAUSES: Final = 10
 def cause_lines(effects: Sequence[tuple[Cause, Mapping[str, int]]]) -> Iterator[str]:
     """A line for each cause, such as ``broker 104 is fenced: 3 partitions offline``.
 
+    Due elections have one line together.
+
     Args:
         effects: As `metashell.answers.problems.Problems.effects` gives them.
     """
-    for cause, counts in effects[:_MOST_CAUSES]:
+    down = [effect for effect in effects if effect[0].problem != ELECTION]
+    for cause, counts in down[:_MOST_CAUSES]:
         (first, n), *others = counts.items()
-        told = [f"{n:,} partition{'s' * (n != 1)} {EFFECTS[first]}"]
+        told = [f"{_partitions(n)} {EFFECTS[first]}"]
         told += [f"{count:,} {EFFECTS[code]}" for code, count in others]
         yield f"{cause.words}{since_text(cause)}: {', '.join(told)}"
-    if len(effects) > _MOST_CAUSES:
-        yield f"{len(effects) - _MOST_CAUSES:,} more causes: see the column `causes`"
+    if len(down) > _MOST_CAUSES:
+        yield f"{len(down) - _MOST_CAUSES:,} more causes: see the column `causes`"
+    # A partition has one preferred leader.
+    due = sum(sum(counts.values()) for cause, counts in effects if cause.problem == ELECTION)
+    if due:
+        yield f"an election of preferred leaders is due: {_partitions(due)}"
+
+
+def _partitions(n: int) -> str:
+    return f"{n:,} partition{'s' * (n != 1)}"
 
 
 def since_text(cause: Cause) -> str:
