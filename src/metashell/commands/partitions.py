@@ -395,7 +395,7 @@ def _tell_unknown(query: RowsQuery, word: str) -> None:
         tell_unknown(query, word, "topic or partition", image.topics.names)
         return
     last = int(image.partitions.partition[topics[image.partitions.topic]].max(initial=-1))
-    query.warn(f"{name} has no partition {number}: its last one is {last}")
+    query.warn(f"{word}: no such partition; the last one of {name} is {last}")
     query.status = ExitCode.FAILED
 
 

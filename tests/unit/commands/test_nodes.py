@@ -198,7 +198,6 @@ def test_an_encrypted_listener_needs_a_client_config() -> None:
 @pytest.mark.parametrize(
     ("line", "said"),
     [
-        ("nodes x", "too many arguments: x"),
         ("nodes --ghost-after soon", "not a duration"),
         ("nodes --ghost-after 9999999999d", "not a duration"),
         ("can-upgrade", "no version given"),

@@ -590,7 +590,6 @@ def test_a_live_quorum() -> None:
         ("brokers --by topic", "--by topic"),
         ("brokers --without 1,,2", "--without : not a broker's id"),
         ("brokers --without 1 --by rack", "--by is not for --without"),
-        ("brokers 101", "101"),
         ("topics --internal --exclude-internal", "one of the two"),
         ("partitions --summary topic --sort replica", "did you mean replicas?"),
     ],

@@ -24,6 +24,8 @@ def near_names(word: str, names: Iterable[str]) -> list[str]:
     """The names that are most like a word, the nearest first; of very many, likely ones only."""
     from difflib import get_close_matches
 
+    if set("*?[{") & set(word):
+        return []
     wanted, head = word.casefold(), word[:1].casefold()
     folded = {name.casefold(): name for name in names}
     holding = sorted((n for n in folded if wanted and wanted in n), key=lambda n: (len(n), n))
