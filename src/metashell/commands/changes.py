@@ -15,6 +15,7 @@ from metashell.commands.rows.columns import integer, json_value, one_table, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import ExitCode, MetashellError, SourceError, UsageError
+from metashell.fs.change_texts import new_in_short, with_names
 from metashell.fs.escape import escape
 from metashell.fs.path import decode_name, encode_path, is_absolute, normalise, split
 from metashell.schema.dump import java_double
@@ -135,6 +136,7 @@ class _Found:
         self._context, self._arguments = context, parsed.arguments
         self._last, self._newest = parsed.count("-n"), parsed.count("--newest")
         warn = lambda text: context.warn(f"changes: {text}")  # noqa: E731
+        self._is_part = not {*SINCE.flags, *UNTIL.flags}.isdisjoint(parsed.values)
         self._within = _window(period_of(context.needs_source(), parsed, warn))
         self._leaders: Mapping[int, int] | None = None
 
@@ -168,7 +170,12 @@ class _Found:
                 f"changes: {path.text}: only the newest {newest.limit:,} records about it were "
                 f"followed, {newest.n_left_out:,} older ones were not; ? stands for what was before"
             )
-        if not n and not path.exists(self._context):
+        if n:
+            return
+        if path.exists(self._context):
+            when = " in that time" if self._is_part else ""
+            self._context.warn(f"changes: {path.text}: no record changed it{when}")
+        else:
             self._context.warn(
                 f"changes: {path.text}: No such file or directory, now or in the log"
             )
@@ -318,16 +325,20 @@ def _what(change: NodeChange, *, is_verbose: bool) -> str:
     if change.verb == "refused":
         return f"not applied: {change.reason}"
     if change.verb in ("created", "present"):
-        parts = [
-            _named(name, _value(new)) for name, (_, new) in fields.items() if new not in ([], None)
-        ]
+        news = {name: new for name, (_, new) in fields.items() if new not in ([], None)}
+        if change.verb == "created" and not is_verbose:
+            news = new_in_short(change.record, news)
+        parts = [_named(name, _value(with_names(name, new))) for name, new in news.items()]
         return " ".join([change.verb, ", ".join(parts)]).rstrip()
     if change.verb == "removed":
         old = fields.get("", (None, None))[0]
         return "removed" if old is None else f"removed, was {_value(old)}"
     if not fields:
         return "written again, unchanged"
-    pairs = [_named(name, f"{_value(old)} → {_value(new)}") for name, (old, new) in fields.items()]
+    pairs = []
+    for name, sides in fields.items():
+        old, new = (_value(with_names(name, side)) for side in sides)
+        pairs.append(_named(name, f"{old} → {new}"))
     return ", ".join(pairs)
 
 

@@ -143,6 +143,8 @@ COLUMNS: Final = (
 
 _OF_ELECTION: Final = ("would_elect", "why")
 """In the table only for --offline."""
+_OF_REASSIGNMENT: Final = ("adding_replicas", "removing_replicas")
+"""In the table only where partitions that are being reassigned were asked for."""
 
 COUNTS: Final = (
     integer("partitions", "Partitions; of a broker or rack: those with a replica there."),
@@ -247,7 +249,15 @@ class PartitionsCommand(RowsCommand):
             columns = (
                 _with_priority(replicas=6, isr=6, since_time=5, state=4) if asks_state else COLUMNS
             )
-            return tuple(replace(c, shown=False) if c.name in _OF_ELECTION else c for c in columns)
+            if "--reassigning" in parsed.switches:
+                # Which replicas come and go is what was asked for.
+                columns = _with_priority(replicas=6, **dict.fromkeys(_OF_REASSIGNMENT, 8))
+            return tuple(
+                replace(c, shown=c.name in _OF_REASSIGNMENT and "--reassigning" in parsed.switches)
+                if c.name in (*_OF_ELECTION, *_OF_REASSIGNMENT)
+                else c
+                for c in columns
+            )
         key = one_of("--summary", by, _SUMMARIES)
         make = integer if key == "broker" else text
         return (make(key, f"The {key}."), *COUNTS)

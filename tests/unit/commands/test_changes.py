@@ -50,6 +50,52 @@ def test_epochs(change: dict[str, Any], short: str, verbose: str) -> None:
     assert ([3, 4] if "leader" in change else None) == row["fields"].get("leaderEpoch")
 
 
+@pytest.mark.parametrize(
+    ("more", "short"),
+    [
+        ({}, "created replicas [1,2]"),
+        ({"isr": [2]}, "created replicas [1,2], isr [2]"),
+        ({"leader": 2}, "created leader 2, replicas [1,2]"),
+        (
+            {"directories": [(1).to_bytes(16, "big"), (9).to_bytes(16, "big")]},
+            "created replicas [1,2], directories [unassigned,AAAAAAAAAAAAAAAAAAAACQ]",
+        ),
+    ],
+    ids=["as usual", "a smaller ISR", "another leader", "directories"],
+)
+def test_a_new_partition_in_short(more: dict[str, Any], short: str) -> None:
+    """Lines leave out what every new partition has, unless -v is given; rows have all."""
+    made = {"replicas": [1, 2], "isr": [1, 2], "leader": 1, "leader_epoch": 0, "partition_epoch": 0}
+    directories = {"directories": [(1).to_bytes(16, "big")] * 2}
+    records = (
+        broker(1),
+        broker(2),
+        record("TopicRecord", name="t", topic_id=TOPIC_ID),
+        record("PartitionRecord", **KEY, **{**made, **directories, **more}),
+    )
+    with cluster(*records) as source:
+        assert run_on(source, f"changes {PATH}").out.endswith(f"  {short}\n")
+        verbose = run_on(source, f"changes -v {PATH}").out
+        (row,) = json.loads(run_on(source, f"changes --json {PATH}").out)
+
+    assert "partitionEpoch 0" in verbose
+    assert "AAAAAAAAAAAAAAAAAAAAAQ" not in verbose
+    assert [None, 0] == row["fields"]["partitionEpoch"]
+    assert "AAAAAAAAAAAAAAAAAAAAAQ" == row["fields"]["directories"][1][0]
+
+
+def test_nothing_changed() -> None:
+    """It is said that there is no change, or none in the time asked for."""
+    with cluster(*partition(leader=2), record("NoOpRecord")) as source:
+        assert (
+            "changes: /image/acls: no record changed it"
+            in run_on(source, "changes /image/acls").err
+        )
+        ran = run_on(source, f"changes --since end {PATH}")
+        assert (0, "") == (ran.status, ran.out)
+        assert f"changes: {PATH}: no record changed it in that time" in ran.err
+
+
 def test_a_removal_of_what_is_not_there_is_refused() -> None:
     """As the fold says, which notes a fault; the same removal of what is there counts."""
     acl = {"id": TOPIC_ID, "resource_type": 2, "resource_name": "t", "pattern_type": 3}

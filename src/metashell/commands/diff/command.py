@@ -32,6 +32,7 @@ from metashell.errors import (
     SourceError,
     UsageError,
 )
+from metashell.fs.change_texts import with_names
 from metashell.fs.escape import escape
 from metashell.fs.java import java_bool, java_list
 from metashell.fs.node import Directory, JsonValue, Leaf
@@ -394,7 +395,8 @@ class _Lines:
             return self._sides.one_side(difference).text()
         fields = self._sides.fields(difference.names)
         return ", ".join(
-            f"{'' if name == 'value' else f'{name} '}{_text_of(old)} → {_text_of(new)}"
+            f"{'' if name == 'value' else f'{name} '}"
+            f"{_text_of(with_names(name, old))} → {_text_of(with_names(name, new))}"
             for name, (old, new) in fields.items()
         )
 
