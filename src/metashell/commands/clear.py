@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from metashell.commands.framework.command import Canvas, Command, Context, Manual
 from metashell.commands.framework.options import no_arguments
 
-_HOME_AND_CLEAR = "\x1b[H\x1b[2J\x1b[3J"
+_CLEAR_AND_HOME = "\x1b[2J\x1b[3J\x1b[H"
 
 
 class ClearCommand(Command):
@@ -30,7 +30,7 @@ class ClearCommand(Command):
         """Draw nothing over everything."""
         no_arguments(self, args)
         if context.out.is_terminal and isinstance(context.out, Canvas):
-            context.out.paint(_HOME_AND_CLEAR)
+            context.out.paint(_CLEAR_AND_HOME)
         return 0
 
 

@@ -20,6 +20,7 @@ from metashell.fs.escape import for_terminal, to_bytes
 
 REVEAL_AFTER_S = 0.15
 """How long a screenful is awaited before what is there is shown."""
+_HOME = "\x1b[H"
 _STYLING = re.compile(r"\x1b\[[0-9;]*m")
 
 
@@ -170,6 +171,8 @@ class Screen:
         """Draw over the screen; no pager comes in between."""
         self.reveal()
         self._emit(text)
+        if text.endswith(_HOME):
+            self._last_char = "\n"  # a row of its own begins there
 
     def flush(self) -> None:
         """Show what is held, or hand it to the pager."""
