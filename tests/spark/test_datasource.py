@@ -90,7 +90,7 @@ def test_filters_reach_the_reader_and_change_nothing(spark: SparkSession) -> Non
 
 def test_errors_name_what_is_wrong(spark: SparkSession, tmp_path: Path) -> None:
     """As Spark shows them."""
-    with pytest.raises(Exception, match="topcs: no table of the data source kraft"):
+    with pytest.raises(Exception, match="topcs: not a table of the data source kraft"):
         kraft(spark, "topcs").load(str(tmp_path))
     with pytest.raises(Exception, match="no segment or checkpoint there"):
         kraft(spark, "topics").load(str(tmp_path)).collect()

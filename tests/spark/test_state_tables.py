@@ -187,9 +187,9 @@ def test_unknown_options_tables_and_values_are_told() -> None:
         read("topics", path, comittedOnly=True)
     with pytest.raises(UsageError, match=r"password: no option .*there are table, at, raw"):
         read("topics", path, password="x")
-    with pytest.raises(UsageError, match="strict=1: neither true nor false"):
+    with pytest.raises(UsageError, match="strict=1: must be true or false"):
         read("topics", path, strict=1)
-    with pytest.raises(UsageError, match="splitBytes=-1: not a number of bytes"):
+    with pytest.raises(UsageError, match="splitBytes=-1: must be a number of bytes"):
         read("records", path, splitBytes=-1)
     with pytest.raises(UsageError, match="at: the table records is not a state"):
         read("records", path, at=1)

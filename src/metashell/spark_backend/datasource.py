@@ -61,8 +61,8 @@ class KRaftDataSource(DataSource):
             # Whoever reads a table of the catalog gets its columns and none of its options.
             if any(map(holds_credentials, of_catalog.values())):
                 raise UsageError(
-                    "path: credentials in a URI would be kept in Spark's catalog for all to see;"
-                    " give them in the environment, or make a temporary view"
+                    "path: Spark's catalog would show the credentials in the URI; give them in the"
+                    " environment, or make a temporary view"
                 )
             struct.fields[0].metadata = {_OPTIONS: json.dumps(of_catalog)}
         return struct
@@ -89,7 +89,7 @@ class KRaftDataSource(DataSource):
         options = self._asked(schema)
         if is_state(options.table) or options.table in {FILES, FAULTS}:
             raise UsageError(
-                f"{options.table}: no stream has this table; there are records and the record types"
+                f"{options.table}: this table has no stream; use records or a record type"
             )
         if options.settings.committed_only:
             raise UsageError("committedOnly: a stream does not wait for checkpoints")

@@ -119,7 +119,7 @@ def within_memory() -> Iterator[None]:
         yield
     except MemoryError as error:
         raise SourceError(
-            f"{NO_MEMORY}; what helps is a smaller splitBytes, fewer tasks at a time"
+            f"{NO_MEMORY}; use a smaller splitBytes, fewer tasks at a time"
             " (spark.executor.cores), or more memory beside the JVM's"
             " (spark.executor.memoryOverhead)"
         ) from error

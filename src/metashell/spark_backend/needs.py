@@ -96,7 +96,7 @@ def check_java(environment: Mapping[str, str]) -> None:
     version = _VERSION.search(told)
     if version is None:
         raise SourceError(
-            f"Spark can't be used: {java} does not say which version of Java it is",
+            f"Spark can't be used: {java} does not tell its version of Java",
             hint=_JAVA_HINT,
         )
     if int(version[1]) < JAVA_MIN:

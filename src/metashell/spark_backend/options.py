@@ -69,10 +69,10 @@ def parse_options(given: Mapping[str, str]) -> Options:
             near = get_close_matches(name.lower(), _NAMES, 1)
             shown = [n for n in _NAMES.values() if not n.startswith("path")]
             hint = f"did you mean {_NAMES[near[0]]}?" if near else f"there are {', '.join(shown)}"
-            raise UsageError(f"{name}: no option of the data source kraft; {hint}")
+            raise UsageError(f"{name}: not an option of the data source kraft; {hint}")
         values[known] = value
     if "at" in values and not values["at"].strip():
-        raise UsageError("at: neither an offset nor a time, such as 4111 or 2026-09-21T14:14:09Z")
+        raise UsageError("at: must be an offset or a time, such as 4111 or 2026-09-21T14:14:09Z")
     limit = values.get("maxBytesPerTrigger")
     return Options(
         paths=_paths(values),
@@ -134,7 +134,7 @@ def _texts(value: str) -> list[str]:
 def _flag(values: Mapping[str, str], name: str, *, default: bool = False) -> bool:
     value = values.get(name, str(default)).strip().lower()
     if value not in {"true", "false"}:
-        raise UsageError(f"{name}={values[name]}: neither true nor false")
+        raise UsageError(f"{name}={values[name]}: must be true or false")
     return value == "true"
 
 
@@ -144,5 +144,5 @@ def _size(values: Mapping[str, str], name: str, default: int) -> int:
         return default
     match = _SIZE.fullmatch(value.strip())
     if match is None or not int(match[1]):
-        raise UsageError(f"{name}={value}: not a number of bytes, such as 67108864 or 64m")
+        raise UsageError(f"{name}={value}: must be a number of bytes, such as 67108864 or 64m")
     return int(match[1]) << {"": 0, "k": 10, "m": 20, "g": 30}[match[2].lower()]

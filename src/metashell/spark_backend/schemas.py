@@ -79,13 +79,13 @@ def check_table(options: Options) -> None:
         listed = ", ".join([*fixed, *table_names()])
         hint = f" (did you mean {near[0]}?)" if near else ""
         raise UsageError(
-            f"{table}: no table of the data source kraft{hint}; there are {listed},"
+            f"{table}: not a table of the data source kraft{hint}; there are {listed},"
             f" and one for each record type: {', '.join(messages)}"
         )
     if options.at is not None and not is_state(table) and table != FAULTS:
         raise UsageError(f"at: the table {table} is not a state; filter by its offset or time")
     if options.settings.strict and not is_state(table) and table != FAULTS:
-        raise UsageError(f"strict: the table {table} is not a state; it has all that can be read")
+        raise UsageError(f"strict: the table {table} is not a state; it holds everything readable")
     if options.raw and table != RECORDS:
         raise UsageError(f"raw: only the table {RECORDS} has raw bytes, not {table}")
 

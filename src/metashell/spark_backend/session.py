@@ -283,7 +283,7 @@ def _await_server(master: str, shown: str, progress: Progress) -> None:
         channel = DefaultChannelBuilder(master).toChannel()
     except (PySparkException, ValueError) as error:
         raise SourceError(
-            f"`--master {shown}` is no address of a Spark Connect server",
+            f"`--master {shown}` is not the address of a Spark Connect server",
             hint="sc://HOST:PORT, with 15002 as the usual port",
         ) from error
     try:

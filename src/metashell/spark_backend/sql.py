@@ -244,7 +244,7 @@ def _check(statement: str) -> None:
     if bad is not None or not (reads or is_view):
         what = (bad or first).upper()
         raise UsageError(
-            f"{what} is not possible here: statements read the tables, and make temporary views",
+            f"{what} is not possible here: statements only read tables and make temporary views",
             hint="a pipeline of your own reads the data source `kraft`",
         )
 
