@@ -7,6 +7,7 @@ for those that are cut by a line ``...``.
 from __future__ import annotations
 
 import ast
+import functools
 import doctest
 import fnmatch
 import importlib.util
@@ -270,6 +271,7 @@ def test_paths_are_documented(tmp_path: Path) -> None:
     assert [] == [name for name, p in patterns.items() if not any(map(p.fullmatch, found))]
 
 
+@functools.cache
 def sentences_of_the_program() -> list[str]:
     """Pieces of text in its code, whole but for what is filled in."""
     sources = sorted(Path(metashell.__file__).parent.rglob("*.py"))

@@ -142,7 +142,7 @@ class _KeptDirectory(Directory):
         begin = self._lines.find(self._begun(prefix))
         if begin < 0 or "/" in prefix:
             return []
-        found = []
+        found: list[str] = []
         pos = begin + 1
         while pos < len(self._lines) and len(found) < limit:
             end = self._lines.index(b"\n", pos)
@@ -188,10 +188,11 @@ def kept_names(values: Mapping[str, tuple[str, ...]], sample: str | None) -> Kep
     files = list(_files(place))
     settings = sorted(item for item in values.items() if item[0] not in _CHANGES_NOTHING)
     lasting = [name for name, *_ in files]
-    return KeptNames(
-        folder, *(repr(one).encode("ascii", "backslashreplace") for one in (
-            (place, settings), files, lasting)),
-    )  # fmt: skip
+    key, stamp, lasts = (
+        repr(one).encode("ascii", "backslashreplace")
+        for one in ((place, settings), files, lasting)
+    )
+    return KeptNames(folder, key, stamp, lasts)
 
 
 def _files(place: str) -> Iterator[tuple[str, int, int]]:

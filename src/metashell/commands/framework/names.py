@@ -29,11 +29,10 @@ def near_names(word: str, names: Iterable[str]) -> list[str]:
     wanted, head = word.casefold(), word[:1].casefold()
     folded = {name.casefold(): name for name in names}
     holding = sorted((n for n in folded if wanted and wanted in n), key=lambda n: (len(n), n))
-    likely = folded.keys()
+    likely = list(folded)
     if len(folded) > _MOST_COMPARED:
-        likely = dict.fromkeys(
-            islice((n for n in folded if n.startswith(head) or wanted in n), _MOST_COMPARED)
-        ).keys()
+        alike = (n for n in folded if n.startswith(head) or wanted in n)
+        likely = list(islice(alike, _MOST_COMPARED))
     found = [*get_close_matches(wanted, likely, _MOST_NEAR, 0.7), *holding]
     return [folded[name] for name in dict.fromkeys(found)][:_MOST_NEAR]
 
