@@ -1,5 +1,5 @@
 #!/bin/sh
-# Why does a broker stay fenced, and who waits for it?
+# Why does a broker stay fenced, and which partitions wait for it?
 #
 #   broker-stuck-fenced.sh BROKER SOURCE...
 #   broker-stuck-fenced.sh 101 -q controller-1:9093
@@ -34,11 +34,11 @@ fi
     wanted'
 
 echo
-echo "== How it came to that"
+echo "== How that happened"
 "$metashell" "$@" changes -n 10 "$path"
 
 echo
-echo "== Who waits for it"
+echo "== Partitions that wait for it"
 echo "without a leader:  $("$metashell" "$@" partitions --offline --replica "$broker" --count)"
 echo "under-replicated:  $("$metashell" "$@" partitions --under-replicated --replica "$broker" --count)"
 echo "under min ISR:     $("$metashell" "$@" partitions --under-min-isr --replica "$broker" --count)"
@@ -52,8 +52,8 @@ if [ -z "$fenced" ]; then
     exit 0
 fi
 echo "== What to do"
-echo "A broker is fenced until it has caught up with the metadata log and its heartbeats reach the"
-echo "active controller. Look into its server.log for the epoch above; check that it reaches the"
-echo "controllers' listeners, that its cluster.id and node.id are these, and that its log"
-echo "directories are online."
+echo "The controller unfences a broker that sends heartbeats and has the newest metadata."
+echo "Start the broker if it is down. Search its server.log for the epoch above."
+echo "Check that it reaches the controllers' listeners."
+echo "Check that its cluster.id and node.id are these, and that its log directories are online."
 exit 1

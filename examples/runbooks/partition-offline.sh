@@ -1,11 +1,11 @@
 #!/bin/sh
-# Why has a partition no leader, and what brings it back?
+# Why does a partition have no leader, and what brings it back?
 #
 #   partition-offline.sh TOPIC SOURCE...
 #   partition-offline.sh 'orders*' -d /var/lib/kafka/data
 #
 # TOPIC may hold wildcards; '*' stands for all topics.
-# Exit status: 0 all partitions are led, 1 some are not, or there is no such topic.
+# Exit status: 0 all partitions have a leader, 1 some have none, or no such topic.
 set -u
 metashell=${METASHELL:-metashell}
 
@@ -32,13 +32,13 @@ echo "== The brokers"
 
 echo
 echo "== What to do"
-echo "Bring back a broker that a partition waits for: its replica has all that was acknowledged,"
-echo "and the controller elects it by itself."
+echo "Start a broker that a partition waits for. Its replica has every acknowledged record,"
+echo "and the controller elects it."
 lost=$("$metashell" "$@" partitions --offline --topic "$topic" -o tsv \
     --columns topic,partition,unclean_candidate | awk -F '\t' 'NR > 1 && $3 != ""')
 if [ -n "$lost" ]; then
     echo "Only if these brokers are gone for good: an unclean election makes another replica lead,"
-    echo "and LOSES what that one had not yet copied."
+    echo "and LOSES the records that this replica had not copied."
     printf '%s\n' "$lost" | while IFS="$(printf '\t')" read -r name partition candidate; do
         case $name in
             # What Kafka itself never takes for a topic stands in no command.

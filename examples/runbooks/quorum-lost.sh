@@ -1,5 +1,5 @@
 #!/bin/sh
-# The controllers are gone: which copy of the metadata log is the one to keep?
+# The controllers are gone: which copy of the metadata log should I keep?
 #
 #   quorum-lost.sh DIRECTORY...
 #   quorum-lost.sh /recovery/controller-1 /recovery/controller-2
@@ -44,9 +44,9 @@ fi
 
 echo
 echo "== What to do"
-echo "A majority of the voters above elects a leader by itself: bring these back first, with the"
-echo "directories that they had (node.id and directory.id in meta.properties are what counts)."
-echo "If a majority is gone for good, keep the directory with the highest leader epoch and, of"
-echo "these, the highest offset that passes the check; the others hold a part of the same log."
+echo "Start a majority of the voters above: they elect a leader. Each needs the directory that it"
+echo "had, with the same node.id and directory.id in meta.properties."
+echo "If a majority is gone for good, keep one directory that passes the check: the one with the"
+echo "highest leader epoch, and among these the one with the highest offset."
 echo "Copy it away before anything is started, and never format it."
 exit "$status"

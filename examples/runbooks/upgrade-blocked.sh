@@ -4,7 +4,7 @@
 #   upgrade-blocked.sh VERSION SOURCE...
 #   upgrade-blocked.sh 4.4 -q controller-1:9093
 #
-# Exit status: 0 it can be raised (or is there already), 1 something blocks it.
+# Exit status: 0 it can be raised (or has that level already), 1 something blocks it.
 set -u
 metashell=${METASHELL:-metashell}
 
@@ -15,7 +15,7 @@ fi
 version=$1
 shift
 
-echo "== What the cluster runs at now"
+echo "== The cluster's metadata.version"
 "$metashell" "$@" cat /image/features/metadataVersion || exit $?
 
 echo
@@ -26,10 +26,10 @@ answer=$?
 
 if [ "$answer" -eq 1 ]; then
     echo
-    echo "== Registrations that nobody seems to stand behind"
+    echo "== Registered, but not running; blocks feature upgrades"
     "$metashell" "$@" nodes --ghosts --columns id,role,fenced,release,replicas,ghost,changed_time
     echo
-    echo "A node that runs an old release is upgraded; a registration of a node that is gone for"
-    echo "good is removed with the command above. Then ask again."
+    echo "Upgrade each node that runs an old release. If a node is gone for good, remove its"
+    echo "registration with the command above. Then ask again."
 fi
 exit "$answer"

@@ -6,7 +6,7 @@
 #
 # RESOURCE is topic:NAME, broker:ID (broker: for the default of all), group:NAME or
 # client-metrics:NAME.
-# Exit status: 0 the config is set or was changed, 1 nothing is known of it.
+# Exit status: 0 the config is set or was changed, 1 it was never set.
 set -u
 metashell=${METASHELL:-metashell}
 
@@ -35,7 +35,7 @@ status=$?
 [ "$status" -le 1 ] || exit "$status"
 
 echo
-echo "== Every change that the files remember"
+echo "== Every change in the files"
 changes=$("$metashell" "$@" changes "/image/configs/$directory/$key" 2>/dev/null)
 if [ -z "$changes" ]; then
     echo "none"
@@ -45,7 +45,7 @@ printf '%s\n' "$changes"
 
 echo
 echo "== Who"
-echo "The log does not hold the principal, only the time, and the controller that wrote the record."
+echo "The log does not hold the principal, only the time and the controller that wrote the record."
 echo "Look for ALTER_CONFIGS or INCREMENTAL_ALTER_CONFIGS of $resource at these times in the"
 echo "authorizer's log (kafka-authorizer.log) and the request log of the active controller, and of"
 echo "the brokers, which forward such requests to it."

@@ -79,6 +79,24 @@ def test_they_are_posix_shell(name: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ("partition-offline * demo", "waits for 104 (ELR)"),
+        ("broker-stuck-fenced 104 demo", "fenced false → true"),
+        ("upgrade-blocked 4.4 demo", "upgrade the software of broker 103"),
+        ("who-changed-config topic:payments min.insync.replicas demo", "2026-11-22T12:25:00.016Z"),
+    ],
+)
+def test_on_the_demo(program: Path, line: str, found: str) -> None:
+    """The lines of the page give the answers of the demo's story."""
+    name, *words = line.split()
+    done = run(program, name, *words)
+    assert (done.returncode, done.stderr.count("Traceback")) == (0 if "who" in line else 1, 0)
+    assert found in done.stdout
+
+
+@pytest.mark.slow
 def test_upgrade_blocked(program: Path) -> None:
     """Every node that blocks it is listed; what can be done is done with 0."""
     done = run(program, "upgrade-blocked", "4.4", "-d", down())
