@@ -5,6 +5,7 @@ In every other format times are whole, as ISO 8601 has them.
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Final
 
 import pyarrow as pa
@@ -14,6 +15,8 @@ from metashell.commands.rows.cell_text import shown_texts
 
 _FIRST_ODD_YEAR_MS: Final = 253_402_300_800_000
 _DATE: Final = len("2026-11-22")
+_DAY_MS: Final = 86_400_000
+_EPOCH: Final = date(1970, 1, 1)
 _MS: Final = pa.timestamp("ms", tz="UTC")
 
 
@@ -49,14 +52,19 @@ def short_times(values: pa.ChunkedArray | pa.Array, day: str) -> tuple[pa.Array,
     Returns:
         string[n], and whether any is short.
     """
-    texts = shown_texts(values)
-    is_time = pc.not_equal(texts, "-")
-    time = pc.utf8_slice_codeunits(texts, _DATE + 1, _DATE + 9)
-    date = pc.utf8_slice_codeunits(texts, 0, _DATE)
-    is_short = pc.and_(is_time, pc.equal(date, day))
-    dated = pc.binary_join_element_wise(date, time, " ")
-    texts = pc.if_else(is_short, time, pc.if_else(is_time, dated, texts))
-    return texts, bool(pc.any(is_short, min_count=0).as_py())
+    array = values.combine_chunks() if isinstance(values, pa.ChunkedArray) else values
+    ms = array.cast(_MS, safe=False).cast(pa.int64())
+    days = pc.divide(ms, _DAY_MS)
+    of_day = pc.subtract(ms, pc.multiply(days, _DAY_MS))
+    seconds = pc.divide(of_day, 1000).cast(pa.int32())
+    time = seconds.cast(pa.time32("s")).cast(pa.string())
+    newest = (date.fromisoformat(day) - _EPOCH).days
+    is_short = pc.fill_null(pc.equal(days, newest), False)
+    texts = time
+    if not pc.all(pc.or_kleene(is_short, ms.is_null()), min_count=0).as_py():
+        dates = days.cast(pa.int32()).cast(pa.date32()).cast(pa.string())
+        texts = pc.if_else(is_short, time, pc.binary_join_element_wise(dates, time, " "))
+    return pc.fill_null(texts, "-"), bool(pc.any(is_short, min_count=0).as_py())
 
 
 def _ms(column: pa.ChunkedArray) -> pa.ChunkedArray:
