@@ -252,17 +252,17 @@ class Plain:
         return list(f["isr"] or f["eligible_leader_replicas"] or last)
 
     def states(self, topic: str, f: Fields) -> list[str]:
-        """The states that a partition is in."""
+        """The states that a partition is in, the worst first."""
         least = self.min_isr(topic, f["leader"])[0]
         told = {
             "offline": f["leader"] == -1,
-            "under-replicated": len(f["isr"]) < len(f["replicas"]) - len(f["adding_replicas"]),
             "under-min-isr": len(f["isr"]) < least or f["leader"] == -1,
+            "recovering": f["leader_recovery_state"] == 1,
+            "under-replicated": len(f["isr"]) < len(f["replicas"]) - len(f["adding_replicas"]),
+            "elr": bool(f["eligible_leader_replicas"]),
+            "reassigning": bool(f["adding_replicas"] or f["removing_replicas"]),
             "at-min-isr": len(f["isr"]) == least,
             "no-preferred-leader": f["leader"] != (f["replicas"] or [-1])[0],
-            "reassigning": bool(f["adding_replicas"] or f["removing_replicas"]),
-            "elr": bool(f["eligible_leader_replicas"]),
-            "recovering": f["leader_recovery_state"] == 1,
         }
         return [name for name, is_so in told.items() if is_so]
 

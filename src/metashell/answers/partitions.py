@@ -194,9 +194,9 @@ def _next_leader(
 
 _WHY: Final = {
     "isr": "first live replica of the ISR",
-    "elr": "first live eligible leader replica, the ISR being empty",
-    "last-known-leader": "last known leader, ISR and ELR being empty: may lose data",
-    "unclean": "unclean election is enabled, no replica in sync is live: loses data",
+    "elr": "first live eligible leader replica; the ISR is empty",
+    "last-known-leader": "last known leader; ISR and ELR are empty: may lose data",
+    "unclean": "unclean election: no live replica is in sync; loses data",
 }
 
 
@@ -216,7 +216,9 @@ def _reasons(image: Image, rows: I64, outcome: Elections) -> pa.Array:
         brokers = pc.binary_join(lists.cast(pa.list_(pa.string())), " or ")
         text = pc.binary_join_element_wise("waits for ", brokers, f" ({title})", "")
         waiting = pc.coalesce(waiting, pc.if_else(waits_for_any, text, None))
-    waiting = pc.fill_null(waiting, "nobody is in sync or eligible: only an unclean election helps")
+    waiting = pc.fill_null(
+        waiting, "no replica is in sync or eligible: only an unclean election helps"
+    )
     texts = [None, *(_WHY[name] for name in HOW[1:])]
     chosen = pa.array(texts, pa.string()).take(pa.array(outcome.how))
     return pc.coalesce(chosen, waiting)

@@ -160,7 +160,7 @@ def judge(
         )
     elif is_static(image) and not any(node.voter for node in nodes):
         verdict.notes.append(
-            "the log does not say who votes: whether each voter is registered can't be checked"
+            "the log does not name the voters: their registrations can't be checked"
         )
     if verdict.possible:
         verdict.command = _command(verdict, server)
@@ -183,7 +183,7 @@ def _judge_change(verdict: Verdict, version: int) -> None:
     reasons = []
     if target.feature == METADATA_VERSION:
         if verdict.is_downgrade and loses_metadata(verdict.current, target.level):
-            reasons.append("the downgrade may lose metadata, and Kafka refuses that")
+            reasons.append("the downgrade may lose metadata: Kafka refuses it")
         elif target.level < OLDEST_IN_RECORDS:
             reasons.append("metadata.version can't be set below 3.3-IV0")
     elif target.feature == KRAFT_VERSION and verdict.is_downgrade:
@@ -209,7 +209,7 @@ def _judge_node(verdict: Verdict, node: NodeRow, server: Endpoint | None, versio
 
 def _judge_unregistered(verdict: Verdict, node: NodeRow, static: bool) -> None:
     if static:
-        reason = "is a voter and has not registered: nothing says what it supports"
+        reason = "is a voter, but not registered: what it supports is unknown"
         verdict.blockers.append(Blocker(node, reason, f"start controller {node.id}"))
     else:
         verdict.notes.append(f"voter {node.id} has not registered: it is not checked")
@@ -232,7 +232,7 @@ def _remedy(
             return f"{change} (it is fenced and has {n:,} replica{'s' * (n != 1)})", False
         return change, False
     if node.voter is None:
-        return f"{change}, if it still exists: the log does not say who votes", False
+        return f"{change}, if it still exists: the log does not name the voters", False
     if not node.ghost:
         return change, False
     if version >= CONTROLLERS_UNREGISTER:

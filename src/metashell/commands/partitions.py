@@ -282,6 +282,7 @@ class PartitionsCommand(RowsCommand):
 
             query.add(summary_table(health, rows, parsed.values["--summary"]))
             return
+        rows = rows[: query.limit]
         while query.streams and len(rows) > PIECE_ROWS:
             query.add(partitions_table(health, rows[:PIECE_ROWS], states, query.columns))
             rows = rows[PIECE_ROWS:]

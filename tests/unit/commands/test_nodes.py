@@ -113,8 +113,8 @@ def test_without_a_word_of_voters_nobody_is_a_ghost_for_it() -> None:
         (row,) = rows(source, "nodes")
         assert (None, None) == (row["voter"], row["ghost"])
         ran = run_on(source, "can-upgrade 4.4")
-        assert "the log does not say who votes" in ran.out
-        assert "the log does not say who votes" in " ".join(ran.err)
+        assert "the log does not name the voters" in ran.out
+        assert "the log does not name the voters" in " ".join(ran.err)
 
 
 def test_each_blocker_gets_the_command_that_removes_it(source: Source) -> None:

@@ -229,6 +229,7 @@ class RowsCommand(Command):
             add=writer.add,
             warn=lambda text: context.warn(escape(f"{self.name}: {text}")),
             columns=shape.looked_at(),
+            limit=None if shape.sort else shape.limit,
             streams=writer.streams,
             has_history=HISTORY in self.manual.options,
         )

@@ -50,6 +50,8 @@ class RowsQuery:
     columns: frozenset[str] | None = None
     """Columns that will be looked at; rows may leave out others. A table has one at least. None:
     all."""
+    limit: int | None = None
+    """So many of the first rows are enough; None: all are wanted, or they are sorted."""
     streams: bool = False
     """Whether rows are written as soon as they are there; then `PIECE_ROWS` of them are enough."""
     status: int = 0

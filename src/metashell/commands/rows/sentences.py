@@ -5,6 +5,7 @@ They are made of what a command declares: its noun, and the phrases of its optio
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -78,7 +79,9 @@ def _phrases(command: RowsCommand, parsed: Parsed) -> tuple[str, list[str]]:
     """What stands behind the noun, and what the rows are."""
     found = []
     if parsed.arguments and command.argument_phrase:
-        found.append(command.argument_phrase.format(", ".join(parsed.arguments)))
+        # The partitions of a topic are numbers behind its name.
+        words = re.sub(r", (?=[0-9]+(,|$))", " ", ", ".join(parsed.arguments))
+        found.append(command.argument_phrase.format(words))
     for option in command.manual.options:
         flag = option.flags[0]
         if option.phrase and (flag in parsed.switches or flag in parsed.values):
