@@ -375,7 +375,7 @@ def test_partitions(values: list[bytes], assumed: dict[str, str]) -> None:
         _, how, _ = plain.elect(topic, f)
         enabled = state.features.get(ELR_FEATURE, 0) > 0
         last = enabled and len(f["last_known_elr"]) == 1
-        waits = "waits for" if f["isr"] or f["eligible_leader_replicas"] or last else "nobody"
+        waits = "waits for" if f["isr"] or f["eligible_leader_replicas"] or last else "no replica"
         assert reasons.get(how, waits) in row["why"]
 
 
