@@ -7,9 +7,9 @@ for those that are cut by a line ``...``.
 from __future__ import annotations
 
 import ast
-import functools
 import doctest
 import fnmatch
+import functools
 import importlib.util
 import os
 import re

@@ -14,8 +14,11 @@ from metashell.commands.rows.columns import NOT_ZERO, flag, integer, one_table, 
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.errors import UsageError
+from metashell.read_settings import OLDER_BYTES
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from metashell.image.image import Image
     from metashell.redact import Redaction
     from metashell.schema.arena import Bools
@@ -35,8 +38,15 @@ COLUMNS: Final = (
     ),
     texts("configs", "Its own configs as key=value.", priority=4),
     text("topic_id", "Its id.", shown=False),
-    integer("history_records", "Records about its partitions in the files that were read."),
+    integer("history_records", "Records about its partitions, from history_first_offset on."),
     integer("history_bytes", "Bytes of these records.", shown=False),
+    integer(
+        "history_first_offset",
+        "First offset that is counted; above 0, one record in a checkpoint stands for what came "
+        "before.",
+        shown=False,
+    ),
+    integer("history_last_offset", "Last offset that is counted.", shown=False),
     integer(
         "created_offset", "Offset of the record that made it; null: a checkpoint.", shown=False
     ),
@@ -60,8 +70,10 @@ class TopicsCommand(RowsCommand):
     manual = Manual(
         synopsis="topics [OPTION...] [TOPIC...]",
         description=(
-            "Lists topics. TOPIC may hold wildcards. Several options must all hold. A checkpoint "
-            "has no times and only the last state: --history reads the files before it."
+            "Lists topics. TOPIC may hold wildcards. Several options must all hold. "
+            "history_records counts as `stats` does, over the offsets from history_first_offset "
+            "to history_last_offset. Older files of more than "
+            f"{OLDER_BYTES >> 20} MB are read and counted only with --history."
         ),
         options=(
             Option(("--internal",), "Only Kafka's own topics.", phrase="internal"),
@@ -123,7 +135,7 @@ class TopicsCommand(RowsCommand):
             # Only the log itself has the bytes of what a condensed one left out; same topics.
             image = query.exact_image
         health = Health(image, assumptions_of(parsed))
-        query.add(topics_table(health, query.source.redaction, chosen))
+        query.add(_with_range(topics_table(health, query.source.redaction, chosen), image))
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose topics."""
@@ -134,6 +146,23 @@ class TopicsCommand(RowsCommand):
         ):
             return super().complete(context, args, word)
         return complete_topics(context, word)
+
+
+def _with_range(table: pa.Table, image: Image) -> pa.Table:
+    """The topics with the offsets that their records are counted over."""
+    import pyarrow as pa
+
+    files = image.records.loaded.files
+    states = [file.end_offset for file in files if file.end_offset is not None]
+    firsts = [
+        f.chain.first_offset for f in files if not f.is_checkpoint and f.chain.first_offset >= 0
+    ]
+    first = max(states, default=0) if states else min(firsts, default=0)
+    last = image.provenance.offset
+    for name, offset in (("history_first_offset", first), ("history_last_offset", last)):
+        value = pa.scalar(offset if last >= 0 else None, pa.int64())
+        table = table.append_column(name, pa.repeat(value, len(table)))
+    return table
 
 
 def _configured(image: Image, redaction: Redaction, condition: str) -> Bools:

@@ -91,3 +91,23 @@ def test_every_command_that_tells_times_looks_there() -> None:
         assert (
             run_on(source, f"{name} -o json").out == run_on(source, f"{name} --history -o json").out
         )
+
+
+def test_busiest_topics_are_counted_as_stats_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Over all segments, and the offsets are told; of less where older files are large."""
+    source = metashell.open(fixture(LIVE).directory)
+    counted = "topics -o json --columns topic,topic_id,history_records,history_first_offset"
+    topics = json.loads(run_on(source, counted).out)
+    stats = json.loads(run_on(source, "stats --section partitions -n 100000 -o json").out)
+    (totals,) = json.loads(run_on(source, "stats --section totals -o json").out)
+    records: dict[str, int] = {}
+    for row in stats:
+        records[row["topic_id"]] = records.get(row["topic_id"], 0) + row["records"]
+    assert {r["topic_id"]: r["history_records"] for r in topics} == {
+        r["topic_id"]: records.get(r["topic_id"], 0) for r in topics
+    }
+    assert {row["history_first_offset"] for row in topics} == {totals["first_offset"]}
+    monkeypatch.setattr("metashell.sources.older.OLDER_BYTES", 1000)
+    again = metashell.open(fixture(LIVE).directory)
+    end = again.log.checkpoint.end_offset if again.log.checkpoint else None
+    assert {row["history_first_offset"] for row in json.loads(run_on(again, counted).out)} == {end}

@@ -204,11 +204,21 @@ class _Page:
             "checkpoints": len(self._checkpoints),
             "records": usage.n_records,
             "bytes": usage.n_bytes,
+            **self._range(),
             "batches": sum(file.batches for file in usage.files),
             "no_op_records": no_ops,
             "no_op_bytes": no_op_bytes,
             "records_between_checkpoints": _mean(offsets),
             "ms_between_checkpoints": _mean(times),
+        }
+
+    def _range(self) -> dict[str, int | None]:
+        """The offsets that are counted."""
+        firsts = [f.first_offset for f in self._segments if f.first_offset is not None]
+        lasts = [f.last_offset for f in self._segments if f.last_offset is not None]
+        return {
+            "first_offset": min(firsts, default=None),
+            "last_offset": max(lasts, default=None),
         }
 
     def _files(self) -> list[RowMapping]:
@@ -317,7 +327,8 @@ class _Page:
         lines = [
             f"{_plural(n_records, 'record')} in {n_batches} batch{'' if n_batches == 1 else 'es'}"
             f" of {_plural(len(usage.files), 'file')},"
-            f" {size_text(usage.n_bytes, human=human)}{'' if human else ' bytes'}",
+            f" {size_text(usage.n_bytes, human=human)}{'' if human else ' bytes'},"
+            f" offsets {_range(totals['first_offset'], totals['last_offset'])}",
             f"{_plural(no_ops, 'NoOp record')}: {share_text(no_ops, n_records)} of the records,"
             f" {share_text(no_op_bytes, usage.n_bytes)} of the bytes",
             _plural(len(self._checkpoints), "checkpoint"),

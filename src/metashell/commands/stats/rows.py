@@ -17,6 +17,8 @@ _COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         integer("segments", "How many segments there are."),
         integer("checkpoints", "How many checkpoints."),
         *_RECORDS,
+        integer("first_offset", "First offset that is counted; every section counts the same."),
+        integer("last_offset", "Last offset that is counted."),
         integer("batches", "How many batches."),
         integer("no_op_records", "Of the records, NoOps."),
         integer("no_op_bytes", "Bytes of these.", shown=False),
