@@ -189,8 +189,7 @@ def kept_names(values: Mapping[str, tuple[str, ...]], sample: str | None) -> Kep
     settings = sorted(item for item in values.items() if item[0] not in _CHANGES_NOTHING)
     lasting = [name for name, *_ in files]
     key, stamp, lasts = (
-        repr(one).encode("ascii", "backslashreplace")
-        for one in ((place, settings), files, lasting)
+        repr(one).encode("ascii", "backslashreplace") for one in ((place, settings), files, lasting)
     )
     return KeptNames(folder, key, stamp, lasts)
 

@@ -20,20 +20,22 @@ if TYPE_CHECKING:
 
 _BY = ("type", "topic", "hour", "file", "partition", "broker")
 _AMOUNTS = (
-    integer("bytes", "Bytes of their values; of a file, those of whole batches."),
-    number("share", "Its part of all bytes, from 0 to 1."),
+    integer("bytes", "Bytes of the values; for a file, bytes of whole batches."),
+    number("share", "Share of all bytes, from 0 to 1."),
     integer("records", "How many records."),
 )
 _KEYS: dict[str, tuple[Column, ...]] = {
     "type": (text("type", "The records' type."),),
     "topic": (
-        text("topic", "The topic's name, or its id where nothing names it; null: of no topic."),
-        texts("topic_ids", "Every id that the name had.", shown=False),
+        text(
+            "topic", "The topic's name; its id if no name is known. Null: records about no topic."
+        ),
+        texts("topic_ids", "All ids that topics of this name had.", shown=False),
     ),
     "hour": (text("hour", "The hour, such as 2026-09-21T14Z."),),
     "file": (text("file", "The file's name."),),
     "partition": (
-        text("topic", "The topic's name, or its id where nothing names it."),
+        text("topic", "The topic's name; its id if no name is known."),
         integer("partition", "The partition's id."),
         text("topic_id", "The topic's id.", shown=False),
     ),
@@ -49,7 +51,7 @@ class DuCommand(RowsCommand):
 
     group = "history"
     name = "du"
-    summary = "Show what takes the space in the log."
+    summary = "Show what takes space in the log."
     takes_paths = False
     one_cluster = True
     tables = _TABLES
@@ -59,22 +61,22 @@ class DuCommand(RowsCommand):
         synopsis="du [-h] [--by type|topic|hour|file|partition|broker] [-n N] [--checkpoints]"
         " [-o FORMAT]",
         description=(
-            "Counts the records of every segment in the directory, also of those before the newest "
-            "checkpoint, and groups them: the most bytes first, then the total. A record's bytes "
-            "are those of its value; by file, they are those of whole batches, with their headers."
-            "\n\n"
-            "By topic, configs count with the topic that they are of, and topics that had one name "
-            "one after the other count together; a topic that nothing names goes by its id. "
-            "By partition, only records count that are about one. By broker, a record counts for "
-            "each broker that it names: as leader, in an ISR, or because it is about that broker; "
-            "so there the rows add up to more than the total, which is of all records.\n\n"
-            "A damaged file counts as far as it can be read. Rows (-o) have neither the total nor "
+            "Counts the records of every segment in the directory, also from before the newest "
+            "checkpoint. Groups them, the most bytes first, then prints the total. A record's "
+            "bytes are those of its value. By file, they are those of whole batches with their "
+            "headers.\n\n"
+            "By topic, a topic's configs count with it. Topics that had the same name one after "
+            "the other count together. A topic without a known name is shown by its id. By "
+            "partition, only records about a partition count. By broker, a record counts for each "
+            "broker that it names: as leader, in an ISR, or as its subject. So the rows add up to "
+            "more than the total.\n\n"
+            "A damaged file counts up to the damage. Rows (-o) leave out the total and the line of "
             "the others."
         ),
         options=(
-            Option(("-h",), "Sizes in KiB, MiB, GiB."),
-            Option(("--by",), "Group by this; by type of record if not given.", "WHAT", _BY),
-            Option(("-n", "--limit"), "Only the first N rows, and the others as one.", "N"),
+            Option(("-h",), "Print sizes in KiB, MiB, GiB."),
+            Option(("--by",), "Group by this. Default: by type of record.", "WHAT", _BY),
+            Option(("-n", "--limit"), "Print the first N rows, and one row for all others.", "N"),
             Option(("--checkpoints",), "Count the checkpoints too."),
         ),
         examples=(

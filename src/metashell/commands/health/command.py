@@ -16,6 +16,7 @@ from metashell.commands.rows.command import RowsCommand, status_after
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
+from metashell.read_settings import OLDER_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,12 +33,11 @@ _LEVEL: Final = Option(
     "LEVEL",
     _LEVELS,
 )
-_DETAIL: Final = Option(("--detail",), "A row for each partition in place of one for each topic.")
-_SUMMARY: Final = Option(("--summary",), "A row for each kind of problem.")
+_DETAIL: Final = Option(("--detail",), "Print a row for each partition instead of each topic.")
+_SUMMARY: Final = Option(("--summary",), "Print a row for each kind of problem.")
 _DEEP: Final = Option(
     ("--deep",),
-    "What `check` finds too: every file, every invariant, each checkpoint against a replay. Takes "
-    "as long as `check`.",
+    "Run `check` too, with all its files, and print what it finds. Takes as long as `check`.",
 )
 
 
@@ -53,35 +53,41 @@ class HealthCommand(RowsCommand):
     manual = Manual(
         synopsis="health [OPTION...] [PROBLEM...]",
         description=(
-            "Lists what is wrong with partitions, brokers, controllers, configs, the files and the "
-            "quorum; with PROBLEMs only these kinds. A topic has a row for each kind of problem "
-            "that its partitions have, with their number; the numbers are those of kafka-topics, "
-            "and a partition can be counted under several kinds.\n\n"
+            "Lists problems of partitions, brokers, controllers, configs, files and the quorum, "
+            "the worst first; with PROBLEMs only these kinds. Each topic has one row for each kind "
+            "of problem, with the number of its partitions. The numbers are those of "
+            "kafka-topics.sh. A partition can have several problems.\n\n"
+            "A problem that follows from another stands behind it, and `causes` names it: a broker "
+            "is fenced, so partitions are offline or under-replicated. A line for each cause says "
+            "since when, by which record, and how many partitions follow.\n\n"
             "critical: clients fail, or data or metadata is lost (offline-partitions, "
             "under-min-isr, quorum-unreachable, quorum-no-leader, file-damaged, offset-gap, "
-            "record-undecodable, replay-fault). warning: one more failure and clients may fail, or "
-            "somebody has to look (under-replicated, at-min-isr, unclean-possible, recovering, "
-            "lost-directory, offline-directory, unregistered-broker, fenced-broker, voter-lagging, "
-            "observer-lagging, unregistered-voter, quorum-disagreement, open-transaction, "
-            "file-unreadable, record-unknown). note: worth knowing (controlled-shutdown, "
-            "elr-in-use, reassigning, no-spare-replica, no-preferred-leader, ghost-registration, "
-            "config-of-gone-resource, unknown-config, quorum-not-described, torn-tail). "
-            "A quorum-disagreement can be critical too. `health --summary -o json` says "
-            "what each means and what to do.\n\n"
-            "Times are those of the records that last set what decides a problem (of "
-            "offline-partitions the leader, of under-min-isr the ISR or the leader). A checkpoint "
-            "tells none: --history reads what came before it. At an earlier offset the quorum and "
-            "the files beside the log say nothing.\n\n"
-            "A voter or observer is behind that was not caught up for 10 s, or by 1000 offsets "
-            "where nothing tells its times.\n\n"
-            "The exit status is 1 where something is critical, else 0; with --exit-code, 1 where "
+            "record-undecodable, replay-fault). warning: clients fail after one more failure, or "
+            "someone has to act (under-replicated, at-min-isr, unclean-possible, recovering, "
+            "lost-directory, offline-directory, unregistered-broker, fenced-broker, "
+            "reassignment-stuck, leftover-throttle, voter-lagging, observer-lagging, "
+            "unregistered-voter, quorum-disagreement, open-transaction, file-unreadable, "
+            "record-unknown). note: worth knowing (controlled-shutdown, elr-in-use, reassigning, "
+            "no-spare-replica, no-preferred-leader, preferred-election-due, "
+            "ignored-static-voters, ghost-registration, older-release, lowered-config, "
+            "config-of-gone-resource, unknown-config, quorum-not-described, torn-tail). A "
+            "quorum-disagreement can be critical too. `health --summary -o json` prints what each "
+            "kind means and what to do.\n\n"
+            "A time is that of the record that last set what decides a problem: for "
+            "offline-partitions the leader, for under-min-isr the ISR or the leader. Older files "
+            f"of up to {OLDER_BYTES >> 20} MB tell times that the newest checkpoint hides; "
+            "--history reads larger ones too. At an earlier offset, health does not look at the "
+            "quorum and the files beside the log.\n\n"
+            "A voter or observer lags if it was not caught up for 10 s. If its times are not "
+            "known, it lags from 1000 offsets on.\n\n"
+            "The exit status is 1 if something is critical, else 0. With --exit-code it is 1 if "
             "there is any row."
         ),
         options=(_LEVEL, _DETAIL, _SUMMARY, _DEEP, GHOST_AFTER, ASSUME, HISTORY),
         examples=(
             ("health", "everything, the worst first"),
             ("health --summary", "a row for each kind of problem"),
-            ("health --severity critical", "only what clients feel already"),
+            ("health --severity critical", "only what makes clients fail"),
             ("health offline-partitions --detail", "one kind, partition by partition"),
             ("health -o jsonl --columns problem,subject,path,action", "for a script"),
         ),
@@ -247,7 +253,7 @@ def _verdict(counts: pa.Table, image: Image, *, is_all: bool) -> str:
     told = [f"{level}: {', '.join(kinds)}" for level, kinds in found.items() if kinds]
     if found["critical"] or found["warning"]:
         return "; ".join(told)
-    nothing = "nothing is wrong" if is_all else "nothing of what was asked for is wrong"
+    nothing = "nothing is wrong" if is_all else "no problem of these kinds"
     # The base alone: what the words say is what was looked at.
     n = len(image.partitions), len(image.brokers.ids)
     looked_at = f"{n[0]:,} partition{'s' * (n[0] != 1)}, {n[1]:,} broker{'s' * (n[1] != 1)}"

@@ -84,7 +84,7 @@ def find_in_log(query: RowsQuery) -> Iterator[Single]:
             count=records.faults_left_out,
             path=_FAULTS_NODE,
             command="check",
-            explanation="more records are at fault than are told one by one",
+            explanation="there are more faults than rows for them",
         )
     yield from _transaction(query)
 
@@ -177,7 +177,7 @@ def of_live(source: Source, status: LiveStatus) -> Iterator[Single]:
             subject="the quorum",
             path="/quorum",
             command="quorum",
-            explanation=f"{status.problem.rstrip('.')}: what is shown may be old",
+            explanation=f"{status.problem.rstrip('.')}: this state may be old",
         )
     elif status.leader_id is None and status.epoch is not None:
         yield Single(
@@ -214,7 +214,7 @@ def of_live(source: Source, status: LiveStatus) -> Iterator[Single]:
                 command="quorum",
                 explanation=f"voter {voter.id} with directory {voter.directory_id or 'unknown'} is"
                 f" only in {'the log' if voter.only_in == 'log' else voter.only_in}",
-                action="none needed while voters change; else compare with the controllers' logs",
+                action="nothing while voters change; else compare with the controllers' logs",
             )
 
 

@@ -51,39 +51,38 @@ class StatsCommand(RowsCommand):
     manual = Manual(
         synopsis=("stats [-h] [--section NAME] [-n N] [--by AXIS] [--checkpoints] [-o FORMAT]"),
         description=(
-            "Counts the records of every segment in the directory, as du does, and shows the "
-            "totals with the share of NoOp records and how often a checkpoint was made; the "
-            "files; the records by type; the last hours; the partitions and brokers that most "
-            "records are about; the largest batches.\n\n"
-            "LEADER and ISR count the changes: of a partition, those that name a leader or an "
-            "ISR; of a broker, those that make it leader or have it in the new ISR. A "
-            "checkpoint's time and offset are those of the last record that it includes; AGE is "
-            "the time from a file's last record to that of the log, or to now on a live quorum. "
-            "The section timeline, which comes only where --section names it, divides the log "
-            "that time travel reaches into N parts equally long in time, or in offsets with --by "
-            "offset, and counts the records of each by what they are about; a batch counts whole, "
-            "by its last time or offset, and faults are those of batches: check finds the others. "
-            "Rows (-o) are those of one section: totals (one row), or "
-            "the one that --section names."
+            "Counts the records of every segment in the directory, as `du` does. Shows the totals, "
+            "the share of NoOp records, and how often a checkpoint was made. Shows the files, the "
+            "records by type, the last hours and the largest batches. Shows the partitions and "
+            "brokers with the most records.\n\n"
+            "LEADER and ISR count changes. For a partition: records that name a leader or an ISR. "
+            "For a broker: records that make it leader or put it into the ISR. A checkpoint's time "
+            "and offset are those of the last record in it. AGE is the time from a file's last "
+            "record to the last record of the log, or to now on a live quorum.\n\n"
+            "`--section timeline` divides the log into N parts of equal time, or of equal offsets "
+            "with --by offset. It counts the records of each part by subject. A batch counts "
+            "whole, by its last time or offset. The timeline counts faults of batches; `check` "
+            "finds all faults.\n\n"
+            "Rows (-o) are those of one section: the totals, or the section that --section names."
         ),
         options=(
-            Option(("-h",), "Sizes in KiB, MiB, GiB."),
-            Option(("--section",), "Only this part.", "NAME", _SECTIONS),
+            Option(("-h",), "Print sizes in KiB, MiB, GiB."),
+            Option(("--section",), "Print only this section.", "NAME", _SECTIONS),
             Option(
-                ("-n", "--limit"),
-                f"N rows in each part; {_DEFAULT_ROWS} if not given, but all files, and "
+                ("-n",),
+                f"Print N rows of each section. Default: {_DEFAULT_ROWS} rows, all files, and "
                 f"{_TIMELINE_ROWS} parts of the timeline.",
                 "N",
             ),
-            Option(("--by",), "What parts of the timeline are equally long in.", "AXIS", _AXES),
+            Option(("--by",), "Divide the timeline by time (default) or offset.", "AXIS", _AXES),
             Option(("--checkpoints",), "Count the records of checkpoints too."),
         ),
         examples=(
             ("stats", "the whole page"),
-            ("stats --section brokers", "who is named by most records"),
-            ("stats -n 3 --section batches", "where the three largest batches stand"),
+            ("stats --section brokers", "the brokers with the most records"),
+            ("stats -n 3 --section batches", "the three largest batches"),
             ("stats --json --section files", "checkpoints and segments, for scripts"),
-            ("stats --section timeline -n 60", "when what was written, in sixty parts"),
+            ("stats --section timeline -n 60", "what was written when, in sixty parts"),
             ("stats -o csv --section types", "how many records of each type, as CSV"),
         ),
     )
@@ -93,7 +92,7 @@ class StatsCommand(RowsCommand):
         refuse_more(self, parsed.arguments)
         section = one_of("--section", parsed.values.get("--section", _SECTIONS[0]), _SECTIONS)
         if "--by" in parsed.values and section != _TIMELINE:
-            raise UsageError("--by is for the timeline", hint="add --section timeline")
+            raise UsageError("--by needs --section timeline", hint="add --section timeline")
         return super().run_parsed(context, parsed)
 
     def answer(self, query: RowsQuery) -> None:
