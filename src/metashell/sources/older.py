@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from metashell.log.directory import MetadataLog
     from metashell.sources.source import Source
 
+_NEWER_BYTES: Final = 4 * OLDER_BYTES
+"""Behind longer segments older files are not read unasked: both would be folded once more."""
 _MEGABYTE: Final = 1_000_000
 
 
@@ -45,10 +47,10 @@ def dated_image(source: Source) -> DatedImage:
     if settings.strict or settings.committed_only:
         return DatedImage(source.image)
     try:
-        n_bytes = older_bytes(newest)
+        n_bytes, n_newer = older_bytes(newest)
         if not n_bytes:
             return DatedImage(source.image)
-        if n_bytes > OLDER_BYTES:
+        if n_bytes > OLDER_BYTES or n_newer > _NEWER_BYTES:
             assert newest.checkpoint is not None
             end = newest.checkpoint.end_offset
             size = f"{n_bytes / _MEGABYTE:,.0f} MB"
@@ -64,27 +66,30 @@ def dated_image(source: Source) -> DatedImage:
     return DatedImage(whole)
 
 
-def older_bytes(log: MetadataLog) -> int:
-    """Bytes of the files of a directory that only its past needs; 0 where none tells of it.
+def older_bytes(log: MetadataLog) -> tuple[int, int]:
+    """Bytes of the files that only a directory's past needs, and of the newer segments.
+
+    Both are 0 where no file tells of the past.
 
     Raises:
         SourceError: The directory can't be listed.
     """
     newest, listing = log.checkpoint, log.listing
     if log.is_file or log.in_memory is not None or newest is None or newest.is_bootstrap:
-        return 0
+        return 0, 0
     checkpoints = [c for c in listing.checkpoints if not c.is_bootstrap and c < newest]
     segments = listing.segments
     first = segments[0].base_offset if segments else newest.end_offset
     if first and not any(c.end_offset >= first for c in checkpoints):
-        return 0  # No state leads up to the newest checkpoint.
+        return 0, 0  # No state leads up to the newest checkpoint.
     needed = {segment.name for segment in segments_after(listing, newest.end_offset)}
     names = {c.name for c in checkpoints} | {segment.name for segment in segments}
     names -= needed
     if not names:
-        return 0
-    files = list_directory(log.place).files
-    return sum(files[name].size for name in names if name in files)
+        return 0, 0
+    sizes = {name: file.size for name, file in list_directory(log.place).files.items()}
+    older, newer = (sum(sizes.get(name, 0) for name in some) for some in (names, needed))
+    return older, newer
 
 
 def _is_same(one: Image, other: Image) -> bool:

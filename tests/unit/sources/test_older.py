@@ -28,8 +28,19 @@ def test_sizes_count_what_only_the_past_needs() -> None:
     read = {file.name for file in source.log.loaded.files}
     older = (*directory.glob("*.checkpoint"), *directory.glob("*.log"))
     sizes = {p.name: p.stat().st_size for p in older if not p.name.startswith(f"{0:020d}-")}
-    assert older_bytes(source.log) == sum(n for name, n in sizes.items() if name not in read) > 0
-    assert older_bytes(metashell.open_file(newest_checkpoint(directory)).log) == 0
+    older, newer = older_bytes(source.log)
+    assert older == sum(n for name, n in sizes.items() if name not in read) > 0
+    assert newer == sum(sizes[name] for name in read if name.endswith(".log")) > 0
+    assert older_bytes(metashell.open_file(newest_checkpoint(directory)).log) == (0, 0)
+
+
+def test_long_newer_segments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They would be folded once more, so the older files are left to --history."""
+    monkeypatch.setattr("metashell.sources.older._NEWER_BYTES", 1000)
+    source = metashell.open(fixture(LIVE).directory)
+    found = dated_image(source)
+    assert found.image is source.image
+    assert "--history reads the older files too" in str(found.hint)
 
 
 def test_without_older_files_the_image_is_the_sources_own(tmp_path: Path) -> None:
