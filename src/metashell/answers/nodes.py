@@ -2,7 +2,7 @@
 
 A ghost is a registration that nobody stands behind: a broker that is fenced for long and has no
 replicas, or a controller that is no voter. It still counts where a feature is upgraded. How long
-a broker is fenced is measured against the last record of the image, not against a clock.
+a broker is fenced is measured against the last record of the image, of a live quorum against now.
 
 Source: org.apache.kafka.metadata.{BrokerRegistration, ControllerRegistration}, KIP-853, KIP-919.
 """
@@ -97,6 +97,7 @@ def nodes_of(
     ghost_after_ms: int = HOUR_MS,
     *,
     count: bool = True,
+    now_ms: int | None = None,
 ) -> list[NodeRow]:
     """All nodes: brokers by id, then controllers by id.
 
@@ -105,9 +106,12 @@ def nodes_of(
         voters: Who votes, where that is known better than by the log.
         ghost_after_ms: How long a broker without replicas is fenced until it is a ghost.
         count: Whether replicas are counted, which folds all partitions; no ghost without it.
+        now_ms: When to measure from, ms since the epoch; None for the image's last record.
     """
+    if now_ms is None:
+        now_ms = image.provenance.timestamp_ms
     known = voters_in_log(image.quorum) if voters is None else list(voters)
-    return [*_brokers(image, ghost_after_ms, count), *_controllers(image, known)]
+    return [*_brokers(image, ghost_after_ms, count, now_ms), *_controllers(image, known)]
 
 
 def is_static(image: Image) -> bool:
@@ -115,7 +119,7 @@ def is_static(image: Image) -> bool:
     return image.quorum.voters is None
 
 
-def _brokers(image: Image, ghost_after_ms: int, count: bool) -> list[NodeRow]:
+def _brokers(image: Image, ghost_after_ms: int, count: bool, now_ms: int) -> list[NodeRow]:
     brokers = image.brokers
     record, ids = brokers.registration, brokers.ids.tolist()
     replicas = replica_counts(image).tolist() if count else [None] * len(ids)
@@ -138,24 +142,24 @@ def _brokers(image: Image, ghost_after_ms: int, count: bool) -> list[NodeRow]:
             replicas=replicas[row],
             rows=(int(rows[0][row]), int(rows[1][row]), int(rows[2][row])),
         )
-        _judge_broker(image, node, ghost_after_ms)
+        _judge_broker(image, node, ghost_after_ms, now_ms)
         found.append(node)
     return found
 
 
-def _judge_broker(image: Image, node: NodeRow, ghost_after_ms: int) -> None:
+def _judge_broker(image: Image, node: NodeRow, ghost_after_ms: int, now_ms: int) -> None:
     """Tell how long a broker has been fenced, and whether it is a ghost."""
     row = node.rows[2]
     if not node.fenced or row < 0:
         return
     at = np.array([row], dtype=np.int64)
-    records, now = image.records, image.provenance.timestamp_ms
+    records = image.records
     _, known = records.offsets(at)
     began: int | None = int(records.frames_at(at).timestamps(at)[0])
     if not known[0]:
         began, node.fenced_longer = records.checkpoint_time_ms, True
-    if now >= 0 and began is not None and began >= 0:
-        node.fenced_ms = max(now - began, 0)
+    if now_ms >= 0 and began is not None and began >= 0:
+        node.fenced_ms = max(now_ms - began, 0)
     enough = ghost_after_ms <= 0 or (node.fenced_ms or 0) >= ghost_after_ms
     if node.replicas == 0 and enough:
         node.ghost = f"{fenced_text(node)}, no replicas"

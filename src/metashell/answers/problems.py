@@ -137,6 +137,7 @@ class Problems:
         assumptions: What the nodes' own files are taken to say.
         voters: Who votes, where that is known better than by the log.
         ghost_after_ms: How long a broker without replicas is fenced until it is a ghost.
+        now_ms: When that is measured from; None for the image's last record.
         detail: A row for each partition in place of one for each topic.
     """
 
@@ -148,6 +149,7 @@ class Problems:
         *,
         voters: Sequence[QuorumMember] | None = None,
         ghost_after_ms: int = HOUR_MS,
+        now_ms: int | None = None,
         detail: bool = False,
     ) -> None:
         self.image = image
@@ -155,7 +157,7 @@ class Problems:
         self.causes = Causes(self.health)
         self._redaction = redaction
         self._voters = voters
-        self._ghost_after_ms = ghost_after_ms
+        self._ghost_after_ms, self._now_ms = ghost_after_ms, now_ms
         self._detail = detail
         self._set_by: dict[str, I64] = {}
         self._links: dict[str, tuple[I64, Links]] = {}
@@ -341,7 +343,7 @@ class Problems:
 
     @cached_property
     def _nodes(self) -> list[NodeRow]:
-        return nodes_of(self.image, self._voters, self._ghost_after_ms)
+        return nodes_of(self.image, self._voters, self._ghost_after_ms, now_ms=self._now_ms)
 
     def _of_nodes(
         self, kind: ProblemKind, nodes: Sequence[NodeRow], counts: Sequence[int], row: int

@@ -126,6 +126,7 @@ def judge(
     target: UpgradeTarget,
     voters: Sequence[QuorumMember] | None = None,
     ghost_after_ms: int = HOUR_MS,
+    now_ms: int | None = None,
 ) -> Verdict:
     """Tell whether a cluster's feature can be set to a level.
 
@@ -134,10 +135,11 @@ def judge(
         target: The level.
         voters: Who votes, where that is known better than by the log.
         ghost_after_ms: As for `nodes_of`.
+        now_ms: As for `nodes_of`.
     """
     # Who is a ghost matters of fenced brokers alone.
     count = bool(image.brokers.fenced.any())
-    nodes = nodes_of(image, voters, ghost_after_ms, count=count)
+    nodes = nodes_of(image, voters, ghost_after_ms, count=count, now_ms=now_ms)
     version = image.metadata_version or 0
     verdict = Verdict(target, _current(image, target.feature))
     if verdict.current == target.level:

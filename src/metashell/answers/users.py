@@ -72,8 +72,13 @@ def users_table(image: Image, *, removed: bool = False) -> pa.Table:
     )
 
 
-def tokens_table(image: Image) -> pa.Table:
-    """Delegation tokens, a row each, by id. Their secret, the HMAC, is not in the image."""
+def tokens_table(image: Image, now_ms: int | None = None) -> pa.Table:
+    """Delegation tokens, a row each, by id. Their secret, the HMAC, is not in the image.
+
+    Args:
+        image: The cluster.
+        now_ms: When to tell what has expired; None for the image's last record.
+    """
     columns = image.part("delegation_tokens").columns
     ids = columns.span("token_id").texts()
     order = sorted(range(len(ids)), key=ids.__getitem__)
@@ -81,7 +86,7 @@ def tokens_table(image: Image) -> pa.Table:
     renewer_names = renewers.items.span("element").texts()
     lists = [renewer_names[a:b] for a, b in pairwise(renewers.list_offsets.tolist())]
     ends = np.minimum(columns.fixed("expiration_timestamp"), columns.fixed("max_timestamp"))
-    now = image.provenance.timestamp_ms
+    now = image.provenance.timestamp_ms if now_ms is None else now_ms
     expired = (ends < now).tolist() if now >= 0 else [None] * len(ids)
 
     def texts(values: Sequence[str]) -> pa.Array:

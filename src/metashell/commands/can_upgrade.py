@@ -100,7 +100,7 @@ class CanUpgradeCommand(RowsCommand):
 
         parsed = query.parsed
         target = self._target(parsed)
-        verdict = judge(query.image, target, voters_now(query), ghost_after(parsed))
+        verdict = judge(query.image, target, voters_now(query), ghost_after(parsed), query.now_ms)
         for note in verdict.notes:
             query.warn(note)
         return verdict

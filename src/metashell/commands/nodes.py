@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 GHOST_AFTER: Final = Option(
     ("--ghost-after",),
     "Count a broker without replicas as a ghost after it is fenced for this long, such as 30m, "
-    "12h or 3d (default 1h). The time counts to the last record.",
+    "12h or 3d (default 1h). The time counts to the last record, on a live quorum to now.",
     "DURATION",
 )
 _GHOSTS: Final = Option(
@@ -115,7 +115,7 @@ class NodesCommand(RowsCommand):
             for role, option in ((BROKER, _BROKERS), (CONTROLLER, _CONTROLLERS))
             if option.flags[0] in parsed.switches
         ]
-        nodes = nodes_of(query.image, voters_now(query), ghost_after(parsed))
+        nodes = nodes_of(query.image, voters_now(query), ghost_after(parsed), now_ms=query.now_ms)
         if roles:
             nodes = [node for node in nodes if node.role in roles]
         if "--fenced" in parsed.switches:

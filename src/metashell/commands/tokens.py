@@ -21,7 +21,11 @@ COLUMNS: Final = (
     text("issue_time", "When it was issued."),
     text("expiry_time", "When it expires unless it is renewed."),
     text("max_time", "Until when it can be renewed.", shown=False),
-    flag("expired", "Whether it has expired at the last record; null: no record has a time."),
+    flag(
+        "expired",
+        "Whether it has expired at the last record, on a live quorum by now; null: no record has "
+        "a time.",
+    ),
     integer(
         "created_offset",
         "Offset of the record that made it; null: the newest checkpoint or older.",
@@ -61,7 +65,7 @@ class TokensCommand(RowsCommand):
         from metashell.answers.users import tokens_table
 
         refuse_more(self, query.parsed.arguments)
-        query.add(tokens_table(query.image))
+        query.add(tokens_table(query.image, query.now_ms))
 
 
 COMMAND = TokensCommand()

@@ -198,6 +198,7 @@ def _problems(query: RowsQuery) -> Problems:
         assumptions_of(query.parsed),
         voters=voters_now(query),
         ghost_after_ms=ghost_after(query.parsed),
+        now_ms=query.now_ms,
         detail="--detail" in query.parsed.switches,
     )
 

@@ -102,6 +102,13 @@ class RowsQuery:
         return self.source.dated_image.image
 
     @property
+    def now_ms(self) -> int | None:
+        """What ages are measured from: the present of a live quorum; None for the last record."""
+        from metashell.sources.log_clock import present_ms
+
+        return present_ms(self.source)
+
+    @property
     def exact_image(self) -> Image:
         """The same image made of the log itself: see `Source.full_log`."""
         image = self.image
