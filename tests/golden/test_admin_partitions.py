@@ -156,7 +156,7 @@ def is_of_brokers(name: str, source: Source, config: str) -> bool:
     key, _, value = config.partition("=")
     static = static_configs(name)
     return any(static.get(known) == value for known in (key, *synonyms(key))) or any(
-        row["resource_type"] == "BROKER" and row["name"] in (key, *synonyms(key))
+        row["resource_type"] == "BROKER" and row["key"] in (key, *synonyms(key))
         for row in source.table("configs").to_pylist()
         if row["value"] == value
     )

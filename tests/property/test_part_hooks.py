@@ -94,7 +94,7 @@ def test_tables_and_trees_have_the_same_things(source: Source) -> None:
         assert sorted(set(names)) == sorted(_leaves(place.node))
     rows = source.table("partitions").to_pylist()
     for row in rows:
-        value = source.value(f"/image/topics/byId/{row['topic_id']}/{row['partition_id']}")
+        value = source.value(f"/image/topics/byId/{row['topic_id']}/{row['partition']}")
         for name in ("replicas", "isr", "elr", "directories", "leader"):
             assert row[name] == value[name]
 

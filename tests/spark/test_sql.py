@@ -30,9 +30,9 @@ pytestmark = pytest.mark.spark
 STATEMENTS = (
     "select * from topics order by name",
     "select topic, partition_id, leader, replicas, isr, created_offset, changed_time "
-    "from partitions where leader <> 1 order by topic, partition_id",
+    "from partitions where leader <> 1 order by topic, partition",
     "select broker_id, fenced, rack, end_points from brokers order by broker_id",
-    "select resource_type, resource_name, name, value from configs order by 1, 2, 3, 4",
+    "select resource_type, resource_name, key, value from configs order by 1, 2, 3, 4",
     "select leader, count(*) as n, sum(leader_epoch) as s from partitions group by leader "
     "order by leader",
     "select type, count(*) as n, min(`offset`) as a, max(`offset`) as b from records "

@@ -90,9 +90,9 @@ TABLES: Final = (
 
 SQL: Final = (
     'sql -o json "select topic, partition_id, leader, isr, changed_offset, changed_time'
-    ' from partitions order by topic, partition_id"',
+    ' from partitions order by topic, partition"',
     'sql -o json "select type, count(*) as n from records group by type order by type"',
-    'sql -o csv "select resource_type, resource_name, name, value from configs'
+    'sql -o csv "select resource_type, resource_name, key, value from configs'
     ' order by resource_type, resource_name, name"',
     'sql -o json "select broker_id, fenced, created_offset, changed_time from brokers order by 1"',
 )

@@ -23,7 +23,7 @@ from metashell.parts.partition_fields import BROKER_LISTS
 from metashell.parts.spec import PartSpec, hook
 from metashell.records.records import Records
 from metashell.redact import REDACTED, Redaction, hidden_bytes, row_secret_fields
-from metashell.schema.arena import I64, AnyArray
+from metashell.schema.arena import I32, I64, AnyArray
 from metashell.schema.arrow import (
     columns_to_arrow,
     fixed_array,
@@ -41,12 +41,13 @@ Makers: TypeAlias = dict[str, Callable[[], pa.Array]]
 
 
 def topic_columns(image: Image, _: Redaction) -> Makers:
-    """Those of topics; without what is known of their partitions but how many there are."""
+    """Those of topics, with how many partitions and replicas they have."""
     topics = image.topics
     return {
         "topic_id": lambda: uuid_array(topics.ids),
         "name": lambda: string_array(topics.raw_names),
         "partitions": lambda: fixed_array(np.diff(image.partition_layout.bounds).astype(np.int32)),
+        "replication": lambda: fixed_array(_replication(image.partitions)),
         **_where(image.records, "created", lambda: topics.created),
         **_where(image.records, "changed", lambda: topics.changed),
     }
@@ -58,7 +59,7 @@ def partition_columns(image: Image, _: Redaction) -> Makers:
     return {
         "topic_id": lambda: uuid_array(topics.ids[partitions.topic]),
         "topic": lambda: string_array(topics.raw_names.take(partitions.topic)),
-        "partition_id": lambda: fixed_array(partitions.partition),
+        "partition": lambda: fixed_array(partitions.partition),
         **{name: partial(_list, partitions, name) for name in BROKER_LISTS},
         "directories": lambda: _directories(image),
         "leader": lambda: fixed_array(partitions.leader),
@@ -68,6 +69,17 @@ def partition_columns(image: Image, _: Redaction) -> Makers:
         **_where(image.records, "created", lambda: partitions.created),
         **_where(image.records, "changed", lambda: partitions.changed),
     }
+
+
+def _replication(partitions: Partitions) -> I32:
+    """int32[topics]: replicas of a partition, the least of the topic's; 0 without a partition."""
+    bounds = partitions.topic_bounds
+    out = np.zeros(len(bounds) - 1, dtype=np.int32)
+    some = np.flatnonzero(np.diff(bounds) > 0)
+    if some.size:
+        replicas = partitions.list_column("replicas").counts
+        out[some] = np.minimum.reduceat(replicas, bounds[:-1][some])
+    return out
 
 
 def _directories(image: Image) -> pa.Array:
@@ -114,6 +126,7 @@ def part_columns(image: Image, part: PartSpec, redaction: Redaction) -> Makers:
         return own
     rows = PartRows(image, part)
     columns = rows.part.columns
+    names = {field.column: field.table for field in part.key if field.table is not None}
     named = {f.column: f for f in rows.view.key if f.codes and f.codes.named_in_tables}
 
     def make(spec: FieldSpec) -> pa.Array:
@@ -129,7 +142,7 @@ def part_columns(image: Image, part: PartSpec, redaction: Redaction) -> Makers:
 
     return {
         **{
-            spec.column_name: partial(make, spec)
+            names.get(spec.column_name, spec.column_name): partial(make, spec)
             for spec in columns.specs
             if part.columns is None or spec.column_name in part.columns
         },

@@ -83,6 +83,8 @@ class PartField:
     """Secret in texts. What else is secret says `metashell.redact`."""
     is_told: bool = True
     """Whether `changes` tells of it."""
+    table: str | None = None
+    """Its name in tables; None for the column's."""
 
 
 @dataclass(eq=False, repr=False)

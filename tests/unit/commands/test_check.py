@@ -85,7 +85,7 @@ def test_leaderless_are_those_without_a_leader(name: str) -> None:
     source = metashell.open(fixture(name).input)
     rows = source.table("partitions").to_pylist()
     expected = {
-        f"/image/topics/byName/{row['topic']}/{row['partition_id']}"
+        f"/image/topics/byName/{row['topic']}/{row['partition']}"
         for row in rows
         if row["leader"] == -1
     }

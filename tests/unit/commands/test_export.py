@@ -260,7 +260,7 @@ def test_no_secret_in_any_table(name: str, form: str, tmp_path: Path) -> None:
     secrets += [
         row["value"].encode()
         for row in shown.table("configs").to_pylist()
-        if is_secret_config(row["resource_type"], row["name"])
+        if is_secret_config(row["resource_type"], row["key"])
         and len(row["value"]) > 5
         and row["value"] not in names_of_users
     ]

@@ -687,4 +687,4 @@ def test_secrets_of_topics_are_redacted(tmp_path: Path) -> None:
         for row in source.table("configs").to_pylist()
         if row["resource_type"] == "TOPIC" and row["value"] == "[redacted]"
     ]
-    assert all(f"{row['name']}=[redacted]" in text for row in secret)
+    assert all(f"{row['key']}=[redacted]" in text for row in secret)

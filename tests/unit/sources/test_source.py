@@ -51,7 +51,7 @@ def test_tables_say_the_same_as_paths(real_directory: Fixture) -> None:
     assert source.ls("/image/topics/byName") == sorted(row["name"] for row in topics)
     assert sum(row["partitions"] for row in topics) == len(partitions)
     for row in partitions:
-        value = source.value(f"/image/topics/byName/{row['topic']}/{row['partition_id']}")
+        value = source.value(f"/image/topics/byName/{row['topic']}/{row['partition']}")
         assert isinstance(value, dict)
         assert (row["replicas"], row["leader_epoch"]) == (value["replicas"], value["leaderEpoch"])
 

@@ -153,8 +153,8 @@ def test_only_columns_that_are_asked_for_are_made() -> None:
 
     source = metashell.open(SAMPLE)
     db = Database(Noting(source, lambda: source.image))
-    rows(db, "select topic from partitions where leader = -1 and partition_id < 2 -- brokers")
-    assert [("partitions", ("topic", "partition_id", "leader"))] == asked
+    rows(db, "select topic from partitions where leader = -1 and partition < 2 -- brokers")
+    assert [("partitions", ("topic", "partition", "leader"))] == asked
 
 
 def test_a_source_that_fails_says_why() -> None:

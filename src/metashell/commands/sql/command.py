@@ -58,7 +58,7 @@ class SqlCommand(Command):
         options=(HISTORY, *ROW_OPTIONS),
         examples=(
             (
-                'sql "select topic, partition_id from partitions where leader = -1 limit 3"',
+                'sql "select topic, partition from partitions where leader = -1 limit 3"',
                 "partitions without a leader",
             ),
             (

@@ -25,7 +25,7 @@ PART = PartSpec(
     key=(
         PartField("resource_type", form=NamedCodes(_TYPES, named_in_tables=True)),
         PartField("resource_name"),
-        PartField("name"),
+        PartField("name", table="key"),
     ),
     fields=(PartField("value"),),
     is_value=True,
