@@ -26,7 +26,7 @@ def test_a_session(tmp_path: Path) -> None:
         terminal.read_prompt("metashell fleet:/> ")
         terminal.read_until("3 directories")
         terminal.enter("log")
-        terminal.read_until("this works on one cluster")
+        terminal.read_until("this command needs one cluster")
         terminal.read_prompt("metashell fleet:/> ")
         terminal.send(f"cd clu{TAB}")
         terminal.read_until("cd clusters/")

@@ -198,9 +198,10 @@ def test_exits() -> None:
         ("art", "art: unknown command\n  hint: did you mean at?\nexit status 2"),
         ("cat /nothing", "cat: /nothing: No such file or directory\nexit status 1"),
         ("ls 'x", "the quote ' is not closed: 'x\nexit status 2"),
-        ("ls | wc", "|: programs of the system are run only in the shell and in scripts\n"),
-        ("!ls", "!: programs of the system are run only in the shell and in scripts\n"),
+        ("ls | wc", "|: system programs run only in the shell and in scripts\n"),
+        ("!ls", "!: system programs run only in the shell and in scripts\n"),
         ("sql", "sql: which statement?"),
+        ("cd /", "done"),
     ],
 )
 def test_tells_what_is_wrong(text: str, said: str) -> None:

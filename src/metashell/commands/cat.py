@@ -18,13 +18,13 @@ class CatCommand(Command):
 
     group = "look"
     name = "cat"
-    summary = "Print the contents of nodes."
+    summary = "Print the texts of nodes."
     manual = Manual(
         synopsis="cat PATH...",
         description=(
-            "Prints the text of each PATH and a newline after it. What stands there is what "
-            "Apache Kafka's own metadata shell prints; secrets are shown as [redacted].\n\n"
-            "A path that is missing or a directory is reported and the rest still printed."
+            "Prints the text of each PATH, each followed by a newline. The text is that of Apache "
+            "Kafka's own metadata shell. Secrets are printed as [redacted].\n\n"
+            "Reports a path that is missing or a directory, and prints the others."
         ),
         examples=(
             ("cat /image/features/metadataVersion", "the cluster's metadata.version"),

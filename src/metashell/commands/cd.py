@@ -22,9 +22,9 @@ class CdCommand(Command):
     manual = Manual(
         synopsis="cd [DIRECTORY]",
         description=(
-            "Makes DIRECTORY the place where relative paths start. Without an argument that is the "
-            "root; - is the directory before the last change, which is then printed.\n\n"
-            "Works in the shell and in a script of several commands."
+            "Changes the current directory, where relative paths start. Without an argument it "
+            "goes to the root. `cd -` goes back to the directory before, and prints it.\n\n"
+            "Works in the shell, in scripts and in the explorer."
         ),
         examples=(
             ("cd /image/topics/byName", "go to the topics"),
@@ -39,11 +39,11 @@ class CdCommand(Command):
         target = arguments[0] if arguments else "/"
         if target == "-":
             if context.previous_cwd is None:
-                raise MetashellError("there is no directory to go back to")
+                raise MetashellError("no earlier directory to go back to")
             target = context.previous_cwd
         found = list(islice(matches(context, target), 2))
         if len(found) > 1:
-            raise UsageError(f"{target}: names more than one path")
+            raise UsageError(f"{target}: matches more than one path")
         place = found[0].place
         if not isinstance(place.node, Directory):
             raise NotADirectoryPathError(found[0].path)

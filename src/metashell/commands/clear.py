@@ -13,6 +13,7 @@ _CLEAR_AND_HOME = "\x1b[2J\x1b[3J\x1b[H"
 class ClearCommand(Command):
     """Clear the terminal."""
 
+    group = "shell"
     name = "clear"
     summary = "Clear the screen."
     shell_only = True
@@ -20,8 +21,7 @@ class ClearCommand(Command):
     manual = Manual(
         synopsis="clear",
         description=(
-            "Clears the screen and the lines above it. Ctrl-L clears the screen alone. "
-            "Does nothing where the output is no terminal."
+            "Clears the screen and the terminal's scrollback. Ctrl-L clears only the screen."
         ),
         examples=(("clear", "begin with an empty screen"),),
     )

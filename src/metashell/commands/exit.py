@@ -22,9 +22,9 @@ class ExitCommand(Command):
     manual = Manual(
         synopsis="exit [STATUS]",
         description=(
-            "Leaves the shell, or ends a script, with STATUS (0 to 255) as the program's exit "
-            "status. Without one that is 0, or in a script the first failure's. quit and, in the "
-            "shell, ^D do the same."
+            "Leaves the shell, or ends a script. STATUS (0 to 255) is the program's exit status. "
+            "The default is 0 in the shell, and the first failure's status in a script. `quit` "
+            "does the same, and so does ^D in the shell."
         ),
         examples=(("exit", "leave"), ("exit 3", "leave with exit status 3")),
     )
@@ -42,7 +42,7 @@ def _status(text: str) -> int:
     digits = text.lstrip("0") or "0"
     if text.isascii() and text.isdigit() and len(digits) <= 3 and int(digits) <= _HIGHEST:
         return int(digits)
-    raise UsageError(f"{text}: not a status from 0 to {_HIGHEST}")
+    raise UsageError(f"{text}: must be a status from 0 to {_HIGHEST}")
 
 
 COMMAND = ExitCommand()

@@ -17,12 +17,15 @@ class HistoryCommand(Command):
 
     group = "shell"
     name = "history"
-    summary = "Print the lines entered before."
+    summary = "Print the lines that you entered."
     shell_only = True
     takes_paths = False
     manual = Manual(
         synopsis="history [N]",
-        description="Prints the lines entered before, oldest first, or the last N of them.",
+        description=(
+            "Prints the lines that you entered, oldest first, or the last N. The history is kept "
+            "across sessions. `!!` runs the last line again."
+        ),
         examples=(("history", "all lines"), ("history 5", "the last five")),
     )
 
@@ -34,7 +37,7 @@ class HistoryCommand(Command):
         if arguments:
             typed = arguments[0]
             if not (typed.isascii() and typed.isdigit() and len(typed) <= _MOST_DIGITS):
-                raise UsageError(f"{typed}: not a number of lines")
+                raise UsageError(f"{typed}: must be a number of lines")
             first = max(0, len(lines) - int(typed))
         text = [
             f"{number:5d}  {shown(context, line)}\n"

@@ -50,27 +50,29 @@ class LsCommand(RowsCommand):
     manual = Manual(
         synopsis="ls [-1dlrRt] [-o FORMAT] [PATH...]",
         description=(
-            "Lists the children of each directory, and each PATH that is a leaf; without a PATH, "
-            "the current directory. Names are sorted by code point. On a terminal they stand in "
-            "columns, elsewhere one a line.\n\n"
-            "Several directories get a heading each, after the leaves. * ? [a-z] [!a-z] {a,b} "
-            "match within one component of a path; quotes or a backslash take their meaning "
-            "away.\n\n"
-            "-l shows of each: d for a directory, then time, offset, leader epoch and type of the "
-            "record that last changed it, and its name. A directory's last change is the newest "
-            "of all below it, removals included. <=3262 stands for a change at or before the "
-            "checkpoint of that offset: nothing in the directory knows it more exactly. - stands "
-            "for what no record tells.\n\n"
-            "Rows (-o) say what -l says; the nodes of all directories come one after the other."
+            "Lists the children of each PATH that is a directory, and each PATH that is a leaf. "
+            "Without a PATH it lists the current directory. Names are sorted by code point. They "
+            "stand in columns on a terminal, and one a line elsewhere.\n\n"
+            "Leaves come first, then each directory under a heading. * ? [a-z] [!a-z] {a,b} match "
+            "within one component of a path. Quote them, or put a backslash before them, to take "
+            "them literally.\n\n"
+            "-l shows the last change of each node: d for a directory, then time, offset, leader "
+            "epoch and record type, then the name. A directory changes when anything below it "
+            "changes or is removed. <=3262 means: at or before the checkpoint of offset 3262. "
+            "- means: no record tells.\n\n"
+            "Rows (-o) have the columns of -l, for the nodes of all directories."
         ),
         options=(
-            Option(("-1",), "One name a line, on a terminal too."),
+            Option(("-1",), "Print one name a line, also on a terminal."),
             Option(("-d",), "List directories themselves, not their children."),
-            Option(("-l",), "One a line, with the record that last changed it."),
+            Option(("-l",), "Print one node a line, with its last change."),
             Option(("-t",), "Sort by the last change, newest first."),
             Option(("-r",), "Reverse the order."),
-            Option(("-R",), "List the directories below as well, each under a heading."),
-            Option(("-a", "-h", "-S"), "No effect: no name is hidden, and du tells sizes."),
+            Option(("-R",), "List all directories below too, each under a heading."),
+            Option(
+                ("-a", "-h", "-S"),
+                "Accepted without effect: no name is hidden, and `du` shows sizes.",
+            ),
         ),
         examples=(
             ("ls", "list the current directory"),
@@ -78,7 +80,7 @@ class LsCommand(RowsCommand):
             ("ls -d /image/topics/byName/pay*", "the paths that match"),
             ("ls /image/cluster/*", "list brokers and controllers, each under a heading"),
             ("ls -1R /image/scram", "list a subtree"),
-            ("ls -lt /image/topics/byName", "the topics, those that changed last first"),
+            ("ls -lt /image/topics/byName", "the topics, the last change first"),
             ("ls -ldr /image/*", "the last change of each part of the image"),
             ("ls -o json --columns path,changed_time /image", "for a script"),
         ),

@@ -17,9 +17,9 @@ _WIDEST = 100
 _NARROWEST = 40
 _INDENT = "    "
 _EXIT_STATUS = (
-    ("0", "all went well"),
+    ("0", "success"),
     ("1", "something is missing or failed; the rest was done"),
-    ("2", "the arguments are wrong"),
+    ("2", "wrong arguments"),
     ("3", "the source can't be read"),
     ("130", "interrupted"),
 )
@@ -33,7 +33,10 @@ class ManCommand(Command):
     summary = "Show the manual of a command."
     manual = Manual(
         synopsis="man COMMAND",
-        description="Shows what COMMAND does, its options, and examples to try.",
+        description=(
+            "Shows what COMMAND does, its options, and examples to try. `metashell man COMMAND` "
+            "needs no source."
+        ),
         examples=(("man find", "the manual of find"),),
     )
 
@@ -45,7 +48,7 @@ class ManCommand(Command):
         name = arguments[0]
         command, stands_for = get(name), context.habits.aliases.get(name)
         if command is None and stands_for is None:
-            raise MetashellError(f"{name}: no such command", hint="help lists the commands")
+            raise MetashellError(f"{name}: unknown command", hint="help lists the commands")
         page = "" if command is None else render_manual(command, context.out.width)
         if stands_for is not None:
             page += _alias_section(context, name, stands_for, has_page=command is not None)

@@ -19,8 +19,8 @@ class PwdCommand(Command):
     manual = Manual(
         synopsis="pwd",
         description=(
-            "Prints the current directory as a path that can be typed: a slash within a name is "
-            "written %2F."
+            "Prints the current directory as a path that you can type. %2F stands for a slash "
+            "within a name."
         ),
         examples=(("pwd", "print where you are"),),
     )

@@ -39,22 +39,21 @@ class SaveCommand(Command):
 
     group = "whole cluster"
     name = "save"
-    summary = "Save what was read as a metadata directory."
+    summary = "Save the source as a metadata directory."
     one_cluster = True
     manual = Manual(
         synopsis="save [--dry-run] DIR",
         description=(
-            "Writes the checkpoint and the log that the source was read from into "
-            "DIR/__cluster_metadata-0, which `metashell -d DIR` and Kafka's own tools read. Of a "
-            "quorum that is what was fetched so far; at an earlier state (`at`, --at) the log up "
-            "to it, in whole batches. Only sound batches are written; what is left out is told.\n\n"
-            "DIR must not exist, or be an empty directory, and must not lie in a directory of "
-            "Kafka's. It appears when everything is written, or not at all. Only its owner can "
-            "read it, for it holds what the cluster holds: SCRAM credentials, delegation tokens, "
-            "passwords in configs; --show-secrets or not. The path of each file is printed, a "
-            "line each."
+            "Writes the source's checkpoint and log into DIR/__cluster_metadata-0. "
+            "`metashell -d DIR` and Kafka's own tools read that directory. For a quorum, these "
+            "are the records fetched so far. At an earlier state (`at`, --at), the log ends at "
+            "that state's batch. Damaged batches are left out and reported.\n\n"
+            "DIR must be missing or empty, and must lie outside Kafka's directories. It appears "
+            "when everything is written, or not at all. Prints the path of each file.\n\n"
+            "Only the owner can read DIR: the log holds SCRAM credentials, delegation tokens and "
+            "passwords in configs. --show-secrets does not change that."
         ),
-        options=(Option((_DRY_RUN,), "Say what would be written, and write nothing."),),
+        options=(Option((_DRY_RUN,), "Print what would be written, and write nothing."),),
         examples=((f"save {_DRY_RUN} copy-of-cluster", "what would be saved"),),
     )
 
@@ -71,11 +70,14 @@ class SaveCommand(Command):
         source = context.needs_source()
         log = source.log
         if log.is_file:
-            raise UsageError("one file alone is no directory", hint="copy the file itself")
+            raise UsageError(
+                "`save` needs a directory or a quorum, and one file is open",
+                hint="copy the file itself",
+            )
         target = _checked_target(typed, source)
         copy = copy_of(log, source.moment_offset)
         if not copy.files:
-            raise MetashellError("nothing to save: no sound batch was read")
+            raise MetashellError("nothing to save: the source has no readable batch")
         for note in copy.notes:
             context.warn(escape(f"save: {note}"))
         texts = _texts(copy, _cluster_id(context, source))
@@ -152,14 +154,15 @@ def _checked_target(typed: str, source: Source) -> str:
         raise MetashellError(f"{escape(parent)}: No such directory", hint=f"to save {name} in it")
     if os.path.lexists(target):
         if not os.path.isdir(target):
-            raise MetashellError(f"{name}: is there already, and no directory")
+            raise MetashellError(f"{name}: exists, and is not a directory")
         try:
             is_empty = not os.listdir(target)
         except OSError as error:
             raise _failure(name, error) from error
         if not is_empty:
             raise MetashellError(
-                f"{name}: is there already and not empty", hint="nothing is ever written over"
+                f"{name}: exists, and is not empty",
+                hint="choose a new directory; `save` never overwrites files",
             )
     return target
 
@@ -176,8 +179,8 @@ def refuse_kafkas(name: str, target: str, opened: Source | FleetSource | None) -
         is_kafkas |= any(os.path.lexists(os.path.join(place, file)) for file in _KAFKAS)
         if is_kafkas:
             raise MetashellError(
-                f"{name}: lies in {escape(place)}, a directory of Kafka's",
-                hint="metashell never writes there: choose another place",
+                f"{name}: is inside {escape(place)}, a Kafka directory",
+                hint="choose another place; metashell never writes into Kafka directories",
             )
         if place == os.path.dirname(place):
             return
@@ -284,7 +287,7 @@ def _sync_directory(path: str) -> None:
 
 
 def _failure(name: str, error: OSError, size: int | None = None) -> MetashellError:
-    hint = None if size is None else f"it takes {size:,} bytes; nothing of it is left there"
+    hint = None if size is None else f"`save` needs {size:,} bytes, and left nothing behind"
     return MetashellError(f"{name}: {error.strerror or error}", hint=hint)
 
 

@@ -18,6 +18,7 @@ _DEEPEST: Final = 10
 class SourceCommand(Command):
     """Run a script."""
 
+    group = "shell"
     name = "source"
     summary = "Run the commands of a file."
     shell_only = True
@@ -25,10 +26,11 @@ class SourceCommand(Command):
     manual = Manual(
         synopsis="source FILE",
         description=(
-            "Runs each line of FILE as if you typed it: cd and at hold for the lines after it, and "
-            "for the shell. FILE is a file of the system. Stops at the first command that fails, "
-            "and ends with its status. `. FILE` does the same.\n\n"
-            "In a script, `exit` ends all scripts."
+            "Runs each line of FILE as if you typed it. FILE is a file of this machine. `cd` and "
+            "`at` hold for the lines after them, and for the shell. Stops at the first command "
+            "that fails, and ends with its status. `exit` in FILE ends the shell or the script. "
+            "`. FILE` does the same.\n\n"
+            "Works in the shell, in scripts and in the explorer."
         ),
         examples=(("source /dev/null", "run a script without commands"),),
     )

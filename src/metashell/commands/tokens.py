@@ -15,24 +15,24 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = (
     text("token_id", "The token's id."),
-    text("owner", "Whose it is."),
-    text("requester", "Who asked for it.", shown=False),
-    texts("renewers", "Who else may renew it."),
-    text("issue_time", "When it was issued."),
-    text("expiry_time", "When it expires unless it is renewed."),
-    text("max_time", "Until when it can be renewed.", shown=False),
+    text("owner", "The principal that it stands for."),
+    text("requester", "The principal that requested it.", shown=False),
+    texts("renewers", "Principals that may also renew it."),
+    text("issue_time", "When the token was issued."),
+    text("expiry_time", "When it expires, unless somebody renews it."),
+    text("max_time", "Until when it can be renewed at most.", shown=False),
     flag(
         "expired",
-        "Whether it has expired at the last record, on a live quorum by now; null: no record has "
-        "a time.",
+        "Whether it has expired at the last record; on a live quorum, now. Null: no record has a "
+        "time.",
     ),
     integer(
         "created_offset",
-        "Offset of the record that made it; null: the newest checkpoint or older.",
+        "Offset of the record that created it. Null: older than the files that were read.",
         shown=False,
     ),
     time_at("created_time", "Time of that record.", shown=False),
-    integer("changed_offset", "Offset of the last record about it.", shown=False),
+    integer("changed_offset", "Offset of the last record about the token.", shown=False),
     time_at("changed_time", "Time of that record.", shown=False),
 )
 
@@ -50,8 +50,8 @@ class TokensCommand(RowsCommand):
     manual = Manual(
         synopsis="tokens [OPTION...]",
         description=(
-            "Lists the delegation tokens: whose they are, who may renew them and until when. A "
-            "token's password, its HMAC, is not in the metadata."
+            "Lists delegation tokens: owner, renewers, expiry. A token's HMAC, its password, is "
+            "not in the metadata."
         ),
         options=(HISTORY,),
         examples=(

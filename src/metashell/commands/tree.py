@@ -28,7 +28,7 @@ class TreeCommand(RowsCommand):
 
     group = "look"
     name = "tree"
-    summary = "Print a subtree with the contents of its nodes."
+    summary = "Print a subtree with the texts of its nodes."
     tables = one_table(
         text("path", "The node's path.", shown=False),
         DEPTH,
@@ -40,15 +40,14 @@ class TreeCommand(RowsCommand):
     manual = Manual(
         synopsis="tree [-L LEVELS] [-o FORMAT] [PATH...]",
         description=(
-            "Prints the name of each node below PATH (the current directory without one), indented "
-            "by two spaces a level, and under a leaf's name its text. Of a leaf, prints the text."
-            "\n\n"
-            "Rows (-o) are those of the same nodes; a PATH that is a leaf has a row too."
+            "Prints the names of all nodes below PATH, two spaces deeper for each level. The text "
+            "of a leaf stands below its name. Without a PATH, starts at the current directory.\n\n"
+            "Rows (-o) describe the same nodes, and also each PATH that is a leaf."
         ),
         options=(
             Option(
                 ("-L",),
-                "Go down this many levels; the texts of leaves there are shown.",
+                "Go down this many levels, and print the texts of leaves there.",
                 metavar="LEVELS",
             ),
         ),

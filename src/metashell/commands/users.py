@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 COLUMNS: Final = (
     text("user", "The user's name."),
-    texts("mechanisms", "SCRAM mechanisms that it has credentials for."),
-    integers("iterations", "Iterations of each, in the same order."),
-    texts("removed", "SCRAM mechanisms of credentials that were removed, as far as records tell."),
+    texts("mechanisms", "SCRAM mechanisms of its credentials."),
+    integers("iterations", "Iterations of each mechanism, in the same order."),
+    texts("removed", "SCRAM mechanisms of its removed credentials, as far as records tell."),
     flag("quotas", "Whether a quota names the user."),
-    integer("acls", "How many ACLs name User: and the user's name."),
+    integer("acls", "How many ACLs name this principal."),
     integer(
         "created_offset",
-        "Offset of the record that made its first credential that there is; null: the newest "
-        "checkpoint or older.",
+        "Offset of the record that created its oldest credential. Null: older than the files "
+        "that were read.",
         shown=False,
     ),
     time_at("created_time", "Time of that record.", shown=False),
@@ -42,7 +42,7 @@ COLUMNS: Final = (
     time_at("removed_time", "Time of that record.", shown=False),
 )
 _REMOVED: Final = Option(
-    ("--removed",), "Users that lost a credential, also those that have no other."
+    ("--removed",), "List users with a removed credential, also users without any credential left."
 )
 
 

@@ -303,7 +303,7 @@ def _expand(source: str, tokens: Sequence[Token]) -> list[tuple[Token, ...]]:
         heads = current[-1]
         work += sum(map(len, heads)) * len(tails) + sum(map(len, tails)) * len(heads) + 1
         if work > MAX_WORK or len(heads) * len(tails) > MAX_WORK:
-            raise UsageError(f"{source[:40]}...: too many alternatives in braces")
+            raise UsageError(f"{source[:40]}...: too many alternatives in the braces")
         current[-1] = [head + tail for head in heads for tail in tails]
 
     for token in tokens:

@@ -152,7 +152,7 @@ def test_empty_files(path: Path) -> None:
         ("[aliases]\na = 'lz'\n", 2, "leads to `lz`", "did you mean `ls`?"),
         ("[aliases]\na = 'b'\nb = 'a'\n", 2, "the alias `a` leads to `a`", None),
         ("[aliases]\na = 'ls | wc'\n", 2, "holds a pipe", "`a | ...`"),
-        ("[aliases]\na = ''\n", 2, "stands for nothing", None),
+        ("[aliases]\na = ''\n", 2, "is empty", None),
         ("[aliases]\n'-a' = 'ls'\n", 2, "no name for an alias", "letters"),
         ("[theme]\nname = 'ligth'\n", 2, "unknown theme `ligth`", "did you mean `light`?"),
         ("[theme.prompt]\npaht = 'bold'\n", 2, "unknown role `prompt.paht`", "`prompt.path`"),

@@ -94,7 +94,7 @@ def test_wrong_default_options(shell: Session) -> None:
     """Whoever typed nothing wrong is told where the words came from."""
     shell.context.habits = Habits(options={"ls": "--nonsense"})
     assert 2 == shell.run("ls")
-    assert "  hint: the configuration puts `--nonsense` behind ls" == shell.warnings[-1]
+    assert "  hint: the configuration file adds `--nonsense` to ls" == shell.warnings[-1]
 
 
 def test_completion_knows_aliases(shell: Session) -> None:

@@ -225,10 +225,10 @@ def test_one_cluster_is_needed(parent: Path) -> None:
     for line in ("log", "checksum", "diff 1 2", "stats", "du", "check", "quorum", "save x"):
         ran = run_on(fleet, line)
         assert (2, "") == (ran.status, ran.out), line
-        assert "this works on one cluster" in ran.err[0]
-        assert "cd /clusters/NAME" in ran.err[1]
+        assert "this command needs one cluster" in ran.err[0]
+        assert "`cd /clusters/controller-1`" in ran.err[1]
     two = run_on(fleet, "changes /clusters/controller-1/image /clusters/controller-2/image")
-    assert (2, "changes: one cluster at a time: controller-1 and controller-2 are two") == (
+    assert (2, "changes: the arguments name two clusters: controller-1 and controller-2") == (
         two.status,
         two.err[0],
     )

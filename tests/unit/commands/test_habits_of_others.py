@@ -29,15 +29,18 @@ def sample() -> Source:
 @pytest.mark.parametrize(
     ("line", "hint"),
     [
-        ("topics --describe", "`topics` and `partitions` describe all of them, `topics NAME` one"),
+        (
+            "topics --describe",
+            "`topics` and `partitions` describe all topics; `topics NAME` describes one",
+        ),
         ("partitions --unavailable-partitions", "`partitions --offline`"),
         ("ls --bootstrap-server", "`metashell -q HOST:PORT` connects to a controller"),
         ("config --alter", "metashell only reads; change the cluster with Kafka's own tools"),
-        ("ls --at -1h", "`--at` stands in front of the command: `metashell --at ... ls`"),
-        ("topics -q x", "`-q` stands in front of the command: `metashell -q ... topics`"),
-        ("ls --offline", "another command has it: `partitions --offline`"),
+        ("ls --at -1h", "put `--at` before the command: `metashell --at ... ls`"),
+        ("topics -q x", "put `-q` before the command: `metashell -q ... topics`"),
+        ("ls --offline", "did you mean `partitions --offline`?"),
         ("ls --xyzzy", "usage: ls [-1dlrRt] [-o FORMAT] [PATH...]"),
-        ("kafka-topics.sh --list", "here that is `topics`, `partitions`"),
+        ("kafka-topics.sh --list", "use `topics`, `partitions`"),
         ("less", "pipe into it: `ls | less`"),
         ("head", "pipe into it: `ls | head`"),
         ("rm", "metashell only reads"),

@@ -79,7 +79,7 @@ def parse_resource(word: str, *, needs_name: bool = True) -> AclResource:
         return AclResource(code, CLUSTER_NAME)
     if needs_name and not name:
         raise UsageError(
-            f"{word}: the resource's name is missing", hint=f"such as {kind or 'topic'}:NAME"
+            f"{word}: the name of the resource is missing", hint=f"such as {kind or 'topic'}:NAME"
         )
     return AclResource(code, name if colon and name else None)
 
@@ -103,7 +103,9 @@ def parse_principal(word: str) -> str:
         UsageError: It has no type.
     """
     if ":" not in word:
-        raise UsageError(f"{word}: a principal has a type", hint=f"did you mean User:{word}?")
+        raise UsageError(
+            f"{word}: the type of the principal is missing", hint=f"did you mean User:{word}?"
+        )
     return word
 
 
@@ -112,7 +114,7 @@ def _code(word: str, names: Sequence[str], choices: Sequence[str], what: str) ->
     for name in choices:
         if name.replace("_", "").lower() == wanted:
             return names.index(name)
-    raise UsageError(f"{word}: no {what} of that name", hint=f"one of {', '.join(choices)}")
+    raise UsageError(f"{word}: unknown {what}", hint=f"one of {', '.join(choices)}")
 
 
 def complete_operation(word: str, choices: Sequence[str] = ASKABLE) -> list[Completion]:

@@ -74,12 +74,12 @@ def alias_words(name: str, text: str) -> list[Word]:
     if found:
         what = "a pipe" if found[0][1] == "|" else found[0][1]
         raise UsageError(
-            f"the alias `{name}` holds {what}; an alias is one command",
-            hint=f"`{name} | ...` pipes what it prints" if found[0][1] == "|" else None,
+            f"the alias `{name}` holds {what}; it must be one command",
+            hint=f"pipe its output: `{name} | ...`" if found[0][1] == "|" else None,
         )
     words = split(text)
     if not words or not words[0]:
-        raise UsageError(f"the alias `{name}` stands for nothing")
+        raise UsageError(f"the alias `{name}` is empty")
     return words
 
 

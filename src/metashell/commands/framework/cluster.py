@@ -58,9 +58,8 @@ def which_cluster_error(fleet: FleetSource) -> UsageError:
     """The error for a command that needs one cluster."""
     example = next(iter(fleet.members))
     return UsageError(
-        "this works on one cluster, and a fleet is open",
-        hint=f"`cd {cluster_path('NAME')}` first, such as {cluster_path(example)}; "
-        f"`ls /{CLUSTERS}` lists them",
+        "this command needs one cluster, and several are open",
+        hint=f"go to one, such as `cd {cluster_path(example)}`; `ls /{CLUSTERS}` lists them",
     )
 
 
@@ -134,8 +133,8 @@ def _chosen(fleet: FleetSource, cwd: str, args: Sequence[str]) -> FleetMember:
                 named[member.name] = member
     if len(named) > 1:
         raise UsageError(
-            f"one cluster at a time: {' and '.join(list(named)[:2])} are two",
-            hint="run it once for each",
+            f"the arguments name two clusters: {' and '.join(list(named)[:2])}",
+            hint="run the command once for each",
         )
     here = member_at(fleet, cwd)
     if named:

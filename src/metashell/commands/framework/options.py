@@ -48,7 +48,7 @@ class Parsed:
             return None
         is_number = value.isascii() and value.isdigit() and len(value) <= 9
         if not is_number or int(value) < least:
-            what = "not a whole number above 0" if least else "not a whole number"
+            what = "must be a whole number above 0" if least else "must be a whole number"
             raise UsageError(f"{flag} {value}: {what}")
         return int(value)
 
@@ -113,7 +113,7 @@ def one_of(flag: str, value: str, choices: Sequence[str]) -> str:
         UsageError: It is none of them.
     """
     if value not in choices:
-        raise UsageError(f"{flag} {value}: not one of {', '.join(choices)}")
+        raise UsageError(f"{flag} {value}: must be one of {', '.join(choices)}")
     return value
 
 

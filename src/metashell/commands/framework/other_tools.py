@@ -13,9 +13,9 @@ from typing import Final
 from metashell.commands import all_names, get
 
 _READS: Final = "metashell only reads; change the cluster with Kafka's own tools"
-_DECODES: Final = "`log` decodes the records; `metashell -s FILE log` those of one file"
+_DECODES: Final = "`log` decodes the records; `metashell -s FILE log` reads one file"
 _ENTITY: Final = "`config --resource topic:NAME`, `quotas --user NAME`, `users`"
-_PATTERNS: Final = "`acls --resource topic:NAME` finds every ACL that counts for the topic"
+_PATTERNS: Final = "`acls --resource topic:NAME` finds every ACL that applies to the topic"
 
 OPTIONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(
@@ -42,8 +42,8 @@ OPTIONS: Final[Mapping[str, str]] = {
     "--bootstrap-server": "`metashell -q HOST:PORT` connects to a controller",
     "--broker-list": "`nodes` lists brokers and controllers",
     "--command-config": "`metashell -q HOST:PORT --config FILE` takes the security settings",
-    "--describe": "`topics` and `partitions` describe all of them, `topics NAME` one",
-    "--list": "`topics`, `users`, `acls` and `tokens` list all of them",
+    "--describe": "`topics` and `partitions` describe all topics; `topics NAME` describes one",
+    "--list": "`topics`, `users`, `acls` and `tokens` list everything",
     "--reassignment-json-file": "`partitions --reassigning` lists running reassignments",
     "--replication": "`quorum` shows the lag of each node",
     "--topic": "`topics NAME`, `partitions NAME`, `config --resource topic:NAME`",
@@ -95,7 +95,7 @@ _MEANT: Final[Mapping[str, str]] = {
         "metashell only reads",
     ),
     "du-h": "`du`",
-    "echo": "`pwd` and `cat` print what there is; `!echo` is the system's",
+    "echo": "`!echo` runs the system's",
     "offline": "`partitions --offline`",
     "ghosts": "`nodes --ghosts`",
     "voters": "`quorum`",
@@ -122,7 +122,7 @@ def hint_of_command(name: str, *, runs_programs: bool) -> str | None:
     """
     tool = name.removesuffix(".sh").removesuffix(".bat").removesuffix(".exe")
     if tool in _TOOLS:
-        return f"here that is {_TOOLS[tool]}"
+        return f"use {_TOOLS[tool]}"
     if tool in _MEANT:
         return _MEANT[tool]
     if name in _FILTERS:
@@ -143,7 +143,7 @@ def hint_of_option(flag: str, command: str | None) -> str | None:
     if flag in OPTIONS:
         return OPTIONS[flag]
     if command is not None and flag in OF_PROGRAM:
-        return f"`{flag}` stands in front of the command: `metashell {flag} ... {command}`"
+        return f"put `{flag}` before the command: `metashell {flag} ... {command}`"
     if not flag.startswith("--"):
         return None
     takers = [name for name in all_names() if name != command and _takes(name, flag)]
@@ -151,8 +151,8 @@ def hint_of_option(flag: str, command: str | None) -> str | None:
         return None
     names = " and ".join(f"`{name} {flag}`" for name in takers[:2])
     if command is not None:
-        return f"another command has it: {names}"
-    return f"the option stands behind its command: {names}"
+        return f"did you mean {names}?"
+    return f"put it after its command: {names}"
 
 
 def _takes(name: str, flag: str) -> bool:

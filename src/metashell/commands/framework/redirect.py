@@ -100,7 +100,7 @@ def _check(context: Context, typed: str, name: str, target: str) -> None:
     from metashell.commands.save import refuse_kafkas
 
     if "\0" in typed:
-        raise UsageError(f"{name}: not a name of a file")
+        raise UsageError(f"{name}: not a file name")
     refuse_kafkas(name, target, context.opened)
     parent = os.path.dirname(target)
     if not os.path.isdir(parent):
@@ -110,4 +110,4 @@ def _check(context: Context, typed: str, name: str, target: str) -> None:
     except OSError:
         return
     if stat.S_ISDIR(mode):
-        raise MetashellError(f"{name}: Is a directory", hint="name a file behind >")
+        raise MetashellError(f"{name}: Is a directory", hint="name a file after >")

@@ -128,8 +128,10 @@ def _leave_terminal(context: Context, mark: str) -> None:
     """
     if not context.runs_programs:
         raise UsageError(
-            f"{mark}: programs of the system are run only in the shell and in scripts",
-            hint="> FILE works here" if mark == "|" else "leave with q, and start metashell",
+            f"{mark}: system programs run only in the shell and in scripts",
+            hint="here `> FILE` keeps the output"
+            if mark == "|"
+            else "start metashell without a command",
         )
     finish = getattr(context.out, "finish", context.out.flush)
     finish()
@@ -140,7 +142,7 @@ def _explain_pipeline(context: Context, pipeline: str) -> None:
     for statement in pipeline.replace("&&", ";").replace("|", ";").split(";"):
         word = statement.split(None, 1)[0] if statement.strip() else ""
         if is_command(word):
-            context.warn(f"  hint: the system's shell runs all behind |, {word} included")
+            context.warn(f"  hint: the system shell runs everything after |, also {word}")
             return
 
 
@@ -167,8 +169,8 @@ def run_words(context: Context, words: Sequence[str]) -> int:
         args = defaults + args
         if command.shell_only and not context.interactive:
             raise UsageError(
-                "only in the shell or a script of several commands",
-                hint="start the shell by leaving the command out",
+                "works only in the shell and in scripts",
+                hint="start the shell: leave out the command",
             )
         if context.fleet is None:
             return int(command.run(context, args))
@@ -179,7 +181,7 @@ def run_words(context: Context, words: Sequence[str]) -> int:
         code = _report(context, command, error)
         if defaults and isinstance(error, UsageError):
             words = escape(quote_words(defaults))
-            context.warn(f"  hint: the configuration puts `{words}` behind {command.name}")
+            context.warn(f"  hint: the configuration file adds `{words}` to {command.name}")
         return code
 
 

@@ -37,7 +37,7 @@ def open_script(path: str) -> BinaryIO:
     try:
         stream = open(path, "rb")  # noqa: SIM115
     except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or "not a name of a file"
+        reason = getattr(error, "strerror", None) or "not a file name"
         raise UsageError(f"{path}: {reason}") from error
     if not stat.S_ISDIR(os.fstat(stream.fileno()).st_mode):
         return stream
@@ -81,7 +81,7 @@ def _rows(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
             return
         number += 1
         if b"\0" in raw:
-            raise UsageError(f"{name}:{number}: not a script: holds a NUL byte")
+            raise UsageError(f"{name}:{number}: not a script: it holds a NUL byte")
         if len(raw) > _LINE_MAX_BYTES:
             raise UsageError(f"{name}:{number}: longer than {_LINE_MAX_BYTES:,} bytes")
         if number == 1:

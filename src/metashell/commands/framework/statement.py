@@ -239,10 +239,10 @@ def _statement(
     pipeline: str | None = None
     for pos, mark in marks:
         if redirect is not None:
-            where = "a second file" if mark != "|" else "a pipe"
+            where = "another file" if mark != "|" else "a pipe"
             raise UsageError(
-                f"the output goes to {redirect.target}; {where} gets nothing",
-                hint="use one of > and |",
+                f"the output already goes to {redirect.target}, and can't go to {where} too",
+                hint="redirect a command once",
             )
         if mark == "|":
             pipeline = line[pos + 1 :].strip()
@@ -266,7 +266,7 @@ def _redirect(before: str, behind: str, mark: str) -> tuple[Redirect, str]:
         if before[-1] != "1":
             raise UsageError(
                 f"{before[-1]}{mark}: only standard output goes to a file",
-                hint="`metashell ... 2> FILE` keeps diagnostics of a whole run",
+                hint="`metashell ... 2> FILE` redirects the diagnostics of a whole run",
             )
         raise UsageError(f"1{mark}: leave out the 1", hint=f"such as `ls {mark} FILE`")
     if behind[:1] == "&":

@@ -27,10 +27,10 @@ def broker_id(flag: str, text: str) -> int:
         UsageError: It is none.
     """
     if not (text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS):
-        raise UsageError(f"{flag} {text}: not a broker's id")
+        raise UsageError(f"{flag} {text}: must be a broker id")
     value = int(text)
     if value > _INT32_MOST:
-        raise UsageError(f"{flag} {text}: not a broker's id")
+        raise UsageError(f"{flag} {text}: must be a broker id")
     return value
 
 

@@ -23,12 +23,11 @@ def refuse_what_stands_still(source: Source) -> None:
         UsageError: It is an earlier state, or one file.
     """
     if source.moment_offset is not None:
-        raise UsageError(
-            "an earlier state does not change", hint="`at end` or no --at goes to the newest state"
-        )
+        raise UsageError("an earlier state never changes", hint="`at end` goes to the newest state")
     if source.log.is_file:
         raise UsageError(
-            "one file alone is read once", hint="a directory (-d) or a quorum (-q) is followed"
+            "a single file is read once",
+            hint="open a directory (-d) or a quorum (-q) to follow changes",
         )
 
 

@@ -28,7 +28,7 @@ _HEADER_S = 1.0
 """How often the header is drawn anew while nothing changes."""
 _MOST_CHARS = 64 << 20
 """Characters of an output that are kept to be compared."""
-_SHELL_COMMANDS = "cd, exit, history, at and watch itself can't be watched"
+_SHELL_COMMANDS = "`watch` does not run cd, exit, history, at, source, clear or watch"
 
 _HOME, _CLEAR_ROW, _CLEAR_REST = "\x1b[H", "\x1b[K", "\x1b[J"
 _REVERSE, _BOLD, _PLAIN = "\x1b[7m", "\x1b[1m", "\x1b[0m"
@@ -39,35 +39,33 @@ class WatchCommand(Command):
 
     group = "history"
     name = "watch"
-    summary = "Run a command again when something changed, and mark what did."
+    summary = "Run a command again after each change, and mark the differences."
     one_cluster = True
     manual = Manual(
         synopsis="watch [-n SECONDS] [--count N] [--timeout SECONDS] COMMAND [ARGUMENT...]",
         description=(
-            "Runs COMMAND, and again whenever the source has changed: of a quorum, when records "
-            "were committed; of a directory, when its files were written. What the command prints "
-            "then is compared with what it printed before. Wildcards are expanded anew each "
-            "time.\n\n"
-            "On a terminal the output is drawn over the one before, as far as it fits, below a "
-            "line that says where the source stands; what is new is shown in reverse, or marked "
-            "by a + or ~ in front where there is no colour. Elsewhere the first output is printed "
-            "as it is, and after each change a line --- with offset and time, and the lines that "
-            "are gone (-) and new (+).\n\n"
-            "While the source can't be reached, it says so and goes on. ^C ends it, with status "
-            "130 as any command. COMMAND may be quoted as one word. In the shell a pipe is that of "
-            "watch: `watch ls | grep x`."
+            "Runs COMMAND, and runs it again after each change of the source. A quorum changes "
+            "when it commits records, a directory when its files are written. Wildcards are "
+            "expanded anew each time.\n\n"
+            "A terminal shows the newest output below a line with the source's offset and time. "
+            "New text is shown in reverse. Without colours, + or ~ marks new and changed lines. "
+            "Elsewhere the first output is printed whole. After each change follow a line --- "
+            "with offset and time, removed lines (-) and new lines (+).\n\n"
+            "If the source can't be reached, `watch` says so and goes on. ^C ends it with status "
+            "130. COMMAND may be quoted as one word. A pipe takes the output of `watch`: "
+            "`watch ls | grep x`."
         ),
         options=(
             Option(
                 ("-n",),
-                "Look at a directory every SECONDS (2), run for a quorum's news at most that often "
-                "(0.5).",
+                "Look at a directory every SECONDS (2). For a quorum: wait at least SECONDS (0.5) "
+                "between two runs.",
                 metavar="SECONDS",
             ),
-            Option(("--count",), "End after N changes were shown.", metavar="N"),
+            Option(("--count",), "End after N changes.", metavar="N"),
             Option(
                 ("--timeout",),
-                "End after SECONDS; the status is 1 if --count was not reached.",
+                "End after SECONDS. The status is 1 if --count was not reached.",
                 metavar="SECONDS",
             ),
         ),
@@ -123,8 +121,8 @@ class _Capture:
         self.size += len(text)
         if self.size > _MOST_CHARS:
             raise MetashellError(
-                f"its output is more than {_MOST_CHARS:,} characters: too much to compare",
-                hint="watch less of it",
+                f"its output has more than {_MOST_CHARS:,} characters",
+                hint="watch a smaller part",
             )
         self.pieces.append(text)
 
@@ -348,7 +346,7 @@ class _Painted:
         lines = self._lines
         if len(lines) > room:
             n_shown = max(room - 1, 0)
-            note = f"... {len(lines) - n_shown} more lines: the terminal has no room"
+            note = f"... {len(lines) - n_shown} more lines than the terminal shows"
             rows += [self._row(line, width) for line in lines[:n_shown]] + [_cut(note, width)]
         else:
             rows += [self._row(line, width) for line in lines]
@@ -427,7 +425,7 @@ def _seconds(parsed: Parsed, flag: str, least: float) -> float | None:
     digits = text.replace(".", "", 1)
     if digits.isascii() and digits.isdigit() and least <= float(text) <= _LONGEST_S:
         return float(text)
-    raise UsageError(f"{flag} {text}: not a number of seconds from {least:g} to {_LONGEST_S:g}")
+    raise UsageError(f"{flag} {text}: must be a number of seconds from {least:g} to {_LONGEST_S:g}")
 
 
 def _is_line(inner: Sequence[str]) -> bool:
@@ -458,11 +456,11 @@ def _refuse(command: Command, habits: Habits, inner: Sequence[str]) -> None:
     if not words:
         raise UsageError("which command?", hint=f"usage: {command.manual.synopsis}")
     if _is_refused(words[0]):
-        raise UsageError(f"{words[0]}: not to be watched", hint=_SHELL_COMMANDS)
+        raise UsageError(f"{words[0]}: can't be watched", hint=_SHELL_COMMANDS)
     if words[0] == "save":
-        raise UsageError("save: not to be watched", hint="it writes a directory once")
+        raise UsageError("save: can't be watched", hint="it writes a directory once")
     if words[0] == "log" and any(w == "--follow" or w.startswith("-f") for w in words[1:]):
-        raise UsageError("log --follow: it follows by itself", hint="watch log without --follow")
+        raise UsageError("log --follow: follows changes by itself", hint="leave out --follow")
 
 
 COMMAND = WatchCommand()

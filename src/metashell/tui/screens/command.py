@@ -190,6 +190,8 @@ class CommandScreen(AppPart, ModalScreen[None]):
         elif context.cwd != cwd:
             self.dismiss()
             self.explorer.go(context.cwd)
+        elif not pane.has_class("-shown"):
+            pane.note(["done"])  # such as `ls > FILE`
 
     # Keys.
 
