@@ -188,10 +188,10 @@ def kept_names(values: Mapping[str, tuple[str, ...]], sample: str | None) -> Kep
     files = list(_files(place))
     settings = sorted(item for item in values.items() if item[0] not in _CHANGES_NOTHING)
     lasting = [name for name, *_ in files]
-    key, stamp, lasts = (
+    key, stamp, names = (
         repr(one).encode("ascii", "backslashreplace") for one in ((place, settings), files, lasting)
     )
-    return KeptNames(folder, key, stamp, lasts)
+    return KeptNames(folder, key, stamp, names)
 
 
 def _files(place: str) -> Iterator[tuple[str, int, int]]:

@@ -10,6 +10,7 @@ import os
 import sys
 from typing import Final, Literal
 
+_PLATFORM: Final[str] = sys.platform
 _XDG: Final = {
     "config": ("XDG_CONFIG_HOME", "~/.config"),
     "cache": ("XDG_CACHE_HOME", "~/.cache"),
@@ -19,7 +20,7 @@ _XDG: Final = {
 
 def user_directory(kind: Literal["config", "cache", "state"]) -> str:
     """Metashell's directory of a kind; it need not exist, and is relative without a home."""
-    if sys.platform == "linux":
+    if _PLATFORM == "linux":
         variable, default = _XDG[kind]
         home = os.environ.get(variable, "")
         return os.path.join(home if home.strip() else os.path.expanduser(default), "metashell")

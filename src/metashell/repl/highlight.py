@@ -28,10 +28,8 @@ def highlight(line: str, is_command: Callable[[str], bool]) -> list[tuple[str, s
         return [("comment", line)]
     indent = len(line) - len(line.lstrip())
     if line[indent : indent + 1] == "!":
-        rest = line[indent + 1 :]
-        return [
-            piece for piece in (("space", line[:indent]), ("bar", "!"), ("shell", rest)) if piece[1]
-        ]
+        whole = [("space", line[:indent]), ("bar", "!"), ("shell", line[indent + 1 :])]
+        return [piece for piece in whole if piece[1]]
     pieces: list[tuple[str, str]] = []
     begin, is_file = 0, False
     for pos, operator in operators(line):
