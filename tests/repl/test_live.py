@@ -158,7 +158,7 @@ def test_unknown_facts() -> None:
     cluster.leader = cluster.last_word_s = None
     found = items(with_live_facts(SourceStatus(), cluster.source()))
     assert [("fact", "no leader"), ("fact", "epoch 5"), ("fact", "lag 0")] == found[:3]
-    assert ("fact", "no word yet") == found[3]
+    assert ("fact", "no answer yet") == found[3]
 
 
 @pytest.mark.parametrize(

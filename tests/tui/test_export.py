@@ -62,7 +62,7 @@ def test_writes_over_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         screen = await opened(driver, monkeypatch, tmp_path)
         await driver.press("enter")
         assert file.read_text() == "mine"
-        assert "is there already" in driver.screen()
+        assert "exists already" in driver.screen()
         assert driver.app.screen is screen
         screen.query_one("#export-force", Select).value = True
         await driver.press("enter")

@@ -135,7 +135,7 @@ def test_beginnings_that_nobody_knows() -> None:
         table.move_cursor(row=hidden)
         await driver.settled()
         await driver.press("m")
-        assert "nothing says when that began: a checkpoint may hide it" in driver.told
+        assert "no record shows when that began: a checkpoint may hide it" in driver.told
         assert driver.view.id == "health"
 
     drive(test)

@@ -151,7 +151,7 @@ def test_overview() -> None:
         assert "partitions  234, 234 offline, 234 under-replicated" in said
         assert "health      critical: 3 shows what to do" in said
         assert "  ● offline-partitions 234, under-min-isr 234" in said
-        assert " ".join(said[-1].split()) == "? help; ctrl+p finds all that can be done"
+        assert " ".join(said[-1].split()) == "? help; ctrl+p finds every action"
         assert said[-1][12:] in driver.screen()
         await driver.press("d")
         assert pane.mode is LookMode.CHILDREN

@@ -274,7 +274,7 @@ def test_a_directory_of_directories() -> None:
         assert driver.scene.fleet is not None
         assert list(driver.scene.fleet.members) == [name]
         await driver.look("health")
-        assert "nothing could be looked at" in driver.screen()
+        assert "health is not available" in driver.screen()
         await driver.look("fleet")
         assert "1 directory · 1 unreadable · 0 clusters" in driver.screen()
 

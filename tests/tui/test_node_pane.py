@@ -139,7 +139,7 @@ def test_history_travels() -> None:
         await look.at(f"{ORDERS}/0")
         assert [3981, None, 2980] == look.column("offset")
         await look.driver.press("home", "down", "enter")
-        assert ["only a checkpoint tells of this: no offset to go to"] == look.driver.told
+        assert ["only a checkpoint holds this: it has no offset"] == look.driver.told
 
     looking(test)
 

@@ -88,7 +88,7 @@ def test_terminal_that_cannot_be_given_away(scratch: Path, monkeypatch: pytest.M
     install(scratch, "mine", "exit 0")
     monkeypatch.setenv("PAGER", "mine")
     (told,) = shown_in(monkeypatch, "pager", can_suspend=False)
-    assert "this terminal can't be given away" in told
+    assert "this terminal can't run another program" in told
     assert [] == list(scratch.iterdir())
 
 

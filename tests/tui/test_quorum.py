@@ -81,7 +81,7 @@ def test_enter_goes_to_where_an_epoch_began() -> None:
         await driver.look("quorum")
         driver.one(EpochsTable).focus()
         await driver.press("enter")
-        assert driver.told[-1] == "nothing tells where epoch 2 began"
+        assert driver.told[-1] == "no record shows where epoch 2 began"
         await driver.press("down", "enter")
         assert driver.scene.source.moment_offset == 3264  # the end of its first batch
         assert shown(driver, EpochsTable, "epoch") == [1]

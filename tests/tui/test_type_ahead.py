@@ -107,7 +107,7 @@ def test_huge_paste_is_cut_aloud() -> None:
         driver.app.post_message(Paste("y" * (MOST_PASTED + 1)))
         await driver.settled()
         assert len(driver.one(CompletingInput).value) == MOST_PASTED
-        assert driver.told == ["more was pasted than is taken: the first 65,536 characters are"]
+        assert driver.told == ["the text is too long: only its first 65,536 characters are pasted"]
 
     drive(test)
 
@@ -127,7 +127,7 @@ def test_waits_for_the_source() -> None:
             await pilot.press("question_mark")
             assert app.screen.query(Help)
             await pilot.press("question_mark", "2", "colon", *"quorum")
-            told = "the source is not open yet: what you type waits for it"
+            told = "the source is not open yet: your keys wait for it"
             await driver.until(lambda: driver.told == [told], "not told")
             assert app.is_running
             go_on.set()

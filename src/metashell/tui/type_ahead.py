@@ -82,14 +82,14 @@ class TypeAhead:
             name = "" if bound is None else bound.binding.action.partition("(")[0]
             if name.rpartition(".")[2] in _WITHOUT_SOURCE:
                 return False
-            self._app.tell("the source is not open yet: what you type waits for it")
+            self._app.tell("the source is not open yet: your keys wait for it")
         return True
 
     def _clean(self, paste: Paste) -> None:
         """Let nothing be pasted that steers a terminal, nor more than a line can be."""
         if len(paste.text) > MOST_PASTED:
             paste.text = paste.text[:MOST_PASTED]
-            told = f"more was pasted than is taken: the first {MOST_PASTED:,} characters are"
+            told = f"the text is too long: only its first {MOST_PASTED:,} characters are pasted"
             self._app.tell(told)
         # Lines are drawn as they are typed.
         paste.text = "\n".join(escape(text) for text in paste.text.splitlines())

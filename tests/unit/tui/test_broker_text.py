@@ -18,7 +18,7 @@ def test_even_shares() -> None:
 @pytest.mark.parametrize(
     ("counts", "text"),
     [
-        ((0, 0, 0, 0), "without broker 7: nothing further would fail"),
+        ((0, 0, 0, 0), "without broker 7: nothing else would fail"),
         ((1, 0, 0, 0), "without broker 7: 1 partition offline"),
         ((0, 0, 3, 3), "without broker 7: 3 partitions under min ISR (all already)"),
         (

@@ -36,7 +36,7 @@ def said(standing: LineState) -> list[str]:
         (LineState(n_clusters=1), ["fleet of 1 directory"]),
         (LineState(status=LIVE), ["live", "offset 9", "leader 2", "lag 0", "0.4 s ago", "epoch 7"]),
         (LineState(status=SourceStatus(is_live=True, problem="nobody answers")),
-         ["no word yet", "nobody answers", "live", "no leader"]),
+         ["no answer yet", "nobody answers", "live", "no leader"]),
         (LineState(status=SourceStatus(offset=1), is_paused=True), ["paused", "offset 1"]),
         (
             LineState(
@@ -62,7 +62,12 @@ def test_kinds() -> None:
     kinds = {
         p.text: p.kind for p in pieces(LineState(status=SourceStatus(is_live=True, problem="x")))
     }
-    assert {"x": "problem", "live": "place", "no leader": "problem", "no word yet": "fact"} == kinds
+    assert {
+        "x": "problem",
+        "live": "place",
+        "no leader": "problem",
+        "no answer yet": "fact",
+    } == kinds
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def format_time(timestamp_ms: int) -> str:
 def format_age(seconds: float | None) -> str:
     """Return how long ago the quorum answered, coarser as it gets older."""
     if seconds is None:
-        return "no word yet"
+        return "no answer yet"
     if seconds < _TENTHS_UNTIL_S:
         return f"{max(seconds, 0):.1f} s ago"
     if seconds < _SECONDS_UNTIL_S:

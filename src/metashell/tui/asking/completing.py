@@ -173,9 +173,9 @@ class CompletingInput(AppPart, Input):
     """
 
     HELP = (
-        "A line with the shell's completion: `tab` takes a proposal or what all have in common, "
-        "`right` the one that is shown in grey, `down` and `up` choose. `up` without proposals "
-        "goes to the lines before. `escape` puts the proposals away."
+        "A line with the shell's completion. `tab` takes a proposal, or the common prefix of "
+        "all. `right` takes the one in grey. `down` and `up` choose. `up` without proposals "
+        "recalls earlier lines. `escape` hides the proposals."
     )
     DEFAULT_CSS = "CompletingInput { height: 1; background: $surface; }"
     BINDINGS: ClassVar = [

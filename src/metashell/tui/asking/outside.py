@@ -50,7 +50,7 @@ def show_in(explorer: Explorer, program: str, what: str, text: str) -> None:
         with explorer.suspend():
             status = run(command, path, environment_of(program, os.environ))
     except SuspendNotSupported:
-        explorer.tell(f"no {program} here: this terminal can't be given away", "warning")
+        explorer.tell(f"no {program} here: this terminal can't run another program", "warning")
         return
     finally:
         with suppress(OSError):
@@ -83,7 +83,7 @@ def write_copy(text: str) -> Path:
     """
     directory = Path(tempfile.gettempdir())
     if is_of_kafka(directory):
-        raise OSError(f"{directory} is a directory of Kafka's: set TMPDIR to another one")
+        raise OSError(f"{directory} is a Kafka directory: set TMPDIR to another one")
     handle, name = tempfile.mkstemp(prefix="metashell-", suffix=".txt", dir=directory)
     path = Path(name)
     try:

@@ -14,8 +14,8 @@ from textual.widget import Widget
 from textual.widgets import HelpPanel, Markdown, Static
 
 _GENERAL = (
-    "`1` to `6` show the views, `tab` goes from part to part (here too: the arrows scroll), "
-    "`ctrl+p` finds anything that can be done, `F1` puts this away."
+    "`1` to `6` show the views, `tab` goes from part to part, the arrows scroll. `ctrl+p` finds "
+    "every action. `F1` closes this help."
 )
 
 

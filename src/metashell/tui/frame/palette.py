@@ -88,7 +88,7 @@ class Palette(Provider):
         yield from self._actions()
         yield from self._bookmarks()
         yield from self._commands()
-        yield PaletteEntry("Theme: choose", self.app.action_change_theme, "how everything looks")
+        yield PaletteEntry("Theme: choose", self.app.action_change_theme, "choose the colours")
         if with_themes:
             for name in sorted(self.app.available_themes):
                 yield PaletteEntry(f"Theme: {name}", partial(setattr, self.app, "theme", name))

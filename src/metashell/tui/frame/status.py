@@ -51,7 +51,7 @@ _STYLES: Final[dict[Kind, str]] = {
 class StatusLine(AppPart, Widget):
     """Where everything stands."""
 
-    HELP: ClassVar = "Where the log stands that is shown, and what goes on."
+    HELP: ClassVar = "The shown place in the log, and the work in progress."
     DEFAULT_CSS = "StatusLine { height: 1; }"
 
     _content: Content | None = None
@@ -124,7 +124,7 @@ class StatusLine(AppPart, Widget):
         told = list(messages[:_MOST_TOLD])
         n_more = len(messages) - len(told)
         if n_more:
-            told.append(f"{n_more} more, which are printed at the end")
+            told.append(f"{n_more} more, printed at the end")
         is_warning = any(text.startswith("warning") for text in told)
         self.explorer.tell("\n".join(told), "warning" if is_warning else "information")
 

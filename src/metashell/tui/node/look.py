@@ -256,7 +256,7 @@ class Seen:
         table = answer.table
         if table is None:
             return _of_lines(
-                [ValueLine(text) for text in answer.warnings or ["nothing is known"]], str
+                [ValueLine(text) for text in answer.warnings or ["no record is known"]], str
             )
         if len(table):
             table = table.take(pa.array(range(len(table) - 1, -1, -1), pa.int64()))

@@ -25,9 +25,9 @@ class LineView(AppPart, ScrollView, can_focus=True):
     """Lines of a value, a text or a record."""
 
     HELP = (
-        "What the node says. The arrows and `pageup` `pagedown` scroll, `w` wraps long lines, `/` "
-        "shows only the lines that contain a text, `Y` copies all of it, `o` and `e` open it in "
-        "the pager and the editor."
+        "The text of the node. The arrows, `pageup` and `pagedown` scroll. `w` wraps long "
+        "lines. `/` shows only the lines that contain a text. `Y` copies the whole text. `o` "
+        "opens it in the pager, `e` in the editor."
     )
     DEFAULT_CSS = """
     LineView { height: 1fr; padding: 0 1; background: $surface; scrollbar-size-vertical: 1; }

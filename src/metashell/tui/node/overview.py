@@ -30,7 +30,7 @@ _KEYS_TO_KNOW: Final = (
     ("2 3 4 5", "records, health, quorum, brokers"),
     ("[ ] E", "back and forth in time, and to the end"),
     (":", "a command, such as partitions --offline"),
-    ("?", "help; ctrl+p finds all that can be done"),
+    ("?", "help; ctrl+p finds every action"),
 )
 
 
@@ -134,7 +134,7 @@ def _brokers(table: pa.Table | None) -> str:
 def _health(answer: CommandAnswer) -> tuple[str, Sequence[str]]:
     table = answer.table
     if table is None or not len(table):
-        return next(iter(answer.text.splitlines()), "") or "nothing could be looked at", ()
+        return next(iter(answer.text.splitlines()), "") or "the overview is not available", ()
     rows = table.to_pylist()
     told = []
     for level in LEVELS:

@@ -73,10 +73,10 @@ class NodePane(AppPart, Vertical):
     """A node: its value, Kafka's text, its record, its history; a directory as a table."""
 
     HELP = (
-        "The node looked at. A leaf: `v` its value, `a` Kafka's text, `r` the record that last "
-        "changed it, `h` its history, of which `enter` takes you to the offset of a change.\n\n"
-        "A directory: what describes it; `d` shows its plain children, and back. The keys of the "
-        "tabs work from the tree too."
+        "The selected node. On a leaf, `v` shows its value, `a` Kafka's text, `r` the record "
+        "that last changed it. `h` shows its history: `enter` goes to the offset of a change.\n\n"
+        "On a directory, `d` switches between its description and its plain children. The "
+        "keys of the tabs work from the tree too."
     )
     DEFAULT_CSS = """
     NodePane { height: 1fr; }
@@ -264,11 +264,11 @@ class NodePane(AppPart, Vertical):
         path = look.path_of(event.row)
         if look.mode is not LookMode.HISTORY:
             if path is None:
-                self.explorer.tell("there is no node for this row")
+                self.explorer.tell("this row has no node")
             else:
                 self.explorer.go(path)
         elif event.row["offset"] is None:
-            self.explorer.tell("only a checkpoint tells of this: no offset to go to")
+            self.explorer.tell("only a checkpoint holds this: it has no offset")
         else:
             self._go_to_change(path or look.path, event.row["offset"])
 

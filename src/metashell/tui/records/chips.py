@@ -32,9 +32,9 @@ class ChipBar(AppPart, Widget, can_focus=True):
     """Filters, one beside the other."""
 
     HELP = (
-        "The filters that hold, all at once. `left` and `right` go between them, `delete` removes "
-        "one, `enter` changes it, `a` adds another one, `c` drops all. What a filter takes is "
-        "what the options of `log` take."
+        "The filters. A record must match all of them. `left` and `right` go between them, "
+        "`delete` removes one, `enter` changes it. `a` adds one, `c` drops all. A filter is "
+        "an option of `log` and its value."
     )
     BINDINGS: ClassVar = [
         Binding("left", "move(-1)", "Previous", show=False, id="chips.left"),
@@ -145,9 +145,9 @@ class ChipPrompt(AppPart, ModalScreen[Chip | None]):
     """
 
     HELP = (
-        "A filter, as the options of `log`: `topic orders*`, `type PartitionChange`, `broker 3`, "
-        "`offset 100..200`, `since -2h`, `grep leader=-1`, `control`, `all`. `tab` takes what is "
-        "proposed, `enter` adds the filter."
+        "A filter, like an option of `log`: `topic orders*`, `type PartitionChange`, `broker "
+        "3`, `offset 100..200`, `since -2h`, `grep leader=-1`, `control`, `all`. `tab` takes "
+        "the proposal, `enter` adds the filter."
     )
     BINDINGS: ClassVar = [
         Binding("escape", "leave", "Cancel", id="filter-prompt.leave"),
@@ -181,7 +181,7 @@ class ChipPrompt(AppPart, ModalScreen[Chip | None]):
     def compose(self) -> ComposeResult:
         """The line, what is wrong, and the proposals."""
         with Vertical():
-            yield Label("filter records: an option of `log` and its value", markup=False)
+            yield Label("filter records: an option of `log` with its value", markup=False)
             yield Input(self._typed, placeholder="topic orders*", compact=True)
             yield Label("", id="chip-problem", markup=False)
             proposals = OptionList(markup=False, compact=True)

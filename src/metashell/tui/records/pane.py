@@ -22,8 +22,8 @@ class RecordPane(AppPart, VerticalScroll):
     """Fields, batch and bytes of a record."""
 
     HELP = (
-        "The record of the cursor: its fields, as `log --json` has them, the batch that it came "
-        "in, and its bytes. Positions are those in the file. `d` hides this."
+        "The selected record: its fields as in `log --json`, its batch and its bytes. "
+        "Positions are those in the file. `d` hides this."
     )
     DEFAULT_CSS = """
     RecordPane { height: 1fr; background: $surface; border-top: solid $primary; padding: 0 1;

@@ -124,7 +124,7 @@ def lines_of(job: Job, reader: LogReader, rows: Sequence[tuple[LogPiece, I64]]) 
         if job.cancelled():
             break
         try:
-            lines, why = reader.lines(piece, offsets), "it is not there any more"
+            lines, why = reader.lines(piece, offsets), "it is gone"
         except SourceError as error:
             lines, why = [], error.message
         gone = set(offsets.tolist()).difference(line.offset for line in lines)

@@ -32,12 +32,12 @@ class RecordList(AppPart, ScrollView, can_focus=True):
     """The records, by offset."""
 
     HELP = (
-        "Records in the order of their offsets. The arrows move; `enter` goes to the node that the "
-        "record is about, as it was then; `m` shows the whole cluster as of the record; `n` and "
-        "`N` go to the next and previous record of the same topic, or of the same type where it "
-        "is about none. `end` goes to the newest record and stays with it.\n\n"
-        "`a` adds a filter, `/` filters by a regular expression, `c` drops all filters, `h` shows "
-        "or hides NoOp records, `d` the details."
+        "Records by offset. The arrows move. `enter` goes to the record's node as it was "
+        "then. `m` shows the whole cluster at the record. `n` and `N` go to the next and "
+        "previous record of the same topic. Without a topic, they go by the record's type. "
+        "`end` goes to the newest record and stays there.\n\n"
+        "`a` adds a filter, `/` filters by a regular expression, `c` drops all filters. `h` "
+        "shows or hides NoOp records, `d` the details."
     )
     BINDINGS: ClassVar = [
         Binding("enter", "choose", "Go to node", id="records.choose"),

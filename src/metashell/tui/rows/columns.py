@@ -24,7 +24,7 @@ class ColumnsScreen(ModalScreen[list[str]]):
         shown: Those that are shown now.
     """
 
-    HELP = "`space` takes a column or leaves it out, `enter` shows the table so."
+    HELP = "`space` shows or hides a column, `enter` shows the table."
     DEFAULT_CSS = """
     ColumnsScreen { align: center middle; }
     ColumnsScreen > Vertical {

@@ -50,11 +50,12 @@ class RowTable(AppPart, DataTable):
     """
 
     HELP = (
-        "A table. `↑` `↓` go through the rows, `←` `→` through the columns; `enter` or a double "
-        "click opens what the row is about.\n\n"
-        "`s` sorts by the underlined column, again: the other way round; so does a click on a "
-        "header. `c` chooses the columns, `/` filters, `x` exports, `ctrl+c` copies the row.\n\n"
-        "`•` marks what changed since the previous stop."
+        "A table. `↑` `↓` go through the rows, `←` `→` through the columns. `enter` or a "
+        "double click opens the node of the row.\n\n"
+        "`s` sorts by the underlined column, and again in reverse. A click on a header does "
+        "the same. `c` chooses the columns, `/` filters, `x` exports, `ctrl+c` copies the "
+        "row.\n\n"
+        "`•` marks changes since the previous stop."
     )
     DEFAULT_CSS = """
     RowTable { height: 1fr; scrollbar-size-vertical: 1; }

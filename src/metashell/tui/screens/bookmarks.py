@@ -17,15 +17,15 @@ from metashell.tui.places import VisitedNode
 from metashell.tui.text import line
 
 _HINT: Final = "enter goes there · delete forgets a bookmark · escape leaves"
-_NONE: Final = "no bookmark yet: `b` keeps the node looked at, with its offset"
+_NONE: Final = "no bookmark yet: `b` keeps the selected node with its offset"
 
 
 class BookmarksScreen(AppPart, ModalScreen[None]):
     """The bookmarks and the recent places, of which one can be gone to."""
 
     HELP = (
-        "The bookmarks, and below them the places where you were lately. `enter` goes there, to "
-        "the same offset; `delete` forgets a bookmark. `b` keeps one."
+        "The bookmarks, and below them the recent places. `enter` goes to the same path and "
+        "offset. `delete` forgets a bookmark, `b` keeps one."
     )
     BINDINGS: ClassVar = [
         Binding("escape,B,q", "leave", "Leave", id="bookmarks.leave"),

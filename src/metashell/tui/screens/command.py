@@ -48,10 +48,10 @@ class CommandScreen(AppPart, ModalScreen[None]):
     """
 
     HELP = (
-        "A command of the shell, run on what is shown, in the directory that is looked at. `tab` "
-        "completes, `enter` runs, `escape` ends what runs and then closes the line. `cd` goes to a "
-        "directory, `at` in time. What the command says opens above: tables are sorted with `s`, "
-        "filtered with `/`, and `enter` goes to the node of a row."
+        "A command of the shell. It runs on the shown state, in the selected directory. `tab` "
+        "completes, `enter` runs. `escape` ends a running command, then closes the line. `cd` "
+        "goes to a directory, `at` in time. The output opens above: `s` sorts a table, `/` "
+        "filters it, `enter` goes to the node of a row."
     )
     DEFAULT_CSS = """
     CommandScreen { background: transparent; align: left bottom; }

@@ -45,9 +45,9 @@ class ExportScreen(AppPart, ModalScreen[str | None]):
     """Where a table is to be written."""
 
     HELP = (
-        "Writes a table as it is shown, filtered and sorted, to a file. `tab` goes on, `enter` in "
-        "the line of the file writes it, `escape` goes back. A file that is there is written over "
-        "only where that is chosen, and nothing is ever written into a directory of Kafka's."
+        "Writes the table to a file, filtered and sorted as shown. `tab` goes on. `enter` in "
+        "the line of the file writes it, `escape` goes back. It overwrites a file only if you "
+        "choose that. It never writes into a Kafka directory."
     )
     DEFAULT_CSS = """
     ExportScreen { background: transparent; align: left bottom; }
@@ -106,7 +106,7 @@ class ExportScreen(AppPart, ModalScreen[str | None]):
                 with Horizontal():
                     yield Label("If there")
                     yield Select(
-                        [("refuse", False), ("write over it", True)],
+                        [("refuse", False), ("overwrite", True)],
                         value=False,
                         allow_blank=False,
                         compact=True,
@@ -180,7 +180,7 @@ class ExportScreen(AppPart, ModalScreen[str | None]):
     def _failed(self, error: MetashellError) -> None:
         hint = error.hint
         if hint == _OVER:
-            hint = "choose `write over it`, or name another file"
+            hint = "choose `overwrite`, or name another file"
         text = error.message if hint is None else f"{error.message}\n  hint: {hint}"
         self._tell(text, is_wrong=True)
 

@@ -69,10 +69,10 @@ class FindScreen(AppPart, ModalScreen[None]):
     """Finding nodes, results as they come."""
 
     HELP = (
-        "Type a part of a name, or tests as `find` has them: `-offline`, `-name orders* -type d`, "
-        "`-config retention.*`, `-changed-since 3680`. `tab` completes a test, or takes turns "
-        "between the directory looked at and everything. `down` goes to the results, `enter` to "
-        "the node, `escape` ends the search and then goes back."
+        "Type a part of a name, or tests of `find`: `-offline`, `-name orders* -type d`, "
+        "`-config retention.*`, `-changed-since 3680`. `tab` completes a test, or switches "
+        "between the selected directory and everything. `down` goes to the results, `enter` "
+        "to the node. `escape` ends the search, then goes back."
     )
     DEFAULT_CSS = """
     FindScreen { background: transparent; align: left bottom; }

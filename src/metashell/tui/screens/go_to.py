@@ -24,9 +24,9 @@ class GoToScreen(AppPart, ModalScreen[None]):
     """A line for a path, with what may come next below it."""
 
     HELP = (
-        "A path to go to, absolute or relative to the directory looked at. `tab` completes it by "
-        "the proposal that `up` and `down` choose, `enter` goes there. `PATH@OFFSET` goes to that "
-        "offset too. What can't be typed is written `%XX`, as in the shell."
+        "A path to go to, absolute or relative to the selected directory. `up` and `down` "
+        "choose a proposal, `tab` completes it, `enter` goes there. `PATH@OFFSET` also goes "
+        "to that offset. Write special characters as `%XX`, as in the shell."
     )
     BINDINGS: ClassVar = [
         Binding("escape", "leave", "Leave", id="go.leave"),

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 _DEBOUNCE_S: Final = 0.12
 """So long the cursor has to rest before the program follows it."""
 _WATCH_S: Final = 0.1
-_NO_CLUSTER: Final = "one cluster's log is shown here: go to one below /clusters"
+_NO_CLUSTER: Final = "the timeline shows one cluster: go to one below /clusters"
 _KEPT: Final = 4
 """Clusters of a fleet whose density is kept."""
 _STOPS_KEPT: Final = 16
@@ -472,7 +472,7 @@ class Timeline(AppPart, Widget, can_focus=True):
             return line(scene.problem or _NO_CLUSTER)
         if track is None:
             is_busy = self._job is not None and not self._job.cancelled()
-            return line("looking at the log …" if is_busy else "the log was not looked at")
+            return line("looking at the log …" if is_busy else "the log was not read")
         if track.has_one_state:
             return line(self._one_state())
         state = self.player.state
@@ -493,7 +493,7 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     def _one_state(self) -> str:
         at = "" if self.track is None else f", at offset {self.track.high}"
-        return f"this source holds one state{at}: there is no time to move in"
+        return f"this source holds one state{at}: it has no other times"
 
     def _style(self, name: str) -> Style:
         return self.get_visual_style(f"timeline--{name}", partial=True) if name else Style()

@@ -22,7 +22,7 @@ _WIDEST: Final = 40
 class Breadcrumbs(Widget):
     """The components of a path."""
 
-    HELP: ClassVar = "The path looked at: a click on a part goes there."
+    HELP: ClassVar = "The selected path. A click on a part goes there."
     DEFAULT_CSS = """
     Breadcrumbs {
         height: 1;

@@ -15,8 +15,8 @@ class JumpBar(Input):
     """The beginning of a name: the cursor of the tree goes there as it is typed."""
 
     HELP = (
-        "Jumps to the first name that begins with the text, in the directory that the cursor was "
-        "in. `up` and `down` go on from there, `enter` stays, `escape` goes back."
+        "Jumps to the first name that begins with the text, in the directory of the cursor. "
+        "`up` and `down` go on from there, `enter` stays, `escape` goes back."
     )
     BINDINGS: ClassVar = [
         Binding("escape", "drop", "Back", show=False, id="jump.leave"),

@@ -40,14 +40,13 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
 
     HELP = (
         "The tree of all nodes. `up` `down` `page up` `page down` `home` `end` move.\n\n"
-        "- `right` or `enter` opens a directory, `left` closes it or goes to the one above;"
-        " `backspace` always goes to the one above\n"
-        "- `enter` on anything else goes to the right side, as `tab` does\n"
-        "- `i` and some letters jump to the name that begins so, in the directory that the cursor "
-        "is in or on\n"
-        "- `/` shows only names with a text in them, in the same directory\n"
+        "- `right` or `enter` opens a directory\n"
+        "- `left` closes it, or goes to the parent; `backspace` always goes to the parent\n"
+        "- `enter` on a leaf, or `tab`, goes to the right side\n"
+        "- `i`, or typing, jumps to a name in the directory of the cursor\n"
+        "- `/` shows only names that contain a text, in the same directory\n"
         "- `w` makes the tree wider, `z` gives it the whole screen\n\n"
-        f"`{MARK}` stands behind what changed since the previous stop in time."
+        f"`{MARK}` marks changes since the previous stop in time."
     )
     BINDINGS: ClassVar = [
         Binding("up,k", "move(-1)", "Up", show=False, id="tree.up"),

@@ -257,7 +257,7 @@ class Loss:
         """The same in a sentence."""
         begin = f"without {named(self.brokers)}"
         if not self.offline and not self.under:
-            return f"{begin}: nothing further would fail"
+            return f"{begin}: nothing else would fail"
         parts = []
         for n, already, what in (
             (self.offline, self.offline_already, "offline"),

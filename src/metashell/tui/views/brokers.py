@@ -55,13 +55,13 @@ class LoadTable(DrawnTable):
 
     HELP = (
         "## Brokers\n"
-        "Leaders and replicas of each broker or rack; bars are scaled to the largest, `│` stands "
-        "where an even share ends, skew is the distance from it in percent. Leaders are shared "
-        "among active brokers, replicas among all that are registered. `•` marks what changed "
-        "since the previous stop.\n\n"
+        "Leaders and replicas of each broker or rack. Bars are scaled to the largest value. "
+        "`│` marks an even share. The skew is the distance from it in percent. Active brokers "
+        "share the leaders, registered brokers the replicas. `•` marks changes since the "
+        "previous stop.\n\n"
         "- `enter` opens the broker's node, or the brokers of the rack\n"
         "- `r` counts by rack, and by broker again\n"
-        "- `a` adds the broker to those, whose loss at once is then worked out; `n` picks none\n"
+        "- `a` adds the broker to the brokers that fail together; `n` clears them\n"
         "- `w` lists the partitions that would fail without them\n"
         "- `s` sorts by the column of the cursor, `/` filters, `x` exports"
     )
@@ -72,9 +72,9 @@ class LossTable(DrawnTable):
 
     HELP = (
         "## What if\n"
-        "Partitions that would be offline or under min.insync.replicas if these brokers went down "
-        "at once, and who would lead then. `already` says that it is so now.\n\n"
-        "`enter` opens the partition, `w` or `backspace` goes back to the brokers."
+        "Partitions that go offline or under min.insync.replicas if these brokers fail at "
+        "once, and their next leaders. `already` marks partitions in that state now.\n\n"
+        "`enter` opens the partition. `w` or `backspace` goes back to the brokers."
     )
 
 
@@ -83,8 +83,8 @@ class WhatIf(AppPart, Static):
 
     can_focus = True
     HELP = (
-        "What would happen if the broker under the cursor, or all that are picked, went down. "
-        "`enter` lists the partitions."
+        "What happens if the chosen brokers, or the one under the cursor, fail. `enter` lists "
+        "the partitions."
     )
     BINDINGS: ClassVar = [Binding("enter", "list", "Partitions", id="brokers.list")]
     DEFAULT_CSS = """
@@ -118,8 +118,8 @@ class BrokersView(View):
 
     HELP = (
         "# Brokers\n"
-        "How leaders and replicas are spread over brokers and racks, and what the loss of some of "
-        "them would mean by the controller's own rules."
+        "How leaders and replicas are spread over brokers and racks. It also shows the loss "
+        "of brokers by the controller's own rules."
     )
     BINDINGS: ClassVar = [
         Binding("r", "by_rack", "Racks", id="brokers.rack"),

@@ -28,10 +28,10 @@ class ExplorerView(View):
     """All nodes as a tree, and one of them."""
 
     HELP = (
-        "The tree of all nodes on the left, the node under its cursor on the right; `tab` goes "
-        "from one side to the other. A click on a part of the path above goes there.\n\n"
-        "`/` filters the directory at hand, or the table on the right if that has the focus. `w` "
-        "makes the tree wider and narrow again."
+        "The tree of all nodes is on the left, the selected node on the right. `tab` changes "
+        "sides. A click on a part of the path above goes there.\n\n"
+        "`/` filters the directory, or the table on the right if it has the focus. `w` makes "
+        "the tree wider and narrow again."
     )
     BINDINGS: ClassVar = [
         Binding("backspace", "parent", "Parent", show=False, id="explorer.parent"),

@@ -37,11 +37,11 @@ class FleetTable(DrawnTable):
 
     HELP = (
         "## Directories\n"
-        "A row for each: how it is, what of its metadata lacks a leader or replicas, and where its "
-        "log ends. `differs_in` names what is unlike most of the others; what can't be read says "
-        "why below.\n\n"
+        "A row for each directory: its state, its partitions without leader or replicas, and "
+        "the end of its log. `differs_in` names the facts in which it differs from most "
+        "others. For an unreadable directory, the reason stands below.\n\n"
         "- `enter` goes into the cluster\n"
-        "- `v` compares the directories of each cluster, as `fleet --verify` does\n"
+        "- `v` compares the directories of each cluster, like `fleet --verify`\n"
         "- `u` reads all of them again\n"
         "- `s` sorts by the column of the cursor, `/` filters, `x` exports"
     )
@@ -52,8 +52,8 @@ class FleetView(View):
 
     HELP = (
         "# Fleet\n"
-        "Every directory that is open. Rows come as they are read; `escape` stops that, and `u` "
-        "begins again."
+        "Every open directory. Rows appear as they are read. `escape` stops the reading, and "
+        "`u` starts it again."
     )
     BINDINGS: ClassVar = [
         Binding("v", "verify", "Verify", id="fleet.verify"),

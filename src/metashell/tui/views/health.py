@@ -116,8 +116,9 @@ class KindList(AppPart, OptionList):
     """The kinds of problems, the worst first."""
 
     HELP = (
-        "Kinds of problems with the number of partitions, replicas... that have each: `●` "
-        "critical, `▲` warning, `·` note. The arrows choose one, `enter` goes to its rows."
+        "Kinds of problems with the number of affected partitions, replicas or others. `●` is "
+        "critical, `▲` a warning, `·` a note. The arrows choose one, `enter` goes to its "
+        "rows."
     )
     BINDINGS: ClassVar = [Binding("enter", "select", "Rows", id="health.rows")]
 
@@ -150,8 +151,9 @@ class ProblemTable(RowTable):
     """Rows of problems; the cursor stays on its problem when there are others."""
 
     HELP = (
-        "What is wrong. `enter` goes to the node, `m` to it at the offset where the problem began, "
-        "`i` copies the command that helps. `s` sorts by the column of the cursor, `/` filters."
+        "The problems. `enter` goes to the node. `m` goes to it at the offset where the "
+        "problem began. `i` copies the next command. `s` sorts by the column of the cursor, "
+        "`/` filters."
     )
 
 
@@ -159,10 +161,10 @@ class HealthView(View):
     """Everything that is wrong, and where."""
 
     HELP = (
-        "Everything that is wrong: `health` of the shell. Kinds of problems beside or above, the "
-        "worst first (`●` critical, `▲` warning, `·` note); the rows of the chosen kind; below "
-        "them what the row under the cursor means and what to do. `d` also runs all that `check` "
-        "does."
+        "Everything that is wrong, like the command `health`. The kinds of problems come "
+        "worst first: `●` critical, `▲` warning, `·` note. Beside them are the rows of the "
+        "chosen kind. Below is the meaning of a row, and what to do. `d` also runs every "
+        "check of `check`."
     )
     BINDINGS: ClassVar = [
         Binding("m", "moment", "Its beginning", id="health.moment"),
@@ -262,7 +264,7 @@ class HealthView(View):
         self._tell(found.warnings)
         levels = [kind["severity"] for kind in found.kinds]
         worst = levels[0] if levels else "note"
-        words = in_short(found) or "\n".join(("nothing could be looked at", *found.warnings))
+        words = in_short(found) or "\n".join(("health is not available", *found.warnings))
         self._say(words, f"-{worst}" if worst in LEVELS[:2] else "-fine")
         self.set_class(not len(found.rows), "-empty")
         if found.by_kind:
@@ -335,7 +337,7 @@ class HealthView(View):
         event.stop()
         path = self.path_of(event.row)
         if path is None:
-            self.explorer.tell("no node is about that")
+            self.explorer.tell("this problem has no node")
         else:
             self._go(path)
 
@@ -369,7 +371,7 @@ class HealthView(View):
         if row is None or path is None:
             return
         if row["since_offset"] is None:
-            self.explorer.tell("nothing says when that began: a checkpoint may hide it")
+            self.explorer.tell("no record shows when that began: a checkpoint may hide it")
             return
         scene, offset = self._scene, row["since_offset"]
         assert scene is not None

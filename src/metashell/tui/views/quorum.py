@@ -57,11 +57,11 @@ class MembersTable(DrawnTable):
 
     HELP = (
         "## Voters and observers\n"
-        "The leader first. `lag` counts offsets behind the end of the leader's log; of a live "
-        "quorum `lag_over_time` shows the last five minutes, the newest to the right, all nodes "
-        "by the same scale. Lag is known of a live quorum only.\n\n"
-        "`enter` opens the node below /quorum, `s` sorts by the column of the cursor, `/` filters, "
-        "`tab` goes to the epochs, `x` exports."
+        "The leader comes first. `lag` counts offsets behind the end of the leader's log. "
+        "`lag_over_time` shows the last five minutes, newest to the right, all nodes on one "
+        "scale. Only a live quorum tells the lag.\n\n"
+        "`enter` opens the node below /quorum, `s` sorts by the column of the cursor, `/` "
+        "filters. `tab` goes to the epochs, `x` exports."
     )
 
 
@@ -70,9 +70,9 @@ class EpochsTable(DrawnTable):
 
     HELP = (
         "## Leader epochs\n"
-        "Each reign, the newest first: who led, from which offset on, how long (`lasted_ms` in "
-        "milliseconds) and over how many offsets. The bar is proportional to the time.\n\n"
-        "`enter` shows the cluster as it was when the reign began; `E` goes back to the end."
+        "Each epoch, newest first: its leader, its first offset, its time (`lasted_ms`, in "
+        "milliseconds) and its number of offsets. The bar is proportional to the time.\n\n"
+        "`enter` shows the cluster at the beginning of the epoch. `E` goes back to the end."
     )
 
 
@@ -81,9 +81,9 @@ class QuorumView(View):
 
     HELP = (
         "# Quorum\n"
-        "Who leads, how many voters there are and how many may be lost, how far each is behind, "
-        "and who led when. Below the nodes stands what the node's files, the log and the leader "
-        "say differently. A live quorum is asked every two seconds."
+        "The leader, the voters and how many may fail, their lag, and the leaders of earlier "
+        "epochs. Below the nodes are contradictions between the node's files, the log and the "
+        "leader. A live quorum is asked every two seconds."
     )
     DEFAULT_CSS = """
     QuorumView #quorum-summary { height: auto; max-height: 6; padding: 0 1; }
@@ -189,7 +189,7 @@ class QuorumView(View):
     def _looked(self, look: QuorumLook) -> None:
         """Show what was found."""
         if not len(look.status):
-            self._summary("\n".join(look.warnings) or "nothing is known of the quorum")
+            self._summary("\n".join(look.warnings) or "the quorum is unknown")
             return
         is_first, self.look = self.look is None, look
         if look.live is not None and not len(self.history):
@@ -262,7 +262,7 @@ class QuorumView(View):
         if event.table is self._members:
             self._go_to(row)
         elif row["start_offset"] is None:
-            self.explorer.tell(f"nothing tells where epoch {row['epoch']} began", "warning")
+            self.explorer.tell(f"no record shows where epoch {row['epoch']} began", "warning")
         else:
             self._go_to_beginning(scene, row["start_offset"])
 

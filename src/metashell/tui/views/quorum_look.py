@@ -210,7 +210,7 @@ def connection_text(status: LiveStatus | None) -> str:
     if status is None:
         return "files: lag is live only"
     word = status.last_word_s
-    age = "no word yet" if word is None else f"last word {age_text(int(word * 1000))} ago"
+    age = "no answer yet" if word is None else f"last answer {age_text(int(word * 1000))} ago"
     if status.leader_address is None:
         where = "not connected to a leader"
     else:

@@ -276,7 +276,7 @@ class RecordsView(View):
         if detail is None:
             return
         if detail.target is None:
-            self.explorer.tell(f"{detail.type} is about no node")
+            self.explorer.tell(f"{detail.type} has no node")
             return
         path = self._prefix + detail.target.path
         self.explorer.go(path, offset=detail.target.offset)
