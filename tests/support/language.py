@@ -1,0 +1,81 @@
+"""The texts that a user reads, found in the sources, and the sentences in them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
+
+MOST_WORDS: Final = 25
+"""What a sentence may have."""
+
+_END: Final = re.compile(
+    r"""(?<=[.!?])["'`)]*\s+ | \n\s*\n | \n(?=-[ ] | \| | [^\n]*[ ]{2,}\S)""", re.VERBOSE
+)
+"""Where a sentence ends: at its full stop, an empty line, or a line of a list or a table."""
+_VALUE: Final = "X"
+"""What stands for a value that is put in."""
+_NOT_READ: Final = frozenset({"CSS", "DEFAULT_CSS"})
+
+
+class Text(NamedTuple):
+    """A text in a source file."""
+
+    file: Path
+    line: int
+    text: str
+
+
+def texts(file: Path) -> Iterator[Text]:
+    """Yield the strings of a module that are no docstrings and no styles.
+
+    A value that is put into a string counts as one word.
+    """
+    tree = ast.parse(file.read_text("utf-8"))
+    skipped = {id(node) for node in _not_read(tree)}
+    pending: list[ast.AST] = [tree]
+    while pending:
+        node = pending.pop()
+        if id(node) in skipped:
+            continue
+        text = _text(node)
+        if text is None:
+            pending += ast.iter_child_nodes(node)
+        else:
+            yield Text(file, getattr(node, "lineno", 0), text)
+
+
+def sentences(text: str) -> list[str]:
+    """Split a text; other line breaks in a sentence are spaces."""
+    return [" ".join(part.split()) for part in _END.split(text) if part and not part.isspace()]
+
+
+def words(sentence: str) -> int:
+    """The number of words: what spaces divide, if there is a letter or a digit in it."""
+    return sum(any(map(str.isalnum, word)) for word in sentence.split())
+
+
+def _text(node: ast.AST) -> str | None:
+    """The string that an expression is, with `_VALUE` for what only a run can tell."""
+    if isinstance(node, ast.Constant) and isinstance(node.value, str):
+        return node.value
+    if isinstance(node, ast.JoinedStr):
+        return "".join(_text(value) or _VALUE for value in node.values)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Add):
+        parts = _text(node.left), _text(node.right)
+        return None if parts == (None, None) else "".join(part or _VALUE for part in parts)
+    return None
+
+
+def _not_read(tree: ast.AST) -> Iterator[ast.AST]:
+    """Docstrings, also those below a constant, and styles."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Expr):
+            if _text(node.value) is not None:
+                yield node
+        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            if any(isinstance(target, ast.Name) and target.id in _NOT_READ for target in targets):
+                yield node

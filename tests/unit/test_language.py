@@ -1,0 +1,84 @@
+"""What a user reads is in short sentences."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import metashell
+from metashell.cli.usage import full_help_text, help_text
+from metashell.commands import all_names, get
+from metashell.commands.framework.cheat_sheet import LINES, NOTES
+from support.language import MOST_WORDS, sentences, texts, words
+
+SOURCES = Path(metashell.__file__).parent
+LISTS_OF_WORDS = {"quorum/known_keys.py", "sql/statements.py"}
+"""Modules with lists of names in one string: nobody reads them as sentences."""
+PENDING = frozenset(
+    [
+        *("acls", "at", "brokers", "can-upgrade", "changes", "check", "config", "diff", "du"),
+        *("find", "fleet", "grep", "health", "log", "nodes", "partitions", "quorum", "quotas"),
+        *("stats", "tree", "watch", "who-can"),
+    ]
+)
+"""Commands whose manuals still have longer sentences; take a name out when they are rewritten."""
+PACKAGES = sorted({path.relative_to(SOURCES).parts[0] for path in SOURCES.rglob("*.py")})
+
+
+def too_long(text: str) -> list[str]:
+    """The sentences of a text that have too many words."""
+    return [sentence for sentence in sentences(text) if words(sentence) > MOST_WORDS]
+
+
+def is_pending(file: Path) -> bool:
+    """Whether a module is of a command that is pending."""
+    parts = file.relative_to(SOURCES).parts
+    return parts[0] == "commands" and parts[1].removesuffix(".py").replace("_", "-") in PENDING
+
+
+def test_words_are_counted_by_sentences() -> None:
+    """Items and rows are sentences of their own; wrapped lines are none, nor is a number's dot."""
+    text = "Reads 3.5 files\nand more. Stops!\n- one - two\n| a | b |\n\nEnd"
+    expected = ["Reads 3.5 files and more.", "Stops!", "- one - two", "| a | b |", "End"]
+    assert expected == sentences(text)
+    assert [5, 1, 2, 2, 1] == [words(sentence) for sentence in expected]
+    assert [" ".join(["a"] * 26)] == too_long(" ".join(["a"] * 26))
+
+
+def test_texts_are_found(tmp_path: Path) -> None:
+    """Strings in calls and tables are; docstrings and styles are not; values are one word."""
+    file = tmp_path / "x.py"
+    file.write_text(
+        '"""Docs."""\nCSS = "p {}"\nN = 1\n"""Of N."""\n'
+        'raise E(f"{a + b}: no " "file" + c, hint="open it")\nX = ("one",)\n'
+    )
+    assert {"X: no fileX", "open it", "one"} == {found.text for found in texts(file)}
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_sentences_in_the_sources_are_short(package: str) -> None:
+    """Messages, hints, manuals, and what the explorer says."""
+    root = SOURCES / package
+    found = [
+        f"{file.relative_to(SOURCES)}:{text.line}: {sentence}"
+        for file in ([root] if root.is_file() else sorted(root.rglob("*.py")))
+        if str(file.relative_to(SOURCES)) not in LISTS_OF_WORDS and not is_pending(file)
+        for text in texts(file)
+        for sentence in too_long(text.text)
+    ]
+    assert [] == found
+
+
+def test_sentences_of_help_and_manuals_are_short() -> None:
+    """As they are when they are put together."""
+    read = [help_text(), full_help_text(), *NOTES, *(line.meaning for line in LINES)]
+    for name in sorted({*all_names()} - PENDING):
+        command = get(name)
+        assert command is not None
+        manual = command.manual
+        read += [command.summary, manual.description]
+        read += [option.help for option in manual.options]
+        read += [meaning for _, meaning in (*manual.examples, *manual.columns)]
+        read += [what for _, columns in manual.other_columns for _, what in columns]
+    assert [] == [sentence for text in read for sentence in too_long(text)]
