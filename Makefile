@@ -9,6 +9,8 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 # Extras that `make test` installs; `make test EXTRAS=` leaves them out.
 EXTRAS ?= spark
+# Extras that the archive of `make offline` has, such as OFFLINE_EXTRAS=spark.
+OFFLINE_EXTRAS ?=
 # Processes that `make test` runs tests in; pytest alone takes one.
 JOBS ?= 2
 # Further arguments of pytest, such as PYTEST_ARGS='-k redact'.
@@ -56,6 +58,10 @@ format: $(TEST_STAMP) ## Format the code and sort its imports
 .PHONY: bench-smoke
 bench-smoke: $(TEST_STAMP) ## Run every benchmark once at a tiny size, without judging times
 	$(BIN)/python benchmarks/run.py --smoke
+
+.PHONY: offline
+offline: $(DEMO_STAMP) ## Write dist/metashell-*.tar, which installs without a package index
+	@$(BIN)/python scripts/make_offline.py $(addprefix --extra ,$(OFFLINE_EXTRAS)) dist
 
 .PHONY: clean
 clean: ## Remove the virtual environment and what tools left behind

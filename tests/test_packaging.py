@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
+import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from email.parser import Parser
+from importlib.metadata import Distribution
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -150,6 +155,138 @@ def test_wheel_runs_from_another_place(wheel: Path, tmp_path: Path) -> None:
 
     assert (0, "") == (ran.returncode, ran.stderr)
     assert {"acls", "cluster", "configs", "topics"} <= set(ran.stdout.split())
+
+
+def repacked(package: Distribution, directory: Path) -> Path:
+    """Put an installed package back into a wheel, so that no test needs an index."""
+    tag = "py3-none-any"
+    name = package.name.replace("-", "_")
+    path = directory / f"{name}-{package.version}-{tag}.whl"
+    record = [file for file in package.files or () if ".." not in file.parts]
+    with zipfile.ZipFile(path, "w") as archive:
+        for file in record:
+            if file.suffix != ".pyc" and file.name not in {
+                "RECORD",
+                "INSTALLER",
+                "direct_url.json",
+            }:
+                archive.write(str(package.locate_file(file)), str(file))
+        info = next(str(file.parent) for file in record if file.name == "METADATA")
+        archive.writestr(f"{info}/RECORD", "".join(f"{name},,\n" for name in archive.namelist()))
+    return path
+
+
+@pytest.fixture(scope="module")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Wheels of all that metashell needs."""
+    target = tmp_path_factory.mktemp("wheels")
+    return [repacked(package, target) for package in script("installed_size").needed()]
+
+
+def alone(home: Path) -> dict[str, str]:
+    """The environment of a host without an index."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    return kept | {"HOME": str(home), "PIP_NO_INDEX": "1", "UV_OFFLINE": "1", "UV_NO_INDEX": "1"}
+
+
+def run(*command: str | Path, home: Path) -> str:
+    """Run a program on such a host; returns what it prints."""
+    # Where we may, without any network at all.
+    isolated = ["unshare", "--map-root-user", "--net"]
+    can = subprocess.run([*isolated, "true"], capture_output=True, check=False).returncode == 0
+    ran = subprocess.run(
+        [*(isolated if can else []), *map(str, command)],
+        cwd=home,
+        env=alone(home),
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    assert 0 == ran.returncode, ran.stdout + ran.stderr
+    return ran.stdout
+
+
+@pytest.mark.slow
+def test_offline_archive_installs_without_an_index(
+    wheel: Path, wheels: list[Path], tmp_path: Path
+) -> None:
+    """The archive of `make offline` needs `python3 -m venv`; all that it installs works."""
+    path = script("make_offline").write_archive(wheel, wheels, (), tmp_path / "out")
+    with tarfile.open(path) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (install,) = tmp_path.glob("metashell-*/install.sh")
+
+    said = run("sh", install, tmp_path / "there", home=tmp_path)
+
+    program = tmp_path / "there" / "bin" / "metashell"
+    assert f"installed: {program}\n" == said
+    assert metashell.__version__ in run(program, "--version", home=tmp_path)
+    assert "orders" in run(program, "demo", "topics", home=tmp_path)
+    assert "7" in run(program, "demo", "sql", "select 3 + 4 as n", home=tmp_path)
+
+
+@pytest.mark.slow
+def test_offline_archive_refuses_what_it_can_not_use(wheel: Path, tmp_path: Path) -> None:
+    """Another Python, and a directory that holds something else."""
+    path = script("make_offline").write_archive(wheel, [], ("spark",), tmp_path / "out")
+    with tarfile.open(path) as archive:
+        archive.extractall(tmp_path, filter="data")
+    (install,) = tmp_path.glob("metashell-*/install.sh")
+    assert f"'metashell[spark]=={metashell.__version__}'" in install.read_text("utf-8")
+
+    for environment, target, message in (
+        ({"PYTHON": "no-such-python"}, tmp_path / "there", "is needed: these wheels are for it"),
+        ({"PYTHON": sys.executable}, tmp_path / "out", "exists and is not a virtual environment"),
+    ):
+        ran = subprocess.run(
+            ["sh", install, target],
+            env=alone(tmp_path) | environment,
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        assert 1 == ran.returncode
+        assert message in ran.stderr
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tool", ["venv", "pipx", "uv"])
+def test_wheel_installs_as_tools_do(
+    tool: str, wheel: Path, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    """An environment of its own with the wheel, and its console script on the path."""
+    if tool == "venv":
+        # Like pipx and uv, but with the packages of this environment: copies would take long.
+        run(sys.executable, "-m", "venv", tmp_path / "own", home=tmp_path)
+        pip = [tmp_path / "own" / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps"]
+        run(*pip, wheel, home=tmp_path)
+        (site,) = tmp_path.glob("own/lib/python*/site-packages")
+        paths = [path for path in sys.path if Path(path).name == "site-packages"]
+        (site / "packages.pth").write_text("\n".join(paths) + "\n", encoding="utf-8")
+        program = tmp_path / "own" / "bin" / "metashell"
+    else:
+        if shutil.which(tool) is None:
+            pytest.skip(f"{tool} is not installed")
+        links = request.getfixturevalue("wheels")[0].parent
+        if tool == "pipx":
+            run("pipx", "install", f"--pip-args=--find-links={links}", wheel, home=tmp_path)
+        else:
+            run("uv", "tool", "install", "--find-links", links, wheel, home=tmp_path)
+        program = tmp_path / ".local" / "bin" / "metashell"
+
+    assert {"acls", "topics"} <= set(run(program, "demo", "ls", "/image", home=tmp_path).split())
+
+
+def script(name: str) -> ModuleType:
+    """A script of the repository, to call its functions."""
+    spec = importlib.util.spec_from_file_location(name, ROOT / "scripts" / f"{name}.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def test_dependencies_have_ranges() -> None:
