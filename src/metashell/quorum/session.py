@@ -214,9 +214,7 @@ class QuorumSession:
         if code == ErrorCode.UNSUPPORTED_VERSION:
             version = common_version(Api.API_VERSIONS, offered)
             if version is None or self._steps:
-                raise PeerError(
-                    "it supports no version of ApiVersions that metashell supports", is_final=True
-                )
+                raise PeerError("it shares no version of ApiVersions with metashell", is_final=True)
             self._steps += 1
             self._ask(Api.API_VERSIONS, version, _SOFTWARE)
             return
