@@ -34,14 +34,14 @@ _ORDERS: Final = ("resource", "principal")
 _OPERATIONS: Final = ("ALL", *ASKABLE)
 
 COLUMNS: Final = (
-    text("resource", "Type and name of the resource, TYPE:NAME."),
+    text("resource", "Type and name of the resource, TYPE:NAME.", priority=9),
     text("resource_type", "Kafka's name of the type, UNKNOWN(N) for other codes.", shown=False),
     text("resource_name", "The name, the prefix of many, or * for all.", shown=False),
-    text("pattern_type", "LITERAL or PREFIXED."),
-    text("principal", "Whom it is about; User:* is everyone."),
-    text("host", "Where from: * for anywhere, an address, or a network (KIP-1276)."),
-    text("operation", "What it is about; ALL is every operation."),
-    text("permission", "ALLOW or DENY."),
+    text("pattern_type", "LITERAL or PREFIXED.", priority=4),
+    text("principal", "Whom it is about; User:* is everyone.", priority=9),
+    text("host", "Where from: * for anywhere, an address, or a network (KIP-1276).", priority=3),
+    text("operation", "What it is about; ALL is every operation.", priority=8),
+    text("permission", "ALLOW or DENY.", priority=8),
     text("id", "The ACL's id, its name below /image/acls/byId.", shown=False),
     integer(
         "created_offset",

@@ -50,14 +50,15 @@ class ConfigCommand(RowsCommand):
     of_each_cluster = True
     noun = ("config", "configs")
     tables = one_table(
-        text("resource_type", "TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS or GROUP."),
-        text("resource_name", "Its name; empty for all brokers at once."),
-        text("key", "The config's key."),
-        text("value", "The value that holds; null where there is none."),
+        text("resource_type", "TOPIC, BROKER, BROKER_LOGGER, CLIENT_METRICS or GROUP.", priority=9),
+        text("resource_name", "Its name; empty for all brokers at once.", priority=9),
+        text("key", "The config's key.", priority=8),
+        text("value", "The value that holds; null where there is none.", priority=9),
         text(
             "source",
             "Where it comes from, in Kafka's words: DYNAMIC_TOPIC_CONFIG, DYNAMIC_BROKER_CONFIG, "
             "DYNAMIC_DEFAULT_BROKER_CONFIG, STATIC_BROKER_CONFIG, DEFAULT_CONFIG and others.",
+            priority=6,
         ),
         integer(
             "broker",

@@ -14,17 +14,18 @@ if TYPE_CHECKING:
     pass
 
 COLUMNS: Final = (
-    text("token_id", "The token's id."),
-    text("owner", "The principal that it stands for."),
+    text("token_id", "The token's id.", priority=5),
+    text("owner", "The principal that it stands for.", priority=9),
     text("requester", "The principal that requested it.", shown=False),
-    texts("renewers", "Principals that may also renew it."),
-    text("issue_time", "When the token was issued."),
-    text("expiry_time", "When it expires, unless somebody renews it."),
+    texts("renewers", "Principals that may also renew it.", priority=3),
+    text("issue_time", "When the token was issued.", priority=4),
+    text("expiry_time", "When it expires, unless somebody renews it.", priority=8),
     text("max_time", "Until when it can be renewed at most.", shown=False),
     flag(
         "expired",
         "Whether it has expired at the last record; on a live quorum, now. Null: no record has a "
         "time.",
+        priority=8,
     ),
     integer(
         "created_offset",

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     pass
 
 COLUMNS: Final = (
-    text("user", "The user's name."),
+    text("user", "The user's name.", priority=9),
     texts("mechanisms", "SCRAM mechanisms of its credentials."),
     integers("iterations", "Iterations of each mechanism, in the same order."),
     texts("removed", "SCRAM mechanisms of its removed credentials, as far as records tell."),

@@ -20,7 +20,7 @@ from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, parse_options, refuse_more
-from metashell.commands.rows.columns import integer, one_table, text, time_at
+from metashell.commands.rows.columns import integer, one_table, sentence, text, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.errors import ExitCode, UsageError
@@ -39,10 +39,10 @@ _FIRST_WITH_NETWORKS: Final = "4.4-IV1"
 """metadata.version from which on ACLs of networks can be made (KIP-1276)."""
 
 COLUMNS: Final = (
-    text("principal", "Who asks; User:* is everyone who is not named in another row."),
-    text("host", "From where; * is anywhere that is not in another row."),
-    text("result", "ALLOWED or DENIED."),
-    text("why", "The ACL that decides, in short, or what else does."),
+    text("principal", "Who asks; User:* is everyone who is not named in another row.", priority=9),
+    text("host", "From where; * is anywhere that is not in another row.", priority=3),
+    text("result", "ALLOWED or DENIED.", priority=9),
+    sentence("why", "The ACL that decides, in short, or what else does.", priority=8),
     integer("acls", "How many ACLs each would decide so.", shown=False),
     text("acl_id", "Id of the ACL that decides.", shown=False),
     text("acl_resource_type", "Its resource's type.", shown=False),

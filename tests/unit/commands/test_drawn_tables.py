@@ -255,6 +255,23 @@ def test_no_colour_where_none_is_wanted(
     assert "\x1b" not in run_on(demo, "brokers").out
 
 
+def test_hostile_names_never_steer_a_terminal() -> None:
+    """Coloured tables escape them too, and so does a summary."""
+    name = "\x1b]0;title\x07\u202egnp\x9b31m\n"
+    values = [broker(1, fenced=True, rack=name)]
+    values.append(record("TopicRecord", name=name, topic_id=TOPIC_ID))
+    values += [
+        record(
+            "PartitionRecord", partition_id=i, topic_id=TOPIC_ID, replicas=[1], isr=[1], leader=-1
+        )
+        for i in range(3)
+    ]
+    with cluster(*values) as source:
+        for line in ("partitions --offline", "brokers", "nodes", "topics", "quorum"):
+            text = SGR.sub("", see(source, line, 120, height=3).text)
+            assert not [c for c in text if c != "\n" and (c < " " or c in "\x07\x1b\x9b\u202e")]
+
+
 # Some rows, none, many.
 
 

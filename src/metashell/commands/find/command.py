@@ -203,6 +203,10 @@ class FindCommand(RowsCommand):
         parsed.arguments, parsed.read[self.name] = list(args), query
         return parsed
 
+    def nothing(self, parsed: Parsed) -> str:
+        """Its words are an expression, and no options."""
+        return "no path matches"
+
     def answer(self, query: RowsQuery) -> None:
         """A row for each node that is printed."""
         needs_times = any(name.startswith("changed_") for name in query.columns or ())

@@ -214,8 +214,9 @@ def _write_table(context: Context, table: pa.Table, shape: Shape, lead: str) -> 
         whole_lists=not shape.ranked,
         ranked=shape.ranked,
     )
+    lead = escape(lead)
     if lead:
-        context.out.write(f"{escape(lead)}\n\n")
+        context.out.write(f"{lead}\n\n")
     # The beginning is out of sight by then.
     write_table(context, drawn, notes=(f"{lead}; -n 20 shows the first 20",) if lead else ())
 

@@ -35,7 +35,10 @@ def write_result(context: Context, result: Result, parsed: Parsed) -> int:
     for batch in result.batches:
         if batch.num_rows:
             writer.add(as_cells(batch, names))
-    return writer.close()
+    n_rows = writer.close()
+    if not n_rows and shape.form == "table" and not shape.count:
+        context.warn("sql: the statement gives no rows")
+    return n_rows
 
 
 def _write_plan(context: Context, result: Result) -> int:
