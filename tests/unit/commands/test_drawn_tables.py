@@ -317,7 +317,7 @@ def test_a_limit_is_a_number(options: str, demo: Source) -> None:
     """Above 0."""
     seen = see(demo, f"partitions {options}")
     assert 2 == seen.status
-    assert "not a whole number above 0" in seen.err[0]
+    assert "a whole number above 0" in seen.err[0]
 
 
 WITH_ROWS = [c for c in map(get, all_names()) if isinstance(c, RowsCommand)]
@@ -387,3 +387,35 @@ def test_fixtures_of_older_releases() -> None:
     source = metashell.open(fixture("real-44-broker-down").directory)
     for line in LINES:
         shown(source, line)
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("find /image -name nosuch --output table", "find: no path matches"),
+        ("sql 'SELECT 1 WHERE false'", "sql: the statement gives no rows"),
+    ],
+)
+def test_no_rows_of_commands_with_a_language_of_their_own(
+    line: str, said: str, demo: Source
+) -> None:
+    """They say so too."""
+    assert (said,) == see(demo, line).err
+
+
+@pytest.mark.parametrize(
+    ("line", "columns"),
+    [
+        ("acls", ("RESOURCE", "PRINCIPAL", "OPERATION", "PERMISSION")),
+        ("tokens", ("OWNER", "EXPIRY_TIME", "EXPIRED")),
+        ("config min.insync.replicas", ("RESOURCE_TYPE", "RESOURCE_NAME", "KEY", "VALUE")),
+        ("brokers", ("BROKER", "STATE", "LEADERS", "REPLICAS")),
+        ("topics", ("TOPIC", "OFFLINE", "UNDER_REPLICATED")),
+    ],
+)
+def test_columns_that_matter_have_room_at_80_columns(
+    line: str, columns: tuple[str, ...], demo: Source
+) -> None:
+    """An ACL without its permission, or a token without its expiry, says nothing."""
+    header = see(demo, line).lines[0].split()
+    assert {*columns} <= {*header}

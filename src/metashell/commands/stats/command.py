@@ -69,7 +69,7 @@ class StatsCommand(RowsCommand):
             Option(("-h",), "Print sizes in KiB, MiB, GiB."),
             Option(("--section",), "Print only this section.", "NAME", _SECTIONS),
             Option(
-                ("-n",),
+                ("-n", "--limit"),
                 f"Print N rows of each section. Default: {_DEFAULT_ROWS} rows, all files, and "
                 f"{_TIMELINE_ROWS} parts of the timeline.",
                 "N",
