@@ -287,3 +287,19 @@ def test_a_deep_check() -> None:
             assert "leader-not-in-isr" not in kinds.codes
 
         drive(test, session_on(directory))
+
+
+def test_tells_what_problems_follow_from() -> None:
+    """The causes above the kinds; below the rows what the row under the cursor follows from."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        (cause, *_) = [
+            row for row in said(driver.scene.source) if row["problem"] == "fenced-broker"
+        ]
+        told = words(driver, "#health-words")
+        assert f"{cause['subject']} is fenced" in told
+        await to_kind(driver, "offline-partitions")
+        assert f"follows from: fenced-broker {cause['subject']}" in words(driver, "#health-detail")
+
+    drive(test, session_on(down))

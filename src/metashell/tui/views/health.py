@@ -109,7 +109,8 @@ def in_short(found: HealthRows) -> str:
     words = f"{'  '.join(told)}  (kinds of problems)"
     # Of several clusters each has lines of its own: more than there is room for.
     causes = () if "cluster" in found.rows.column_names else found.words.split("\n")[1:]
-    return "\n".join((words, *causes[:_CAUSES]))
+    # What follows from each is in the rows.
+    return "\n".join((words, *(cause.partition(": ")[0] for cause in causes[:_CAUSES])))
 
 
 class KindList(AppPart, OptionList):
