@@ -41,11 +41,13 @@ _WORDS: Final = {
     "controlled-shutdown": "broker {} is shutting down",
     "unregistered-broker": "broker {} is not registered",
     "lost-directory": "broker {} lost a log directory",
-    "offline-directory": "broker {} has a log directory that is not online",
+    "offline-directory": "a log directory is not online on broker {}",
     ELECTION: "an election of preferred leaders is due for broker {}",
 }
 _LOST, _OFFLINE, _ELECTION = (_PROBLEMS.index(name) for name in _PROBLEMS[4:])
 _NONE: Final = -1
+_FEW: Final = 3
+"""Brokers that are named one by one."""
 
 EFFECTS: Final = {
     "offline-partitions": "offline",
@@ -84,6 +86,34 @@ class Cause:
     def words(self) -> str:
         """Such as ``broker 104 is fenced``."""
         return _WORDS[self.problem].format(self.broker)
+
+
+def causes_text(causes: Sequence[Cause], n_brokers: int) -> str:
+    """Causes in a few words, such as ``both brokers are fenced``; empty without causes.
+
+    Args:
+        causes: As `Causes.of` gives them.
+        n_brokers: How many brokers are registered.
+    """
+    by_problem: dict[str, list[int]] = {}
+    for cause in causes:
+        by_problem.setdefault(cause.problem, []).append(cause.broker)
+    return "; ".join(_group_text(*group, n_brokers) for group in by_problem.items())
+
+
+def _group_text(problem: str, brokers: Sequence[int], n_brokers: int) -> str:
+    n = len(brokers)
+    one = _WORDS[problem] if n == 1 else _WORDS[problem].replace("broker ", "brokers ")
+    if n == 1 or not one.startswith("brokers {} is "):
+        told = ", ".join(map(str, brokers[:_FEW]))
+        return one.format(told if n <= _FEW else f"{told} and {n - _FEW:,} more")
+    state = one.removeprefix("brokers {} is ")
+    if problem == "fenced-broker" and n == n_brokers:
+        return f"{'both' if n == 2 else f'all {n:,}'} brokers are {state}"
+    if n > _FEW:
+        return f"{n:,} brokers are {state}"
+    *first, last = map(str, sorted(brokers))
+    return f"brokers {', '.join(first)} and {last} are {state}"
 
 
 @dataclass(frozen=True, slots=True)
