@@ -38,9 +38,9 @@ COLUMNS: Final = (
     text("resource_type", "Kafka's name of the type, UNKNOWN(N) for other codes.", shown=False),
     text("resource_name", "The name, the prefix of many, or * for all.", shown=False),
     text("pattern_type", "LITERAL or PREFIXED.", priority=4),
-    text("principal", "Whom it is about; User:* is everyone.", priority=9),
-    text("host", "Where from: * for anywhere, an address, or a network (KIP-1276).", priority=3),
-    text("operation", "What it is about; ALL is every operation.", priority=8),
+    text("principal", "The principal; User:* is everyone.", priority=9),
+    text("host", "The host: * for any, an address, or a network (KIP-1276).", priority=3),
+    text("operation", "The operation; ALL is every operation.", priority=8),
     text("permission", "ALLOW or DENY.", priority=8),
     text("id", "The ACL's id, its name below /image/acls/byId.", shown=False),
     integer(
@@ -65,35 +65,36 @@ class AclsCommand(RowsCommand):
     manual = Manual(
         synopsis="acls [OPTION...] [RESOURCE] [PRINCIPAL]",
         description=(
-            "Lists ACLs; of several options that choose, all must hold. With --resource the ACLs "
-            "that count for that resource are listed: those of its very name, of prefixes of it "
-            "and of all of its type, as Kafka's own tool finds them with the pattern type MATCH; "
-            "--exact takes those of that name alone.\n\n"
-            "Whether somebody may do something is told by who-can: one ACL that denies wins over "
-            "all that allow, and some operations imply others. A checkpoint tells no times: "
-            "--history reads what came before it."
+            "Lists ACLs. Several conditions must all hold. A RESOURCE such as topic:orders "
+            "lists the ACLs that count for it. These name it, a prefix of its name, or all "
+            "resources of its type. Kafka's own tool calls this the pattern type MATCH. --exact "
+            "lists only the ACLs of that name. A PRINCIPAL such as User:alice lists the ACLs "
+            "that name it. A bare name stands for the one resource or principal that has it.\n\n"
+            "`who-can` decides who may do something: a DENY wins over every ALLOW, and some "
+            "operations imply others. A checkpoint has no times: --history reads the files "
+            "before it."
         ),
         options=(
-            Option(("--principal",), "About that very principal, such as User:alice.", "NAME"),
+            Option(("--principal",), "Only ACLs of this principal, such as User:alice.", "NAME"),
             Option(
                 ("--resource",),
-                "That count for a resource, such as topic:payments, or for a type: topic.",
+                "Only ACLs that count for a resource (topic:payments) or a type (topic).",
                 "TYPE[:NAME]",
             ),
-            Option(("--exact",), "With --resource: whose pattern has that very name."),
-            Option(("--operation",), "Of that operation.", "NAME", _OPERATIONS),
-            Option(("--host",), "With that very host, address or network.", "HOST"),
-            Option(("--type",), "That allow, or that deny.", "TYPE", ("ALLOW", "DENY")),
-            Option(("--by",), "Ordered by resource (the default) or principal.", "BY", _ORDERS),
+            Option(("--exact",), "With a resource: only ACLs with exactly its name."),
+            Option(("--operation",), "Only ACLs of this operation.", "NAME", _OPERATIONS),
+            Option(("--host",), "Only ACLs with exactly this host, address or network.", "HOST"),
+            Option(("--type",), "Only ACLs that allow, or that deny.", "TYPE", ("ALLOW", "DENY")),
+            Option(("--by",), "Sort by resource (the default) or principal.", "BY", _ORDERS),
             HISTORY,
         ),
         examples=(
             ("acls", "all of them, by resource"),
             ("acls --by principal", "all of them, by principal"),
-            ("acls topic:orders", "what counts for one topic"),
-            ("acls User:billing", "what one user may do and may not do"),
-            ("acls --principal User:billing --type ALLOW", "what somebody was granted"),
-            ("acls --type DENY -o json", "whatever is denied, for a script"),
+            ("acls topic:orders", "the ACLs that count for one topic"),
+            ("acls User:billing", "the ACLs of one user"),
+            ("acls --principal User:billing --type ALLOW", "what one user was granted"),
+            ("acls --type DENY -o json", "everything that is denied, for a script"),
         ),
     )
 
@@ -192,7 +193,9 @@ def _chosen(parsed: Parsed) -> list[Callable[[Acl], bool]]:
         permission = parse_permission(word)
         tests.append(lambda acl: acl.permission == permission)
     if "--exact" in parsed.switches and ":" not in values.get("--resource", ""):
-        raise UsageError("--exact: of which resource?", hint="such as --resource topic:orders")
+        raise UsageError(
+            "--exact needs a resource with a name", hint="such as --resource topic:orders"
+        )
     if (word := values.get("--resource")) is not None:
         resource = parse_resource(word, needs_name=False)
         kind, name = resource.type_code, resource.name

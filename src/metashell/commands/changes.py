@@ -31,19 +31,21 @@ _WIDEST_VALUE = 200
 
 NO_PRINCIPAL = "the log does not record who asked for a change, only which controller wrote it"
 
-_VERBOSE = Option(("-v", "--verbose"), "Show leaderEpoch and partitionEpoch with every change.")
+_VERBOSE = Option(
+    ("-v", "--verbose"), "Show defaults of new nodes, and both epochs of every change."
+)
 
 _TABLES = one_table(
     integer("offset", "The record's offset; null for what a checkpoint says."),
     time_at("time", "Its time."),
     integer("epoch", "Its leader epoch.", shown=False),
-    integer("controller", "Who led in that epoch, where a record tells."),
+    integer("controller", "The controller that led in that epoch; null if no record says."),
     text("type", "Its type."),
-    text("path", "The node that it touched."),
+    text("path", "The node that it changed."),
     text(
         "change",
-        "created, removed, changed, unchanged, refused (Kafka does not apply it), or present: said "
-        "by the oldest checkpoint.",
+        "created, removed, changed, unchanged, refused (Kafka does not apply it), or present (in "
+        "the oldest checkpoint).",
     ),
     json_value("fields", "A JSON object: by the name of a field, a list of old and new value."),
     integer(
@@ -60,7 +62,7 @@ class ChangesCommand(RowsCommand):
 
     group = "history"
     name = "changes"
-    summary = "Show every record that touched a node, and what it changed."
+    summary = "Show every record that changed a node, with old and new values."
     one_cluster = True
     noun = ("change", "changes")
     tables = _TABLES
@@ -69,45 +71,46 @@ class ChangesCommand(RowsCommand):
     manual = Manual(
         synopsis="changes [-o FORMAT] [--since POINT] [--until POINT] [-n N] [--newest N] PATH...",
         description=(
-            "Prints every record that touched a node or anything below it, oldest first: offset, "
-            "time, epoch and the controller that led in it, record type, path, and what changed "
-            "from what to what. All segments and checkpoints of the directory are used, also "
-            "those that the newest image does not need.\n\n"
-            "PATH may name what is gone; a topic made again under the same name is followed "
-            "through all its lives. A ? stands for what no record at hand tells; what the oldest "
-            "checkpoint says is marked as at or before its last offset. * ? [a-z] {a,b} match "
-            "within one component. Topics are told by name unless PATH goes below byId.\n\n"
-            "Every change of a partition moves its partitionEpoch, and a record that names a "
-            "leader, be it the same one, its leaderEpoch. Lines show the two only where nothing "
-            "else changed, and always with -v; rows always have them.\n\n"
-            "The log does not record the principal who asked for a change."
+            "Prints every record that changed a node or anything below it, oldest first. Each "
+            "line has the offset, the time, the epoch, the controller that led, the record "
+            "type, the path and the change. It uses all segments and checkpoints of the "
+            "directory.\n\n"
+            "PATH may name a deleted node. A topic that was deleted and made again is followed "
+            "through both lives. The wildcards * ? [a-z] {a,b} match within one component. "
+            "Topics go by name unless PATH is below byId.\n\n"
+            "A ? stands for a value that no record in the directory has. What the oldest "
+            "checkpoint says is marked as at or before its last offset.\n\n"
+            "A line of a new node leaves out what is the default. It leaves out partitionEpoch "
+            "and leaderEpoch if anything else changed. -v shows all of it, and so do rows (-o).\n\n"
+            "The log does not record the user who asked for a change, only the controller that "
+            "wrote it."
         ),
         options=(
             _VERBOSE,
             SINCE,
             UNTIL,
-            Option(("-n", "--limit"), "The last N changes only.", metavar="N"),
+            Option(("-n", "--limit"), "Print only the last N changes.", metavar="N"),
             Option(
                 ("--newest",),
-                "Follow only the newest N records about PATH, which is quick: what was before them "
-                "is a ?.",
+                "Follow only the newest N records about PATH, which is quick. A ? stands for "
+                "earlier values.",
                 metavar="N",
             ),
         ),
         examples=(
-            ("changes /image/topics/byName/orders/0", "the life of a partition"),
-            ("changes /image/configs", "every setting that was changed"),
+            ("changes /image/topics/byName/orders/0", "every change of a partition"),
+            ("changes /image/configs", "every change of a config"),
             ("changes -n 3 /image/cluster/brokers", "the last three changes of brokers"),
             ("changes -o jsonl /image/topics/byName/pay*", "for a script"),
             ("changes -o csv /image/configs", "for a spreadsheet"),
-            ("changes --count /image/cluster/brokers", "how many there were"),
+            ("changes --count /image/cluster/brokers", "the number of changes"),
         ),
     )
 
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Print the changes of each path."""
         if not parsed.arguments:
-            raise UsageError("which path?", hint=f"usage: {self.manual.synopsis}")
+            raise UsageError("PATH is missing", hint=f"usage: {self.manual.synopsis}")
         return super().run_parsed(context, parsed)
 
     def answer(self, query: RowsQuery) -> None:

@@ -33,9 +33,11 @@ _RESOURCE: Final = Option(
     "group:NAME, client-metrics:NAME or broker-logger:ID.",
     "RESOURCE",
 )
-_ALL: Final = Option(("--all",), "What is not overridden too, with the value that holds.")
+_ALL: Final = Option(
+    ("--all",), "Also print resources that do not override the key, with their value."
+)
 _GONE: Final = Option(
-    ("--gone",), "Only configs of resources that are gone: no such topic, node not registered."
+    ("--gone",), "Only configs of deleted topics and of nodes that are not registered."
 )
 _UNKNOWN: Final = Option(("--unknown",), "Only keys that no Kafka release knows.")
 
@@ -45,7 +47,7 @@ class ConfigCommand(RowsCommand):
 
     group = "whole cluster"
     name = "config"
-    summary = "effective value of a config, and where it comes from"
+    summary = "Show the effective value of configs, and where it comes from."
     takes_paths = False
     of_each_cluster = True
     noun = ("config", "configs")
@@ -85,15 +87,16 @@ class ConfigCommand(RowsCommand):
     )
     manual = Manual(
         "config [OPTION...] [KEY] [RESOURCE]",
-        "What a config's value is, and where it comes from: set on the resource, on a broker, for "
-        "all brokers, in a node's own server.properties, or Kafka's default.\n\n"
-        "With a KEY and a RESOURCE: the value that holds there; of a topic one row for each broker "
-        "that has a dynamic value of its own, and one for the others. With a KEY alone: every "
-        "resource that sets it, and the brokers' keys that topics or groups fall back to. Without "
-        "a KEY: everything that is set.\n\n"
-        "The metadata does not have server.properties. A value that could come from there is "
-        "marked `assumed`: it is Kafka's default in the newest release, or what --assume FILE "
-        "says. Values in hours or minutes (log.retention.hours) are shown in a topic's unit.",
+        "Prints the value of configs and where each comes from: the resource, a broker, all "
+        "brokers, a node's server.properties, or Kafka's default.\n\n"
+        "With a KEY and a RESOURCE it prints the value that holds there. A topic has a row for "
+        "each broker with a dynamic value of its own, and one for the others. With a KEY alone "
+        "it prints every resource that sets the key, and the brokers' keys behind it. With a "
+        "RESOURCE alone it prints what is set there. Without both it prints everything that is "
+        "set. A bare name stands for the one resource that has it.\n\n"
+        "The metadata does not have server.properties. A value that may come from there is "
+        "marked `assumed`: it is Kafka's newest default, or from --assume FILE. Values in hours "
+        "or minutes (log.retention.hours) are shown in the unit of the topic's config.",
         (_RESOURCE, _ALL, _GONE, _UNKNOWN, ASSUME, HISTORY),
         (
             ("config", "everything that is set"),

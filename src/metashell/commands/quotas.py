@@ -68,15 +68,18 @@ EFFECTIVE_COLUMNS: Final = (
 
 
 _DESCRIPTION: Final = (
-    "Lists every quota that is set. With --user, --client-id or --ip it tells what such "
-    "a client gets, key by key, and from where: the first that is set of the quotas for "
-    "the user and client id, the user and the default client id, the user, the default "
-    "user and the client id, both defaults, the default user, the client id, and the "
-    "default client id. A client without an id (--client-id '') gets a user's quotas "
-    "alone. connection_creation_rate goes by address: its own, else the default.\n\n"
-    "Who is not named is taken for one that has no quota of its own. A user is a "
-    "principal's name without its type. Host names stand for themselves, as only brokers "
-    "can look them up. A broker with client.quota.callback.class may do otherwise."
+    "Lists every quota. With user:NAME, client-id:NAME or ip:ADDRESS it tells what such a "
+    "client gets: the value of each key, and which quota sets it. The options --user, --client- "
+    "id and --ip mean the same. A bare name stands for the one entity that has it.\n\n"
+    "The most specific quota counts. Quotas of a user go before quotas of the default user, and "
+    "those before quotas of a client id alone. Within each of them the client id goes first, "
+    "then the default client id, then none. The column overrides has the quotas that do not "
+    "count.\n\n"
+    "A client without an id (--client-id '') only gets quotas of its user. "
+    "connection_creation_rate is that of the address, else the default. A name without a quota "
+    "gets the defaults. A user is the name of a principal without its type. Host names are not "
+    "looked up; only brokers can do that. A broker with client.quota.callback.class may decide "
+    "otherwise."
 )
 
 

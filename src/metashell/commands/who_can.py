@@ -39,11 +39,11 @@ _FIRST_WITH_NETWORKS: Final = "4.4-IV1"
 """metadata.version from which on ACLs of networks can be made (KIP-1276)."""
 
 COLUMNS: Final = (
-    text("principal", "Who asks; User:* is everyone who is not named in another row.", priority=9),
-    text("host", "From where; * is anywhere that is not in another row.", priority=3),
+    text("principal", "The principal; User:* is everyone without a row of their own.", priority=9),
+    text("host", "The host; * is every host without a row of its own.", priority=3),
     text("result", "ALLOWED or DENIED.", priority=9),
-    sentence("why", "The ACL that decides, in short, or what else does.", priority=8),
-    integer("acls", "How many ACLs each would decide so.", shown=False),
+    sentence("why", "The ACL that decides, in short, or another reason.", priority=8),
+    integer("acls", "The number of ACLs that would decide the same.", shown=False),
     text("acl_id", "Id of the ACL that decides.", shown=False),
     text("acl_resource_type", "Its resource's type.", shown=False),
     text("acl_resource_name", "Its resource's name or prefix.", shown=False),
@@ -71,31 +71,29 @@ class WhoCanCommand(RowsCommand):
     takes_paths = False
     of_each_cluster = True
     manual = Manual(
-        synopsis="who-can OPERATION TYPE:NAME [--principal NAME] [--host ADDRESS] [OPTION...]",
+        synopsis="who-can OPERATION RESOURCE [--principal NAME] [--host ADDRESS] [OPTION...]",
         description=(
-            "Decides as Kafka's StandardAuthorizer does. ACLs count that are about the resource "
-            "by its name, by a prefix of it or by *; one that denies wins over all that allow. An "
-            "ACL that allows READ, WRITE, DELETE or ALTER allows DESCRIBE too, one that allows "
-            "ALTER_CONFIGS allows DESCRIBE_CONFIGS; one that denies denies nothing else.\n\n"
-            "There is a row for each principal that an ACL about this names, and one for everyone "
-            "else. Where the host matters there are several: that of the narrowest host holds. "
-            "Where brokers take another right too, it is part of the decision: CREATE of the "
-            "cluster allows CREATE of any topic, DELETE of the cluster allows DeleteTopics of any, "
-            "and WRITE on any topic is enough where IDEMPOTENT_WRITE is asked for (Kafka calls "
-            "that by resource type, and first tries a topic called hardcode). Diagnostics name "
-            "requests that ask for another right than the one in question, or take another.\n\n"
-            "ACLs of networks are taken as brokers of Kafka 4.4 take them; older ones never match "
-            "them.\n\n"
-            "Super users and allow.everyone.if.no.acl.found are not in the metadata: they count "
-            "where --assume gives them. Principals that a custom principal builder or authorizer "
-            "makes, such as groups and roles, can't be known; they are decided about as any "
-            "other.\n\n"
-            "Exit status: with --principal 0 where it is allowed (without --host: from hosts that "
-            "no ACL names) and 1 where it is denied; else 1 where nobody is allowed."
+            "Decides as Kafka's StandardAuthorizer does. ACLs of the resource's name, of a "
+            "prefix of it, and of * count. A DENY wins over every ALLOW. An ALLOW of READ, "
+            "WRITE, DELETE or ALTER also allows DESCRIBE. An ALLOW of ALTER_CONFIGS also allows "
+            "DESCRIBE_CONFIGS. A DENY only denies its own operation.\n\n"
+            "There is a row for each principal that such an ACL names, and one for everyone "
+            "else. If the host matters there are several rows for a principal; the narrowest "
+            "host counts. A bare name stands for the one resource that has it.\n\n"
+            "Some brokers' requests also accept another right, and that is part of the "
+            "decision. CREATE of the cluster allows CREATE of any topic, and DELETE of the "
+            "cluster allows DeleteTopics of any topic. WRITE of any topic is enough for "
+            "IDEMPOTENT_WRITE. Notes on stderr name requests that ask for another right.\n\n"
+            "ACLs of networks count as in brokers of Kafka 4.4. Older brokers never match them.\n\n"
+            "super.users and allow.everyone.if.no.acl.found are not in the metadata; --assume "
+            "FILE reads them. Groups and roles of a custom principal builder or authorizer are "
+            "not known. They are treated like any other principal.\n\n"
+            "Exit status: 0 if someone is allowed, 1 if nobody is. With --principal it is 0 if "
+            "that principal is allowed; without --host, from hosts that no ACL names."
         ),
         options=(
-            Option(("--principal",), "About that principal alone, such as User:alice.", "NAME"),
-            Option(("--host",), "From that address alone.", "ADDRESS"),
+            Option(("--principal",), "Only this principal, such as User:alice.", "NAME"),
+            Option(("--host",), "Only from this address.", "ADDRESS"),
             ASSUME,
             HISTORY,
         ),
@@ -104,7 +102,7 @@ class WhoCanCommand(RowsCommand):
             ("who-can write topic:orders --host 10.0.0.1", "who may write to it, from one host"),
             (
                 "who-can READ topic:payments --principal User:analytics -o json",
-                "whether somebody may, and by which ACL",
+                "whether one user may, and by which ACL",
             ),
             ("who-can ALTER_CONFIGS cluster", "who may change the cluster's configuration"),
         ),
@@ -155,7 +153,7 @@ class WhoCanCommand(RowsCommand):
         arguments = parsed.arguments
         if len(arguments) < 2:
             raise UsageError(
-                "an operation and a resource are wanted", hint=f"usage: {self.manual.synopsis}"
+                "OPERATION and RESOURCE are needed", hint=f"usage: {self.manual.synopsis}"
             )
         refuse_more(self, arguments, 2)
         return parse_operation(arguments[0]), parse_resource(arguments[1])

@@ -73,7 +73,7 @@ def test_what_is_found(shell: Session, words: str, out: str | None) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ("", "what to look for?"),
+        ("", "REGEX is missing"),
         ("-l", "what to look for?"),
         ("'(' /", "(: missing ), unterminated subpattern at position 0"),
         ("-m 0 x /", "-m 0: not a whole number above 0"),

@@ -96,39 +96,39 @@ class DiffCommand(RowsCommand):
             " diff --with DIR [--at POINT] [--all] [--stat|--quiet|-o FORMAT] [PATH]"
         ),
         description=(
-            "Prints the nodes below PATH (/image without one, wildcards allowed) that differ "
-            "between two states of one source, or with --with between this source and another: "
-            "+ for what only the second has, - for what only the first has, and ~ with the fields "
-            "that changed and both values. Sorted by path.\n\n"
-            "A POINT is an offset, a time such as 12:25 or 2026-09-21T14:14:09Z, an age such as "
-            "-10m, or `end` for the newest state: see `man at`. With --at both sources are "
-            "compared as of that point. Without it each is compared as it is, this one as the "
-            "shell shows it. An age counts from the last record of this one. A source may have "
-            "only a part of a batch up to the offset of --at: then both are compared after the "
-            "last offset that both have whole, and a warning says which. Logs that hold different "
-            "batches up to that point differ too: a warning has the offset and both leader "
-            "epochs, and the exit status is 1 even where the states are the same.\n\n"
-            "A topic that only one state has is one line, unless --all is given. Topics are "
-            "compared by name, so one that was made again shows another id; below byId they are "
-            "compared by id. ACLs of two clusters are compared by what they say, as their ids are "
-            "random. /image/provenance is left out: it always differs. Secrets are "
-            "compared and shown as [redacted].\n\n"
-            "Exit status: 0 for no difference; 1 for some, for logs that differ, and for a POINT "
-            "that is not covered; 3 where a source can't be read."
+            "Compares two states and prints the nodes that differ, sorted by path. + marks a "
+            "node that only the second state has, - one that only the first has. ~ marks a "
+            "changed node, with the old and the new value of each field.\n\n"
+            "PATH limits the comparison; the default is /image. Wildcards are allowed. "
+            "/image/provenance always differs and is left out.\n\n"
+            "With two POINTs it compares two states of this source. POINT is an offset, a time, "
+            "an age, or `end` for the newest state: see `man at`.\n\n"
+            "With --with it compares this source, as the shell shows it, with another. --at "
+            "compares both at the same point; an age counts from the last record of this "
+            "source. If one source has only a part of a batch, both are compared before that "
+            "batch, and a warning says so. If the logs hold different batches, a warning has "
+            "the first such offset and both leader epochs. The exit status is then 1, even if "
+            "the states are equal.\n\n"
+            "A topic that only one state has is one line; --all prints all its leaves. Topics "
+            "are compared by name, below byId by id. ACLs of two clusters are compared by "
+            "content, because their ids are random. Secrets are compared, and printed as "
+            "[redacted].\n\n"
+            "Exit status: 0 if nothing differs, 1 if something differs or a POINT is not "
+            "covered, 3 if a source can't be read."
         ),
         options=(
             Option(("--with",), "Compare with another directory or file.", metavar="DIR"),
-            Option(("--at",), "With --with: both as of this offset or time.", metavar="POINT"),
-            Option(("--all",), "Every leaf of topics that only one state has."),
-            Option(("--stat",), "Only how many things of each part differ."),
-            Option(("--quiet", "-q"), "Print nothing: the exit status tells."),
+            Option(("--at",), "With --with: compare both at this POINT.", metavar="POINT"),
+            Option(("--all",), "Print every leaf of topics that only one state has."),
+            Option(("--stat",), "Print only the number of differences in each part."),
+            Option(("--quiet", "-q"), "Print nothing. The exit status tells."),
         ),
         examples=(
             ("diff 1870 end", "what changed between two offsets"),
-            ("diff 1870 end /image/topics/byName/csv-imports", "of one topic"),
-            ("diff --stat 1870 end", "how much changed, by part"),
+            ("diff 1870 end /image/topics/byName/csv-imports", "what changed in one topic"),
+            ("diff --stat 1870 end", "the number of changes in each part"),
             ("diff -o jsonl 900 end /image/configs/TOPIC:*", "for a script"),
-            ("diff 1870 end /image/cluster", "of brokers and controllers"),
+            ("diff 1870 end /image/cluster", "what changed in brokers and controllers"),
             ("diff -o csv --columns change,path 1870 end", "which nodes, as CSV"),
         ),
     )
@@ -204,7 +204,7 @@ class DiffCommand(RowsCommand):
         usage = f"usage: {self.manual.synopsis}"
         n_points = 0 if other is not None else 2
         if len(words) < n_points:
-            raise UsageError("two offsets or times, or --with DIR", hint=usage)
+            raise UsageError("two POINTs are needed, or --with DIR", hint=usage)
         if len(words) > n_points + 1:
             raise UsageError(f"too many arguments: {words[n_points + 1]}", hint=usage)
         path = words[n_points] if len(words) > n_points else None

@@ -41,52 +41,50 @@ class FindCommand(RowsCommand):
     manual = Manual(
         synopsis="find [--encode] [--output FORMAT] [PATH...] [EXPRESSION]",
         description=(
-            "Prints each PATH (. without one) and every path below it, parents before children, "
-            "in the order of the names. An EXPRESSION chooses: its tests are evaluated from left "
-            "to right until one fails, as find of GNU does.\n\n"
-            "Patterns know * ? [a-z] [!a-z] and the backslash; here * matches slashes too. "
-            "Tests join by standing side by side (or -a), by -o, and are negated by !; "
-            "( and ) group. Where no action but -prune is named, -print is meant.\n\n"
-            "-newer-than, -changed-since and -changed-before ask for the last change, as ls -l "
-            "shows it; a directory's is the newest of all below it, removals included. A time "
-            "means the first batch that reaches it. What nothing is known of never passes, and "
-            "what is known to be at or before a checkpoint only passes -changed-before where "
-            "that asks for a later point.\n\n"
-            "Tests from -offline to -isr are of partitions: they pass for the leaf of a partition, "
-            "under byName and under byId, and for nothing else. They mean what kafka-topics means "
-            "by them. -fenced and -controlled-shutdown pass for the leaf of a broker. -config "
-            "passes for each value that is set under /image/configs, for the directory of its "
-            "resource there, and for the topic's directories and the broker's leaf that it is set "
-            "for; the cluster's defaults for brokers (BROKER) are not each broker's. Values are "
-            "compared as they are shown: what is redacted can't be found.\n\n"
-            "-exec runs a command of metashell, {} in its words being the path. After ; (or \\;) "
-            "it is run for each path and passes where the command succeeds; after {} + it is run "
-            "with many paths at once, passes always, and where a run fails find's status is 1. "
-            "Names that can't be typed are then written as with --encode. at, cd, exit and watch "
-            "are refused.\n\n"
-            "In a FORMAT of -printf %p is the path, %P the path without PATH, %H that PATH, %f "
-            "the last component, %h what stands before it, %d the level below PATH, %y d or f, %t "
-            "and %o the time and the offset of the last change, %% a percent sign; \\n, \\t, \\0 "
-            "and \\\\ are a line feed, a tab, a zero byte and a backslash. %-20p takes at least 20 "
-            "columns, aligned to the left; %.5p at most 5.\n\n"
-            "Rows stand for what -print prints; -print0, -printf, -count and -exec do not go with "
-            "them. As -o means or, their format is asked for by --output alone."
+            "Prints every path below each PATH, parents before children, sorted by name. "
+            "Without a PATH it begins at the current directory. EXPRESSION chooses paths as in "
+            "GNU find: tests run from left to right until one fails.\n\n"
+            "Patterns have * ? [a-z] [!a-z] and the backslash. Here * also matches slashes. "
+            "Tests side by side (or with -a) must both pass; -o is or, ! negates, ( and ) "
+            "group. Without an action other than -prune, -print is meant.\n\n"
+            "-newer-than, -changed-since and -changed-before test the last change, as ls -l "
+            "shows it. A directory changes with everything below it, also by removals. A time "
+            "means the first batch that reaches it; `man at` tells what a POINT may be. A node "
+            "without a known time never passes. A change at or before a checkpoint only passes "
+            "-changed-before a later point.\n\n"
+            "The tests from -offline to -isr pass for leaves of partitions, under byName and "
+            "byId. They mean the same as in kafka-topics. -fenced and -controlled-shutdown pass "
+            "for leaves of brokers. -config passes for values below /image/configs, for the "
+            "directory of their resource, for the topic and for the broker. Defaults of all "
+            "brokers do not count for each broker. Values are compared as they are shown, so "
+            "redacted values can't be found.\n\n"
+            "-exec runs a command of metashell; {} stands for the path. With ; (or \\;) it runs "
+            "for each path, and passes if the command succeeds. With {} + it runs for many "
+            "paths at once and always passes; if a run fails, the exit status is 1. Paths are "
+            "then written as with --encode. at, cd, exit and watch can't be run.\n\n"
+            "-printf FORMAT: %p is the path, %P the path without PATH, %H that PATH, %f the "
+            "last component, %h the part before it. %d is the level below PATH, %y d or f, %t "
+            "the time and %o the offset of the last change, %% a percent sign. \\n, \\t, \\0 and "
+            "\\\\ are newline, tab, zero byte and backslash. %-20p takes at least 20 columns; "
+            "%.5p at most 5.\n\n"
+            "Rows replace -print. They do not go with -print0, -printf, -count or -exec. "
+            "Because -o means or, only --output asks for rows."
         ),
         options=(
             Option(("-name",), "The last component matches the pattern.", metavar="PATTERN"),
-            Option(("-iname",), "The same, whatever the case.", metavar="PATTERN"),
+            Option(("-iname",), "As -name, ignoring case.", metavar="PATTERN"),
             Option(
                 ("-path", "-wholename"),
                 "The whole path as printed matches the pattern.",
                 metavar="PATTERN",
             ),
-            Option(("-ipath",), "The same, whatever the case.", metavar="PATTERN"),
+            Option(("-ipath",), "As -path, ignoring case.", metavar="PATTERN"),
             Option(
                 ("-regex",),
                 "The whole path matches the regular expression (Python's).",
                 metavar="REGEX",
             ),
-            Option(("-iregex",), "The same, whatever the case.", metavar="REGEX"),
+            Option(("-iregex",), "As -regex, ignoring case.", metavar="REGEX"),
             Option(
                 ("-type",), "Directories (d) or leaves (f).", metavar="KIND", choices=("d", "f")
             ),
@@ -104,14 +102,14 @@ class FindCommand(RowsCommand):
             Option(("-offline",), "A partition without a leader."),
             Option(
                 ("-under-replicated",),
-                "A partition with fewer replicas in sync than it has, adding ones left out.",
+                "A partition with replicas out of sync. Replicas being added do not count.",
             ),
             Option(
                 ("-under-min-isr",),
-                "A partition with fewer in sync than min.insync.replicas, or without a leader.",
+                "A partition whose ISR is smaller than min.insync.replicas, or without a leader.",
             ),
-            Option(("-at-min-isr",), "A partition with as many in sync as that."),
-            Option(("-no-preferred-leader",), "A partition not led by the first of its replicas."),
+            Option(("-at-min-isr",), "A partition whose ISR is exactly min.insync.replicas."),
+            Option(("-no-preferred-leader",), "A partition that its first replica does not lead."),
             Option(("-reassigning",), "A partition with replicas being added or removed."),
             Option(("-elr",), "A partition with eligible leader replicas."),
             Option(("-recovering",), "A partition recovering from an unclean election."),
@@ -122,23 +120,24 @@ class FindCommand(RowsCommand):
             Option(("-controlled-shutdown",), "A broker in controlled shutdown."),
             Option(
                 ("-config",),
-                "A config that is set, or what it is set for; both may be patterns.",
+                "A config with this key, and this value if given, or its resource. Both may be "
+                "patterns.",
                 metavar="KEY[=VALUE]",
             ),
             Option(("-maxdepth",), "Go down at most N levels; 0 is PATH itself.", metavar="N"),
-            Option(("-mindepth",), "Leave out what is fewer than N levels down.", metavar="N"),
+            Option(("-mindepth",), "Leave out paths fewer than N levels down.", metavar="N"),
             Option(("-true",), "Always passes."),
             Option(("-false",), "Never passes."),
             Option(("-print",), "Print the path and a newline."),
             Option(("-print0",), "Print the path and a zero byte."),
-            Option(("-printf",), "Print what the format says.", metavar="FORMAT"),
-            Option(("-count",), "Print at the end how many paths came here."),
+            Option(("-printf",), "Print each path in this FORMAT.", metavar="FORMAT"),
+            Option(("-count",), "Print the number of paths that reached this action."),
             Option(("-exec",), "Run a command, up to ; or {} +.", metavar="COMMAND"),
             Option(("-prune",), "Do not go below this directory."),
             Option(("-quit",), "Stop at once."),
-            Option(("-not", "!"), "The next test fails."),
-            Option(("-a", "-and"), "Both pass."),
-            Option(("-o", "-or"), "One of both passes; binds less than -a."),
+            Option(("-not", "!"), "Negate the next test."),
+            Option(("-a", "-and"), "Both tests pass."),
+            Option(("-o", "-or"), "Either test passes; -a binds more tightly."),
             Option(
                 ("--encode",),
                 "Print names so that each path can be typed: a slash in a name "

@@ -32,43 +32,55 @@ class GrepCommand(RowsCommand):
     manual = Manual(
         synopsis="grep [-ilcvnhqFE] [-m N] [--encode] [-o FORMAT] REGEX [PATH...]",
         description=(
-            "Searches the text of each leaf below each PATH (. without one), as cat prints it, and "
-            "prints each line that matches behind the leaf's path, in the order of find.\n\n"
-            "A REGEX is one of Python's and may match anywhere in a line. Secrets are shown as "
-            "[redacted], here as everywhere, so nothing can be learnt by guessing.\n\n"
-            "The status is 0 where a line was found, 1 where none was or a PATH is not there, and "
-            "2 where something is wrong with the words."
+            "Searches the text of every leaf below each PATH, as cat prints it. Prints the "
+            "matching lines, each after the path of its leaf. Without a PATH it searches the "
+            "current directory.\n\n"
+            "REGEX is a Python regular expression. It may match anywhere in a line. Secrets are "
+            "searched as [redacted], so guessing finds nothing.\n\n"
+            "Exit status: 0 if a line matched, 1 if no line matched or a PATH does not exist, 2 "
+            "if the arguments are wrong."
         ),
         options=(
-            Option(("-i", "--ignore-case"), "Whatever the case."),
-            Option(("-v", "--invert-match"), "Lines that do not match."),
-            Option(("-l", "--files-with-matches"), "Only the paths of leaves with such a line."),
+            Option(("-i", "--ignore-case"), "Ignore upper and lower case."),
+            Option(("-v", "--invert-match"), "Print the lines that do not match."),
+            Option(
+                ("-l", "--files-with-matches"),
+                "Print only the paths of leaves with a matching line.",
+            ),
             Option(
                 ("-c", "--count"),
-                "Only how many lines each leaf has; those with none are left out.",
+                "Print only the number of matching lines of each leaf that has any.",
             ),
-            Option(("-n", "--line-number"), "Put the number of the line in its text before it."),
-            Option(("-h", "--no-filename"), "Leave out the paths."),
-            Option(("-q", "--quiet"), "Print nothing; stop at the first line."),
-            Option(("-m", "--max-count"), "At most N lines of each leaf.", metavar="N"),
-            Option(("-F", "--fixed-strings"), "REGEX is plain text."),
-            Option(("-E", "--extended-regexp"), "REGEX is a regular expression, as it is anyway."),
+            Option(("-n", "--line-number"), "Print the line number before each line."),
+            Option(("-h", "--no-filename"), "Print the lines without paths."),
+            Option(
+                ("-q", "--quiet"),
+                "Print nothing and stop at the first match. The exit status tells.",
+            ),
+            Option(("-m", "--max-count"), "Print at most N lines of each leaf.", metavar="N"),
+            Option(("-F", "--fixed-strings"), "Take REGEX as plain text."),
+            Option(
+                ("-E", "--extended-regexp"), "Take REGEX as a regular expression (the default)."
+            ),
             Option(
                 ("-e", "--regexp"),
-                "What to look for; several times for any of several.",
+                "Search for this. May be repeated: a line matches if any REGEX does.",
                 metavar="REGEX",
             ),
             Option(
                 ("--encode",),
-                "Print names so that each path can be typed, as find --encode does.",
+                "Print paths that can be typed, as find --encode does.",
             ),
         ),
         examples=(
-            ("grep leader=-1 /image/topics/byName/csv-imports", "partitions that nobody leads"),
-            ("grep -l 'isr=\\[\\]' /image/topics/byName", "paths of those with none in sync"),
-            ("grep -ic plaintext /image/cluster", "in how many lines each speaks of it"),
+            ("grep leader=-1 /image/topics/byName/csv-imports", "partitions without a leader"),
+            ("grep -l 'isr=\\[\\]' /image/topics/byName", "paths of partitions with an empty ISR"),
+            ("grep -ic plaintext /image/cluster", "the number of lines that mention it, by leaf"),
             ("grep -hF fenced=true /image/cluster", "plain text, without the paths"),
-            ("grep -v -e delete -e compact /image/configs/TOPIC:orders", "what is neither"),
+            (
+                "grep -v -e delete -e compact /image/configs/TOPIC:orders",
+                "settings that mention neither word",
+            ),
             ("grep -o csv PLAINTEXT /image/cluster", "for a spreadsheet"),
         ),
     )
@@ -76,7 +88,7 @@ class GrepCommand(RowsCommand):
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Search each start in turn."""
         if not parsed.arguments and "-e" not in parsed.every:
-            raise UsageError("what to look for?", hint=f"usage: {self.manual.synopsis}")
+            raise UsageError("REGEX is missing", hint=f"usage: {self.manual.synopsis}")
         return super().run_parsed(context, parsed)
 
     def answer(self, query: RowsQuery) -> None:

@@ -61,33 +61,29 @@ class LogCommand(RowsCommand):
     manual = Manual(
         synopsis="log [-f] [OPTION...]",
         description=(
-            "Prints the records of every segment of the directory in offset order, those before "
-            "the newest checkpoint too: offset, time, leader epoch, type, and the fields that say "
-            "something, a line each. A topic's id is shown as its name; fields that are absent, "
-            "empty lists and lists that did not change are left out. NoOp records are not shown "
-            "but counted on stderr, unless --all, --type NoOp or a single --offset asks for "
-            "them.\n\n"
-            "A checkpoint's records stand for a state and not for what happened: they are shown "
-            "with --checkpoints or --file alone, with offsets that count from 0.\n\n"
-            "Conditions of several options must all hold. --topic finds the records that make, "
-            "change, configure and delete the topics, also after they are gone, and those that "
-            "clear the ELR of all topics; --broker those that register, fence or configure a "
-            "broker, and those of partitions that name it. `man at` tells what a POINT may "
-            "be.\n\n"
-            "--json prints an object a line: file, pos (the batch's position in it), offset, "
-            "timestamp, epoch, type, version and data, the last three exactly as kafka-dump-log "
-            "prints them; control instead of type and version for control records; topic, its "
-            "name or null, beside data with a topicId; error and raw where a record can't be "
-            "decoded. Secrets are redacted, and so is raw: what was not understood may hold one. "
-            "It tells the bytes' number, position and digest; with --show-secrets it has them in "
-            "hex. Rows (-o) have the same as columns; of them only "
-            "jsonl, csv and tsv can be followed.\n\n"
-            "--follow goes on behind the last record: it prints records with the same conditions "
-            "as they are committed (of a directory, as they are written: a directory does not "
-            "say what is committed), until --limit is reached, the last offset asked for was "
-            "there, or ^C.\n\n"
-            "Damage is told on stderr and makes the exit status 1; a batch cut off at the end of "
-            "the log is told, but is no failure."
+            "Prints the records of all segments in offset order, also those before the newest "
+            "checkpoint. A line has the offset, the time, the leader epoch, the type and the "
+            "fields that are set. Topic ids are shown as names. NoOp records are only counted, "
+            "on stderr; --all, --type NoOp or a single --offset shows them.\n\n"
+            "Several conditions must all hold. --topic finds records about the topics, also "
+            "about deleted ones, and records that clear all ELRs. --broker finds records that "
+            "register, fence or configure a broker, and partition records that name it. `man "
+            "at` tells what a POINT may be.\n\n"
+            "The records of a checkpoint are a state, not events. --checkpoints or --file shows "
+            "them, with offsets that count from 0.\n\n"
+            "--json prints one object a line: file, pos (the position of the batch), offset, "
+            "timestamp, epoch, type, version and data. The last three are exactly as kafka- "
+            "dump-log prints them. Control records have control instead of type and version. "
+            "Records about a topic have its name in topic, or null. Records that can't be "
+            "decoded have error and raw. Secrets are redacted. raw may hold a secret, so it "
+            "only has size, position and digest; --show-secrets prints the bytes in hex.\n\n"
+            "Rows (-o) have the same values as columns. Only jsonl, csv and tsv can be "
+            "followed.\n\n"
+            "--follow prints new records as they are committed. A directory does not say what "
+            "is committed, so there it prints them as they are written. It stops at --limit, "
+            "after the last offset asked for, or at ^C.\n\n"
+            "Damage is reported on stderr and makes the exit status 1. A batch that is cut off "
+            "at the end of the log is reported, but does not change the status."
         ),
         options=(
             Option(
@@ -103,33 +99,35 @@ class LogCommand(RowsCommand):
             ),
             Option(
                 ("--offset",),
-                "Only offsets from A to B; one may be left out. N alone is one record.",
+                "Only offsets from A to B. Either may be left out. N alone is one record.",
                 metavar="A..B",
             ),
-            Option(("--context",), "With --offset: K neighbours on each side too.", metavar="K"),
+            Option(("--context",), "With --offset: also K offsets before and after.", metavar="K"),
             SINCE,
             UNTIL,
-            Option(("--topic",), "Only records of topics whose names match.", metavar="GLOB"),
-            Option(("--partition",), "Only records of partitions numbered so.", metavar="P"),
-            Option(("--broker",), "Only records that concern a broker.", metavar="N"),
+            Option(("--topic",), "Only records about topics whose name matches.", metavar="GLOB"),
+            Option(
+                ("--partition",), "Only records about partitions with this number.", metavar="P"
+            ),
+            Option(("--broker",), "Only records about this broker.", metavar="N"),
             Option(("--epoch",), "Only records of leader epochs from A to B.", metavar="A..B"),
-            Option(("--control",), "Only control records, which Raft itself writes."),
+            Option(("--control",), "Only control records of Raft."),
             Option(
                 ("--grep",),
-                "Only records whose line (as without --json) has a match of REGEX.",
+                "Only records whose line, as without --json, matches REGEX.",
                 metavar="REGEX",
             ),
             Option(("--limit", "-n"), "Stop after N records.", metavar="N"),
-            Option(("--tail",), "Only the last N of the records asked for.", metavar="N"),
+            Option(("--tail",), "Print only the last N records.", metavar="N"),
             Option(
                 ("--follow", "-f"),
-                "Then print what is new; --tail N begins with the last N only, --tail 0 with none.",
+                "Go on and print new records. --tail N begins with the last N; --tail 0 with none.",
             ),
-            Option(("--all",), "Show NoOp records too."),
-            Option(("--batches",), "Print a batch's header before the first record of it shown."),
+            Option(("--all",), "Print NoOp records too."),
+            Option(("--batches",), "Print the header of each batch before its first record."),
             Option(("--json",), "Print JSON lines."),
             Option(("--file",), "Print the records of one file of the directory.", metavar="NAME"),
-            Option(("--checkpoints",), "Print the checkpoints' records instead, oldest first."),
+            Option(("--checkpoints",), "Print the records of checkpoints instead, oldest first."),
         ),
         examples=(
             ("log --limit 10", "the first ten records"),
