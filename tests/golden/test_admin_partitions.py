@@ -177,10 +177,11 @@ def test_elections_of_a_broker_that_is_down() -> None:
         assert "waits for 103 (ELR)" == row["why"]
 
 
-def test_history_knows_times_that_a_checkpoint_hides() -> None:
+def test_history_knows_times_that_a_checkpoint_hides(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of what a checkpoint says the time is null; the segments before it have it."""
     source = metashell.open(fixture("real-44-live").directory)
     keys = ("topic", "partition", "leader", "isr")
+    monkeypatch.setattr("metashell.sources.older.OLDER_BYTES", 0)
     plain = asked(source, "partitions")
     whole = asked(source, "partitions --history")
     assert [[row[k] for k in keys] for row in plain] == [[row[k] for k in keys] for row in whole]

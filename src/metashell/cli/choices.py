@@ -11,7 +11,7 @@ import os
 from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.cli.arguments import DEMO, Arguments
+from metashell.cli.arguments import DEMO, TUI, Arguments
 from metashell.commands import is_command
 from metashell.errors import SourceError, UsageError
 from metashell.places.uri import is_uri, shown
@@ -195,6 +195,8 @@ def no_source_error(arguments: Arguments, clusters: Collection[str] = ()) -> Usa
     if not words:
         return UsageError("no source given", hint=hint)
     first, rest = words[0], "".join(f" {_quote(word)}" for word in words[1:])
+    if first == TUI:
+        return UsageError("no source given", hint=hint)
     if os.path.isdir(first):
         hint = f"`metashell -d {_quote(first)}{rest}`"
         return UsageError(f"{first} is a directory, not a command", hint=hint)

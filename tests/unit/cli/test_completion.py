@@ -98,9 +98,10 @@ def test_bash_is_given_what_it_replaces(capfd: pytest.CaptureFixture[str]) -> No
 
 
 def test_home_and_variables_are_filled_in(
-    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """As the shell will; nothing is run."""
+    monkeypatch.setenv("METASHELL_CACHE_DIR", str(tmp_path))
     monkeypatch.setenv("HOME", str(DEMO.parent))
     monkeypatch.setenv("WHERE", str(DEMO))
     assert ["/image/"] == proposed(capfd, "zsh", "metashell -d ~/sample ls /im")

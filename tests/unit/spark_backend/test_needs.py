@@ -116,7 +116,7 @@ def test_java_versions(tmp_path: Path, version: str, is_enough: bool) -> None:
     ("script", "message"),
     [
         ("echo 'No Java runtime present' >&2; exit 1", "there is no Java here"),
-        ("echo hello", "does not say which version"),
+        ("echo hello", "does not tell its version of Java"),
     ],
 )
 def test_programs_that_are_no_java(tmp_path: Path, script: str, message: str) -> None:

@@ -34,9 +34,10 @@ from metashell.commands.framework.command import Context
 from metashell.commands.framework.node_times import NodeTimeline, Timed
 from metashell.commands.framework.targets import shown, stop_if_cancelled
 from metashell.commands.rows.query import RowMapping
+from metashell.errors import NotCoveredError
 from metashell.fs.glob import Match
 from metashell.fs.node import Directory, Node
-from metashell.fs.path import encode_name
+from metashell.fs.path import cluster_path, encode_name
 from metashell.fs.pattern import prefix_span
 from metashell.fs.walk import (
     CHUNK_PATHS,
@@ -152,7 +153,14 @@ class Search:
         if self._query.time_tests:
             member = timed.member
             source = self._context.source if member is None else member.source()
-            times = TimeTests(self._context, self._query.time_tests, timed.moments, source)
+            try:
+                times = TimeTests(self._context, self._query.time_tests, timed.moments, source)
+            except NotCoveredError as error:
+                if member is None:
+                    raise
+                # Other clusters may reach further.
+                self._failed(cluster_path(member.name), error)
+                times = TimeTests(self._context, (), timed.moments, source)
             self._codes = Codes(times, self._contents)
 
     def _can_match_below(self, base: str) -> bool:

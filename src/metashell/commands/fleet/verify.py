@@ -101,8 +101,8 @@ def verify(context: Context) -> Verified:
     n_unidentified = sum(row["clusterId"] is None and row["error"] is None for row in ends)
     if n_unidentified and len(ends) > 1:
         context.warn(
-            f"fleet: {n_unidentified} of {len(ends)} directories do not say of which cluster"
-            " they are: not compared"
+            f"fleet: {n_unidentified} of {len(ends)} directories do not name their cluster:"
+            " not compared"
         )
     return Verified(clusters)
 
