@@ -37,9 +37,13 @@ _ALL: Final = Option(
     ("--all",), "Also print resources that do not override the key, with their value."
 )
 _GONE: Final = Option(
-    ("--gone",), "Only configs of deleted topics and of nodes that are not registered."
+    ("--gone",),
+    "Only configs of deleted topics and of nodes that are not registered.",
+    phrase="left behind by a topic or node that is gone",
 )
-_UNKNOWN: Final = Option(("--unknown",), "Only keys that no Kafka release knows.")
+_UNKNOWN: Final = Option(
+    ("--unknown",), "Only keys that no Kafka release knows.", phrase="unknown to all Kafka releases"
+)
 
 
 class ConfigCommand(RowsCommand):

@@ -31,7 +31,7 @@ from unit.cli.fake_program import FakeSource
         (["--timeout", "5", "-d", "a", "ls"], ["`--timeout` says how long to wait for a live"]),
         (["--timeout", "5", "demo", "ls"], ["`--timeout` says how long to wait for a live"]),
         (["--timeout", "5", "help"], ["`--timeout` says how long to wait for a live"]),
-        (["--timeout", "x", "-q", "h:1", "ls"], ["`--timeout`: `x` must be a number of seconds above 0"]),
+        (["--timeout", "x", "-q", "h:1", "ls"], ["`--timeout`: `x` must be a number of seconds"]),
         (["--timeout", "0", "-q", "h:1", "ls"], ["`--timeout`: `0` must be a number"]),
         (["--timeout", "-1", "-q", "h:1", "ls"], ["`--timeout`: `-1` must be a number"]),
         (["--timeout", "nan", "-q", "h:1", "ls"], ["`--timeout`: `nan` must be a number"]),
