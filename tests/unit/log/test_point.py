@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
 import metashell
 from kraftgen.batch import encode_batch
+from metashell.condensed.log import condense_place
 from metashell.errors import NotCoveredError, UsageError
 from metashell.log.point import LogClock, Point, parse_point
+from metashell.read_settings import ReadSettings
+from metashell.sources.condensed import source_of
 from metashell.sources.log_clock import clock_of
 from support.fixtures import fixture
 from support.live import Cluster
@@ -150,3 +154,13 @@ def test_every_command_refuses_what_lies_behind_the_end(line: str, point: str) -
     ran = run_on(source, line.format(point))
     assert (1, "") == (ran.status, ran.out)
     assert "is not covered" in "\n".join(ran.err)
+
+
+def test_condensed_log_ends_where_the_files_do() -> None:
+    """A directory from the cache or Spark has the same clock, without reading its files here."""
+    directory = fixture("real-44-trimmed").input
+    source = metashell.open(directory, engine="local")
+    settings = ReadSettings()
+    condensed = source_of(condense_place(str(directory), settings), settings, str(directory))
+    expected, found = clock_of(source), clock_of(condensed)
+    assert replace(expected, now_ms=0) == replace(found, now_ms=0)

@@ -62,7 +62,7 @@ def period_of(
     clock = clock_of(source)
     reach = clock.resolve if is_open else clock.covered
     since, until = (None if point is None else reach(point) for point in points)
-    begin = first_record(source.full_log.log)
+    begin = first_record(source.log)
     if begin is not None:
         first = f"the first record is offset {begin[0]} of {iso_time(begin[1])}"
         if until is not None and _is_before(until, begin):
