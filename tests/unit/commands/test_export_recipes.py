@@ -59,7 +59,7 @@ def expected(source: Source, *, internal: bool = False) -> Cluster:
     partitions: dict[str, dict[int, list[int]]] = {}
     for row in rows(source, "partitions"):
         target = [b for b in row["replicas"] if b not in row["removing_replicas"]]
-        partitions.setdefault(row["topic"], {})[row["partition_id"]] = target
+        partitions.setdefault(row["topic"], {})[row["partition"]] = target
     for name, of in partitions.items():
         if name.startswith("__") and not internal:
             continue
@@ -70,7 +70,7 @@ def expected(source: Source, *, internal: bool = False) -> Cluster:
         if len(sizes) == 1:
             cluster.assignments[name] = [of[i] for i in range(len(of))]
     for row in rows(source, "configs"):
-        kind, name, key = row["resource_type"], row["resource_name"], row["name"]
+        kind, name, key = row["resource_type"], row["resource_name"], row["key"]
         fits = {
             "TOPIC": name in cluster.topics,
             "BROKER": name == "" or name.isdigit(),
@@ -174,7 +174,7 @@ def secrets_of(source: Source) -> set[str]:
     found = {
         row["value"]
         for row in rows(source, "configs")
-        if is_secret_config(row["resource_type"], row["name"])
+        if is_secret_config(row["resource_type"], row["key"])
     }
     for row in rows(source, "scram_credentials"):
         for part in (row["salt"], row["stored_key"], row["server_key"]):
