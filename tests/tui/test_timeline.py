@@ -450,7 +450,7 @@ def test_a_fleet_shows_the_cluster_at_hand(tmp_path: Path) -> None:
         make_directory(tmp_path / name, (0, b"".join(topic_log(n))))
 
     async def test(driver: Driver) -> None:
-        assert "one cluster's log is shown here" in lines(driver)[0]
+        assert "the timeline shows one cluster" in lines(driver)[0]
         await driver.press("left_square_bracket")
         assert any("which cluster?" in text for text in driver.told)
         driver.app.moved_to("/clusters/one/image")
