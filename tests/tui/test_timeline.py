@@ -504,7 +504,7 @@ def test_keys_wait_for_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "looking at the log" in lines(driver)[0]
         timeline.step(-1)
         driver.app.action_cancel()
-        await driver.until(lambda: "was not looked at" in lines(driver)[0], "not cancelled")
+        await driver.until(lambda: "was not read" in lines(driver)[0], "not cancelled")
         timeline.step(-1)
         hold[0] = False
         await driver.until(lambda: timeline.track is not None, "not known")
