@@ -15,26 +15,12 @@ from support.language import MOST_WORDS, sentences, texts, words
 SOURCES = Path(metashell.__file__).parent
 LISTS_OF_WORDS = {"quorum/known_keys.py", "sql/statements.py"}
 """Modules with lists of names in one string: nobody reads them as sentences."""
-PENDING = frozenset(
-    [
-        *("acls", "at", "brokers", "can-upgrade", "changes", "check", "config", "diff", "du"),
-        *("find", "fleet", "grep", "health", "log", "nodes", "partitions", "quorum", "quotas"),
-        *("stats", "tree", "watch", "who-can"),
-    ]
-)
-"""Commands whose manuals still have longer sentences; take a name out when they are rewritten."""
 PACKAGES = sorted({path.relative_to(SOURCES).parts[0] for path in SOURCES.rglob("*.py")})
 
 
 def too_long(text: str) -> list[str]:
     """The sentences of a text that have too many words."""
     return [sentence for sentence in sentences(text) if words(sentence) > MOST_WORDS]
-
-
-def is_pending(file: Path) -> bool:
-    """Whether a module is of a command that is pending."""
-    parts = file.relative_to(SOURCES).parts
-    return parts[0] == "commands" and parts[1].removesuffix(".py").replace("_", "-") in PENDING
 
 
 def test_words_are_counted_by_sentences() -> None:
@@ -63,7 +49,7 @@ def test_sentences_in_the_sources_are_short(package: str) -> None:
     found = [
         f"{file.relative_to(SOURCES)}:{text.line}: {sentence}"
         for file in ([root] if root.is_file() else sorted(root.rglob("*.py")))
-        if str(file.relative_to(SOURCES)) not in LISTS_OF_WORDS and not is_pending(file)
+        if str(file.relative_to(SOURCES)) not in LISTS_OF_WORDS
         for text in texts(file)
         for sentence in too_long(text.text)
     ]
@@ -73,7 +59,7 @@ def test_sentences_in_the_sources_are_short(package: str) -> None:
 def test_sentences_of_help_and_manuals_are_short() -> None:
     """As they are when they are put together."""
     read = [help_text(), full_help_text(), *NOTES, *(line.meaning for line in LINES)]
-    for name in sorted({*all_names()} - PENDING):
+    for name in all_names():
         command = get(name)
         assert command is not None
         manual = command.manual

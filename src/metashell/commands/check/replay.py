@@ -299,8 +299,8 @@ class ConfigCheck:
                 Severity.WARNING,
                 "inherited-configs",
                 self._inherited,
-                "of topics that were configured and removed at once, which Kafka left behind here,"
-                " so that topics made later under these names have them on this node",
+                "Kafka left configs of removed topics behind, and topics made later under these"
+                " names have them on this node",
                 "compare with another controller's (`diff --with`), and set or delete the config"
                 " of the topic, which makes it equal on all nodes",
             )
