@@ -96,6 +96,10 @@ class LineView(AppPart, ScrollView, can_focus=True):
         """Wrap again."""
         self._lay_out()
 
+    def watch_show_vertical_scrollbar(self) -> None:
+        """Wrap again: the bar takes a column, and its coming is no resize in each case."""
+        self._lay_out()
+
     def _lay_out(self) -> None:
         width = self.scrollable_content_region.width or self.size.width
         wanted = self._filter.casefold()
