@@ -146,7 +146,7 @@ CONTENTS: dict[str, Callable[[], bytes]] = {
 }
 PEAK = """
 import resource, sys
-from metashell.__main__ import main
+from metashell.cli import main
 sys.argv[1:1] = ["-d"]
 try:
     main()

@@ -29,7 +29,7 @@ pytestmark = pytest.mark.spark
 
 STATEMENTS = (
     "select * from topics order by name",
-    "select topic, partition_id, leader, replicas, isr, created_offset, changed_time "
+    "select topic, partition, leader, replicas, isr, created_offset, changed_time "
     "from partitions where leader <> 1 order by topic, partition",
     "select broker_id, fenced, rack, end_points from brokers order by broker_id",
     "select resource_type, resource_name, key, value from configs order by 1, 2, 3, 4",

@@ -89,7 +89,7 @@ TABLES: Final = (
 )
 
 SQL: Final = (
-    'sql -o json "select topic, partition_id, leader, isr, changed_offset, changed_time'
+    'sql -o json "select topic, partition, leader, isr, changed_offset, changed_time'
     ' from partitions order by topic, partition"',
     'sql -o json "select type, count(*) as n from records group by type order by type"',
     'sql -o csv "select resource_type, resource_name, key, value from configs'

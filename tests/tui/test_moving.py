@@ -165,7 +165,7 @@ def test_commands_in_clusters(fleet: ExplorerSession) -> None:
 
     async def test(driver: Driver) -> None:
         await run(driver, "at 3398")
-        assert "works on one cluster" in driver.screen()
+        assert "needs one cluster" in driver.screen()
         await driver.press("escape")
         await go(driver, f"{TWO}/image")
         await run(driver, "at 3398")

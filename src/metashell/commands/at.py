@@ -45,8 +45,8 @@ class AtCommand(Command):
             "A batch counts as a whole, as when Kafka replays it. An offset inside a batch "
             "therefore shows the state before the batch, and a warning says so. A time shows "
             "every batch before the first one with a later maxTimestamp.\n\n"
-            "at works in the shell and in scripts. For one command use `metashell --at POINT "
-            "COMMAND`."
+            "at works in the shell and in scripts. For one command use `metashell SOURCE --at "
+            "POINT COMMAND`."
         ),
         options=(Option((_RECORD,), "Inside a batch, apply the records up to OFFSET."),),
         examples=(

@@ -70,7 +70,7 @@ class TopicsCommand(RowsCommand):
     manual = Manual(
         synopsis="topics [OPTION...] [TOPIC...]",
         description=(
-            "Lists topics. TOPIC may hold wildcards. Several options must all hold. "
+            "Lists topics. TOPIC may hold wildcards. A topic is listed if it matches all options. "
             "history_records counts as `stats` does, over the offsets from history_first_offset "
             "to history_last_offset. Older files of more than "
             f"{OLDER_BYTES >> 20} MB are read and counted only with --history."

@@ -40,8 +40,8 @@ from metashell.commands.rows.query import RowsQuery
 from metashell.commands.rows.stream import RowWriter, cells, table_of_mappings
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
-from support.fixtures import differing, fixture, fixture_names
-from support.fleets import SAMPLE, backups
+from support.fixtures import DEMO, differing, fixture, fixture_names
+from support.fleets import backups
 from support.shell import Captured, Ran, ms_of, run, run_on
 
 COMMANDS = [command for name in all_names() if (command := get(name)) is not None]
@@ -55,7 +55,7 @@ Row = dict[str, Any]
 @cache
 def sample() -> Source:
     """The bundled directory."""
-    return metashell.open(SAMPLE)
+    return metashell.open(DEMO)
 
 
 @cache
@@ -251,7 +251,7 @@ def test_log(name: str) -> None:
         "--grep leader=-1",
         "--checkpoints",
         "--topic orders --tail 3",
-        "--offset 3400 --context 3",
+        "--offset 1891 --context 3",
     ],
 )
 def test_log_options(options: str) -> None:
@@ -295,7 +295,7 @@ def test_log_follow(form: str) -> None:
     assert 0 == followed.status
 
 
-@pytest.mark.parametrize("options", ["", "-n 3", "--since 3600", "--until 3000"])
+@pytest.mark.parametrize("options", ["", "-n 3", "--since 930", "--until 1000"])
 def test_changes(options: str) -> None:
     """Every change, with the values of fields from and to."""
     line = f"changes {options} /image/configs /image/topics/byName/orders"
@@ -348,7 +348,7 @@ def test_checksum() -> None:
     }
 
 
-@pytest.mark.parametrize("options", ["3499 end", "--all 3400 end", "3499 3499"])
+@pytest.mark.parametrize("options", ["1870 end", "--all 1870 end", "1870 1870"])
 def test_diff(options: str) -> None:
     """Every difference, and 1 where there is one."""
     marks = {"added": "+", "removed": "-", "changed": "~"}
@@ -365,11 +365,11 @@ def test_diff(options: str) -> None:
 
 def test_diff_counts() -> None:
     """--stat has a row for each part that differs."""
-    lines = run_on(sample(), "diff --stat 3499 end").out.splitlines()
+    lines = run_on(sample(), "diff --stat 1870 end").out.splitlines()
     told = [[line.split()[0], *re.findall(r"[+~-](\d+)", line)] for line in lines]
-    found = rows("diff --stat 3499 end")
+    found = rows("diff --stat 1870 end")
     assert told == [[str(cell) for cell in row.values()] for row in found]
-    assert 2 == run_on(sample(), "diff --quiet 3499 end -o csv").status
+    assert 2 == run_on(sample(), "diff --quiet 1870 end -o csv").status
 
 
 @pytest.mark.parametrize("by", ["type", "topic", "hour", "file", "partition", "broker"])

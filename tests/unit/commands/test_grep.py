@@ -74,10 +74,10 @@ def test_what_is_found(shell: Session, words: str, out: str | None) -> None:
     ("words", "message"),
     [
         ("", "REGEX is missing"),
-        ("-l", "what to look for?"),
+        ("-l", "REGEX is missing"),
         ("'(' /", "(: missing ), unterminated subpattern at position 0"),
-        ("-m 0 x /", "-m 0: not a whole number above 0"),
-        ("-m -1 x /", "-m -1: not a whole number above 0"),
+        ("-m 0 x /", "-m 0: must be a whole number above 0"),
+        ("-m -1 x /", "-m -1: must be a whole number above 0"),
         ("-z x /", "unknown option -z"),
         ("-e", "-e needs a value"),
     ],

@@ -329,7 +329,7 @@ def test_a_tail_of_nothing_is_refused_where_nothing_follows() -> None:
     """It would print nothing."""
     _, ran = follow(Cluster(topic_batch(0)).source(), "log --tail 0")
     assert (2, "") == (ran.status, ran.out)
-    assert "log: --tail 0: not a whole number above 0" == ran.err[0]
+    assert "log: --tail 0: must be a whole number above 0" == ran.err[0]
 
 
 # A directory.

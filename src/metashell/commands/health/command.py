@@ -53,11 +53,11 @@ class HealthCommand(RowsCommand):
     manual = Manual(
         synopsis="health [OPTION...] [PROBLEM...]",
         description=(
-            "Lists problems of partitions, brokers, controllers, configs, files and the quorum, "
-            "the worst first; with PROBLEMs only these kinds. Each topic has one row for each kind "
-            "of problem, with the number of its partitions. The numbers are those of "
-            "kafka-topics.sh. A partition can have several problems.\n\n"
-            "A problem that follows from another stands behind it, and `causes` names it: a broker "
+            "Lists problems of partitions, brokers, controllers, configs, files and the quorum. "
+            "Causes come first with their effects below, the worst first. PROBLEM chooses kinds. "
+            "Each topic has one row for each kind of problem, with the number of its partitions. "
+            "The numbers are those of kafka-topics.sh. A partition can have several problems.\n\n"
+            "A problem is listed below its cause, and `causes` names it: a broker "
             "is fenced, so partitions are offline or under-replicated. A line for each cause says "
             "since when, by which record, and how many partitions follow.\n\n"
             "critical: clients fail, or data or metadata is lost. The kinds are "
@@ -74,8 +74,8 @@ class HealthCommand(RowsCommand):
             "ignored-static-voters, ghost-registration, older-release, lowered-config, "
             "config-of-gone-resource, unknown-config, quorum-not-described and torn-tail.\n\n"
             "`health --summary -o json` prints what each kind means and what to do.\n\n"
-            "A time is that of the record that last set what decides a problem: for "
-            "offline-partitions the leader, for under-min-isr the ISR or the leader. Older files "
+            "since_time is when the problem began. It is the time of the record that last set the "
+            "leader (offline-partitions), or the ISR or the leader (under-min-isr). Older files "
             f"of up to {OLDER_BYTES >> 20} MB tell times that the newest checkpoint hides; "
             "--history reads larger ones too. At an earlier offset, health does not look at the "
             "quorum and the files beside the log.\n\n"
@@ -253,7 +253,7 @@ def _verdict(counts: pa.Table, image: Image, *, is_all: bool) -> str:
     for row in counts.select(["severity", "problem", "count"]).to_pylist():
         found[row["severity"]].append(f"{row['problem']} ({row['count']:,})")
     told = [f"{level}: {', '.join(kinds)}" for level, kinds in found.items() if kinds]
-    if found["critical"] or found["warning"]:
+    if found["critical"] or found["warning"] or (told and not is_all):
         return "; ".join(told)
     nothing = "nothing is wrong" if is_all else "no problem of these kinds"
     # The base alone: what the words say is what was looked at.
