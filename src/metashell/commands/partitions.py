@@ -180,10 +180,10 @@ class PartitionsCommand(RowsCommand):
     manual = Manual(
         synopsis="partitions [OPTION...] [TOPIC [PARTITION...]]...",
         description=(
-            "Lists partitions. A partition is listed if it matches all options. The states are those "
-            "of Kafka's own tools. The effective min.insync.replicas is the topic's own. If that is "
-            "not set, the first of these applies: the leader's, the cluster's default, what "
-            "--assume says, Kafka's default.\n\n"
+            "Lists partitions that match all options. The states are those of Kafka's own tools. "
+            "The effective min.insync.replicas is the topic's own. If that is not set, the first of "
+            "these applies: the leader's, the cluster's default, what --assume says, Kafka's "
+            "default.\n\n"
             "A partition without a leader tells which broker the controller would elect, and why. "
             "The controller takes the first live replica of the ISR. If the ISR is empty it takes "
             "the first live eligible leader replica, then the last known leader. If unclean "
