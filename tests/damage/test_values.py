@@ -74,7 +74,7 @@ def test_times_that_sql_has_not(timestamp: int, tmp_path: Path) -> None:
     ran = run_on(with_time(tmp_path, timestamp), "sql -o json 'select timestamp from records'")
     times = [row["timestamp"] for row in json.loads(ran.out)]
     if timestamp in BEYOND_SQL:
-        told = f"sql: timestamp {timestamp} ms is beyond the times of SQL, and null here"
+        told = f"sql: timestamp {timestamp} ms is outside the times of SQL: shown as null"
         assert (ExitCode.FAILED, (told,)) == (ran.status, ran.err)
         assert [None, None] == times[1:]
     else:

@@ -146,7 +146,8 @@ def test_news_are_awaited_asleep() -> None:
         server.append(4)
         with session_with(server) as session:
             drive(test, session)
-    assert len(waited) <= 5
+    # A record and its commit may be two pieces of news.
+    assert len(waited) <= 2 * 3 + 3
     assert min(waited) >= 10
 
 
