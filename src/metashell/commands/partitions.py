@@ -181,8 +181,8 @@ class PartitionsCommand(RowsCommand):
         synopsis="partitions [OPTION...] [TOPIC [PARTITION...]]...",
         description=(
             "Lists partitions that match all options. The states are those of Kafka's own tools. "
-            "The effective min.insync.replicas is the topic's own. If that is not set, the first of "
-            "these applies: the leader's, the cluster's default, what --assume says, Kafka's "
+            "The effective min.insync.replicas is the topic's own. If that is not set, the first "
+            "of these applies: the leader's, the cluster's default, what --assume says, Kafka's "
             "default.\n\n"
             "A partition without a leader tells which broker the controller would elect, and why. "
             "The controller takes the first live replica of the ISR. If the ISR is empty it takes "
