@@ -47,7 +47,7 @@ LINES: Final = (
     Line("what is wrong", "check --quick", "damage in the files"),
     Line("history", "changes /image/configs", "what changed, and when", True),
     Line("history", "log --tail 5", "the newest records", True),
-    Line("history", "diff -4m end", "what changed in the last four minutes"),
+    Line("history", "diff -4m end", "what the last four minutes changed"),
     Line("history", "stat /image/topics/byName/orders", "when it was made and last changed"),
     Line("history", "du", "what takes the space in the log"),
     Line("history", "stats", "figures about the log"),
