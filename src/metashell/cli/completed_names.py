@@ -19,7 +19,7 @@ from zlib import crc32
 from metashell.errors import MetashellError
 from metashell.fs.node import Directory, Leaf, Node, TextLeaf
 from metashell.fs.path import join, resolve
-from metashell.places.user import user_directory
+from metashell.places.user import cache_root
 
 _FORMAT: Final = b"metashell names 1"
 _FRESH_S: Final = 300.0
@@ -28,7 +28,6 @@ _MOST_FILES: Final = 200
 _MANY: Final = 2_000
 """Names of a directory that are all of one kind, as far as its first and last tell."""
 _LOG_DIR: Final = "__cluster_metadata-0"
-_DIRECTORY_VARIABLE: Final = "METASHELL_CACHE_DIR"
 _CHANGES_NOTHING: Final = frozenset({"--cluster", "--strict", "--timeout"})
 
 
@@ -214,8 +213,8 @@ def _files(place: str) -> Iterator[tuple[str, int, int]]:
 
 def _folder() -> str | None:
     """Where the files are; None for a user without a home."""
-    chosen = os.environ.get(_DIRECTORY_VARIABLE) or user_directory("cache")
-    return os.path.join(chosen, "names") if os.path.isabs(chosen) else None
+    root = cache_root()
+    return os.path.join(root, "names") if root is not None and os.path.isabs(root) else None
 
 
 def _lines(directory: Directory) -> Iterator[str]:

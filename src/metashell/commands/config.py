@@ -10,7 +10,7 @@ from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.names import did_you_mean, near_names
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import refuse_more
-from metashell.commands.framework.resources import config_resources, the_one
+from metashell.commands.framework.resources import CONFIG_TYPES, config_resources, the_one
 from metashell.commands.rows.columns import flag, integer, one_table, text, texts, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
@@ -20,13 +20,6 @@ if TYPE_CHECKING:
     from metashell.answers.configs import ConfigResource
     from metashell.image.image import Image
 
-_WORDS: Final = {
-    "topic": "TOPIC",
-    "broker": "BROKER",
-    "broker-logger": "BROKER_LOGGER",
-    "client-metrics": "CLIENT_METRICS",
-    "group": "GROUP",
-}
 _RESOURCE: Final = Option(
     ("--resource",),
     "Configs of this resource only: topic:NAME, broker:ID, broker:default for all brokers, "
@@ -132,7 +125,7 @@ class ConfigCommand(RowsCommand):
         )
         assumptions = assumptions_of(parsed)
         if resource is not None and not has_resource(query.image, resource):
-            word = next(word for word, kind in _WORDS.items() if kind == resource.type)
+            word = next(word for word, kind in CONFIG_TYPES.items() if kind == resource.type)
             known = query.image.topics.names if resource.type == "TOPIC" else ()
             near = [f"{word}:{name}" for name in near_names(resource.name, known)]
             query.warn(f"{word}:{resource.name}: no such resource{did_you_mean(near)}")
@@ -167,7 +160,7 @@ def _key_and_resource(image: Image, words: Sequence[str]) -> tuple[str | None, l
         UsageError: Several resources have the name.
         MetashellError: Nothing has the name of the second word.
     """
-    keys = [word for word in words if word.partition(":")[0] not in _WORDS or ":" not in word]
+    keys = [word for word in words if word.partition(":")[0] not in CONFIG_TYPES or ":" not in word]
     resources = [word for word in words if word not in keys]
     if resources or not keys:
         return (keys[0] if keys else None), [*resources, *keys[1:]]
@@ -186,7 +179,7 @@ def _is_key(image: Image, word: str) -> bool:
     """Whether Kafka knows a key of this name, or something sets it."""
     from metashell.answers.config_defaults import is_known
 
-    if any(is_known(kind, word) for kind in _WORDS.values() if kind != "BROKER_LOGGER"):
+    if any(is_known(kind, word) for kind in CONFIG_TYPES.values() if kind != "BROKER_LOGGER"):
         return True
     return word in image.part("configs").columns.span("name").texts()
 
@@ -195,7 +188,7 @@ def _warn_of_key(query: RowsQuery, key: str) -> None:
     """Tell of a key that nothing sets and Kafka does not know: it may be mistyped."""
     from metashell.answers.config_defaults import is_known, keys_of
 
-    kinds = _WORDS.values()
+    kinds = CONFIG_TYPES.values()
     # Loggers have names of classes for keys.
     if any(is_known(kind, key) for kind in kinds if kind != "BROKER_LOGGER"):
         return
@@ -223,11 +216,11 @@ def _resource(words: Sequence[str], option: str | None) -> ConfigResource | None
     from metashell.answers.configs import ConfigResource
 
     word, colon, name = text.partition(":")
-    kind = _WORDS.get(word)
+    kind = CONFIG_TYPES.get(word)
     if kind is None or not colon:
         raise UsageError(
             f"{text}: not a resource",
-            hint="write " + ", ".join(f"{known}:NAME" for known in _WORDS),
+            hint="write " + ", ".join(f"{known}:NAME" for known in CONFIG_TYPES),
         )
     if kind == "BROKER" and name in ("default", "<default>"):
         name = ""
@@ -243,14 +236,14 @@ def _is_id(name: str) -> bool:
 def _complete_key(word: str) -> list[Completion]:
     from metashell.answers.config_defaults import keys_of
 
-    keys = sorted({key for kind in _WORDS.values() for key in keys_of(kind)})
+    keys = sorted({key for kind in CONFIG_TYPES.values() for key in keys_of(kind)})
     return [Completion(key, -len(word), key) for key in keys if key.startswith(word)]
 
 
 def _complete_resource(context: Context, word: str) -> list[Completion]:
     kind, colon, _ = word.partition(":")
     if not colon:
-        words = [f"{name}:" for name in _WORDS]
+        words = [f"{name}:" for name in CONFIG_TYPES]
     elif context.source is None:
         words = []
     elif kind == "topic":

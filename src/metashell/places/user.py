@@ -11,6 +11,7 @@ import sys
 from typing import Final, Literal
 
 _PLATFORM: Final[str] = sys.platform
+_CACHE_VARIABLE: Final = "METASHELL_CACHE_DIR"
 _XDG: Final = {
     "config": ("XDG_CONFIG_HOME", "~/.config"),
     "cache": ("XDG_CACHE_HOME", "~/.cache"),
@@ -28,3 +29,16 @@ def user_directory(kind: Literal["config", "cache", "state"]) -> str:
 
     found: str = getattr(platformdirs, f"user_{kind}_dir")("metashell", appauthor=False)
     return found
+
+
+def cache_root() -> str | None:
+    """The directory of all that is cached: METASHELL_CACHE_DIR, else the user's; it need not exist.
+
+    None for a user without a home: a relative one would lie where the user happens to be, which may
+    be a Kafka directory.
+    """
+    chosen = os.environ.get(_CACHE_VARIABLE)
+    if chosen:
+        return chosen
+    own = user_directory("cache")
+    return own if os.path.isabs(own) else None

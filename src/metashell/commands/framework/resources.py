@@ -11,18 +11,17 @@ from metashell.errors import MetashellError, UsageError
 if TYPE_CHECKING:
     from metashell.image.image import Image
 
-_WORDS: Final = {
-    "TOPIC": "topic",
-    "BROKER": "broker",
-    "BROKER_LOGGER": "broker-logger",
-    "CLIENT_METRICS": "client-metrics",
-    "GROUP": "group",
-    "CLUSTER": "cluster",
-    "TRANSACTIONAL_ID": "transactional-id",
-    "DELEGATION_TOKEN": "delegation-token",
-    "USER": "user",
+
+def resource_word(kind: str) -> str:
+    """How a type of resources is typed, by Kafka's name: ``client-metrics`` for CLIENT_METRICS."""
+    return kind.lower().replace("_", "-")
+
+
+CONFIG_TYPES: Final = {
+    resource_word(kind): kind
+    for kind in ("TOPIC", "BROKER", "BROKER_LOGGER", "CLIENT_METRICS", "GROUP")
 }
-"""How the types of resources are typed, by Kafka's names."""
+"""Kafka's names of the types of resources that have configs, by how they are typed."""
 
 
 def config_resources(image: Image, name: str) -> list[str]:
@@ -50,7 +49,7 @@ def acl_resources(image: Image, name: str) -> list[str]:
     for code, of in zip(types, columns.span("resource_name").texts(), strict=True):
         if of == name and 0 <= code < len(RESOURCE_TYPES):
             kind = RESOURCE_TYPES[code]
-            found.add(f"{_WORDS.get(kind, kind.lower())}:{name}")
+            found.add(f"{resource_word(kind)}:{name}")
     return sorted(found)
 
 

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from metashell.answers.problem_kinds import KINDS, Level, ProblemKind
 from metashell.commands.framework.command_line import quote_words
+from metashell.commands.framework.resources import CONFIG_TYPES, resource_word
 from metashell.commands.health.columns import COLUMNS, SUMMARY
 from metashell.commands.rows.columns import CLUSTER
 from metashell.commands.rows.stream import cells
@@ -60,13 +61,7 @@ _COMMANDS: Final = {
 }
 """What shows the partitions, brokers and configs concerned: the words before the subject's name."""
 _UNREGISTER: Final = 'kafka-cluster.sh unregister --bootstrap-server "$BOOTSTRAP_SERVER" --id '
-_RESOURCES: Final = {
-    "TOPIC": "topic",
-    "BROKER": "broker",
-    "BROKER_LOGGER": "broker-logger",
-    "CLIENT_METRICS": "client-metrics",
-    "GROUP": "group",
-}
+_WITH_CONFIGS: Final = frozenset(CONFIG_TYPES.values())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -241,7 +236,9 @@ class _Writer:
         if self.of == "config":
             named = self._configs()
             return _strings(
-                f"{_RESOURCES.get(kind, kind)} {name}" if name else "all brokers"
+                f"{resource_word(kind) if kind in _WITH_CONFIGS else kind} {name}"
+                if name
+                else "all brokers"
                 for kind, name in named
             )
         return _joined(f"{self.of} ", self.names)
@@ -303,9 +300,9 @@ class _Writer:
 def _config_command(words: Sequence[str], kind: str, name: str) -> str:
     if words[-1] == "/image/configs/":
         return quote_words([*words[:-1], words[-1] + encode_name(f"{kind}:{name}")])
-    if kind not in _RESOURCES:
+    if kind not in _WITH_CONFIGS:
         return " ".join(words)
-    resource = f"{_RESOURCES[kind]}:{name or 'default'}"
+    resource = f"{resource_word(kind)}:{name or 'default'}"
     return quote_words([*words, "--resource", resource])
 
 

@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
-from metashell.places.user import user_directory
+from metashell.places.user import cache_root
 
 if TYPE_CHECKING:
     from metashell.read_settings import ReadSettings
 
-DIRECTORY_VARIABLE: Final = "METASHELL_CACHE_DIR"
-
 
 def cache_directory() -> str | None:
     """The directory of all entries; it need not exist. None for a user without a home."""
-    chosen = os.environ.get(DIRECTORY_VARIABLE)
-    if not chosen:
-        chosen = user_directory("cache")
-        if not os.path.isabs(chosen):
-            # It would lie where the user happens to be, which may be a Kafka directory.
-            return None
-    return os.path.join(chosen, "images")
+    root = cache_root()
+    return None if root is None else os.path.join(root, "images")
 
 
 def may_be_cached(settings: ReadSettings) -> bool:

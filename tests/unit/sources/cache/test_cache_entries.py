@@ -29,11 +29,11 @@ from metashell.image.image import Image
 from metashell.log.changed import list_directory, signature
 from metashell.log.read import load
 from metashell.log.splits import plan_splits
+from metashell.places import user
 from metashell.places.place import Place, place_of
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.schema.resource_types import resource_type_name
 from metashell.sources.cache import covered, open_cached, store
-from metashell.sources.cache import place as cache_place
 from metashell.sources.cache.entries import EntryDirectory
 from metashell.sources.cache.place import cache_directory
 from metashell.sources.cached import open_cached_source
@@ -449,7 +449,7 @@ def test_cache_that_fails(
 def test_user_without_a_home(directory: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where nobody says where the cache is there is none, least of all where the user is."""
     monkeypatch.delenv("METASHELL_CACHE_DIR")
-    monkeypatch.setattr(cache_place, "user_directory", lambda _: "~/.cache/metashell")
+    monkeypatch.setattr(user, "user_directory", lambda _: "~/.cache/metashell")
     monkeypatch.chdir(directory)
     before = sorted(directory.iterdir())
     assert cache_directory() is None
