@@ -209,7 +209,11 @@ def test_interrupt_ends_the_job_and_its_processes(run: str, tmp_path: Path) -> N
             "the Spark Connect server sc://127.0.0.1:9 can't be reached",
             "check `--master`",
         ),
-        ("sc://127.0.0.1:x", "`--master sc://127.0.0.1:x` is no address of a Spark", "sc://HOST"),
+        (
+            "sc://127.0.0.1:x",
+            "`--master sc://127.0.0.1:x` is not the address of a Spark",
+            "sc://HOST",
+        ),
     ],
 )
 def test_an_unreachable_master(

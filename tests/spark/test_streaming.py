@@ -258,7 +258,7 @@ def test_checkpoint_holds_no_password(tmp_path: Path) -> None:
 def test_tables_that_do_not_grow_are_refused(table: str, tmp_path: Path) -> None:
     """A state is no stream."""
     made = source(table, tmp_path)
-    with pytest.raises(UsageError, match=f"{table}: no stream"):
+    with pytest.raises(UsageError, match=f"{table}: this table has no stream"):
         made.streamReader(made.schema())
 
 

@@ -101,8 +101,8 @@ def test_what_is_typed_at_once(tmp_path: Path) -> None:
 def test_defect_of_the_keyboard(tmp_path: Path) -> None:
     """What goes wrong where keys are read is told as any defect; the terminal is as it was."""
     program = (
-        "import sys; from metashell.tui.keyboard import Keyboard; from metashell.cli import main;"
-        "Keyboard.feed = lambda self, data: 1 / 0; sys.exit(main())"
+        "from metashell.tui.keyboard import Keyboard; from metashell.cli import run_process;"
+        "Keyboard.feed = lambda self, data: 1 / 0; run_process()"
     )
     command = [sys.executable, "-c", program, "demo", "tui"]
     with Terminal(command, env={"HOME": str(tmp_path)}, cwd=tmp_path) as terminal:
@@ -117,10 +117,10 @@ def test_defect_of_the_keyboard(tmp_path: Path) -> None:
 def test_keys_are_awaited_asleep(tmp_path: Path) -> None:
     """Nothing is looked at again and again while nothing is typed; leaving wakes it up."""
     program = (
-        "import selectors, sys; from metashell.cli import main; waits = [];"
+        "import os, selectors; from metashell.cli import main; waits = [];"
         "select = selectors.SelectSelector.select;"
         "selectors.SelectSelector.select = lambda s, t=None: (waits.append(t), select(s, t))[1];"
-        "code = main(); print('then', waits[-1]); sys.exit(code)"
+        "code = main(); print('then', waits[-1], flush=True); os._exit(code)"
     )
     command = [sys.executable, "-c", program, "demo", "tui"]
     with Terminal(command, env={"HOME": str(tmp_path)}, cwd=tmp_path) as terminal:

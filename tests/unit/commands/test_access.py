@@ -353,7 +353,7 @@ def test_wrong_words(line: str) -> None:
     assert command is not None
     with pytest.raises(UsageError) as error:
         command.run(context(sample()), args)
-    assert error.value.hint or "not one of" in error.value.message
+    assert error.value.hint or "must be one of" in error.value.message
 
 
 def test_missing_assumptions() -> None:

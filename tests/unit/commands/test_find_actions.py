@@ -92,7 +92,7 @@ def test_failures_of_commands(shell: Session) -> None:
         ("-exec at {} ;", "-exec at: can't be run for each path"),
         ("-exec watch cat {} ;", "-exec watch: can't be run for each path"),
         ("-exec cat {} {} +", "-exec with + takes one {}, just before it"),
-        ("-exec find {} -exec cat {} ; ;", ";: paths stand before the expression"),
+        ("-exec find {} -exec cat {} ; ';'", ";: paths stand before the expression"),
         ("-printf %q", "-printf: unknown directive %q"),
         ("-printf %", "-printf: unknown directive %"),
         ("-printf '\\e'", "-printf: unknown escape \\e"),
