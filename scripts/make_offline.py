@@ -32,6 +32,8 @@ _INSTALL: Final = """\
 # DIRECTORY is a new virtual environment (default: ~/.local/share/metashell).
 # PYTHON=/path/to/python3 chooses the interpreter, which must be Python @VERSION@.
 set -eu
+# pip would take packages that these name for installed.
+unset PYTHONPATH PYTHONHOME
 here=$(cd "$(dirname "$0")" && pwd)
 target=${1:-$HOME/.local/share/metashell}
 

@@ -185,11 +185,13 @@ def wheels(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 def alone(home: Path) -> dict[str, str]:
     """The environment of a host without an index."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith("PIP_")}
+    kept = {
+        name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHON"))
+    }
     return kept | {"HOME": str(home), "PIP_NO_INDEX": "1", "UV_OFFLINE": "1", "UV_NO_INDEX": "1"}
 
 
-def run(*command: str | Path, home: Path) -> str:
+def run(*command: str | Path, home: Path, **environment: str) -> str:
     """Run a program on such a host; returns what it prints."""
     # Where we may, without any network at all.
     isolated = ["unshare", "--map-root-user", "--net"]
@@ -197,7 +199,7 @@ def run(*command: str | Path, home: Path) -> str:
     ran = subprocess.run(
         [*(isolated if can else []), *map(str, command)],
         cwd=home,
-        env=alone(home),
+        env=alone(home) | environment,
         capture_output=True,
         text=True,
         timeout=LIMIT_S,
@@ -217,7 +219,9 @@ def test_offline_archive_installs_without_an_index(
         archive.extractall(tmp_path, filter="data")
     (install,) = tmp_path.glob("metashell-*/install.sh")
 
-    said = run("sh", install, tmp_path / "there", home=tmp_path)
+    # What the host's user has there, metashell too, counts as not installed.
+    there = os.pathsep.join(path for path in sys.path if Path(path).name == "site-packages")
+    said = run("sh", install, tmp_path / "there", home=tmp_path, PYTHONPATH=there)
 
     program = tmp_path / "there" / "bin" / "metashell"
     assert f"installed: {program}\n" == said
