@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from functools import cache
 from math import isnan
@@ -18,6 +19,7 @@ from metashell.sql.catalog import ClusterCatalog
 from metashell.sql.duck import Database
 from metashell.sql.tables import read_table
 from support.fixtures import differing_directories, fixture
+from support.shell import run_on
 
 DIRECTORIES = differing_directories()
 
@@ -126,14 +128,25 @@ def test_leaders_are_counted_as_python_counts(name: str) -> None:
     """A join over a list, and groups."""
     source, db = opened(name)
     partitions = source.table("partitions").to_pylist()
-    brokers = {row["broker_id"] for row in source.table("brokers").to_pylist()}
+    brokers = {row["broker"] for row in source.table("brokers").to_pylist()}
     held = Counter(r for p in partitions for r in p["replicas"] if r in brokers)
     led = Counter(p["leader"] for p in partitions)
     found = rows(
         db,
-        "select broker_id, count(*) as holds, count_if(leader = broker_id) as leads "
-        "from brokers join partitions on list_contains(replicas, broker_id) group by all",
+        "select broker, count(*) as holds, count_if(leader = broker) as leads "
+        "from brokers join partitions on list_contains(replicas, broker) group by all",
     )
     assert {b: (held[b], led[b]) for b in held} == {
-        row["broker_id"]: (row["holds"], row["leads"]) for row in found
+        row["broker"]: (row["holds"], row["leads"]) for row in found
     }
+
+
+@pytest.mark.parametrize("name", DIRECTORIES)
+def test_records_have_the_topics_that_the_log_tells(name: str) -> None:
+    """The column `topic` of each record is what `log` says of it."""
+    source, db = opened(name)
+    found = rows(db, "select file, topic from records where file like '%.log'")
+    ran = run_on(source, "log --all -o jsonl --columns topic")
+    assert [row["topic"] for row in found] == [
+        json.loads(line)["topic"] for line in ran.out.splitlines()
+    ]

@@ -81,7 +81,7 @@ def some_filters() -> list[tuple[str, list[Any], Any]]:
             [ds.IsNull(one("api_key")), ds.GreaterThan(one("api_key"), 2)],
             lambda r: False,
         ),
-        ("topics", [ds.StringContains(one("name"), "o")], lambda r: "o" in r["name"]),
+        ("topics", [ds.StringContains(one("topic"), "o")], lambda r: "o" in r["topic"]),
         (
             "nodes",
             [ds.StringStartsWith(one("path"), "/image/configs/")],

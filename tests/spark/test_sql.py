@@ -28,19 +28,21 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.spark
 
 STATEMENTS = (
-    "select * from topics order by name",
+    "select * from topics order by topic",
     "select topic, partition, leader, replicas, isr, created_offset, changed_time "
     "from partitions where leader <> 1 order by topic, partition",
-    "select broker_id, fenced, rack, end_points from brokers order by broker_id",
+    "select broker, fenced, rack, end_points from brokers order by broker",
     "select resource_type, resource_name, key, value from configs order by 1, 2, 3, 4",
     "select leader, count(*) as n, sum(leader_epoch) as s from partitions group by leader "
     "order by leader",
     "select type, count(*) as n, min(`offset`) as a, max(`offset`) as b from records "
     "group by type order by type",
+    "select * from records order by file, pos, `offset`",
+    "select type, topic, count(*) as n from records group by type, topic order by type, topic",
     "select * from PartitionChangeRecord order by file, `offset`",
     "select file, kind, size, batches, records, faults from files order by file",
     "with led as (select leader, count(*) as n from partitions group by leader) "
-    "select b.broker_id, l.n from brokers b left join led l on l.leader = b.broker_id order by 1",
+    "select b.broker, l.n from brokers b left join led l on l.leader = b.broker order by 1",
     "select * from voters order by voter_id",
     "select * from scram_credentials order by name, mechanism",
 )
@@ -149,7 +151,7 @@ def test_a_fleet_has_the_same_column_in_front(
         ("create temporary view t using csv options (path '{here}')", "is not possible here"),
         ("set spark.sql.runSQLOnFiles = true", "SET is not possible here"),
         ("select * from csv.`{here}`", "csv"),
-        ("select transform(name) using 'cat' from topics", "TRANSFORM is not possible here"),
+        ("select transform(topic) using 'cat' from topics", "TRANSFORM is not possible here"),
         ("select reflect('java.lang.System', 'getenv')", "REFLECT is not possible here"),
         ("add jar '{here}'", "ADD is not possible here"),
     ],

@@ -94,6 +94,6 @@ SQL: Final = (
     'sql -o json "select type, count(*) as n from records group by type order by type"',
     'sql -o csv "select resource_type, resource_name, key, value from configs'
     ' order by resource_type, resource_name, name"',
-    'sql -o json "select broker_id, fenced, created_offset, changed_time from brokers order by 1"',
+    'sql -o json "select broker, fenced, created_offset, changed_time from brokers order by 1"',
 )
 """In what DuckDB and Spark have in common."""

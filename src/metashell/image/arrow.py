@@ -45,7 +45,7 @@ def topic_columns(image: Image, _: Redaction) -> Makers:
     topics = image.topics
     return {
         "topic_id": lambda: uuid_array(topics.ids),
-        "name": lambda: string_array(topics.raw_names),
+        "topic": lambda: string_array(topics.raw_names),
         "partitions": lambda: fixed_array(np.diff(image.partition_layout.bounds).astype(np.int32)),
         "replication": lambda: fixed_array(_replication(image.partitions)),
         **_where(image.records, "created", lambda: topics.created),
@@ -126,7 +126,7 @@ def part_columns(image: Image, part: PartSpec, redaction: Redaction) -> Makers:
         return own
     rows = PartRows(image, part)
     columns = rows.part.columns
-    names = {field.column: field.table for field in part.key if field.table is not None}
+    names = {f.column: f.table for f in (*part.key, *part.fields) if f.table is not None}
     named = {f.column: f for f in rows.view.key if f.codes and f.codes.named_in_tables}
 
     def make(spec: FieldSpec) -> pa.Array:

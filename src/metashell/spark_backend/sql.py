@@ -27,7 +27,7 @@ from metashell.spark_backend.sites import Site
 from metashell.spark_backend.unread import FAILED, WARNED, Told, warnings_of_fold, warnings_of_log
 from metashell.sql.result import Result
 from metashell.sql.statements import names_in, tokens, words_of
-from metashell.sql.tables import find_name, image_names
+from metashell.sql.tables import RECORDS, find_name, image_names, sql_records_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -166,9 +166,12 @@ class SparkTables:
         if words_of(statement)[:1] == ("show",):
             wanted.update(image_names())
         for name in sorted(wanted):
-            frame = (
-                self._fold(spark).table(name) if name in table_names() else self._read(spark, name)
-            )
+            if name in table_names():
+                frame = self._fold(spark).table(name)
+            elif name == RECORDS:
+                frame = _with_topics(self._read(spark, name), self._read(spark, "TopicRecord"))
+            else:
+                frame = self._read(spark, name)
             self._without_origin(frame).createOrReplaceTempView(name)
 
     def _fold(self, spark: SparkSession) -> Fold:
@@ -214,6 +217,17 @@ class SparkTables:
                 "cluster": pa.array(found.values(), pa.string()),
             }
         )
+
+
+def _with_topics(records: DataFrame, made: DataFrame) -> DataFrame:
+    """Records with the column `topic`, of the records that make topics."""
+    from pyspark.sql import functions
+
+    names = made.select("directory", "topic_id", made["name"].alias("topic"))
+    by_id = functions.get_json_object(records["value"], "$.topicId")
+    names = names.dropDuplicates(["directory", "topic_id"])
+    joined = records.withColumn("topic_id", by_id).join(names, ["directory", "topic_id"], "left")
+    return joined.select(*ORIGIN.names, *sql_records_schema().names)
 
 
 def _view_of(statement: str) -> str:

@@ -1,7 +1,8 @@
 """The tables that SQL sees of one cluster: names, columns, and rows a few columns at a time.
 
 The same names and columns as those of the Spark data source, without the columns in front that say
-which directory a row is from.
+which directory a row is from. Only `records` has one column more, the topic. Spark reads splits of
+files, each by itself, and a split does not know the names of topics.
 """
 
 from __future__ import annotations
@@ -44,17 +45,21 @@ from metashell.records.stream import (
     LogPath,
     LogStream,
     checkpoint_paths,
+    records_with_names,
     segment_paths,
 )
 from metashell.redact import Redaction
 from metashell.schema.registry import Registry
+from metashell.sql.record_topics import topic_column
 
 RECORDS: Final = "records"
 FILES: Final = "files"
 FAULTS: Final = "faults"
+TOPIC: Final = pa.field("topic", pa.string())
+"""The topic that a record names by id."""
 
 _HELP: Final = {
-    RECORDS: "Every record of every checkpoint and segment, its fields as JSON.",
+    RECORDS: "Every record of every checkpoint and segment, its topic, its fields as JSON.",
     FILES: "Checkpoints and segments.",
     FAULTS: "What is wrong with the files or their replay.",
 }
@@ -133,12 +138,18 @@ def table_info(registry: Registry, name: str) -> TableInfo:
     if name in table_names():
         schema = state_schema(registry, name)
     elif name == RECORDS:
-        schema = records_schema()
+        schema = sql_records_schema()
     elif name in (FILES, FAULTS):
         schema = FILES_SCHEMA if name == FILES else FAULTS_SCHEMA
     else:
         schema = message_schema(registry, name)
     return TableInfo(name, _help(name), schema)
+
+
+def sql_records_schema() -> pa.Schema:
+    """The columns of the table `records`."""
+    own = records_schema()
+    return own.insert(own.get_field_index("value"), TOPIC)
 
 
 def _help(name: str) -> str:
@@ -261,7 +272,7 @@ def _of_log(
     told: Told,
 ) -> Batches:
     registry, redaction = source.registry, source.redaction
-    keys, schema = None, records_schema()
+    keys, schema = None, sql_records_schema()
     if name != RECORDS:
         spec = registry.by_name[name]
         key = spec.api_key if spec.api_key is not None else control_key(spec.control_type or 0)
@@ -270,11 +281,18 @@ def _of_log(
         keys = frozenset({key})
         schema = message_schema(registry, name)
     writer = JsonValues(registry, redaction) if "value" in columns else None
-    known = frozenset(source.log.faults)
-    for block in _blocks(source, keys, poll, known, told):
+    known, names = frozenset(source.log.faults), TopicNames()
+    if not source.log.is_file:
+        # The segments tell names as they come by.
+        names.elsewhere = records_with_names(source.log, registry, segments_too=False)
+    for block in _blocks(source, keys, names, poll, known, told):
         poll()
         if name == RECORDS:
-            yield records_batch(block.records, block.rows, writer)
+            batch = records_batch(block.records, block.rows, writer)
+            if TOPIC.name in columns:
+                topics = topic_column(block.records, block.rows, names)
+                batch = batch.add_column(schema.get_field_index(TOPIC.name), TOPIC, topics)
+            yield batch
             continue
         yield message_batch(block.records, block.rows, name, redaction, schema)
         # A record of the type that can't be decoded has no row.
@@ -286,6 +304,7 @@ def _of_log(
 def _blocks(
     source: TableSource,
     keys: frozenset[int] | None,
+    names: TopicNames,
     poll: Callable[[], None],
     known: frozenset[Fault],
     told: Told,
@@ -303,7 +322,7 @@ def _blocks(
         (_checkpoints(source), Selection(keys=keys)),
         (_segments(source), of_log),
     ):
-        stream = LogStream(source.registry, selection, TopicNames(), on_fault, poll=poll)
+        stream = LogStream(source.registry, selection, names, on_fault, poll=poll)
         for block in stream.blocks(paths):
             if len(block.rows):
                 yield block

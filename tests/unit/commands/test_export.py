@@ -225,7 +225,7 @@ def test_earlier_states() -> None:
     """What `at` shows is what is written."""
     source = opened("real-44-live").at(300)
     topics = json.loads(run_on(source, "export /image/topics/byName").out)
-    assert set(source.table("topics")["name"].to_pylist()) == set(topics)
+    assert set(source.table("topics")["topic"].to_pylist()) == set(topics)
     assert len(source.table("partitions")) == len(
         run_on(source, "export partitions").out.splitlines()
     )
@@ -311,8 +311,8 @@ def test_nothing_is_written_over(there: str, tmp_path: Path) -> None:
     again = run_on(opened(), f"{line} --force")
     assert (ExitCode.FAILED if there == "device" else ExitCode.OK) == again.status
     if there != "device":
-        assert target.read_text().startswith("topic_id,name")
-    assert there != "link" or (tmp_path / "kept").read_text().startswith("topic_id,name")
+        assert target.read_text().startswith("topic_id,topic")
+    assert there != "link" or (tmp_path / "kept").read_text().startswith("topic_id,topic")
 
 
 @pytest.mark.parametrize(

@@ -109,7 +109,7 @@ def acl_of(row: dict[str, Any]) -> tuple[str, str, str, str, str, str, str] | No
         row["operation"] in operations.get(kind, set()) | {2}
         and kind in operations
         and row["pattern_type"] in (3, 4)
-        and row["permission_type"] in (2, 3)
+        and row["permission"] in (2, 3)
         and ":" in row["principal"]
         and name != ""
         and (kind != 4 or (name, row["pattern_type"]) == ("kafka-cluster", 3))
@@ -123,7 +123,7 @@ def acl_of(row: dict[str, Any]) -> tuple[str, str, str, str, str, str, str] | No
             row["principal"],
             row["host"],
             OPERATIONS[row["operation"]],
-            PERMISSION_TYPES[row["permission_type"]],
+            PERMISSION_TYPES[row["permission"]],
         )
         if is_sound
         else None

@@ -41,16 +41,16 @@ def objects(ran: Ran) -> list[dict[str, object]]:
 
 def test_every_format_has_the_rows(sample: Source) -> None:
     """As rows of all commands are written."""
-    query = '"select name, partitions from topics order by name limit 2"'
-    expected = [{"name": "...", "partitions": 1}, {"name": "10", "partitions": 1}]
+    query = '"select topic, partitions from topics order by topic limit 2"'
+    expected = [{"topic": "...", "partitions": 1}, {"topic": "10", "partitions": 1}]
     assert expected == objects(run_on(sample, f"sql -o jsonl {query}"))
     assert expected == json.loads(run_on(sample, f"sql -o json {query}").out)
-    assert "name\tpartitions\n...\t1\n10\t1\n" == run_on(sample, f"sql -o tsv {query}").out
+    assert "topic\tpartitions\n...\t1\n10\t1\n" == run_on(sample, f"sql -o tsv {query}").out
     assert (
-        "NAME  PARTITIONS\n...            1\n10             1\n"
+        "TOPIC  PARTITIONS\n...             1\n10              1\n"
         == run_on(sample, f"sql {query}").out
     )
-    assert "- name: " in run_on(sample, f"sql -o yaml {query}").out
+    assert "- topic: " in run_on(sample, f"sql -o yaml {query}").out
 
 
 @pytest.mark.slow
@@ -69,11 +69,11 @@ def test_rows_for_programs_come_as_they_are_made(sample: Source) -> None:
 
 def test_no_rows_are_no_rows(sample: Source) -> None:
     """In the form of each format."""
-    query = '"select name from topics where false"'
+    query = '"select topic from topics where false"'
     assert "[]\n" == run_on(sample, f"sql -o json {query}").out
     assert "" == run_on(sample, f"sql -o jsonl {query}").out
-    assert "name\n" == run_on(sample, f"sql -o csv {query}").out
-    assert "NAME\n" == run_on(sample, f"sql {query}").out
+    assert "topic\n" == run_on(sample, f"sql -o csv {query}").out
+    assert "TOPIC\n" == run_on(sample, f"sql {query}").out
     assert "[]\n" == run_on(sample, f"sql -o yaml {query}").out
 
 
@@ -100,7 +100,7 @@ def test_several_statements(sample: Source) -> None:
 
 def test_words_need_no_quotes(sample: Source) -> None:
     """Where the line has nothing special in it."""
-    assert "59\n" == run_on(sample, "sql --count select name from topics").out
+    assert "59\n" == run_on(sample, "sql --count select topic from topics").out
 
 
 def test_errors_are_lines(sample: Source) -> None:
@@ -264,7 +264,7 @@ def test_tables_of_a_live_source_follow_it() -> None:
     cluster = Cluster(topic_batch(0, 1))
     source = cluster.source()
     context, out, _ = shell(source)
-    run_line(context, 'sql "create temp table mine as select name from topics"')
+    run_line(context, 'sql "create temp table mine as select topic from topics"')
     cluster.commit(topic_batch(1, 1))
     context.source = source.refreshed()
     run_line(
@@ -315,7 +315,7 @@ def test_completion_inside_of_a_statement(sample: Source) -> None:
         context, 'sql "select * from partitions where leader'
     )
     assert ["where"] == proposals(context, 'sql "select * from topics wher')
-    assert [] == proposals(context, "sql \"select * from topics where name = 'fro")
+    assert [] == proposals(context, "sql \"select * from topics where topic = 'fro")
     assert ["--history"] == proposals(context, "sql --h")
     assert "csv" in proposals(context, "sql -o ")
     assert [".schema"] == proposals(context, "sql .s")
@@ -327,7 +327,7 @@ def test_completion_of_the_mode_sees_lines_before(sample: Source) -> None:
     context, _, _ = shell(sample)
     run_line(context, "sql")
     assert context.mode is not None
-    context.mode.run(context, "select name from topics")
+    context.mode.run(context, "select topic from topics")
     shown = [one.display for one in context.mode.complete(context, "where part")]
     assert "partitions" in shown
     shown = [kind for kind, _ in context.mode.highlight("select 'a' -- b")]

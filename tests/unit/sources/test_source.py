@@ -48,7 +48,7 @@ def test_tables_say_the_same_as_paths(real_directory: Fixture) -> None:
     topics = source.table("topics").to_pylist()
     partitions = source.table("partitions").to_pylist()
 
-    assert source.ls("/image/topics/byName") == sorted(row["name"] for row in topics)
+    assert source.ls("/image/topics/byName") == sorted(row["topic"] for row in topics)
     assert sum(row["partitions"] for row in topics) == len(partitions)
     for row in partitions:
         value = source.value(f"/image/topics/byName/{row['topic']}/{row['partition']}")

@@ -119,7 +119,7 @@ def test_what_a_session_makes_stays_while_tables_follow(tmp_path: Path) -> None:
     first = metashell.open(SAMPLE)
     second = metashell.open(fixture("real-40-static").input)
     db = database(first)
-    rows(db, "create temp view names as select name from topics")
+    rows(db, "create temp view names as select topic from topics")
     rows(db, "create temp table copied as from topics")
     assert len(first.table("topics")) == len(rows(db, "from names"))
     db.use(ClusterCatalog(second, lambda: second.image))

@@ -66,8 +66,8 @@ class SqlCommand(Command):
                 "how many records there are of each type",
             ),
             (
-                'sql "select broker_id, count(*) as n from brokers join partitions '
-                'on list_contains(replicas, broker_id) group by all order by all"',
+                'sql "select broker, count(*) as n from brokers join partitions '
+                'on list_contains(replicas, broker) group by all order by all"',
                 "replicas by broker",
             ),
             ("sql .tables", "the tables"),

@@ -33,7 +33,9 @@ PART = PartSpec(
         PartField("principal"),
         PartField("host"),
         PartField("operation", form=NamedCodes(f"{_NAMES}:OPERATIONS")),
-        PartField("permission_type", form=NamedCodes(f"{_NAMES}:PERMISSION_TYPES")),
+        PartField(
+            "permission_type", form=NamedCodes(f"{_NAMES}:PERMISSION_TYPES"), table="permission"
+        ),
     ),
     path=("acls", "byId"),
     levels=(PathLevel(("id",)),),

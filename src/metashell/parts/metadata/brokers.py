@@ -25,7 +25,7 @@ PART = PartSpec(
         Change("UnfenceBrokerRecord"),
         Change("BrokerRegistrationChangeRecord"),
     ),
-    key=(PartField("broker_id"),),
+    key=(PartField("broker_id", table="broker"),),
     fields=(
         PartField("broker_id", "id"),
         PartField("broker_epoch", "epoch"),
