@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 from unittest.mock import patch
 
+from textual._compositor import Compositor
 from textual.pilot import Pilot
 from textual.widget import Widget
 
@@ -113,8 +115,18 @@ def drive(
     test: Callable[[Driver], Awaitable[None]],
     session: ExplorerSession | None = None,
     size: tuple[int, int] = SMALL,
+    *,
+    draws: bool = False,
 ) -> None:
-    """Run the explorer for a test, which begins when the source is open."""
+    """Run the explorer for a test, which begins when the source is open.
+
+    Args:
+        test: Has it in its hands.
+        session: What it shows; the sample with none.
+        size: Columns and rows of the screen.
+        draws: Whether each change is drawn as it comes. Without it the screen is drawn where the
+            test looks at it, and at the end.
+    """
 
     async def run() -> None:
         app = Explorer(session or session_on())
@@ -128,5 +140,17 @@ def drive(
                 )
                 await driver.settled()
                 await test(driver)
+                if app.is_running:
+                    driver.screen()
 
-    asyncio.run(run())
+    with nullcontext() if draws else patch.object(Compositor, "render_update", _not_drawn):
+        asyncio.run(run())
+
+
+_render: Final = Compositor.render_update
+
+
+def _not_drawn(compositor: Compositor, full: bool = False, **options: Any) -> Any:
+    """Draw whole pictures, which are exported, and no changes."""
+    compositor._dirty_regions.clear()
+    return _render(compositor, full, **options) if full else None

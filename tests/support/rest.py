@@ -6,6 +6,7 @@ long, and is not enough on a machine under load.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
@@ -19,6 +20,9 @@ from textual.timer import Timer
 _SHORT_S: Final = 0.5
 """Timers that ring once and within this are part of what a key does; messages go away later."""
 
+_STEPS: Final = 200
+"""Turns of the loop in which a message is handled."""
+
 
 async def drain(pilot: Pilot[Any], most_rounds: int = 8) -> None:
     """Have every message handled, and what follows from it, and everything drawn.
@@ -31,7 +35,7 @@ async def drain(pilot: Pilot[Any], most_rounds: int = 8) -> None:
         has_ended: bool = not app._running or app._exit
         if n_quiet > 1 or has_ended:
             return
-        await pilot._wait_for_screen()
+        await _handled(app)
         await app._animator.wait_until_complete()
         screen = app.screen
         is_drawn = not (
@@ -45,11 +49,26 @@ async def drain(pilot: Pilot[Any], most_rounds: int = 8) -> None:
         n_quiet = n_quiet + 1 if is_drawn and not _has_messages(app) else 0
 
 
+async def _handled(app: App[Any]) -> None:
+    """Have the messages that are there handled: every widget waits for the next one."""
+    for step in range(_STEPS):
+        # What was called from a thread comes before what waits here.
+        await asyncio.sleep(0 if step < _STEPS // 2 else 0.002)
+        if step and not _has_messages(app) and all(map(_waits, _pumps(app))):
+            return
+
+
 def _has_messages(app: App[Any]) -> bool:
     typed = getattr(app, "type_ahead", None)
     if typed is not None and app.is_open and not typed.is_at_rest:
         return True
     return any(pump._message_queue.qsize() or pump._next_callbacks for pump in _pumps(app))
+
+
+def _waits(pump: MessagePump) -> bool:
+    """Whether it handles no message now."""
+    has_some = pump._message_queue.ready_event
+    return not pump._running or (not has_some.is_set() and len(has_some._waiters) > 0)
 
 
 def rings_soon(app: App[Any]) -> bool:

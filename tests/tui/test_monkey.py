@@ -56,7 +56,7 @@ def test_monkey(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     async def test(driver: Driver) -> None:
         await Monkey(driver, 1).run(N_STEPS)
 
-    drive(test, SOURCES[name](tmp_path))
+    drive(test, SOURCES[name](tmp_path), draws=True)
 
 
 def _vanish(directory: Path) -> None:
@@ -84,7 +84,7 @@ def test_the_directory_goes(
         harm(directory)
         await monkey.run(16)
 
-    drive(test, session_on(directory))
+    drive(test, session_on(directory), draws=True)
 
 
 def test_the_quorum_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +105,7 @@ def test_the_quorum_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     with FakeQuorumServer(1) as server:
         server.append(12)
         try:
-            drive(test, session_on(open_it))
+            drive(test, session_on(open_it), draws=True)
         finally:
             for source in opened:
                 assert source.live is not None
