@@ -119,7 +119,9 @@ def test_what_follows_stands_behind_its_cause() -> None:
         ran = run_on(source, "health")
         found = rows(source)
         detail = rows(source, "health under-replicated --detail")
-    told = ran.out.splitlines()[1]
+    lines = ran.out.splitlines()
+    told, after = lines[3:5]
+    assert "  next: changes /image/cluster/brokers/1" == after
     assert told.startswith("broker 1 is fenced since ")
     assert told.endswith(
         " (offset 7): 1 partition offline, 1 under min ISR, 1 under-replicated,"
@@ -155,12 +157,13 @@ def test_static_voters_that_a_dynamic_quorum_ignores(tmp_path: Path) -> None:
 
 def test_words_come_before_the_table(broken: Source) -> None:
     """The kinds with their counts, the worst first."""
-    words, *table = run_on(broken, "health").out.splitlines()
-    assert words == (
-        "critical: offline-partitions (2), under-min-isr (2); warning: under-replicated (2);"
-        " note: no-preferred-leader (2)"
-    )
-    assert table[0].split()[:3] == ["SEVERITY", "PROBLEM", "SUBJECT"]
+    *words, head = run_on(broken, "health").out.splitlines()[:4]
+    assert words == [
+        "critical: offline-partitions (2), under-min-isr (2)",
+        "warning: under-replicated (2)",
+        "note: no-preferred-leader (2)",
+    ]
+    assert head.split()[:3] == ["SEVERITY", "PROBLEM", "SUBJECT"]
 
 
 def test_choosing(broken: Source) -> None:
@@ -400,3 +403,24 @@ def test_can_be_cancelled(broken: Source) -> None:
     context = Context(broken.root, Captured(), print, source=broken, cancelled=lambda: True)
     with pytest.raises(KeyboardInterrupt):
         run_line(context, "health")
+
+
+def test_lowered_configs_are_told_with_their_values() -> None:
+    """From what to what, in words, however few columns fit; a summary says what the kind means."""
+    made = [
+        record("TopicRecord", name=f"t{i}", topic_id=bytes(15) + bytes([i + 1])) for i in range(5)
+    ]
+    values = [
+        record("ConfigRecord", resource_type=2, resource_name=f"t{i}", name="retention.ms", value=v)
+        for i in range(5)
+        for v in ("2000", f"{i}")
+    ]
+    with cluster(*made, *values) as source:
+        out = run_on(source, "health lowered-config").out
+        (summary,) = rows(source, "health --summary lowered-config")
+    assert [
+        "note: lowered-config (5)",
+        *(f"lowered for topic t{i}: retention.ms from 2000 to {i}" for i in range(3)),
+        "2 more topics with lowered configs: see the rows",
+    ] == out.splitlines()[:5]
+    assert summary["explanation"].startswith("a lower value ")

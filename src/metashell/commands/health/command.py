@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.assume_option import ASSUME, assumptions_of
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     import pyarrow as pa
 
-    from metashell.answers.problems import Problems
+    from metashell.answers.problems import Problem, Problems
     from metashell.image.image import Image
 
 _LEVELS: Final = ("critical", "warning", "note")
@@ -128,22 +128,29 @@ class HealthCommand(RowsCommand):
     def answer(self, query: RowsQuery) -> None:
         """The problems asked for."""
         from metashell.commands.health.rows import in_order, summary_of
-        from metashell.commands.health.words import cause_lines
+        from metashell.commands.health.words import cause_lines, lowered_lines
 
         codes = _chosen(query.parsed)
         level = _level(query.parsed)
         problems = _problems(query)
+        lowered: list[str] = []
+
+        def look(problem: Problem) -> None:
+            if problem.kind.code == "lowered-config":
+                lowered.extend(lowered_lines(problem))
+
         parts = [
             part
-            for part in _parts(query, problems, codes)
+            for part in _parts(query, problems, codes, look)
             # Of a quorum and of files a problem can be worse than its kind is.
             if part[0][0] <= _LEVELS.index(level)
         ]
         rows = in_order(parts)
         counts = summary_of(rows)
         query.verdict = (
-            _verdict(counts, query.image, is_all=codes is None and level == "note"),
+            *_verdict(counts, query.image, is_all=codes is None and level == "note"),
             *cause_lines(problems.effects(_asked(codes, level))),
+            *lowered,
         )
         if any(rank == 0 and len(table) for (rank, _), table in parts):
             query.status = ExitCode.FAILED
@@ -217,9 +224,12 @@ def _asked(chosen: frozenset[str] | None, level: str) -> list[str]:
 
 
 def _parts(
-    query: RowsQuery, problems: Problems, chosen: frozenset[str] | None
+    query: RowsQuery,
+    problems: Problems,
+    chosen: frozenset[str] | None,
+    look: Callable[[Problem], None],
 ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
-    """Rows, and where they stand."""
+    """Rows, and where they stand; each problem of the image is shown to `look`."""
     from metashell.commands.health.log_problems import (
         find_deeply,
         find_in_assumed,
@@ -237,6 +247,7 @@ def _parts(
     for problem in problems.find(codes):
         if query.context.cancelled():
             raise KeyboardInterrupt
+        look(problem)
         yield of_problem(problem, columns)
     found = [*find_in_log(query), *find_in_quorum(query.source), *find_in_assumed(query)]
     if "--deep" in parsed.switches:
@@ -246,20 +257,20 @@ def _parts(
             yield of_single(single)
 
 
-def _verdict(counts: pa.Table, image: Image, *, is_all: bool) -> str:
-    """How it is, in a line."""
+def _verdict(counts: pa.Table, image: Image, *, is_all: bool) -> Sequence[str]:
+    """How it is: a line for each severity."""
     found: dict[str, list[str]] = {level: [] for level in _LEVELS}
     # Without times: one may be outside of Python's calendar.
     for row in counts.select(["severity", "problem", "count"]).to_pylist():
         found[row["severity"]].append(f"{row['problem']} ({row['count']:,})")
     told = [f"{level}: {', '.join(kinds)}" for level, kinds in found.items() if kinds]
     if found["critical"] or found["warning"] or (told and not is_all):
-        return "; ".join(told)
+        return told
     nothing = "nothing is wrong" if is_all else "no problem of these kinds"
     # The base alone: what the words say is what was looked at.
     n = len(image.partitions), len(image.brokers.ids)
     looked_at = f"{n[0]:,} partition{'s' * (n[0] != 1)}, {n[1]:,} broker{'s' * (n[1] != 1)}"
-    return "; ".join([f"{nothing}: {looked_at}", *told])
+    return [f"{nothing}: {looked_at}", *told]
 
 
 def _of_all(tables: Sequence[pa.Table], columns: Sequence[Column], *, is_sorted: bool) -> pa.Table:

@@ -206,6 +206,7 @@ def summary_of(rows: pa.Table) -> pa.Table:
             ("count", "sum"),
             ("since_time", "min", whole),
             ("explanation", "first"),
+            ("explanation", "count_distinct"),
             ("action", "first"),
         ]
     )
@@ -219,7 +220,31 @@ def summary_of(rows: pa.Table) -> pa.Table:
         "action": "action_first",
     }
     columns = {name: found.column(of).cast(SUMMARY_TYPES[name]) for name, of in names.items()}
+    # What is particular about one subject says nothing of the others.
+    meanings = [KINDS[code].meaning if code in KINDS else None for code in _codes(found)]
+    differ = pc.greater(found.column("explanation_count_distinct"), 1)
+    columns["explanation"] = pc.if_else(
+        pc.and_(differ, pc.is_valid(pa.array(meanings, pa.string()))),
+        pa.array(meanings, pa.string()),
+        columns["explanation"],
+    )
     return worst_first(pa.table(columns))
+
+
+def _codes(rows: pa.Table) -> Sequence[str]:
+    codes: list[str] = rows.column("problem").to_pylist()
+    return codes
+
+
+def next_command(code: str, name: str) -> str:
+    """What shows the broker or the partitions that a problem is about.
+
+    Args:
+        code: The problem.
+        name: The broker's id.
+    """
+    line = " ".join(_COMMANDS[code])
+    return line + name if line.endswith("/") else f"{line} {name}"
 
 
 class _Writer:
