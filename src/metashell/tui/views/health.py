@@ -108,9 +108,15 @@ def in_short(found: HealthRows) -> str:
     ]
     words = f"{'  '.join(told)}  (kinds of problems)"
     # Of several clusters each has lines of its own: more than there is room for.
-    causes = () if "cluster" in found.rows.column_names else found.words.split("\n")[1:]
+    is_fleet = "cluster" in found.rows.column_names
+    causes = [] if is_fleet else [line for line in found.words.split("\n") if _is_cause(line)]
     # What follows from each is in the rows.
     return "\n".join((words, *(cause.partition(": ")[0] for cause in causes[:_CAUSES])))
+
+
+def _is_cause(line: str) -> bool:
+    """Whether a line tells of no severity and of no command."""
+    return not line.startswith(("  ", *(f"{level}: " for level in LEVELS)))
 
 
 class KindList(AppPart, OptionList):
