@@ -17,7 +17,8 @@ import pytest
 
 import metashell
 from metashell.quorum.protocol import Api
-from metashell.sources.source import Live, Source
+from metashell.sources.source import Source
+from metashell.sources.status import Live
 from support.fake_quorum import FakeQuorum, value_of
 from support.fake_server import HOST, FakeQuorumServer
 from support.live_program import LS, Run

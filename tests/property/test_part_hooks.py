@@ -77,7 +77,7 @@ def test_configs_are_set_and_deleted(source: Source) -> None:
     removed = set(image.topics.removed.names.texts())
     found = PartRows(image, spec).facts(SHOWN)
     own = Image(image.records)
-    own.__dict__["configs"] = plain
+    own._folded["configs"] = plain
     for key, facts in PartRows(own, spec).facts(SHOWN).items():
         if key[1] not in removed or key[0] != 2:
             assert facts == found.pop(key)  # type: ignore[attr-defined]

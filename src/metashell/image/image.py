@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
@@ -61,6 +61,7 @@ class Image:
     def __init__(self, records: Records) -> None:
         self.records = records
         self.lock = records.lock
+        self._folded: dict[str, Any] = {}
         self._partitions_of = lru_cache(maxsize=_TOPICS_FOLDED_ALONE)(self._fold_partitions_of)
 
     def grown(self, records: Records) -> Image:
@@ -79,10 +80,10 @@ class Image:
             for part in all_parts():
                 specs = (by_name[name] for name in part.messages if name in by_name)
                 if keys.isdisjoint(_key_of(spec) for spec in specs):
-                    folded = (part.name, *part.folded_with)
-                    new.__dict__.update(
-                        {name: self.__dict__[name] for name in folded if name in self.__dict__}
-                    )
+                    folded = {part.name, *part.folded_with}
+                    new._folded |= {
+                        name: self._folded[name] for name in folded & self._folded.keys()
+                    }
                     if part.name == "partitions":
                         new._partitions_of = self._partitions_of
         return new
@@ -94,13 +95,17 @@ class Image:
         `partitions` and `quorum`.
         """
         with self.lock:
-            found = self.__dict__.get(name)
+            found = self._folded.get(name)
             if found is None:
                 spec = find_part(name)
                 fold = hook(spec.fold) if spec.fold else None
                 found = fold_keyed(self.records, spec) if fold is None else fold(self)
-                self.__dict__[name] = found
+                self._folded[name] = found
             return cast(Part, found)
+
+    def has_folded(self, name: str) -> bool:
+        """Whether a part is there already; folds nothing."""
+        return name in self._folded
 
     @lazy
     def metadata_version(self) -> int | None:
@@ -138,7 +143,7 @@ class Image:
         One topic is folded without decoding the others' records. Each costs a search through all
         records, so who asks for many gets the fold of all.
         """
-        if "partitions" in self.__dict__:
+        if self.has_folded("partitions"):
             return self.partitions
         if self._partitions_of.cache_info().misses >= _TOPICS_FOLDED_ALONE:
             return self.partitions
@@ -151,7 +156,7 @@ class Image:
     @lazy
     def partition_layout(self) -> PartitionLayout:
         """Which partitions there are, without what is known of them."""
-        if "partitions" in self.__dict__:
+        if self.has_folded("partitions"):
             return PartitionLayout(self.partitions.topic_bounds, self.partitions.partition)
         topic, ids = partition_keys(self.records, self.topics)
         return PartitionLayout(np.searchsorted(topic, np.arange(len(self.topics) + 1)), ids)

@@ -20,7 +20,8 @@ from metashell.log.read import Loaded
 from metashell.log.splits import Plan
 from metashell.places.place import Place
 from metashell.read_settings import ReadSettings
-from metashell.sources.source import Capabilities, Source
+from metashell.sources.source import Source
+from metashell.sources.status import Capabilities
 
 if TYPE_CHECKING:
     import pyarrow as pa

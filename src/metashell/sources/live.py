@@ -15,7 +15,8 @@ from metashell.quorum.follower import STOP_WAIT_S, Follower
 from metashell.quorum.following import new_follower
 from metashell.read_settings import ReadSettings
 from metashell.security.settings import Address, Security
-from metashell.sources.source import Capabilities, Live, Source
+from metashell.sources.source import Source
+from metashell.sources.status import Capabilities, Live
 
 if TYPE_CHECKING:
     from metashell.image.history import CoveredPoint

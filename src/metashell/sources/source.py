@@ -9,9 +9,8 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from metashell.errors import SourceError
 from metashell.fs.node import Directory, FixedDirectory, JsonValue
@@ -24,6 +23,7 @@ from metashell.log.point import LogClock, Point, parse_point
 from metashell.places.place import Place, child_of, is_file, parent_of
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.redact import Redaction
+from metashell.sources.status import Capabilities, Live, Status
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from metashell.image.image import Image
     from metashell.node_files.meta_properties import MetaProperties
     from metashell.node_files.node_files import NodeFiles
-    from metashell.quorum.description import LiveStatus
     from metashell.records.records import Records
     from metashell.schema.registry import Registry
     from metashell.sources.delegate import Delegate
@@ -41,62 +40,6 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 _FAULTS_TOLD = 3
 """Faults of records that are told one by one in warnings; ``/log/faults`` has all."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Status:
-    """Where an image stands; None where nothing says."""
-
-    offset: int | None
-    """Offset of the last record applied."""
-    epoch: int | None
-    """Its leader epoch."""
-    timestamp_ms: int | None
-    """Its time, ms since the epoch."""
-    metadata_version: str | None
-    """Such as ``4.4-IV2``."""
-    notes: tuple[str, ...]
-    """Short remarks, such as ``torn tail``."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Capabilities:
-    """In what kinds of sources differ, for those who work on any."""
-
-    has_log: bool = True
-    """Whether the log itself is here; else `Source.full_log` reads it."""
-    follows: bool = False
-    """Whether a quorum is followed that may have more at any time."""
-    delegates: bool = False
-    """Whether others, such as Spark, may do what is asked of it: see `Source.delegate`."""
-
-
-class Live(Protocol):
-    """The quorum that a source is fetched from."""
-
-    @property
-    def generation(self) -> int:
-        """Grows when more is committed and here."""
-
-    @property
-    def cluster_id(self) -> str | None:
-        """The cluster's id; None where the quorum does not tell us."""
-
-    @property
-    def notes(self) -> Sequence[str]:
-        """What should be known of how it went, a sentence each."""
-
-    def status(self) -> LiveStatus:
-        """How the following stands."""
-
-    def wait(self, generation: int, timeout_s: float) -> bool:
-        """Wait until there is more than a generation; whether there is."""
-
-    def close(self) -> None:
-        """End the following."""
-
-    def source(self) -> Source:
-        """The newest state."""
 
 
 class Source:
@@ -458,7 +401,7 @@ class Source:
         n_more = len(faults) - _FAULTS_TOLD + records.faults_left_out
         if n_more > 0:
             out.append(f"{n_more} more faults: see /log/faults")
-        if "applied" in records.__dict__ and records.open_transaction is not None:
+        if type(records).applied.is_known(records) and records.open_transaction is not None:
             offset = int(records.frames.offset[records.open_transaction])
             out.append(f"a transaction is open since offset {offset}: its records do not count yet")
         return out

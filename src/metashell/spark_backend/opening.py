@@ -28,7 +28,8 @@ from metashell.sources.directory import open_directory
 from metashell.sources.fleet import FleetMember, FleetSource
 from metashell.sources.fleet.source import OPENING_BYTES
 from metashell.sources.request import JobProgress, OpenRequest
-from metashell.sources.source import Capabilities, Source
+from metashell.sources.source import Source
+from metashell.sources.status import Capabilities
 from metashell.spark_backend.find import FoundRow, SparkSearch, find, is_for_parts, search_of
 from metashell.spark_backend.fold import (
     TASKS_PER_CORE,

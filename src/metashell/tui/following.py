@@ -13,7 +13,8 @@ from metashell.tui.jobs import Job
 
 if TYPE_CHECKING:
     from metashell.commands.framework.status import SourceStatus
-    from metashell.sources.source import Live, Source
+    from metashell.sources.source import Source
+    from metashell.sources.status import Live
     from metashell.tui.app import Explorer
 
 _ASLEEP_S: Final = 30.0

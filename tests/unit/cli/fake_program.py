@@ -17,7 +17,8 @@ from metashell.log.read import Loaded
 from metashell.sources.fleet import FleetSource
 from metashell.sources.opening import open_request
 from metashell.sources.request import OpeningWatch, OpenRequest
-from metashell.sources.source import Source, Status
+from metashell.sources.source import Source
+from metashell.sources.status import Status
 
 
 class FakeSource(Source):

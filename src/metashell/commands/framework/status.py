@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from metashell.sources.fleet import FleetSource
-    from metashell.sources.source import Live, Source
+    from metashell.sources.source import Source
+    from metashell.sources.status import Live
 
 SECRETS_SHOWN: Final = "secrets shown"
 _TENTHS_UNTIL_S: Final = 10

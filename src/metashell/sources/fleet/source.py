@@ -27,7 +27,7 @@ from metashell.sources.fleet.member import FleetDirectory, FleetMember
 from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.reading import Reading
 from metashell.sources.fleet.rows import FleetRow, fleet_row, row_of
-from metashell.sources.source import Capabilities, Status
+from metashell.sources.status import Capabilities, Status
 
 if TYPE_CHECKING:
     from metashell.log.fault import Fault

@@ -1,0 +1,67 @@
+"""What an opened source says of itself: where it stands, what it can do, which quorum it is of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from metashell.quorum.description import LiveStatus
+    from metashell.sources.source import Source
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Status:
+    """Where an image stands; None where nothing says."""
+
+    offset: int | None
+    """Offset of the last record applied."""
+    epoch: int | None
+    """Its leader epoch."""
+    timestamp_ms: int | None
+    """Its time, ms since the epoch."""
+    metadata_version: str | None
+    """Such as ``4.4-IV2``."""
+    notes: tuple[str, ...]
+    """Short remarks, such as ``torn tail``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Capabilities:
+    """In what kinds of sources differ, for those who work on any."""
+
+    has_log: bool = True
+    """Whether the log itself is here; else `Source.full_log` reads it."""
+    follows: bool = False
+    """Whether a quorum is followed that may have more at any time."""
+    delegates: bool = False
+    """Whether others, such as Spark, may do what is asked of it: see `Source.delegate`."""
+
+
+class Live(Protocol):
+    """The quorum that a source is fetched from."""
+
+    @property
+    def generation(self) -> int:
+        """Grows when more is committed and here."""
+
+    @property
+    def cluster_id(self) -> str | None:
+        """The cluster's id; None where the quorum does not tell us."""
+
+    @property
+    def notes(self) -> Sequence[str]:
+        """What should be known of how it went, a sentence each."""
+
+    def status(self) -> LiveStatus:
+        """How the following stands."""
+
+    def wait(self, generation: int, timeout_s: float) -> bool:
+        """Wait until there is more than a generation; whether there is."""
+
+    def close(self) -> None:
+        """End the following."""
+
+    def source(self) -> Source:
+        """The newest state."""
