@@ -202,11 +202,6 @@ def terminal_width(stream: TextIO | None) -> int:
         return _WIDTH_DEFAULT
 
 
-def wants_colour(is_terminal: bool) -> bool:
-    """Whether to colour: a terminal that can, and no wish against it (no-color.org)."""
-    return is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
-
-
 def _is_terminal(stream: TextIO) -> bool:
     try:
         return stream.isatty()

@@ -15,7 +15,6 @@ from metashell.cli.output import (
     OutputError,
     StreamOutput,
     standard_streams,
-    wants_colour,
 )
 from metashell.errors import ExitCode, MetashellError
 
@@ -268,6 +267,7 @@ def _tell_about_itself(arguments: Arguments, out: StreamOutput) -> int:
     from metashell.cli.usage import full_help_text, help_text, version_text
 
     if arguments.has("--help"):
+        from metashell.commands.framework.colour import wants_colour
         from metashell.fs.escape import Coloured
 
         text = full_help_text if arguments.words[:1] == (ALL,) else help_text

@@ -6,8 +6,9 @@ import io
 
 import pytest
 
-from metashell.cli.output import Diagnostics, StreamOutput, encode, terminal_width, wants_colour
+from metashell.cli.output import Diagnostics, StreamOutput, encode, terminal_width
 from metashell.cli.progress import ProgressBar, bar_text
+from metashell.commands.framework.colour import wants_colour
 from metashell.fs.escape import Coloured
 
 

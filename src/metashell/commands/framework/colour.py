@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.command import Canvas, Context
+if TYPE_CHECKING:
+    from metashell.commands.framework.command import Context
 
 RED: Final = "\x1b[31m"
 YELLOW: Final = "\x1b[33m"
 PLAIN: Final = "\x1b[0m"
 
 
+def wants_colour(is_terminal: bool) -> bool:
+    """Whether to colour: a terminal that can, and no wish against it (no-color.org)."""
+    return is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
 def has_colour(context: Context) -> bool:
-    """Whether to colour: the output is a terminal that can, and NO_COLOR is not set."""
-    return (
-        context.out.is_terminal
-        and isinstance(context.out, Canvas)
-        and not os.environ.get("NO_COLOR")
-        and os.environ.get("TERM") != "dumb"
-    )
+    """Whether a command colours what it prints: see `wants_colour`."""
+    from metashell.commands.framework.command import Canvas
+
+    return isinstance(context.out, Canvas) and wants_colour(context.out.is_terminal)

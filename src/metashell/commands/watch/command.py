@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.aliases import Habits, expand_aliases
+from metashell.commands.framework.colour import wants_colour
 from metashell.commands.framework.command import Canvas, Command, Completion, Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, parse_options
@@ -287,7 +288,7 @@ class _Painted:
         assert isinstance(context.out, Canvas)
         self._out: Canvas = context.out
         self._command = inner[0] if _is_line(inner) else quote_words([*map(_raw, inner)])
-        self._has_colour = not os.environ.get("NO_COLOR")
+        self._has_colour = wants_colour(True)
         self._lines: list[MarkedLine] = []
         self._warnings: list[str] = []
         self._n_changes, self._what = 0, ""
