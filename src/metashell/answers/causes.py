@@ -140,6 +140,21 @@ class Causes:
 
     # For those who tell of partitions.
 
+    def text_of_all(self, rows: I64, problem: str) -> str:
+        """What each of some partitions follows from, in a few words: see `causes_text`.
+
+        Args:
+            rows: int64[n]: the partitions, in any order.
+            problem: One of `EFFECTS`.
+
+        Returns:
+            Empty where nothing explains one of them.
+        """
+        links = self.links(np.sort(rows), problem)
+        if len(np.unique(links.at)) < len(rows):
+            return ""
+        return causes_text(self.causes(links), len(self.image.brokers.ids))
+
     def of(self, rows: I64, problem: str = "under-replicated") -> Sequence[Cause]:
         """Causes of a problem, those of most partitions first.
 

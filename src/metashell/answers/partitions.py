@@ -224,39 +224,6 @@ def _reasons(image: Image, rows: I64, outcome: Elections) -> pa.Array:
     return pc.coalesce(chosen, waiting)
 
 
-_MOST_NAMED: Final = 5
-
-
-def fenced_cause(health: Health, rows: I64) -> str:
-    """The fenced brokers that hold a replica of each of these partitions, as a sentence.
-
-    Args:
-        health: Of the image.
-        rows: int64[n]: the partitions.
-
-    Returns:
-        Such as ``broker 104 is fenced``; empty where a partition has no replica on such a broker.
-    """
-    brokers = health.image.brokers
-    fenced = brokers.ids[brokers.fenced]
-    explained = np.zeros(len(rows), dtype=np.bool_)
-    named = []
-    for broker in sorted(fenced.tolist()):
-        is_there = health.having("replicas", broker)[rows]
-        if is_there.any():
-            explained |= is_there
-            named.append(broker)
-    if not named or not explained.all():
-        return ""
-    if len(named) == len(brokers.ids) > 1:
-        return f"{'both' if len(named) == 2 else f'all {len(named)}'} brokers are fenced"
-    if len(named) == 1:
-        return f"broker {named[0]} is fenced"
-    if len(named) > _MOST_NAMED:
-        return f"{len(named)} brokers are fenced"
-    return f"brokers {', '.join(map(str, named[:-1]))} and {named[-1]} are fenced"
-
-
 # Which ones.
 
 

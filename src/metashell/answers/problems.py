@@ -52,7 +52,7 @@ _FIELDS: Final = {
 }
 """Problems of partitions, and the fields of a partition that decide each."""
 
-_STATES: Final = {
+STATE_OF: Final = {
     "offline-partitions": "offline",
     "under-min-isr": "under-min-isr",
     "under-replicated": "under-replicated",
@@ -60,7 +60,7 @@ _STATES: Final = {
     "elr-in-use": "elr",
     "no-preferred-leader": "no-preferred-leader",
 }
-"""Those that are a state of `LOOKS_AT` and nothing else."""
+"""The state of `LOOKS_AT` that each is, of those that are a state and nothing else."""
 
 _UNKNOWN_ROW: Final = -1
 
@@ -192,8 +192,8 @@ class Problems:
     def mask(self, code: str) -> Bools:
         """bool[k]: the partitions that have a problem of `_FIELDS`."""
         health = self.health
-        if code in _STATES:
-            return health.mask(_STATES[code])
+        if code in STATE_OF:
+            return health.mask(STATE_OF[code])
         if code in (STUCK, "reassigning"):
             return self.causes.stuck if code == STUCK else health.reassigning & ~self.causes.stuck
         under = health.under_replicated

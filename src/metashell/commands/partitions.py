@@ -265,8 +265,10 @@ class PartitionsCommand(RowsCommand):
 
     def answer(self, query: RowsQuery) -> None:
         """The partitions that all options choose."""
+        from metashell.answers.causes import Causes
         from metashell.answers.health import Health
-        from metashell.answers.partitions import choose, fenced_cause, partitions_table
+        from metashell.answers.partitions import choose, partitions_table
+        from metashell.answers.problems import STATE_OF
 
         parsed = query.parsed
         states = [o.flags[0].removeprefix("--") for o in STATES if o.flags[0] in parsed.switches]
@@ -290,7 +292,8 @@ class PartitionsCommand(RowsCommand):
         query.add(partitions_table(health, rows, states, query.columns))
         if states:
             query.since = "since_time"
-            query.cause = lambda: fenced_cause(health, every)
+            problem = next((code for code in STATE_OF if STATE_OF[code] in states), "")
+            query.cause = lambda: Causes(health).text_of_all(every, problem or "under-replicated")
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose brokers and topics where they are asked for."""

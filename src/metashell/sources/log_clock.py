@@ -9,7 +9,7 @@ import time
 from typing import TYPE_CHECKING
 
 from metashell.log.chain import MAX_TIMESTAMP, MAX_TIMESTAMP_POS
-from metashell.log.point import LogClock, Point, parse_point
+from metashell.log.point import LogClock
 
 if TYPE_CHECKING:
     from metashell.log.read import Loaded, LogFile
@@ -48,16 +48,6 @@ def present_ms(source: Source) -> int | None:
     """
     is_live = source.live is not None and source.moment_offset is None
     return int(time.time() * 1000) if is_live else None
-
-
-def point_within(source: Source, text: str) -> Point:
-    """An offset or a time that a source has reached, as somebody typed it.
-
-    Raises:
-        UsageError: It can't be read.
-        NotCoveredError: It lies behind the last record.
-    """
-    return clock_of(source).covered(parse_point(text))
 
 
 def _end_of(newest: Source) -> tuple[int, int | None, int | None]:
