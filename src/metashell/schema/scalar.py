@@ -15,8 +15,7 @@ from __future__ import annotations
 import base64
 import re
 import struct
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -252,6 +251,7 @@ class _Reader:
         self.pos = pos
         self._stop = stop
         self._path: list[str] = []
+        """Steps to where it reads; what fails leaves them for the error to tell."""
         self.unknown: list[tuple[int, int]] = []
         """Where the content of unknown tags lies."""
 
@@ -265,20 +265,15 @@ class _Reader:
             f"{path}: {reason}" if path else reason, pos=self.pos if pos is None else pos
         )
 
-    @contextmanager
-    def _at(self, step: str) -> Iterator[None]:
-        self._path.append(step)
-        yield
-        self._path.pop()
-
     def read_struct(
         self, specs: Sequence[FieldSpec], version: int, *, flexible: bool
     ) -> dict[str, object]:
         fields = {spec.column_name: default_value(spec) for spec in specs}
         for spec in specs:
             if version in spec.versions and version not in spec.tagged:
-                with self._at(f".{spec.column_name}"):
-                    fields[spec.column_name] = self._read_field(spec, version, flexible)
+                self._path.append(f".{spec.column_name}")
+                fields[spec.column_name] = self._read_field(spec, version, flexible)
+                self._path.pop()
         if flexible:
             self._read_tags(specs, version, fields)
         return fields
@@ -298,10 +293,11 @@ class _Reader:
                 unknown.append((tag, self._read_bytes(size)))
                 continue
             spec = known[tag]
-            with self._at(f".{spec.column_name}"):
-                if version not in spec.versions or version not in spec.tagged:
-                    raise self.fail(f"tag {tag} is not valid in version {version}")
-                fields[spec.column_name] = self._read_tagged(spec, version, size)
+            self._path.append(f".{spec.column_name}")
+            if version not in spec.versions or version not in spec.tagged:
+                raise self.fail(f"tag {tag} is not valid in version {version}")
+            fields[spec.column_name] = self._read_tagged(spec, version, size)
+            self._path.pop()
         if unknown:
             fields[UNKNOWN_TAGS] = unknown
 
@@ -332,8 +328,9 @@ class _Reader:
             raise self.fail(f"{count} elements, but {self.left} bytes are left")
         elements = []
         for i in range(count):
-            with self._at(f"[{i}]"):
-                elements.append(self._read_element(spec, version, flexible, nullable=False))
+            self._path.append(f"[{i}]")
+            elements.append(self._read_element(spec, version, flexible, nullable=False))
+            self._path.pop()
         return elements
 
     def _read_element(
