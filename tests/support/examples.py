@@ -15,7 +15,6 @@ import os
 import re
 import shlex
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
@@ -32,6 +31,7 @@ from support.fleets import backups
 from support.sample_quorum import serve_directory
 from support.shell import Captured
 from support.waiting import LIMIT_S
+from support.warm import warm_program
 
 LOG_DIR: Final = "/var/lib/kafka/data"
 CONTROLLER: Final = "controller-1:9093"
@@ -148,12 +148,7 @@ class System:
         self._quorum: FakeQuorumServer | None = None
         self._fleet = directory / ".backups"
         self._status = 0
-        programs = directory / ".bin"
-        programs.mkdir()
-        program = programs / "metashell"
-        program.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m metashell "$@"\n')
-        program.chmod(0o755)
-        self._path = os.pathsep.join([str(programs), os.environ["PATH"]])
+        self._path = os.pathsep.join([str(warm_program().parent), os.environ["PATH"]])
 
     def __enter__(self) -> System:
         return self
@@ -204,12 +199,10 @@ class System:
         return stream.read()
 
     def _run_there(self, command: str) -> str:
-        source = str(Path(metashell.__file__).parents[1])
-        path = os.pathsep.join(filter(None, [source, os.environ.get("PYTHONPATH")]))
         ran = subprocess.run(
             ["bash", "-c", command],
             cwd=self._directory,
-            env={**os.environ, "PATH": self._path, "PYTHONPATH": path},
+            env={**os.environ, "PATH": self._path},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

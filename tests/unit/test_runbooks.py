@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -16,6 +14,7 @@ from support.fixtures import fixture_dir
 from support.logs import make_directory, record
 from support.small_cluster import broker, level
 from support.waiting import LIMIT_S
+from support.warm import warm_program
 
 RUNBOOKS = Path(__file__).parents[2] / "examples" / "runbooks"
 NAMES = sorted(path.stem for path in RUNBOOKS.glob("*.sh"))
@@ -23,10 +22,9 @@ NAMES = sorted(path.stem for path in RUNBOOKS.glob("*.sh"))
 
 @pytest.fixture(scope="module")
 def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A program that is this metashell."""
+    """A program that is this metashell, and whose name has to be quoted."""
     path = tmp_path_factory.mktemp("bin") / "meta shell"
-    path.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -m metashell "$@"\n')
-    path.chmod(0o755)
+    path.symlink_to(warm_program())
     return path
 
 
