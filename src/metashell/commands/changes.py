@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.command_line import Word
@@ -15,10 +15,9 @@ from metashell.commands.rows.columns import integer, json_value, one_table, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import ExitCode, MetashellError, SourceError, UsageError
-from metashell.fs.change_texts import new_in_short, with_names
+from metashell.fs.change_texts import change_text
 from metashell.fs.escape import escape
 from metashell.fs.path import decode_name, encode_path, is_absolute, normalise, split
-from metashell.schema.dump import java_double
 from metashell.schema.json_writer import finite
 from metashell.schema.timestamps import iso_time
 
@@ -26,8 +25,6 @@ if TYPE_CHECKING:
     from metashell.fs.changes import Newest, NodeChange
 
 _CHUNK_LINES = 512
-_WIDEST_VALUE = 200
-"""Characters of one value that a line shows; JSON has all."""
 
 NO_PRINCIPAL = "the log does not record who asked for a change, only which controller wrote it"
 
@@ -304,7 +301,15 @@ class _Lines:
 
     def line(self, change: NodeChange) -> str:
         path = shown(self._context, encode_path(change.path))
-        what = shown(self._context, _what(change, is_verbose=self._is_verbose))
+        text = change_text(
+            change.verb,
+            change.fields,
+            record=change.record,
+            reason=change.reason,
+            in_checkpoint=change.offset is None,
+            is_verbose=self._is_verbose,
+        )
+        what = shown(self._context, text)
         return f"{_where(change)}  {change.record}  {path}  {what}\n"
 
 
@@ -317,53 +322,6 @@ def _where(change: NodeChange) -> str:
         f"{change.offset}  {iso_time(change.timestamp_ms)}"
         f"  epoch {change.epoch}  controller {controller}"
     )
-
-
-def _what(change: NodeChange, *, is_verbose: bool) -> str:
-    fields = change.fields
-    if change.verb == "changed" and change.offset is not None and not is_verbose:
-        from metashell.fs.changes import without_counters
-
-        fields = without_counters(fields)
-    if change.verb == "refused":
-        return f"not applied: {change.reason}"
-    if change.verb in ("created", "present"):
-        news = {name: new for name, (_, new) in fields.items() if new not in ([], None)}
-        if change.verb == "created" and not is_verbose:
-            news = new_in_short(change.record, news)
-        parts = [_named(name, _value(with_names(name, new))) for name, new in news.items()]
-        return " ".join([change.verb, ", ".join(parts)]).rstrip()
-    if change.verb == "removed":
-        old = fields.get("", (None, None))[0]
-        return "removed" if old is None else f"removed, was {_value(old)}"
-    if not fields:
-        return "written again, unchanged"
-    pairs = []
-    for name, sides in fields.items():
-        old, new = (_value(with_names(name, side)) for side in sides)
-        pairs.append(_named(name, f"{old} → {new}"))
-    return ", ".join(pairs)
-
-
-def _named(name: str, text: str) -> str:
-    return f"{name} {text}" if name else text
-
-
-def _value(value: Any) -> str:
-    match value:
-        case None:
-            text = "none"
-        case bool():
-            text = "true" if value else "false"
-        case float():
-            text = java_double(value)
-        case list():
-            text = f"[{','.join(map(str, value))}]"
-        case Mapping():
-            text = "{" + ", ".join(f"{k}: {v[0]}-{v[1]}" for k, v in value.items()) + "}"
-        case _:
-            text = str(value)
-    return text if len(text) <= _WIDEST_VALUE else f"{text[: _WIDEST_VALUE - 1]}…"
 
 
 COMMAND = ChangesCommand()

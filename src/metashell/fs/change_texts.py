@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from metashell.schema.dump import java_double
 from metashell.schema.uuids import LOST, MIGRATING, UNASSIGNED, uuid_text
 
 _DIRECTORIES: Final = {
@@ -20,6 +21,12 @@ _NEW: Final[Mapping[str, Mapping[str, Any]]] = {
     "REGISTER_CONTROLLER_RECORD": {"zkMigrationReady": False},
 }
 """What a new thing has unless its record says otherwise, by the type of the record."""
+_COUNTERS: Final = ("leaderEpoch", "partitionEpoch")
+"""Fields that move with others."""
+_WIDEST_VALUE: Final = 200
+"""Characters of one value that a line shows; JSON has all."""
+ARROW: Final = " → "
+"""Stands between an old and a new value."""
 
 
 def with_names(name: str, value: Any) -> Any:
@@ -51,3 +58,72 @@ def new_in_short(record: str, fields: Mapping[str, Any]) -> dict[str, Any]:
         for name, value in fields.items()
         if value not in ([], None) and (name not in usual or usual[name] != value)
     }
+
+
+def without_counters(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The fields of a change, in short: without epochs that moved together with others."""
+    return {name: pair for name, pair in fields.items() if name not in _COUNTERS} or fields
+
+
+def change_text(
+    verb: str,
+    fields: Mapping[str, Sequence[Any]],
+    *,
+    record: str,
+    reason: str | None = None,
+    in_checkpoint: bool = False,
+    is_verbose: bool = False,
+) -> str:
+    """What a record did to a node, in words: ``leader 101 → -1``.
+
+    Args:
+        verb: As `metashell.fs.changes.NodeChange` has it.
+        fields: Old and new value, by the name of a field.
+        record: The type of the record.
+        reason: Why it was refused.
+        in_checkpoint: Whether a checkpoint says it, and no record of the log.
+        is_verbose: Tell also defaults of a new node, and both epochs.
+    """
+    if verb == "changed" and not in_checkpoint and not is_verbose:
+        fields = without_counters(fields)
+    if verb == "refused":
+        return f"not applied: {reason}"
+    if verb in ("created", "present"):
+        news = {name: new for name, (_, new) in fields.items() if new not in ([], None)}
+        if verb == "created" and not is_verbose:
+            news = new_in_short(record, news)
+        parts = [_named(name, value_text(with_names(name, new))) for name, new in news.items()]
+        return " ".join([verb, ", ".join(parts)]).rstrip()
+    if verb == "removed":
+        old = fields.get("", (None, None))[0]
+        return "removed" if old is None else f"removed, was {value_text(old)}"
+    if not fields:
+        return "written again, unchanged"
+    return ", ".join(_named(name, pair_text(name, pair)) for name, pair in fields.items())
+
+
+def pair_text(name: str, pair: Sequence[Any]) -> str:
+    """The old and the new value of a field."""
+    return ARROW.join(value_text(with_names(name, side)) for side in pair)
+
+
+def value_text(value: Any) -> str:
+    """One value, cut where it is long."""
+    match value:
+        case None:
+            text = "none"
+        case bool():
+            text = "true" if value else "false"
+        case float():
+            text = java_double(value)
+        case list():
+            text = f"[{','.join(map(str, value))}]"
+        case Mapping():
+            text = "{" + ", ".join(f"{k}: {v[0]}-{v[1]}" for k, v in value.items()) + "}"
+        case _:
+            text = str(value)
+    return text if len(text) <= _WIDEST_VALUE else f"{text[: _WIDEST_VALUE - 1]}…"
+
+
+def _named(name: str, text: str) -> str:
+    return f"{name} {text}" if name else text

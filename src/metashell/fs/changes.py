@@ -41,9 +41,6 @@ _BLOCK_ROWS: Final = 8192
 _SEARCHED_ONE_BY_ONE: Final = 16
 """Topics whose records are looked for id by id; of more, all ids are decoded."""
 
-_COUNTERS: Final = ("leaderEpoch", "partitionEpoch")
-"""Fields that move with others."""
-
 
 @dataclass(slots=True)
 class Newest:
@@ -76,11 +73,6 @@ class NodeChange:
     """From what to what, by field; a node without fields has the one field ""."""
     reason: str | None = None
     """Of what was refused."""
-
-
-def without_counters(fields: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The fields of a change, in short: without epochs that moved together with others."""
-    return {name: pair for name, pair in fields.items() if name not in _COUNTERS} or fields
 
 
 def find_changes(

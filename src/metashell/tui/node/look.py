@@ -15,7 +15,6 @@ from itertools import islice
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.framework.node_times import NodeTimeline
@@ -25,6 +24,7 @@ from metashell.fs.node import Directory, Leaf, Node
 from metashell.fs.path import NodePlace, resolve, split
 from metashell.schema.json_writer import to_json
 from metashell.tui.node.described import Description, description_of, path_below
+from metashell.tui.node.history import find_history
 from metashell.tui.node.overview import overview
 from metashell.tui.node.record import record_lines
 from metashell.tui.node.value import ValueLine, clipped, text_lines, value_lines
@@ -249,43 +249,29 @@ class Seen:
         """The newest changes, newest first: also of what is gone, and of what is yet to come."""
         cluster = self._scene.cluster
         assert cluster is not None
-        scene = Scene(opened=cluster.newest, cluster=cluster.newest)
-        words = ["changes", "-o", "table", "--columns", "all", "-n", str(MOST_CHANGES)]
-        words += ["--newest", str(MOST_RECORDS), "--", self._inner]
-        answer = ask(scene, words, cancelled=self._cancelled)
-        table = answer.table
-        if table is None:
-            return _of_lines(
-                [ValueLine(text) for text in answer.warnings or ["no record is known"]], str
-            )
-        if len(table):
-            table = table.take(pa.array(range(len(table) - 1, -1, -1), pa.int64()))
-        table = table.append_column("node", self._relative(table.column("path")))
-        first = list(_OF_HISTORY)
-        if pc.count_distinct(table.column("path")).as_py() < 2:
-            first.remove("node")
+        found = find_history(
+            cluster.newest,
+            self._inner,
+            self._span,
+            most_changes=MOST_CHANGES,
+            most_records=MOST_RECORDS,
+            cancelled=self._cancelled,
+        )
+        if found.table is None:
+            said = found.warnings or ["no record is known"]
+            return _of_lines([ValueLine(text) for text in said], str)
         inside = self._inner
 
         def path_of(row: Mapping[str, Any]) -> str | None:
             return self._outer(inside)
 
-        note = "" if len(table) < MOST_CHANGES else f"the newest {MOST_CHANGES:,} changes"
-        if any("older ones were not" in said for said in answer.warnings):
+        note = "" if len(found.table) < MOST_CHANGES else f"the newest {MOST_CHANGES:,} changes"
+        if not found.is_whole:
             note = f"from the newest {MOST_RECORDS:,} records; ? was before them: see `changes`"
-        marked = None
-        if self._span is not None:
-            low, high = self._span
-            offsets = table["offset"].to_pylist()
-            marked = pa.array([at is not None and low < at <= high for at in offsets], pa.bool_())
         return {
-            "table": table, "first": first, "note": note, "marked": marked, "path_of": path_of,
+            "table": found.table, "first": found.first, "note": note, "marked": found.marked,
+            "path_of": path_of,
         }  # fmt: skip
-
-    def _relative(self, paths: pa.ChunkedArray) -> pa.ChunkedArray:
-        """Paths as they are called below the node."""
-        start = self._inner.rstrip("/") + "/"
-        below = pc.utf8_slice_codeunits(paths, len(start))
-        return pc.if_else(pc.starts_with(paths, start), below, paths)
 
     def _described(self, described: Description) -> dict[str, Any]:
         answer = self._ask(*described.words)
@@ -392,10 +378,6 @@ class Seen:
     def _outer(self, path: str) -> str:
         """A path below the cluster's root as one of the whole tree."""
         return self._prefix + path if path != "/" else self._prefix or "/"
-
-
-_OF_HISTORY: Final = ("offset", "node", "change", "fields", "time", "type")
-"""Columns of a history that are shown at first."""
 
 
 def moment(row: Mapping[str, Any], which: str) -> str:

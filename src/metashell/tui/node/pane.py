@@ -74,7 +74,8 @@ class NodePane(AppPart, Vertical):
 
     HELP = (
         "The selected node. On a leaf, `v` shows its value, `a` Kafka's text, `r` the record "
-        "that last changed it. `h` shows its history: `enter` goes to the offset of a change.\n\n"
+        "that last changed it. `h` shows its history, that of a topic with its configs: `enter` "
+        "goes to the offset of a change.\n\n"
         "On a directory, `d` switches between its description and its plain children. The "
         "keys of the tabs work from the tree too."
     )

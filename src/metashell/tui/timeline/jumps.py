@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -10,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from metashell.fs.change_parts import TopicHistory, part_histories
-from metashell.fs.changes import without_counters
+from metashell.fs.change_texts import change_text, pair_text
 from metashell.fs.path import split
 from metashell.log.frames import control_key
 from metashell.records.density import LEADER_CHANGE, Density
 from metashell.schema.arena import I64
-from metashell.schema.dump import json_text
 from metashell.sources.condensed import CondensedSource
+from metashell.tui.node.history import fields_of, history_paths, name_below
 from metashell.tui.scene import Scene, ask
 
 if TYPE_CHECKING:
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 _FOLLOWED: Final = 50_000
 """So many records are followed one by one; of more all are taken to change a large directory."""
 _VERBS: Final = ("created", "removed", "changed")
-_WIDEST: Final = 40
 _TOPIC_DEPTH: Final = 4
 
 
@@ -79,8 +77,9 @@ def node_stops(source: Source, path: str, density: Density, cancelled: Callable[
     keys = _keys_below(source, path)
     if keys is not None and sum(len(density.of_key.get(key, ())) for key in keys) > _FOLLOWED:
         return Stops(density.offsets_of(keys), {})
-    changes = _changes(source, path, cancelled)
-    return stops_of(((row["offset"], _told(row, path, _what(row))) for row in changes), density)
+    of = history_paths(source, path)
+    changes = _changes(source, of, cancelled)
+    return stops_of(((row["offset"], _told(row, of, _what(row))) for row in changes), density)
 
 
 def leader_stops(
@@ -96,10 +95,11 @@ def leader_stops(
     """
     if not is_of_topic(path):
         return Stops(density.offsets_of([LEADER_CHANGE]), {})
+    of = [path]
     changes = [
-        (row["offset"], _told(row, path, f"leader {_pair(pair)}"))
-        for row in _changes(source, path, cancelled)
-        if (pair := _fields(row).get("leader")) is not None
+        (row["offset"], _told(row, of, f"leader {pair_text('leader', pair)}"))
+        for row in _changes(source, of, cancelled)
+        if (pair := fields_of(row["fields"]).get("leader")) is not None
     ]
     return stops_of(changes, density)
 
@@ -136,45 +136,30 @@ def is_of_topic(path: str) -> bool:
     return len(names) >= _TOPIC_DEPTH and list(names[:2]) == ["image", "topics"]
 
 
-def _changes(source: Source, path: str, cancelled: Callable[[], bool]) -> Iterable[dict[str, Any]]:
-    """What the command ``changes`` says of a path, but for what changed nothing."""
+def _changes(
+    source: Source, paths: Sequence[str], cancelled: Callable[[], bool]
+) -> Iterable[dict[str, Any]]:
+    """What the command ``changes`` says of some paths, but for what changed nothing."""
     scene = Scene(opened=source, cluster=source)
-    words = ["changes", "-o", "table", "--columns", "offset,path,type,change,fields", path]
+    words = ["changes", "-o", "table", "--columns", "offset,path,type,change,fields"]
+    words += ["--", *paths]
     for table in ask(scene, words, cancelled=cancelled).tables:
         for row in table.to_pylist():
             if row["offset"] is not None and row["change"] in _VERBS:
                 yield row
 
 
-def _told(row: Mapping[str, Any], path: str, what: str) -> str:
+def _told(row: Mapping[str, Any], of: Sequence[str], what: str) -> str:
     """What happened to a node, which is called by what its path has behind the one asked for."""
-    name = str(row["path"])
-    if name == path:
-        return what
-    return f"{name.removeprefix(path.rstrip('/') + '/')}: {what}"
-
-
-def _fields(row: Mapping[str, Any]) -> Mapping[str, Any]:
-    fields = row["fields"]
-    found: Mapping[str, Any] = json.loads(fields) if isinstance(fields, str) else fields or {}
-    return found
+    name = name_below(str(row["path"]), of)
+    return f"{name}: {what}" if name else what
 
 
 def _what(row: Mapping[str, Any]) -> str:
     """What a change did, in a few words."""
     if row["change"] != "changed":
         return str(row["change"])
-    pairs = without_counters(_fields(row)).items()
-    return ", ".join(f"{name} {_pair(pair)}".lstrip() for name, pair in pairs)
-
-
-def _pair(pair: Sequence[Any]) -> str:
-    return " → ".join(_short(value) for value in pair)
-
-
-def _short(value: Any) -> str:
-    text = value if isinstance(value, str) else json_text(value)
-    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+    return change_text(row["change"], fields_of(row["fields"]), record=row["type"])
 
 
 def _keys_below(source: Source, path: str) -> list[int] | None:

@@ -1,0 +1,165 @@
+"""The history of a node as rows: what ``changes`` says of it, newest first. For jobs, no widget."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.errors import PathError
+from metashell.fs.change_texts import change_text
+from metashell.fs.node import Leaf
+from metashell.fs.path import decode_name, encode_path, resolve, split
+from metashell.tui.scene import Scene, ask
+
+if TYPE_CHECKING:
+    from metashell.sources.source import Source
+
+_TOPICS: Final = ("image", "topics")
+_CONFIGS: Final = ("image", "configs")
+_TOPIC_DEPTH: Final = 4
+_IN_TOPIC: Final = "configs"
+"""How the history of a topic calls the directory of its configs."""
+_SHOWN: Final = ("offset", "node", "what", "time", "type")
+"""Columns that are shown at first; `what` is the change in words."""
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """Changes of a node, or why there are none."""
+
+    table: pa.Table | None
+    """The rows, newest first; None without any answer."""
+    first: Sequence[str]
+    """Columns that are shown at first."""
+    marked: pa.Array | None
+    """bool[n]: changes since the previous stop; None without one."""
+    warnings: Sequence[str]
+    is_whole: bool
+    """Whether all records about the node were followed."""
+
+
+def topic_name(source: Source, path: str) -> str | None:
+    """The name of the topic that a path is the directory of; None for another path.
+
+    Args:
+        source: The cluster.
+        path: A path of the cluster's own tree.
+    """
+    names = split(path)
+    if len(names) != _TOPIC_DEPTH or tuple(names[:2]) != _TOPICS:
+        return None
+    if names[2] == "byName":
+        return decode_name(names[-1])
+    try:
+        node = resolve(source.root, f"{path}/name").node
+    except PathError:
+        return None
+    name = node.value() if isinstance(node, Leaf) else None
+    return name if isinstance(name, str) else None
+
+
+def history_paths(source: Source, path: str) -> list[str]:
+    """The paths whose changes are the history of a node: of a topic also its configs.
+
+    Args:
+        source: The cluster.
+        path: A path of the cluster's own tree.
+    """
+    name = topic_name(source, path)
+    return [path] if name is None else [path, encode_path((*_CONFIGS, f"TOPIC:{name}"))]
+
+
+def find_history(
+    newest: Source,
+    path: str,
+    span: tuple[int, int] | None,
+    *,
+    most_changes: int,
+    most_records: int,
+    cancelled: Callable[[], bool],
+) -> History:
+    """The newest changes of a node: also of what is gone, and of what is yet to come.
+
+    Args:
+        newest: The cluster at the end of its log.
+        path: A path of the cluster's own tree.
+        span: As `Scene.span`.
+        most_changes: How many.
+        most_records: Records that they are made from.
+        cancelled: Asked by long loops.
+    """
+    paths = history_paths(newest, path)
+    words = ["changes", "-o", "table", "--columns", "all", "-n", str(most_changes)]
+    words += ["--newest", str(most_records), "--", *paths]
+    answer = ask(Scene(opened=newest, cluster=newest), words, cancelled=cancelled)
+    table = answer.table
+    if table is None:
+        return History(None, (), None, answer.warnings, is_whole=True)
+    table = _newest_first(table, most_changes)
+    called = [name_below(one, paths) or one for one in table.column("path").to_pylist()]
+    table = table.append_column("node", pa.array(called, pa.string()))
+    table = table.append_column("what", pa.array(_words(table), pa.string()))
+    first = list(_SHOWN)
+    if pc.count_distinct(table.column("path")).as_py() < 2:
+        first.remove("node")
+    is_whole = not any("older ones were not" in said for said in answer.warnings)
+    return History(table, first, _marks(table, span), answer.warnings, is_whole)
+
+
+def _newest_first(table: pa.Table, most: int) -> pa.Table:
+    """The rows of several paths in one order."""
+    places = pc.coalesce(table.column("offset"), table.column("at_or_before"))
+    order = pc.fill_null(places, -1).to_numpy().argsort(kind="stable")[::-1]
+    return table.take(pa.array(order[:most], pa.int64()))
+
+
+def name_below(path: str, of: Sequence[str]) -> str:
+    """What a changed node is called in a history; empty for the node that has the history.
+
+    Args:
+        path: Of the changed node.
+        of: As `history_paths` has them.
+    """
+    for start, name in zip(of, ("", f"{_IN_TOPIC}/"), strict=False):
+        if path == start:
+            return name.rstrip("/")
+        below = f"{start.rstrip('/')}/"
+        if path.startswith(below):
+            return name + path[len(below) :]
+    return path
+
+
+def _words(table: pa.Table) -> list[str]:
+    """Each change as the command words it."""
+    names = ("change", "fields", "type", "reason", "offset")
+    rows = zip(*(table.column(name).to_pylist() for name in names), strict=True)
+    return [
+        change_text(
+            verb,
+            fields_of(fields),
+            record=record,
+            reason=reason,
+            in_checkpoint=offset is None,
+        )
+        for verb, fields, record, reason, offset in rows
+    ]
+
+
+def fields_of(fields: str | Mapping[str, Any] | None) -> Mapping[str, Any]:
+    """The old and new values of a row of ``changes``, by the name of a field."""
+    found: Mapping[str, Any] = json.loads(fields) if isinstance(fields, str) else fields or {}
+    return found
+
+
+def _marks(table: pa.Table, span: tuple[int, int] | None) -> pa.Array | None:
+    """Which changes lie between the previous stop and what is shown."""
+    if span is None:
+        return None
+    low, high = span
+    offsets = table["offset"].to_pylist()
+    return pa.array([at is not None and low < at <= high for at in offsets], pa.bool_())

@@ -1,0 +1,125 @@
+"""What changed from one stop to another: in the words of `changes`, and marked."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+from kraftgen.batch import encode_batch
+from metashell.tui.node.pane import NodePane
+from metashell.tui.rows.table import RowTable
+from metashell.tui.timeline.timeline import Timeline
+from support.logs import make_directory, record
+from support.pilot import WIDE, Driver, drive, session_on
+
+TIME = 1_700_000_000_000
+TOPIC = "/image/topics/byName/orders"
+ID = (1).to_bytes(16, "big")
+
+
+def config(value: str) -> bytes:
+    """A value of the topic's retention."""
+    return record(
+        "ConfigRecord", resource_type=2, resource_name="orders", name="retention.ms", value=value
+    )
+
+
+def cluster(parent: Path) -> Path:
+    """A log in which a topic is made, configured, and loses its leader; a batch each."""
+    values = [
+        [record("TopicRecord", name="orders", topic_id=ID)],
+        [
+            record(
+                "PartitionRecord", partition_id=number, topic_id=ID, leader=101,
+                replicas=[101, 102], isr=[101, 102],
+            )
+            for number in range(2)
+        ],
+        [config("1000")],
+        [config("2000")],
+        [
+            record("PartitionChangeRecord", partition_id=0, topic_id=ID, leader=-1, isr=[101]),
+            record("PartitionChangeRecord", partition_id=1, topic_id=ID, isr=[101]),
+        ],
+        [record("PartitionChangeRecord", partition_id=0, topic_id=ID, leader=102, isr=[102])],
+        [record("NoOpRecord")],
+    ]  # fmt: skip
+    offset, batches = 0, []
+    for i, batch in enumerate(values):
+        batches.append(encode_batch(batch, base_offset=offset, timestamp=TIME + i * 1000))
+        offset += len(batch)
+    return make_directory(parent, (0, b"".join(batches)))
+
+
+OFFLINE = 6
+"""The offset of the state in which partition 0 has no leader."""
+END = 8
+
+
+def drive_on(
+    tmp_path: Path,
+    test: Callable[[Driver], Awaitable[None]],
+    size: tuple[int, int] = WIDE,
+) -> None:
+    """Drive the explorer on that log."""
+    drive(test, session_on(cluster(tmp_path)), size)
+
+
+async def at(driver: Driver, path: str, offset: int | None = None) -> NodePane:
+    """Go to a node, and to an offset."""
+    driver.app.go(path, offset=offset)
+    await driver.settled()
+    return driver.one(NodePane)
+
+
+def column(driver: Driver, name: str) -> list[object]:
+    """A column of the table on the right."""
+    table = driver.one(RowTable).table
+    assert table is not None
+    return list(table.column(name).to_pylist())
+
+
+def test_history_in_words(tmp_path: Path) -> None:
+    """Each change is told as the command tells it."""
+
+    async def test(driver: Driver) -> None:
+        await at(driver, f"{TOPIC}/0")
+        await driver.press("h")
+        assert [
+            "leader -1 → 102, isr [101] → [102]",
+            "leader 101 → -1, isr [101,102] → [101]",
+            "created replicas [101,102]",
+        ] == [str(words).partition(", directories")[0] for words in column(driver, "what")]
+        assert "leader 101 → -1" in driver.screen()
+
+    drive_on(tmp_path, test)
+
+
+def test_history_of_a_topic_has_its_configs(tmp_path: Path) -> None:
+    """Changes of its configs stand among those of its partitions, newest first."""
+
+    async def test(driver: Driver) -> None:
+        await at(driver, TOPIC)
+        await driver.press("h")
+        assert [7, 6, 5, 4, 3, 2, 1, 0] == column(driver, "offset")
+        assert ["0", "1", "0", "configs/retention.ms"] == column(driver, "node")[:4]
+        assert "1000 → 2000" == column(driver, "what")[3]
+        topics = driver.scene.root.child("image").child("topics")  # type: ignore[union-attr]
+        (topic_id,) = topics.child("byId").names()
+        await at(driver, f"/image/topics/byId/{topic_id}")
+        assert "configs/retention.ms" in column(driver, "node")
+
+    drive_on(tmp_path, test)
+
+
+def test_jumps_of_a_topic_stop_at_its_configs(tmp_path: Path) -> None:
+    """A change of a config is a change of the topic."""
+
+    async def test(driver: Driver) -> None:
+        await at(driver, TOPIC, OFFLINE)
+        await driver.press("left_curly_bracket")
+        await driver.until(lambda: driver.scene.source.moment_offset == 4, "not there")
+        await driver.settled()
+        assert "configs/retention.ms: 1000 → 2000" in str(driver.one(Timeline).render())
+
+    drive_on(tmp_path, test)
