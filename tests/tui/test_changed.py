@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pytest
+
 from kraftgen.batch import encode_batch
+from metashell.fs.node import JsonValue
+from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.pane import NodePane
+from metashell.tui.node.value_changes import changed_lines
 from metashell.tui.rows.table import RowTable
 from metashell.tui.timeline.timeline import Timeline
 from support.logs import make_directory, record
@@ -121,5 +126,84 @@ def test_jumps_of_a_topic_stop_at_its_configs(tmp_path: Path) -> None:
         await driver.until(lambda: driver.scene.source.moment_offset == 4, "not there")
         await driver.settled()
         assert "configs/retention.ms: 1000 → 2000" in str(driver.one(Timeline).render())
+
+    drive_on(tmp_path, test)
+
+
+def text_of(driver: Driver) -> list[tuple[str, bool]]:
+    """(line, whether it is marked) of the value on the right."""
+    return [(line.text, line.is_marked) for line in driver.one(LineView).lines]
+
+
+def test_value_in_both_directions(tmp_path: Path) -> None:
+    """A field that changed has its old and new value, in the order of the log."""
+
+    async def test(driver: Driver) -> None:
+        await at(driver, f"{TOPIC}/0", 4)
+        forward = ["• leader               101 → -1", "• isr                  [101, 102] → [101]"]
+        await at(driver, f"{TOPIC}/0", OFFLINE)
+        lines = text_of(driver)
+        assert all((line, True) in lines for line in forward)
+        assert ("  elr                  []", False) in lines
+        assert "• was → is, since 4" in driver.screen()
+        await at(driver, f"{TOPIC}/0", 4)
+        lines = text_of(driver)
+        assert all((line, True) in lines for line in forward)
+        assert "• is → becomes, by offset 6" in driver.screen()
+
+    drive_on(tmp_path, test)
+
+
+def test_value_of_a_config(tmp_path: Path) -> None:
+    """A value without fields has both on its line."""
+
+    async def test(driver: Driver) -> None:
+        path = "/image/configs/TOPIC:orders/retention.ms"
+        await at(driver, path, 3)
+        await at(driver, path, 4)
+        assert [('• "1000" → "2000"', True)] == text_of(driver)
+        await at(driver, path, OFFLINE)
+        assert [('"2000"', False)] == text_of(driver)
+
+    drive_on(tmp_path, test)
+
+
+def test_lines_of_changed_values() -> None:
+    """What is nested is compared field by field; what one side lacks is said so."""
+    old: JsonValue = {"same": 1, "ends": [{"host": "a", "port": 1}], "gone": 2, "old": {"x": [{}]}}
+    new: JsonValue = {"same": 1, "ends": [{"host": "b", "port": 1}], "new": {"y": {"z": 1}}}
+    assert [
+        ("  same  1", False),
+        ("• ends", True),
+        ("•   - #0", True),
+        ("•     host  a → b", True),
+        ("      port  1", False),
+        ("• new  created", True),
+        ("    y", False),
+        ("      z  1", False),
+        ("• gone  2 → none", True),
+        ("• old  removed", True),
+        ("    x", False),
+        ("      - {}", False),
+    ] == [(line.text, line.is_marked) for line in changed_lines(old, new)]
+
+
+@pytest.mark.parametrize(("start", "stop"), [(4, OFFLINE), (OFFLINE, 4)])
+def test_cells(tmp_path: Path, start: int, stop: int) -> None:
+    """Cells of a table that changed are marked, forward and back."""
+
+    async def test(driver: Driver) -> None:
+        await at(driver, TOPIC, start)
+        await at(driver, TOPIC, stop)
+        changed = driver.one(RowTable).changed
+        marks = {name: changed[name].to_pylist() for name in ("leader", "isr")}
+        assert {"leader": [True, False], "isr": [True, True]} == marks
+        assert {"partition", "replicas", "topic"}.isdisjoint(changed)
+        shown = "•101,102" if stop == 4 else "•101 "
+        assert shown in driver.screen()
+        await driver.press("E")
+        await at(driver, TOPIC, 8)
+        await at(driver, TOPIC, 7)
+        assert not driver.one(RowTable).changed
 
     drive_on(tmp_path, test)

@@ -20,7 +20,7 @@ from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.framework.node_times import NodeTimeline
 from metashell.errors import MetashellError, PathError, SourceError
 from metashell.fs.escape import escape
-from metashell.fs.node import Directory, Leaf, Node
+from metashell.fs.node import Directory, JsonValue, Leaf, Node
 from metashell.fs.path import NodePlace, resolve, split
 from metashell.schema.json_writer import to_json
 from metashell.tui.node.described import Description, description_of, path_below
@@ -28,7 +28,9 @@ from metashell.tui.node.history import find_history
 from metashell.tui.node.overview import overview
 from metashell.tui.node.record import record_lines
 from metashell.tui.node.value import ValueLine, clipped, text_lines, value_lines
-from metashell.tui.rows.cells import row_at, values_of
+from metashell.tui.node.value_changes import changed_lines
+from metashell.tui.rows.cells import row_at, rows_of
+from metashell.tui.rows.changes import changed_cells
 from metashell.tui.scene import CommandAnswer, Scene, ask, is_below, scene_of
 from metashell.tui.tree.listing import ChangedNodes
 
@@ -41,6 +43,8 @@ _VALUES: Final = 300
 _LONGEST_VALUE: Final = 200
 _MARKED: Final = 200_000
 """Rows of which it is told whether they changed since the previous stop."""
+_COMPARED: Final = 20_000
+"""Rows of a table whose cells are compared with those of the previous stop."""
 _MS: Final = pa.timestamp("ms", tz="UTC")
 
 
@@ -77,6 +81,8 @@ class NodeLook:
     table: pa.Table | None = None
     first: Sequence[str] = ()
     marked: pa.Array | None = None
+    changed: Mapping[str, pa.Array] | None = None
+    """By column, cells that changed since the previous stop."""
     note: str = ""
     """What is to be known besides."""
     copy: Callable[[], str] | None = None
@@ -101,6 +107,9 @@ class Seen:
 
     def __init__(self, scene: Scene, path: str, cancelled: Callable[[], bool]) -> None:
         self._serial, self._span = scene.serial, scene.span
+        self._previous = scene.previous
+        self._is_back = self._span is not None and _offset_of(scene) == self._span[0]
+        """Whether the previous stop is the later one."""
         self._changes = ChangedNodes(scene)
         if scene.fleet is not None and not (scene.prefix and is_below(path, scene.prefix)):
             scene = scene_of(scene.opened, path)
@@ -173,7 +182,11 @@ class Seen:
                 content = _of_lines(lines, partial(_text_of, lines))
                 tell(NodeLook(**base, **content))
             return NodeLook(**base, **content)
-        return NodeLook(**base, **self._content(mode, place, described, offset))
+        content = self._content(mode, place, described, offset)
+        if mode is LookMode.TABLE and described is not None:
+            tell(NodeLook(**base, **content))
+            content |= self._cells(described, content)
+        return NodeLook(**base, **content)
 
     def _content(
         self, mode: LookMode, place: NodePlace, described: Description | None, offset: int | None
@@ -191,8 +204,32 @@ class Seen:
         if mode is LookMode.TEXT:
             text = node.text()
             return _of_lines(list(_clipped_text(text)), lambda: text)
+        return self._value(node)
+
+    def _value(self, node: Leaf) -> dict[str, Any]:
+        """The value, with what it was at the previous stop where that differs."""
         value = node.value()
-        return _of_lines(value_lines(value), lambda: _as_text(value))
+        sides = self._sides(value)
+        if sides is None:
+            return _of_lines(value_lines(value), lambda: _as_text(value))
+        content = _of_lines(changed_lines(*sides), lambda: _as_text(value))
+        assert self._span is not None
+        low, high = self._span
+        told = f"• is → becomes, by offset {high}" if self._is_back else f"• was → is, since {low}"
+        return {**content, "note": content["note"] or told}
+
+    def _sides(self, value: JsonValue) -> tuple[JsonValue, JsonValue] | None:
+        """The value at the lower and at the higher offset of both stops; None where they agree."""
+        if self._previous is None or self._span is None:
+            return None
+        try:
+            other = resolve(self._previous.root, self._inner).node
+            found = other.value() if isinstance(other, Leaf) else None
+        except MetashellError:
+            return None
+        if found is None or found == value:
+            return None
+        return (value, found) if self._is_back else (found, value)
 
     def _gone(self) -> NodeLook:
         """What is to be said of a path where nothing is."""
@@ -296,11 +333,7 @@ class Seen:
 
     def _marks_of_rows(self, described: Description, base: NodePlace, table: pa.Table) -> pa.Array:
         """Which rows are about a node that changed since the previous stop."""
-        whole = {name: values_of(table.column(name)) for name in table.column_names}
-        rows = (
-            dict(zip(whole, values, strict=True)) for values in zip(*whole.values(), strict=True)
-        )
-        below = [described.names(row) for row in rows]
+        below = [described.names(row) for row in rows_of(table)]
         asked: dict[tuple[str, ...], set[str]] = {}
         for names in below:
             if names:
@@ -314,6 +347,18 @@ class Seen:
         return pa.array(
             [names is not None and tuple(names) in changed for names in below], pa.bool_()
         )
+
+    def _cells(self, described: Description, content: Mapping[str, Any]) -> dict[str, Any]:
+        """Cells of a described table that changed. Cost: may decode the previous stop."""
+        table, previous = content.get("table"), self._previous
+        if table is None or previous is None or self._span is None or len(table) > _COMPARED:
+            return {}
+        scene = Scene(opened=previous, cluster=previous)
+        before = ask(scene, described.words, cancelled=self._cancelled).table
+        if before is None or len(before) > _COMPARED:
+            return {}
+        keys, keys_before = (list(map(described.names, rows_of(of))) for of in (table, before))
+        return {"changed": changed_cells(table, before, keys, keys_before)}
 
     def _children(self, place: NodePlace, node: Directory) -> dict[str, Any]:
         """The children as rows: kind, value, when made and changed."""
@@ -378,6 +423,10 @@ class Seen:
     def _outer(self, path: str) -> str:
         """A path below the cluster's root as one of the whole tree."""
         return self._prefix + path if path != "/" else self._prefix or "/"
+
+
+def _offset_of(scene: Scene) -> int | None:
+    return None if scene.cluster is None else scene.cluster.status().offset
 
 
 def moment(row: Mapping[str, Any], which: str) -> str:

@@ -25,18 +25,20 @@ class LineView(AppPart, ScrollView, can_focus=True):
     """Lines of a value, a text or a record."""
 
     HELP = (
-        "The text of the node. The arrows, `pageup` and `pagedown` scroll. `w` wraps long "
+        "The text of the node. `•` marks fields that changed since the previous stop, with old "
+        "and new value. The arrows, `pageup` and `pagedown` scroll. `w` wraps long "
         "lines. `/` shows only the lines that contain a text. `Y` copies the whole text. `o` "
         "opens it in the pager, `e` in the editor."
     )
     DEFAULT_CSS = """
     LineView { height: 1fr; padding: 0 1; background: $surface; scrollbar-size-vertical: 1; }
     LineView > .lines--key { color: $text-primary; text-style: bold; }
+    LineView > .lines--changed { color: $text-warning; text-style: bold; }
     LineView > .lines--match {
         background: $warning; color: $background; text-style: bold underline;
     }
     """
-    COMPONENT_CLASSES: ClassVar = {"lines--key", "lines--match"}
+    COMPONENT_CLASSES: ClassVar = {"lines--key", "lines--changed", "lines--match"}
     BINDINGS: ClassVar = [
         Binding("up", "scroll_up", "Up", show=False, id="lines.up"),
         Binding("down", "scroll_down", "Down", show=False, id="lines.down"),
@@ -141,6 +143,8 @@ class LineView(AppPart, ScrollView, can_focus=True):
         indent = " " * _indent(line, self.size.width) if start else ""
         shown = line.text[start:stop]
         text = Text(indent + shown, no_wrap=True, end="")
+        if line.is_marked:
+            text.stylize(self.get_component_rich_style("lines--changed", partial=True))
         if line.key > start:
             text.stylize(
                 self.get_component_rich_style("lines--key", partial=True), 0, line.key - start

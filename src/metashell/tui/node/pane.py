@@ -192,7 +192,10 @@ class NodePane(AppPart, Vertical):
         if look.table is not None:
             came_from = None if before is None else _name_below(before.path, look.path)
             at = {look.table.column_names[0]: came_from} if is_afresh and came_from else None
-            table.show(look.table, look.marked, first=look.first, afresh=is_afresh, at=at)
+            table.show(
+                look.table, look.marked, first=look.first, afresh=is_afresh, at=at,
+                changed=look.changed,
+            )  # fmt: skip
         else:
             lines.show(look.lines or (), afresh=is_afresh)
         lines.display, table.display = look.table is None, look.table is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from metashell.commands.framework.columns import display_width
@@ -42,6 +42,8 @@ class ValueLine:
     """Where what names the value ends; 0 where nothing does."""
     indent: int = 0
     """Columns before the lines that it is continued on, where it is wrapped."""
+    is_marked: bool = False
+    """Whether it differs from the previous stop in time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +62,7 @@ def clipped(lines: Iterable[ValueLine]) -> Lines:
         if len(kept) >= MOST_LINES or left <= 0:
             return Lines(kept, is_whole=False)
         if len(line.text) > left:
-            kept.append(ValueLine(line.text[:left], line.key, line.indent))
+            kept.append(replace(line, text=line.text[:left]))
             return Lines(kept, is_whole=False)
         kept.append(line)
         left -= len(line.text)
@@ -100,6 +102,11 @@ def scalar_text(value: JsonValue) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         return java_double(value)
     return to_json(value)
+
+
+def inline_text(value: JsonValue) -> str | None:
+    """A value on one line; None where it needs lines of its own."""
+    return _inline(value, 0)
 
 
 def _children(value: JsonValue, indent: int, depth: int) -> Iterator[ValueLine | _Item]:

@@ -7,7 +7,8 @@ Everything works on whole columns, or on the few rows that are drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -34,6 +35,8 @@ _CHUNK: Final = 1 << 16
 _IN_NUMBERS: Final = frozenset("0123456789-,")
 _IN_TIMES: Final = _IN_NUMBERS | frozenset("T:.Z+")
 _MARK, _NO_MARK = "• ", "  "
+_CELL_MARK: Final = "•"
+"""Directly before the text of a cell that changed."""
 
 
 class TableRows(ArrowBackend):
@@ -44,6 +47,7 @@ class TableRows(ArrowBackend):
         names: The columns shown, in order.
         order: int64[n]: the rows shown; None for all as they are.
         marked: bool[rows]: those with a mark in front; None for a table without marks.
+        changed: bool[rows] by the names of columns: cells with a mark of their own.
     """
 
     def __init__(
@@ -52,6 +56,7 @@ class TableRows(ArrowBackend):
         names: Sequence[str],
         order: pa.Array | None,
         marked: pa.Array | None,
+        changed: Mapping[str, pa.Array] = MappingProxyType({}),
     ) -> None:
         shown = table.select(list(names))
         super().__init__(shown)
@@ -59,6 +64,8 @@ class TableRows(ArrowBackend):
         self._shown = shown
         self._order = order
         self._marked = marked
+        # Before the first column stands the mark of the row.
+        self._changed = {i: changed[name] for i, name in enumerate(names) if i and name in changed}
         self.to_the_right = [is_number(field.type) for field in shown.schema]
         """By column, whether its cells stand to the right."""
         self._widths: list[int] = []
@@ -78,6 +85,8 @@ class TableRows(ArrowBackend):
             self._widths = [content_width(column) for column in self._shown.columns]
             if self._marked is not None and self._widths:
                 self._widths[0] += len(_MARK)
+            for i in self._changed:
+                self._widths[i] += len(_CELL_MARK)
         return self._widths
 
     def get_row_at(self, index: int) -> Sequence[Text]:
@@ -95,28 +104,34 @@ class TableRows(ArrowBackend):
         return self.get_row_at(row_index)[column_index]
 
     def _make(self, start: int) -> list[list[Text]]:
-        if self._order is None:
-            rows = self._shown.slice(start, _BLOCK)
-            marked = None if self._marked is None else self._marked.slice(start, _BLOCK)
-        else:
-            these = self._order.slice(start, _BLOCK)
-            rows = self._shown.take(these)
-            marked = None if self._marked is None else self._marked.take(these)
+        these = None if self._order is None else self._order.slice(start, _BLOCK)
+
+        def block(of: Any) -> Any:
+            return of.slice(start, _BLOCK) if these is None else of.take(these)
+
+        rows = block(self._shown)
+        marked = None if self._marked is None else block(self._marked)
         columns = [
             [cell(text[:_LONGEST], to_the_right=right) for text in shown_texts(column).to_pylist()]
             for column, right in zip(rows.columns, self.to_the_right, strict=True)
         ]
+        for i, changed in self._changed.items():
+            columns[i] = [
+                _marked(text, _CELL_MARK) if is_changed else text
+                for text, is_changed in zip(columns[i], block(changed).to_pylist(), strict=True)
+            ]
         made = [list(cells) for cells in zip(*columns, strict=True)]
         if marked is not None:
             for cells, is_marked in zip(made, marked.to_pylist(), strict=True):
-                cells[0] = Text.assemble(
-                    (_MARK if is_marked else _NO_MARK, "bold"),
-                    cells[0],
-                    justify=cells[0].justify,
-                    no_wrap=True,
-                    overflow="ellipsis",
-                )
+                cells[0] = _marked(cells[0], _MARK if is_marked else _NO_MARK)
         return made
+
+
+def _marked(cell: Text, mark: str) -> Text:
+    """A cell with a mark in front."""
+    return Text.assemble(
+        (mark, "bold"), cell, justify=cell.justify, no_wrap=True, overflow="ellipsis"
+    )
 
 
 def content_width(column: pa.ChunkedArray) -> int:
@@ -149,6 +164,13 @@ def row_at(table: pa.Table, at: int) -> dict[str, Any]:
     """The values of a row by the names of the columns; as those of `values_of`."""
     row = table.slice(at, 1)
     return {name: values_of(row.column(i))[0] for i, name in enumerate(row.column_names)}
+
+
+def rows_of(table: pa.Table) -> Iterator[dict[str, Any]]:
+    """All rows of a table, as `row_at` has them."""
+    columns = {name: values_of(table.column(name)) for name in table.column_names}
+    for values in zip(*columns.values(), strict=True):
+        yield dict(zip(columns, values, strict=True))
 
 
 def order_of(

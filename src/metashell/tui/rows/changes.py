@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from metashell.commands.rows.cell_text import plain_texts
 
@@ -35,3 +36,36 @@ def changed_rows(
 def _rows(table: pa.Table, names: Sequence[str]) -> list[tuple[str | None, ...]]:
     texts = [plain_texts(table.column(name)).to_pylist() for name in names]
     return list(zip(*texts, strict=True))
+
+
+def changed_cells(
+    table: pa.Table,
+    before: pa.Table,
+    keys: Sequence[Hashable],
+    keys_before: Sequence[Hashable],
+) -> dict[str, pa.Array]:
+    """Which cells are not as they were.
+
+    Args:
+        table: The rows.
+        before: Rows of the same kind, of another state.
+        keys: What each row of `table` is about; None for what is not compared.
+        keys_before: Likewise of `before`.
+
+    Returns:
+        By the names of columns with such cells, bool[n]; a row that `before` lacks has none.
+    """
+    places = {key: at for at, key in enumerate(keys_before) if key is not None}
+    at = pa.array([None if key is None else places.get(key) for key in keys], pa.int64())
+    found = {}
+    for name in table.column_names:
+        if name not in before.column_names:
+            continue
+        now = plain_texts(table.column(name))
+        was = plain_texts(before.column(name)).take(at)
+        same = pc.fill_null(pc.equal(now, was), False)
+        both_null = pc.and_(pc.is_null(now), pc.is_null(was))
+        differs = pc.and_(pc.is_valid(at), pc.invert(pc.or_(same, both_null)))
+        if pc.any(differs).as_py():
+            found[name] = differs
+    return found

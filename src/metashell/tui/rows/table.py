@@ -55,7 +55,7 @@ class RowTable(AppPart, DataTable):
         "`s` sorts by the underlined column, and again in reverse. A click on a header does "
         "the same. `c` chooses the columns, `/` filters, `x` exports, `ctrl+c` copies the "
         "row.\n\n"
-        "`•` marks changes since the previous stop."
+        "`•` marks rows and cells that changed since the previous stop."
     )
     DEFAULT_CSS = """
     RowTable { height: 1fr; scrollbar-size-vertical: 1; }
@@ -125,6 +125,8 @@ class RowTable(AppPart, DataTable):
         """Rows that are shown, or will be once they are arranged, and their marks."""
         self._rows: TableRows | None = None
         self._marked: pa.Array | None = None
+        self.changed: Mapping[str, pa.Array] = {}
+        """By column, bool[n]: cells that changed since the previous stop."""
         self._order: pa.Array | None = None
         self._sort: tuple[str, bool] | None = None
         self._filter = ""
@@ -146,6 +148,7 @@ class RowTable(AppPart, DataTable):
         first: Sequence[str] = (),
         afresh: bool = False,
         at: Mapping[str, Any] | None = None,
+        changed: Mapping[str, pa.Array] | None = None,
     ) -> None:
         """Show rows in place of those before; order, filter and place of the cursor are kept.
 
@@ -157,7 +160,9 @@ class RowTable(AppPart, DataTable):
             first: The columns shown unless the user chooses others; all if not given.
             afresh: Forget order, filter and cursor: they are rows about something else.
             at: Where the cursor goes then: values of some columns of that row.
+            changed: By column, bool[n]: cells that changed since the previous stop.
         """
+        self.changed = changed or {}
         self._given, self._first = (
             (table, marked),
             tuple(n for n in first if n in table.schema.names),
@@ -400,7 +405,7 @@ class RowTable(AppPart, DataTable):
         name = self._cursor_name()
         self.table, self._marked = self._given
         self._order = order
-        self._rows = TableRows(self.table, self.columns_shown, order, self._marked)
+        self._rows = TableRows(self.table, self.columns_shown, order, self._marked, self.changed)
         self.backend = self._rows
         at = self._place(row)
         if at is None:
