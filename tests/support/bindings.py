@@ -60,6 +60,8 @@ _CHARACTERS = {
     "at": "@",
     "colon": ":",
     "greater_than_sign": ">",
+    "comma": ",",
+    "full_stop": ".",
     "left_curly_bracket": "{",
     "left_parenthesis": "(",
     "left_square_bracket": "[",

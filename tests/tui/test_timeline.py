@@ -46,8 +46,9 @@ def track_of(driver: Driver) -> Track:
 
 
 def lines(driver: Driver) -> list[str]:
-    """What it shows."""
-    return timeline_of(driver).render().plain.split("\n")
+    """Its bar, and the text below; not the states of partitions between."""
+    found = timeline_of(driver).render().plain.split("\n")
+    return [found[0], found[-1]]
 
 
 def shown(driver: Driver) -> int:

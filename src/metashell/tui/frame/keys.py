@@ -61,6 +61,8 @@ KEYS: Final = (
         "left_parenthesis", "jump('fault', -1)", "Fault before", show=False, id="fault.earlier"
     ),
     Binding("right_parenthesis", "jump('fault', 1)", "Fault after", show=False, id="fault.later"),
+    Binding("comma", "jump('state', -1)", "Worse before", show=False, id="state.earlier"),
+    Binding("full_stop", "jump('state', 1)", "Worse after", show=False, id="state.later"),
     Binding("b", "bookmark", "Bookmark", show=False, id="bookmark"),
     Binding("B", "bookmarks", "Bookmarks", show=False, id="bookmarks"),
     Binding("o", "open_in('pager')", "Pager", show=False, id="open.pager"),

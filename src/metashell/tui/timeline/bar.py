@@ -1,4 +1,4 @@
-"""The timeline's two lines: the bar, and what is at its ends and at the cursor."""
+"""The timeline's lines: the bar, the states, and what is at the ends and at the cursor."""
 
 from __future__ import annotations
 
@@ -10,9 +10,11 @@ from textual.content import Content
 from textual.style import Style
 
 from metashell.tui.text import line
+from metashell.tui.timeline.track import BLOCKS, CURSOR
 
 if TYPE_CHECKING:
     from metashell.records.density import Axis
+    from metashell.tui.timeline.states import StateTrack
     from metashell.tui.timeline.track import Track
 
 _WIDE: Final = 120
@@ -38,16 +40,23 @@ class Stand:
     """(the offset that it is for, what to say there, whether that is about the timeline)."""
     state: str
     """What goes on, such as ``▶ 4/s``."""
+    states: StateTrack | None = None
+    """Partitions that were not well; None where that is not known."""
+    has_state_line: bool = False
+    """Whether there is a line for them."""
 
 
 def draw(stand: Stand, style_of: Callable[[str], Style]) -> Content:
-    """Both lines.
+    """All lines.
 
     Args:
         stand: What to draw.
         style_of: The style of a part: a group's name, ``fault``, ``label`` and others.
     """
-    return Content.assemble(_bar(stand, style_of), "\n", _labels(stand, style_of))
+    lines: list[Content | str] = [_bar(stand, style_of), "\n"]
+    if stand.has_state_line:
+        lines += [_states(stand, style_of), "\n"]
+    return Content.assemble(*lines, _labels(stand, style_of))
 
 
 def _bar(stand: Stand, style_of: Callable[[str], Style]) -> Content:
@@ -57,8 +66,19 @@ def _bar(stand: Stand, style_of: Callable[[str], Style]) -> Content:
     styles = {cell.style: style_of(cell.style) for cell in cells}
     pieces = [(cell.glyph, styles[cell.style]) for cell in cells]
     glyph, style = pieces[cursor]
+    # A sign stays a sign; a height says nothing once it is reversed.
+    glyph = CURSOR if glyph == " " or glyph in BLOCKS else glyph
     pieces[cursor] = (glyph, style + Style(reverse=True, bold=True))
     return Content.assemble(*pieces)
+
+
+def _states(stand: Stand, style_of: Callable[[str], Style]) -> Content:
+    """The second line: offline and under-replicated partitions."""
+    if stand.states is None:
+        return line(" " * stand.width)
+    edges = stand.track.edges(stand.width, stand.axis)
+    cells = stand.states.cells(edges, stand.track.density)
+    return Content.assemble(*((cell.glyph, style_of(cell.style)) for cell in cells))
 
 
 def _labels(stand: Stand, style_of: Callable[[str], Style]) -> Content:
@@ -91,4 +111,10 @@ def _middle(stand: Stand, style_of: Callable[[str], Style], *, is_wide: bool) ->
     time = track.time_text(track.time_at(offset), is_wide=is_wide)
     where = "newest" if offset >= track.high else "offset"
     start = " ".join(part for part in (stand.state, where, str(offset), time) if part)
-    return Content.assemble(line(f"{start}  "), line(text).stylize(style_of(group)))
+    has_note = stand.note is not None and stand.note[0] == offset
+    states = "" if stand.states is None or has_note else stand.states.text(offset)
+    pieces = [line(f"{start}  "), line(text).stylize(style_of(group))]
+    if states:
+        is_offline = bool(stand.states and stand.states.counts_at(offset)[0])
+        pieces += [line("  "), line(states).stylize(style_of("offline" if is_offline else "under"))]
+    return Content.assemble(*pieces)

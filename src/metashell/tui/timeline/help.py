@@ -8,12 +8,15 @@ HELP: Final = """\
 # Timeline
 
 The whole log: the oldest state of the files is on the left, the newest on the right. All views show
-the state at the **reverse** column. `|` marks changes since the previous stop.
+the state at `▼`, or at a **reverse** sign. `|` marks changes since the previous stop.
 
 A higher column has more records: a step up is several times more. NoOps do not count. The colour
 shows the kind of most records: topics and partitions, brokers and controllers, configs, security,
 the quorum. The text below names them, also for the column under the mouse. `.` is a column with
 only NoOps, an empty one has no records. `^` is an election of a controller, `!` a fault.
+
+If partitions were offline or under-replicated, a second line shows when: `▁` to `█` is the number
+of offline partitions, `░` to `▓` that of under-replicated ones if none is offline.
 
 | Key | |
 |---|---|
@@ -23,6 +26,7 @@ only NoOps, an empty one has no records. `^` is an election of a controller, `!`
 | `{` `}` | the previous or next change of the selected node, or below it |
 | `<` `>` | the previous or next change of leader: of the selected topic or partition, else of the \
 quorum |
+| `,` `.` | the previous or next rise of offline or under-replicated partitions |
 | `(` `)` | the previous or next fault; this may decode the whole log |
 | space | play; at the end, play from the beginning; any key stops |
 | `+` `-` | play faster, slower |

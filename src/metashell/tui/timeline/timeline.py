@@ -20,6 +20,8 @@ from metashell.tui.timeline.bar import Stand, draw
 from metashell.tui.timeline.help import HELP
 from metashell.tui.timeline.known import TimelineFacts, find_out
 from metashell.tui.timeline.play import Player
+from metashell.tui.timeline.state_watch import StateWatch
+from metashell.tui.timeline.style import COMPONENTS, CSS
 
 if TYPE_CHECKING:
     from metashell.sources.source import Source
@@ -40,7 +42,12 @@ _KINDS: Final = {
     "node": "change of {path}",
     "leader": "change of leader",
     "fault": "fault",
+    "state": "rise of offline or under-replicated partitions",
 }
+_OF_CLUSTER: Final = ("fault", "state")
+"""Jumps that do not depend on the node at hand."""
+_LOWEST_SCREEN: Final = 18
+"""Rows of the screen from which on there is room for a second line."""
 
 
 class Timeline(AppPart, Widget, can_focus=True):
@@ -48,33 +55,8 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     HELP: ClassVar[str] = HELP
 
-    COMPONENT_CLASSES: ClassVar = {
-        f"timeline--{name}"
-        for name in (
-            *("topics", "nodes", "configs", "security", "quorum", "other", "no_ops"),
-            *("fault", "election", "before", "label", "remark"),
-        )
-    }
-    DEFAULT_CSS = """
-    Timeline {
-        height: 2;
-        text-wrap: nowrap;
-        text-overflow: ellipsis;
-        .timeline--topics { color: $text-primary; }
-        .timeline--nodes { color: $text-success; }
-        .timeline--configs { color: $text-accent; }
-        .timeline--security { color: $text-warning; }
-        .timeline--quorum { color: $text-secondary; }
-        .timeline--other { color: $foreground; }
-        .timeline--no_ops { color: $foreground 60%; }
-        .timeline--label { color: $foreground 70%; }
-        .timeline--fault { color: $text-error; text-style: bold; }
-        .timeline--remark { color: $text-warning; text-style: bold; }
-        .timeline--election { color: $foreground; text-style: bold; }
-        .timeline--before { color: $foreground; text-style: bold; }
-    }
-    Timeline:focus { background: $surface; }
-    """
+    COMPONENT_CLASSES: ClassVar = COMPONENTS
+    DEFAULT_CSS = CSS
     ALLOW_SELECT = False
     BINDINGS: ClassVar = [
         Binding("left", "move(-1)", "Earlier", id="timeline.earlier"),
@@ -97,6 +79,8 @@ class Timeline(AppPart, Widget, can_focus=True):
         """What columns are equally wide in."""
         self.player = Player(self)
         """Plays the log."""
+        self.states = StateWatch(self)
+        """Knows when partitions were not well."""
         self._scene: Scene | None = None
         self._known: dict[str, TimelineFacts] = {}
         self._stops: dict[tuple[str, str], Stops] = {}
@@ -124,6 +108,7 @@ class Timeline(AppPart, Widget, can_focus=True):
         if self._debounce is None and not self.is_travelling:
             self._tentative = None
         self._look()
+        self.states_known()
         self.refresh()
 
     @property
@@ -195,9 +180,29 @@ class Timeline(AppPart, Widget, can_focus=True):
             return
         self._draw(known)
         self._look()
+        self.states_known()
         waiting, self._waiting = self._waiting, None
         if waiting is not None:
             waiting()
+
+    def states_known(self) -> None:
+        """Show what is known of the partitions, and look for what is not."""
+        scene = self._scene
+        facts = None if scene is None else self._known.get(scene.prefix)
+        if scene is None or scene.cluster is None or facts is None:
+            return
+        self.states.look(scene.prefix, facts)
+        self._make_room()
+        self.refresh()
+
+    def on_resize(self) -> None:
+        """Find out whether there is room for all lines."""
+        self._make_room()
+
+    def _make_room(self) -> None:
+        track = None if self._scene is None else self.states.track(self._scene.prefix)
+        has_room = self.app.size.height >= _LOWEST_SCREEN
+        self.set_class(has_room and track is not None and not track.is_empty, "-states")
 
     def _draw(self, known: TimelineFacts) -> None:
         from metashell.tui.timeline.track import Track
@@ -326,23 +331,28 @@ class Timeline(AppPart, Widget, can_focus=True):
     # Jumping.
 
     def jump(self, what: str, by: int) -> None:
-        """Move to the next or previous ``node`` change, ``leader`` election or ``fault``."""
+        """Move to the next or previous ``node`` change, ``leader`` election, ``fault``, or rise of
+        partitions that are not well (``state``).
+        """
         track = self._with_track(lambda: self.jump(what, by))
         scene = self._scene
         if track is None or scene is None or scene.cluster is None:
             return
         path = self._own_path(scene)
-        key = (what, "" if what == "fault" else path)
+        key = (what, "" if what in _OF_CLUSTER else path)
         if key in self._stops:
             self._jump_among(self._stops[key], what, by, path)
             return
         newest, density, reach = scene.cluster.newest, track.density, (track.low, track.high)
+        prefix, facts = scene.prefix, self._known[scene.prefix]
 
         def work(job: Job) -> Stops:
             from metashell.tui.timeline.jumps import fault_stops, leader_stops, node_stops
 
             if what == "fault":
                 return fault_stops(newest, reach, density)
+            if what == "state":
+                return self.states.stops(prefix, facts)
             find = node_stops if what == "node" else leader_stops
             return find(newest, path, density, job.cancelled)
 
@@ -488,6 +498,8 @@ class Timeline(AppPart, Widget, can_focus=True):
             is_by_column=self._is_by_column,
             note=self._note,
             state=state,
+            states=None if scene is None else self.states.track(scene.prefix),
+            has_state_line=self.has_class("-states"),
         )
         return draw(stand, self._style)
 

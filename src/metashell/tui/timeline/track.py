@@ -16,7 +16,7 @@ from metashell.schema.arena import I64
 from metashell.schema.registry import Registry
 from metashell.schema.timestamps import iso_time
 
-_GLYPHS: Final = "▁▂▃▄▅▆▇█"
+BLOCKS: Final = "▁▂▃▄▅▆▇█"
 _DAY_MS: Final = 86_400_000
 _TYPES_TOLD: Final = 6
 _EMPTY: Final = np.empty(0, dtype=np.int64)
@@ -24,6 +24,8 @@ _EMPTY: Final = np.empty(0, dtype=np.int64)
 FAULT: Final = "!"
 ELECTION: Final = "^"
 STOP_BEFORE: Final = "|"
+CURSOR: Final = "▼"
+"""In place of a column's height where the cursor stands: seen on a full one, and without colour."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +93,10 @@ class Track:
             return self.offset_at(int(earlier[at]), n, axis)
         return self.low if offset > self.low else None
 
+    def edges(self, n: int, axis: Axis) -> I64:
+        """int64[n + 1]: the first batch of each column, as `Density.edges`."""
+        return self._edges_of(n, axis)
+
     def _edges_of(self, n: int, axis: Axis) -> I64:
         if (n, axis) not in self._edges:
             self._edges[n, axis] = self.density.edges(n, axis)
@@ -145,11 +151,11 @@ class Track:
         sums, dominant = counts.sum(axis=0), counts.argmax(axis=0)
         # What is usual differs from a topic of 10,000 partitions by orders of magnitude.
         most = math.log1p(int(sums.max(initial=0))) or 1.0
-        levels = np.ceil(np.log1p(sums) / most * len(_GLYPHS)).astype(np.int64)
+        levels = np.ceil(np.log1p(sums) / most * len(BLOCKS)).astype(np.int64)
         cells = []
         for column in range(n):
             if sums[column]:
-                glyph = _GLYPHS[min(int(levels[column]), len(_GLYPHS)) - 1]
+                glyph = BLOCKS[min(int(levels[column]), len(BLOCKS)) - 1]
                 cells.append(Cell(glyph, names[int(dominant[column])].value))
             elif no_ops[column]:
                 cells.append(Cell(".", RecordGroup.NO_OPS.value))

@@ -1,0 +1,128 @@
+"""How many partitions were offline and under-replicated, at every offset of a log.
+
+All partitions are followed at once, on columns. The states are those of `Health`; a record that
+Kafka would not apply because its directories do not fit counts here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from metashell.answers.health import NO_LEADER
+from metashell.image.fold import Events, group_keys, last_marked, sort_events
+from metashell.image.partition_replay import NO_LEADER_CHANGE
+from metashell.image.partitions import sound_bases
+from metashell.parts.partition_fields import LISTS
+from metashell.records.records import Records
+from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.columns import Columns
+
+_COUNTED: Final = ("isr", "replicas", "adding_replicas")
+_REMOVED: Final = -3
+"""In place of a leader, for what ends a partition."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StateHistory:
+    """Counts of partitions; each array has one element an offset at which one of them changes."""
+
+    offsets: I64
+    """Ascending; -1 or the end of the checkpoint for the oldest state."""
+    offline: I64
+    """Partitions without a leader from there on."""
+    under_replicated: I64
+    """Partitions with replicas out of sync from there on."""
+
+    def __len__(self) -> int:
+        return len(self.offsets)
+
+    def at(self, offset: int) -> tuple[int, int]:
+        """(offline, under-replicated) once all up to an offset is applied."""
+        at = int(np.searchsorted(self.offsets, offset, side="right")) - 1
+        return (0, 0) if at < 0 else (int(self.offline[at]), int(self.under_replicated[at]))
+
+
+def state_history(records: Records) -> StateHistory:
+    """Count the partitions in both states along the log. Cost: decodes partitions.
+
+    Args:
+        records: From the oldest state on.
+    """
+    rows, base = sound_bases(records, *records.columns("PartitionRecord"))
+    change_rows, change = records.columns("PartitionChangeRecord")
+    ended, end_rows = _ends(records, rows, base)
+    keys = [
+        np.concatenate([of.fixed(name) for of in (base, change)] + [base.fixed(name)[ended]])
+        for name in ("topic_id", "partition_id")
+    ]
+    all_rows = np.concatenate([rows, change_rows, end_rows])
+    if not len(all_rows):
+        return StateHistory(*(np.empty(0, np.int64) for _ in range(3)))
+    events = sort_events(group_keys(keys, len(all_rows)), all_rows)
+    offline, under = _states(events, base, change, len(ended))
+    sorted_rows = all_rows[events.order]
+    return _summed(records, sorted_rows, _steps(events, offline), _steps(events, under))
+
+
+def _ends(records: Records, rows: I64, base: Columns) -> tuple[I64, I64]:
+    """Which bases a later record of their topic ends: (indexes of them, rows of those records)."""
+    kinds = [records.columns(name) for name in ("RemoveTopicRecord", "TopicRecord")]
+    ids = np.concatenate([columns.fixed("topic_id") for _, columns in kinds])
+    end_rows = np.concatenate([found for found, _ in kinds])
+    topics = group_keys([np.concatenate([ids, base.fixed("topic_id")])], len(ids) + len(rows))
+    order = np.lexsort((end_rows, topics[: len(ids)]))
+    # Topic and row in one number, so that the next end of a topic is found by one search.
+    scale = 1 + max(int(end_rows.max(initial=0)), int(rows.max(initial=0)))
+    ends = (topics[: len(ids)] * scale + end_rows)[order]
+    mine = topics[len(ids) :]
+    at = np.searchsorted(ends, mine * scale + rows, side="right")
+    inside = np.minimum(at, max(len(ends) - 1, 0))
+    is_ended = (at < len(ends)) & (ends[inside] // scale == mine) if len(ends) else at < 0
+    ended = np.flatnonzero(is_ended)
+    return ended, ends[at[ended]] % scale
+
+
+def _states(events: Events, base: Columns, change: Columns, n_ends: int) -> tuple[Bools, Bools]:
+    """bool[n], in sorted order: whether the partition is in each of both states after an event."""
+    n_base = base.n
+    is_base = events.order < n_base
+    is_end = events.order >= n_base + change.n
+    begun = last_marked(events, is_base | is_end)
+    alive = (begun >= 0) & ~is_end[np.maximum(begun, 0)]
+
+    def told(of_bases: AnyArray, of_changes: AnyArray, no_change: int) -> AnyArray:
+        values = np.concatenate([of_bases, of_changes, np.full(n_ends, _REMOVED, np.int64)])
+        values = values[events.order]
+        marked = is_base | is_end | (values > no_change)
+        return values[np.maximum(last_marked(events, marked), 0)]
+
+    leader = told(base.fixed("leader"), change.fixed("leader"), NO_LEADER_CHANGE)
+    counts = {
+        name: np.maximum(
+            told(base.span(LISTS[name]).counts, change.span(LISTS[name]).counts, -1), 0
+        )
+        for name in _COUNTED
+    }
+    wanted = counts["replicas"] - counts["adding_replicas"]
+    return alive & (leader == NO_LEADER), alive & (wanted > counts["isr"])
+
+
+def _steps(events: Events, state: Bools) -> I64:
+    """int64[n]: by how much each event changes the number of partitions in a state."""
+    steps = state.astype(np.int64)
+    follows = np.flatnonzero(np.arange(len(steps)) > events.first)
+    steps[follows] -= state[follows - 1]
+    return steps
+
+
+def _summed(records: Records, rows: I64, *steps: I64) -> StateHistory:
+    """Steps of events in any order as running sums, one for each offset at which any moves."""
+    moving = np.flatnonzero(np.logical_or.reduce([step != 0 for step in steps]))
+    moving = moving[np.argsort(rows[moving], kind="stable")]
+    offsets, _ = records.offsets(rows[moving])
+    sums = [np.cumsum(step[moving]) for step in steps]
+    is_last = np.append(offsets[1:] != offsets[:-1], True)[: len(offsets)]
+    return StateHistory(offsets[is_last], *(total[is_last] for total in sums))
