@@ -13,7 +13,7 @@ from metashell.fs.escape import UNSAFE
 from support.pilot import Driver
 
 _UNSAFE: Final = re.compile(f"[{UNSAFE}]")
-_LEAVING: Final = {"q", "ctrl+c", "ctrl+q"}
+_LEAVING: Final = {"q", "ctrl+q"}
 """Keys that end the program: nothing would be left to be tried."""
 _MOVES: Final = (
     "enter", "escape", "up", "down", "left", "right", "home", "end", "pageup", "pagedown", "tab",

@@ -152,11 +152,14 @@ def test_resize(tmp_path: Path) -> None:
         assert terminal.read_to_end() == 0
 
 
-def test_interrupt_leaves(tmp_path: Path) -> None:
-    """^C is no traceback."""
+def test_interrupt_stays(tmp_path: Path) -> None:
+    """^C does not end the program."""
     with explorer(tmp_path, "demo", "--tui") as terminal:
         terminal.read_until(END)
         terminal.send(CTRL_C)
+        terminal.send("4")
+        terminal.read_until("voter")
+        terminal.send("q")
         assert terminal.read_to_end() == 0
         check_restored(terminal)
 

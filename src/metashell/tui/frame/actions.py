@@ -15,6 +15,28 @@ class Actions(AppPart):
         """Copy the path of the node looked at."""
         self.explorer.copy(self.explorer.path, "path")
 
+    def action_interrupt(self) -> None:
+        """Copy the selected text, or else stop the newest job, or else copy the row."""
+        from textual.widgets import Input
+
+        from metashell.tui.rows.table import RowTable
+
+        app, focused = self.explorer, self.explorer.focused
+        text = focused.selected_text if isinstance(focused, Input) else None
+        text = text or app.screen.get_selected_text()
+        if text:
+            app.copy(text, "selection")
+        elif app.scene is None:
+            app.exit()  # the only job is the one that opens the source
+        elif app.jobs.busy:
+            app.action_cancel()
+        elif isinstance(focused, RowTable):
+            focused.action_copy_selection()
+        else:
+            leave = app.session.keys.get("quit", "q").partition(",")[0]
+            next_step = "escape closes this" if app.screen.is_modal else f"{leave} quits"
+            app.tell(f"nothing runs and nothing is selected: {next_step}")
+
     def action_copy_value(self) -> None:
         """Copy the value looked at."""
         found = None if self.explorer.view is None else self.explorer.view.copyable()

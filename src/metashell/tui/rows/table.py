@@ -53,8 +53,8 @@ class RowTable(AppPart, DataTable):
         "A table. `↑` `↓` go through the rows, `←` `→` through the columns. `enter` or a "
         "double click opens the node of the row.\n\n"
         "`s` sorts by the underlined column, and again in reverse. A click on a header does "
-        "the same. `c` chooses the columns, `/` filters, `x` exports, `ctrl+c` copies the "
-        "row.\n\n"
+        "the same. `c` chooses the columns, `/` filters, `x` exports, `Y` copies the row. "
+        "`ctrl+c` copies it too, unless a job runs.\n\n"
         "`•` marks rows and cells that changed since the previous stop."
     )
     DEFAULT_CSS = """
@@ -76,7 +76,6 @@ class RowTable(AppPart, DataTable):
     BINDINGS: ClassVar = [
         Binding("s", "sort", "Sort", id="table.sort"),
         Binding("c", "columns", "Columns", id="table.columns"),
-        Binding("ctrl+c,super+c", "copy_selection", "Copy row", show=False, id="table.copy"),
         # Textual's own way between widgets, which this table would take for its cells.
         Binding("tab", "app.focus_next", show=False),
         Binding("shift+tab", "app.focus_previous", show=False),
