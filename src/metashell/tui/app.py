@@ -19,6 +19,7 @@ from metashell.errors import ExitCode, MetashellError, SourceError
 from metashell.fs.escape import escape
 from metashell.tui.following import Following
 from metashell.tui.frame.actions import Actions
+from metashell.tui.frame.idle_keys import IdleKeys
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.frame.keys import KEYS
 from metashell.tui.frame.status import StatusLine
@@ -67,7 +68,7 @@ def _providers() -> type[Provider]:
     return Palette
 
 
-class Explorer(Actions, App[int]):
+class Explorer(Actions, IdleKeys, App[int]):
     """The explorer.
 
     Args:
@@ -470,6 +471,8 @@ class Explorer(Actions, App[int]):
     def tell(self, text: str, severity: SeverityLevel = "information") -> None:
         """Show a message for a while; it may hold data."""
         shown = "\n".join(escape(line) for line in text.split("\n"))
+        for before in [told for told in self._notifications if told.message == shown]:
+            self._unnotify(before)
         self.notify(shown, severity=severity, timeout=_TOLD_S, markup=False)
 
     def copy(self, text: str, what: str) -> None:

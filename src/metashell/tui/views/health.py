@@ -54,6 +54,8 @@ _FIRST: Final = ("cluster", "subject", "problem", "severity", "count", "since_ti
 """Columns shown at first; of one kind without what is the same in all of its rows."""
 _SAME_IN_KIND: Final = ("problem", "severity")
 _WIDE_CELLS: Final = 110
+_NO_NODE: Final = "this problem has no node"
+_NO_COMMAND: Final = "no row with a command is chosen"
 _CAUSES: Final = 2
 """Causes that are told above the kinds."""
 
@@ -344,7 +346,7 @@ class HealthView(View):
         event.stop()
         path = self.path_of(event.row)
         if path is None:
-            self.explorer.tell("this problem has no node")
+            self.explorer.tell(_NO_NODE)
         else:
             self._go(path)
 
@@ -376,6 +378,7 @@ class HealthView(View):
         row = self._table.row
         path = None if row is None else self.path_of(row)
         if row is None or path is None:
+            self.explorer.tell("choose a row first" if row is None else _NO_NODE)
             return
         if row["since_offset"] is None:
             self.explorer.tell("no record shows when that began: a checkpoint may hide it")
@@ -394,7 +397,9 @@ class HealthView(View):
     def action_copy_command(self) -> None:
         """Copy the command that helps with the row under the cursor."""
         copyable = self.copyable()
-        if copyable is not None:
+        if copyable is None:
+            self.explorer.tell(_NO_COMMAND)
+        else:
             self.explorer.copy(copyable[1], copyable[0])
 
     def action_deep(self) -> None:

@@ -1,0 +1,58 @@
+"""What to say of a key that does nothing where it is pressed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from textual.keys import REPLACED_KEYS, format_key
+
+if TYPE_CHECKING:
+    from textual.binding import Binding
+
+    from metashell.tui.app import Explorer
+
+_SILENT: Final = frozenset(
+    {
+        *("escape", "up", "down", "left", "right", "home", "end", "pageup", "pagedown"),
+        *("tab", "shift+tab", "enter", "ctrl+c"),
+    }
+)
+"""Keys that move or take back: at an end there is nothing to say."""
+
+
+class IdleKeys:
+    """Mixed into the program, in front of what does the keys."""
+
+    async def _check_bindings(self, key: str, priority: bool = False) -> bool:
+        """Do what a key is for; one that does nothing says so."""
+        app: Any = self
+        is_done: bool = await super()._check_bindings(key, priority)  # type: ignore[misc]
+        if not (is_done or priority) and app.is_open and _is_worth_a_word(key):
+            app.tell(_nothing_done(app, key))
+        return is_done
+
+
+def _is_worth_a_word(key: str) -> bool:
+    """Whether a key that did nothing is one that a user expects something of."""
+    return key.rpartition("+")[2] not in _SILENT and not key.startswith("<")
+
+
+def _nothing_done(app: Explorer, key: str) -> str:
+    """Say that a key does nothing here, and where it does something."""
+    name = format_key(REPLACED_KEYS.get(key, key))
+    help_key = app.session.keys.get("help", "?").partition(",")[0]
+    found = _unavailable(app, key)
+    if found is not None:
+        return f"{name} ({found.description}) is not available here: {help_key} lists the keys"
+    return f"{name} does nothing here: {help_key} lists the keys"
+
+
+def _unavailable(app: Explorer, key: str) -> Binding | None:
+    """What the key would do for another node, say."""
+    chain: Any = app.screen._modal_binding_chain
+    for _node, bindings in chain:
+        found: list[Binding] = bindings.key_to_bindings.get(key, [])
+        for binding in found:
+            if binding.description:
+                return binding
+    return None

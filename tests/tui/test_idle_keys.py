@@ -1,0 +1,52 @@
+"""Keys that do nothing where they are pressed say so."""
+
+from __future__ import annotations
+
+from metashell.tui.rows.table import RowTable
+from support.pilot import Driver, drive
+
+
+def test_says_so() -> None:
+    """A key without a use here, and one whose use the node does not have; each once."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("k", "u", "u")
+        assert ["u does nothing here: ? lists the keys"] == driver.told
+        driver.app.clear_notifications()
+        driver.app.go("/image/topics")
+        await driver.settled()
+        await driver.press("v")
+        assert ["v (Value) is not available here: ? lists the keys"] == driver.told
+
+    drive(test)
+
+
+def test_is_silent_where_a_key_works_or_is_text() -> None:
+    """A typed line, moves at an end, and keys that do something say nothing."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("up", "left", "escape", "f", "u", "u", "escape", "escape")
+        driver.app.go("/image/topics")
+        await driver.settled()
+        driver.one(RowTable).focus()
+        await driver.press("up", "left", "s", "home")
+        assert not [told for told in driver.told if "here" in told]
+
+    drive(test)
+
+
+def test_toasts_leave_the_headers_alone() -> None:
+    """However many there are, the first lines are seen."""
+
+    async def test(driver: Driver) -> None:
+        before = driver.screen().split("\n")[:4]
+        for i in range(20):
+            driver.app.tell(f"message {i}\nof two lines")
+        await driver.settled()
+        lines = driver.screen().split("\n")
+        assert "message" in "\n".join(lines[4:])
+        assert before == lines[:4]
+        assert "offset" in lines[-2]
+
+    drive(test)
+    drive(test, size=(40, 12))
