@@ -8,6 +8,8 @@ import pyarrow as pa
 from textual.app import ComposeResult
 from textual.screen import Screen
 
+from metashell.commands.rows.cell_colours import with_colours
+from metashell.commands.rows.columns import NOT_ZERO, integer, text
 from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
 from support.pilot import SMALL, Driver, drive
@@ -83,9 +85,10 @@ def test_keys() -> None:
         assert ["topic-00", "topic-01", "topic-02"] == screen.moved
         assert ["topic-02"] == screen.chosen
         await driver.press("s")
+        assert ("partitions", True) == table.sorted_by
+        await driver.press("s")
         assert ("partitions", False) == table.sorted_by
         await driver.press("s")
-        assert ("partitions", True) == table.sorted_by
         assert [29, 28, 27] == table.shown.column("partitions").to_pylist()[:3]  # type: ignore[union-attr]
         assert "partitions ▼" in driver.screen()
         await driver.press("end")
@@ -253,3 +256,63 @@ def test_no_rows() -> None:
         assert [] == screen.chosen
 
     with_table(test, ROWS.slice(0, 0))
+
+
+STATES = with_colours(
+    pa.table(
+        {
+            "name": ["a", "b", "c"],
+            "under_replicated": pa.array([0, 3, 1], pa.int32()),
+            "state": ["ok", "offline", "elr,offline"],
+            "since_time": pa.array([86_400_000, 90_061_000, None], pa.timestamp("ms", tz="UTC")),
+            "updated": pa.array([1, 2, 3], pa.int64()),
+        }
+    ),
+    (
+        integer("under_replicated", "", yellow=NOT_ZERO),
+        text("state", "", red=("offline",), yellow=("elr",)),
+    ),
+)
+
+
+def test_colours_headers_and_times() -> None:
+    """Cells have the colours that columns declare; headers are words, times short; copies whole."""
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        assert table._rows is not None
+        styles = [[str(cell.style) for cell in table._rows.get_row_at(i)] for i in range(3)]
+        assert ["", "", "", "", ""] == styles[0]
+        assert ["", "yellow", "red", "", ""] == styles[1]
+        assert ["", "yellow", "yellow", "", ""] == styles[2]
+        shown = driver.screen()
+        assert "under replicated" in shown
+        assert "since time 01-02" in shown
+        assert "01:01:01" in shown
+        assert "1970" not in shown
+        await driver.press("down", "ctrl+c")
+        assert "b\t3\toffline\t1970-01-02T01:01:01.000Z\t2" == driver.app.clipboard
+
+    with_table(test, STATES)
+
+
+def test_capital_letters_sort() -> None:
+    """A capital letter sorts by the columns that begin with it, one after the other."""
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        found = []
+        for _ in range(5):
+            await driver.press("U")
+            found.append(table.sorted_by)
+        assert [
+            ("under_replicated", True),
+            ("under_replicated", False),
+            ("updated", True),
+            ("updated", False),
+            ("under_replicated", True),
+        ] == found
+        await driver.press("N")
+        assert ("name", False) == table.sorted_by
+        await driver.press("B", "escape")
+        assert ("name", False) == table.sorted_by
+
+    with_table(test, STATES)

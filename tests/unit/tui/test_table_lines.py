@@ -19,6 +19,7 @@ STYLES = Styles(
     cursor=Style(reverse=True),
     fixed_cursor=Style(reverse=True),
     hover=Style(underline=True),
+    colours={"red": Style(color="red")},
 )
 
 

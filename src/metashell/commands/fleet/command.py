@@ -216,9 +216,11 @@ class FleetCommand(RowsCommand):
 
 def rows_table(rows: Sequence[FleetRow]) -> pa.Table:
     """Rows of directories as ``-o`` has them, with every column."""
+    from metashell.commands.rows.cell_colours import with_colours
     from metashell.commands.rows.stream import table_of_mappings
 
-    return table_of_mappings(_TABLES[0].columns, [_mapping(row) for row in rows])
+    columns = _TABLES[0].columns
+    return with_colours(table_of_mappings(columns, [_mapping(row) for row in rows]), columns)
 
 
 def _mapping(row: FleetRow) -> dict[str, str | int | None]:

@@ -7,7 +7,7 @@ from typing import Final
 from metashell.commands.rows.columns import integer, text, texts, time_at
 
 COLUMNS: Final = (
-    text("severity", "critical, warning or note."),
+    text("severity", "critical, warning or note.", red=("critical",), yellow=("warning",)),
     text("problem", "The kind of problem, by a name that stays."),
     text("subject", "The topic, broker, file... that has the problem."),
     integer(
@@ -32,7 +32,7 @@ COLUMNS: Final = (
     text("action", "What to do next.", shown=False),
 )
 SUMMARY: Final = (
-    text("severity", "critical, warning or note."),
+    text("severity", "critical, warning or note.", red=("critical",), yellow=("warning",)),
     text("problem", "The kind of problem."),
     integer("subjects", "How many topics, brokers, files... have the problem."),
     integer("count", "How many partitions, replicas... in all."),

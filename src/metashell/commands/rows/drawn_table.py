@@ -20,8 +20,9 @@ import pyarrow.compute as pc
 from metashell.commands.framework.colour import PLAIN, RED, YELLOW, has_colour
 from metashell.commands.framework.columns import display_width
 from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.rows.cell_colours import CellColour, coloured_cells, words_of
 from metashell.commands.rows.cell_text import is_list, is_number, shown_texts
-from metashell.commands.rows.columns import NOT_ZERO, Column, Shrink
+from metashell.commands.rows.columns import Column, Shrink
 from metashell.commands.rows.short_times import newest_day, short_times
 from metashell.fs.escape import Coloured, escape
 
@@ -48,7 +49,7 @@ _MOST_OF_USUAL: Final = 2
 _MOST_WRAPPED: Final = 1000
 """In longer tables each row is a line."""
 _NOTHING: Final = ("", "-")
-_ZERO: Final = (*_NOTHING, "0", "no")
+_SEQUENCES: Final = {CellColour.RED: RED, CellColour.YELLOW: YELLOW}
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,12 +189,8 @@ class DrawnColumn:
 
     def colours(self) -> Iterator[tuple[str, pa.Array]]:
         """(sequence, bool[rows]) of the colours that it declares."""
-        for words, colour in ((self.column.red, RED), (self.column.yellow, YELLOW)):
-            if words == NOT_ZERO:
-                yield colour, pc.invert(pc.is_in(self.texts, pa.array(_ZERO)))
-            elif words:
-                first = pc.list_element(pc.split_pattern(self.texts, ","), 0)
-                yield colour, pc.is_in(first, pa.array(words))
+        for colour, where in coloured_cells(self.texts, words_of(self.column)):
+            yield _SEQUENCES[colour], where
 
 
 def _first_of(lists: pa.ChunkedArray | pa.Array) -> pa.Array:

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from metashell.commands.framework.command import TableOutput
 from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.rows.cell_colours import with_colours
 from metashell.commands.rows.cell_text import (
     is_json,
     is_list,
@@ -195,7 +196,7 @@ def write_rows(context: Context, table: pa.Table, shape: Shape, lead: str = "") 
     table = table.select(list(shape.columns))
     if shape.form == "table":
         if isinstance(context.out, TableOutput):
-            context.out.take(table)
+            context.out.take(with_colours(table, shape.declared))
         elif n_rows or not context.out.is_terminal:
             _write_table(context, table, shape, lead)
     else:

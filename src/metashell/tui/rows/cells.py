@@ -7,7 +7,7 @@ Everything works on whole columns, or on the few rows that are drawn.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -18,8 +18,10 @@ from rich.text import Text
 from textual_fastdatatable import ArrowBackend
 
 from metashell.commands.framework.columns import display_width
+from metashell.commands.rows.cell_colours import Words, coloured_cells, colours_of
 from metashell.commands.rows.cell_text import is_json, is_list, is_number, shown_texts
 from metashell.commands.rows.output import sort_rows
+from metashell.commands.rows.short_times import newest_day, short_times
 from metashell.tui.text import cell
 
 _SAMPLE_ROWS: Final = 500
@@ -48,6 +50,7 @@ class TableRows(ArrowBackend):
         order: int64[n]: the rows shown; None for all as they are.
         marked: bool[rows]: those with a mark in front; None for a table without marks.
         changed: bool[rows] by the names of columns: cells with a mark of their own.
+        whole: Whether times have their date, that of the newest day too.
     """
 
     def __init__(
@@ -57,11 +60,15 @@ class TableRows(ArrowBackend):
         order: pa.Array | None,
         marked: pa.Array | None,
         changed: Mapping[str, pa.Array] = MappingProxyType({}),
+        *,
+        whole: bool = False,
     ) -> None:
         shown = table.select(list(names))
         super().__init__(shown)
         self.render_markup = False
         self._shown = shown
+        self._words = [colours_of(field) for field in shown.schema]
+        self._day = None if whole else newest_day(shown)
         self._order = order
         self._marked = marked
         # Before the first column stands the mark of the row.
@@ -82,7 +89,7 @@ class TableRows(ArrowBackend):
     @property
     def column_content_widths(self) -> list[int]:
         if not self._widths:
-            self._widths = [content_width(column) for column in self._shown.columns]
+            self._widths = [content_width(column, self._texts) for column in self._shown.columns]
             if self._marked is not None and self._widths:
                 self._widths[0] += len(_MARK)
             for i in self._changed:
@@ -111,9 +118,11 @@ class TableRows(ArrowBackend):
 
         rows = block(self._shown)
         marked = None if self._marked is None else block(self._marked)
-        columns = [
-            [cell(text[:_LONGEST], to_the_right=right) for text in shown_texts(column).to_pylist()]
-            for column, right in zip(rows.columns, self.to_the_right, strict=True)
+        columns: list[Iterable[Text]] = [
+            self._cells(column, words, to_the_right=right)
+            for column, words, right in zip(
+                rows.columns, self._words, self.to_the_right, strict=True
+            )
         ]
         for i, changed in self._changed.items():
             columns[i] = [
@@ -126,15 +135,45 @@ class TableRows(ArrowBackend):
                 cells[0] = _marked(cells[0], _MARK if is_marked else _NO_MARK)
         return made
 
+    def _cells(
+        self, column: pa.ChunkedArray, words: Words, *, to_the_right: bool
+    ) -> Iterator[Text]:
+        """The cells of some rows; the style of one that stands out is its colour's name."""
+        texts = self._texts(column)
+        styles = [""] * len(texts)
+        for colour, where in coloured_cells(texts, words):
+            for at in np.flatnonzero(where.to_numpy(zero_copy_only=False)):
+                styles[at] = colour.value
+        for text, style in zip(texts.to_pylist(), styles, strict=True):
+            yield cell(text[:_LONGEST], style, to_the_right=to_the_right)
+
+    def _texts(self, column: pa.ChunkedArray) -> pa.Array:
+        """string[n]: cells as a person reads them; of the newest day only the time of day."""
+        if self._day is not None and pa.types.is_timestamp(column.type):
+            return short_times(column, self._day)[0]
+        return shown_texts(column)
+
+    def day_of(self, at: int) -> str | None:
+        """The date that the times of a column leave out; None where it is no column of times."""
+        is_time = pa.types.is_timestamp(self._shown.schema.field(at).type)
+        return self._day if is_time else None
+
 
 def _marked(cell: Text, mark: str) -> Text:
     """A cell with a mark in front."""
     return Text.assemble(
-        (mark, "bold"), cell, justify=cell.justify, no_wrap=True, overflow="ellipsis"
+        (mark, "bold"),
+        cell.plain,
+        style=cell.style,
+        justify=cell.justify,
+        no_wrap=True,
+        overflow="ellipsis",
     )
 
 
-def content_width(column: pa.ChunkedArray) -> int:
+def content_width(
+    column: pa.ChunkedArray, texts_of: Callable[[pa.ChunkedArray], pa.Array] = shown_texts
+) -> int:
     """How wide the cells of a column are: numbers exactly, others as a sample of them says."""
     n = len(column)
     if not n:
@@ -145,7 +184,7 @@ def content_width(column: pa.ChunkedArray) -> int:
     step = max(n // _SAMPLES, _SAMPLE_ROWS)
     starts = [*range(0, n, step), max(n - _SAMPLE_ROWS, 0)]
     pieces = [c for start in starts for c in column.slice(start, _SAMPLE_ROWS).chunks]
-    texts = shown_texts(pa.chunked_array(pieces, column.type))
+    texts = texts_of(pa.chunked_array(pieces, column.type))
     longest: int = pc.max(pc.utf8_length(texts)).as_py()
     if not pc.all(pc.string_is_ascii(texts)).as_py():
         longest = max(display_width(text[:_LONGEST]) for text in texts.to_pylist())

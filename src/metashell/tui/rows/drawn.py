@@ -59,12 +59,8 @@ class DrawnTable(RowTable):
         at = self._index
         return None if self.table is None or at is None else self.table.slice(at, 1)
 
-    def _sort_at(self, column: int) -> None:
-        number = self._drawn.get(self.columns_shown[column])
-        if number is None:
-            super()._sort_at(column)
-        else:
-            self.sort_by(number, descending=self.sorted_by != (number, True))
+    def _sorted_column(self, name: str) -> str:
+        return self._drawn.get(name, name)
 
 
 def with_columns(table: pa.Table, *columns: tuple[str, str, Sequence[str]]) -> pa.Table:

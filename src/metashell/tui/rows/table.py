@@ -5,7 +5,7 @@ Sorting and filtering work on whole columns, in a job; nothing is made for a row
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 import pyarrow as pa
@@ -22,11 +22,14 @@ from textual_fastdatatable import DataTable
 from textual_fastdatatable.column import Column
 
 from metashell.commands.framework.columns import display_width
+from metashell.commands.rows.cell_colours import CellColour
+from metashell.commands.rows.cell_text import is_number
 from metashell.fs.escape import escape
 from metashell.tui.jobs import Job
 from metashell.tui.part import AppPart
 from metashell.tui.rows.cells import TableRows, order_of, place_of, row_at
 from metashell.tui.rows.columns import ColumnsScreen
+from metashell.tui.rows.sorting import sort_again, sort_by_letter
 from metashell.tui.rows.table_lines import Styles, draw_row, styles_of
 from metashell.tui.text import cell
 
@@ -40,6 +43,12 @@ _WIDE: Final = 100
 _MOST_FIXED: Final = 0.6
 """Part of the room that the first column may take and still stand where it is."""
 _UP, _DOWN = " ▲", " ▼"
+_DAY: Final = "11-22"
+
+
+def in_words(name: str) -> str:
+    """The name of a column as its header has it."""
+    return name.replace("_", " ")
 
 
 class RowTable(AppPart, DataTable):
@@ -52,13 +61,17 @@ class RowTable(AppPart, DataTable):
     HELP = (
         "A table. `↑` `↓` go through the rows, `←` `→` through the columns. `enter` or a "
         "double click opens the node of the row.\n\n"
-        "`s` sorts by the underlined column, and again in reverse. A click on a header does "
-        "the same. `c` chooses the columns, `/` filters, `x` exports, `Y` copies the row. "
-        "`ctrl+c` copies it too, unless a job runs.\n\n"
+        "`s` sorts by the underlined column, and again in reverse: numbers and times begin "
+        "with the largest. A click on a header does the same. A capital letter sorts by the "
+        "column that begins with it. `c` chooses the columns, `/` filters, `x` exports, `Y` "
+        "copies the row. `ctrl+c` copies it too, unless a job runs.\n\n"
         "`•` marks rows and cells that changed since the previous stop."
     )
+    COMPONENT_CLASSES: ClassVar = {f"row-table--{colour.value}" for colour in CellColour}
     DEFAULT_CSS = """
     RowTable { height: 1fr; scrollbar-size-vertical: 1; }
+    RowTable > .row-table--red { color: $text-error; }
+    RowTable > .row-table--yellow { color: $text-warning; }
     RowTable > .datatable--fixed { background: $surface; text-style: bold; }
     RowTable > .datatable--header { background: $panel; color: $foreground; text-style: bold; }
     RowTable > .datatable--cursor { background: $primary 40%; text-style: none; }
@@ -279,7 +292,7 @@ class RowTable(AppPart, DataTable):
         """The cells of the cursor's row with tabs between; None where there is none."""
         if self._rows is None or self.row is None:
             return None
-        cells = TableRows(self._rows.data, self.columns_shown, self._order, None)
+        cells = TableRows(self._rows.data, self.columns_shown, self._order, None, whole=True)
         return "\t".join(text.plain for text in cells.get_row_at(self.cursor_row))
 
     def on_click(self, event: events.Click) -> None:
@@ -313,8 +326,34 @@ class RowTable(AppPart, DataTable):
             self.post_message(self.Moved(self, row))
 
     def _sort_at(self, column: int) -> None:
-        name = self.columns_shown[column]
-        self.sort_by(name, descending=self._sort == (name, False))
+        name = self._sorted_column(self.columns_shown[column])
+        _, descending = sort_again(name, self._sort, descends=self._descends(name))
+        self.sort_by(name, descending=descending)
+
+    def _sorted_column(self, name: str) -> str:
+        """The column by which a column that is shown is sorted."""
+        return name
+
+    def _descends(self, name: str) -> bool:
+        """Whether a column is sorted with the largest first at first: numbers and times are."""
+        assert self._given is not None
+        kind = self._given[0].schema.field(name).type
+        return is_number(kind) or pa.types.is_timestamp(kind)
+
+    def on_key(self, event: events.Key) -> None:
+        """Sort by the column that begins with a letter that is typed with shift."""
+        letter = event.character or ""
+        if not ("A" <= letter <= "Z") or event.key in self.explorer.active_bindings:
+            return
+        found = sort_by_letter(
+            self.columns_shown, letter.lower(), self._sort, self._sorted_column, self._descends
+        )
+        if found is not None:
+            event.stop()
+            event.prevent_default()
+            at, (name, descending) = found
+            self._go_to_column(at)
+            self.sort_by(name, descending=descending)
 
     def _go_to_column(self, column: int) -> None:
         if not self._laid_out:
@@ -445,13 +484,13 @@ class RowTable(AppPart, DataTable):
         widest = _WIDEST if room >= _WIDE else max(_NARROWEST, room // 3)
         self._laid_out = [
             Column(
-                label=self._label(i, name, to_the_right=rows.to_the_right[i]),
-                content_width=max(display_width(escape(name)) + len(_UP), width),
+                label=self._label(i, header, to_the_right=rows.to_the_right[i]),
+                content_width=max(display_width(escape(header)) + len(_UP), width),
                 auto_width=True,
                 max_content_width=widest,
             )
-            for i, (name, width) in enumerate(
-                zip(self.columns_shown, rows.column_content_widths, strict=True)
+            for i, (header, width) in enumerate(
+                zip(self._headers(rows), rows.column_content_widths, strict=True)
             )
         ]
         widths = [column.render_width for column in self._laid_out]
@@ -460,9 +499,15 @@ class RowTable(AppPart, DataTable):
         self.virtual_size = Size(sum(widths), self.row_count + self.header_height)
         self.notify_style_update()
 
-    def _label(self, i: int, name: str, *, to_the_right: bool) -> Text:
+    def _headers(self, rows: TableRows) -> Iterator[str]:
+        """The names of the columns in words, with the day that their times leave out."""
+        for i, name in enumerate(self.columns_shown):
+            day = rows.day_of(i)
+            yield in_words(name) if day is None else f"{in_words(name)} {day[-len(_DAY) :]}"
+
+    def _label(self, i: int, header: str, *, to_the_right: bool) -> Text:
         arrow = ""
-        if self._sort is not None and self._sort[0] == name:
+        if self._sort is not None and self._sort[0] == self.columns_shown[i]:
             arrow = _DOWN if self._sort[1] else _UP
         style = "underline" if i == self.cursor_column else ""
-        return cell(name + arrow, style, to_the_right=to_the_right)
+        return cell(header + arrow, style, to_the_right=to_the_right)

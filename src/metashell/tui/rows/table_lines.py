@@ -8,7 +8,7 @@ What is drawn is the same: the fixed columns, then those that the rest of the ro
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,6 +18,9 @@ from rich.style import Style
 from rich.text import Text
 from textual.color import Color
 from textual.strip import Strip
+
+from metashell.commands.rows.cell_colours import CellColour
+from metashell.tui.rows.component_style import over_widget
 
 if TYPE_CHECKING:
     from textual_fastdatatable.column import Column
@@ -39,6 +42,8 @@ class Styles:
     cursor: Style
     fixed_cursor: Style
     hover: Style
+    colours: Mapping[str, Style]
+    """Of cells that stand out, by the name of their colour."""
 
 
 def styles_of(table: Any) -> Styles:
@@ -60,6 +65,9 @@ def styles_of(table: Any) -> Styles:
         cursor=cursor,
         fixed_cursor=cursor + table.get_component_rich_style("datatable--fixed-cursor"),
         hover=table.get_component_rich_style("datatable--hover"),
+        colours={
+            colour.value: over_widget(table, f"row-table--{colour.value}") for colour in CellColour
+        },
     )
 
 
@@ -107,14 +115,16 @@ def draw_row(
     skipped: int | None = None
     for i, (cell, column) in enumerate(zip(cells, columns, strict=False)):
         wide = column.render_width
+        # On the cursor the colour of the cursor is the one that can be read.
+        own = Style.null() if is_cursor else styles.colours.get(str(cell.style), Style.null())
         if i < n_fixed:
-            fixed += _cell(cell, wide, fixed_style, row, i)
+            fixed += _cell(cell, wide, fixed_style + own, row, i)
             used += wide
             continue
         if at + wide > left and at - left < width - used:
             if skipped is None:
                 skipped = at
-            rest += _cell(cell, wide, style, row, i)
+            rest += _cell(cell, wide, style + own, row, i)
         at += wide
     room = max(width - used, 0)
     if at - left < room:

@@ -19,6 +19,7 @@ from metashell.commands.export.tables import BINARY
 from metashell.commands.export.tables import WRITERS as TABLE_WRITERS
 from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.rows.cell_colours import without_colours
 from metashell.commands.rows.cell_text import is_json, plain_texts
 from metashell.commands.rows.output import WRITERS as ROW_WRITERS
 from metashell.errors import MetashellError
@@ -223,7 +224,8 @@ def write_table(place: ExportPlace, table: pa.Table, form: str, to: str) -> None
 
 
 def _stored(table: pa.Table) -> pa.Table:
-    """JSON as text, which any reader of such files knows."""
+    """JSON as text, which any reader of such files knows, and nothing that is only for screens."""
+    table = without_colours(table)
     for at, field in enumerate(table.schema):
         if is_json(field.type):
             table = table.set_column(at, field.name, plain_texts(table.column(at)))
