@@ -24,11 +24,34 @@ ROWS_COMMANDS = [
 MAIN = """
 import sys
 from metashell.cli import main
-try:
-    status = main({arguments!r})
-except SystemExit as stop:
-    status = stop.code
-assert not status, status
+for arguments in {lines!r}:
+    try:
+        status = main(arguments)
+    except SystemExit as stop:
+        status = stop.code
+    assert not status, (arguments, status)
+    loaded = {{module.partition(".")[0] for module in sys.modules}}
+    assert loaded.isdisjoint({unwanted!r}), (arguments, loaded & {unwanted!r})
+"""
+
+FORKS = """
+import importlib, os, pkgutil, sys
+import numpy, pyarrow
+import metashell.cli.program
+for layer in ("answers", "fs", "image", "log", "records", "schema", "sources"):
+    package = importlib.import_module("metashell." + layer)
+    for found in pkgutil.iter_modules(package.__path__, package.__name__ + "."):
+        importlib.import_module(found.name)
+for arguments in {lines!r}:
+    if child := os.fork():
+        assert os.waitpid(child, 0)[1] == 0, arguments
+        continue
+    sys.argv = ["metashell", *arguments]
+    assert metashell.cli.main() in (0, 1)
+    loaded = {{module.partition(".")[0] for module in sys.modules}}
+    assert loaded.isdisjoint({unwanted!r}), loaded & {unwanted!r}
+    sys.stdout.flush()
+    os._exit(0)
 """
 
 
@@ -49,7 +72,12 @@ def imported_by(code: str) -> set[str]:
 
 def imported_by_command(*arguments: str) -> set[str]:
     """Run the program with arguments in a Python of its own."""
-    return imported_by(MAIN.format(arguments=list(arguments)))
+    return imported_by(MAIN.format(lines=[list(arguments)], unwanted=set()))
+
+
+def none_imports(unwanted: frozenset[str], *lines: list[str]) -> None:
+    """Run command lines one after the other in one Python: after each there is none of these."""
+    assert set() == imported_by(MAIN.format(lines=lines, unwanted=set(unwanted))) & unwanted
 
 
 def test_import_of_the_package_loads_nothing_heavy() -> None:
@@ -57,10 +85,9 @@ def test_import_of_the_package_loads_nothing_heavy() -> None:
     assert set() == imported_by("import metashell; metashell.__version__") & (ARRAYS | FRONT_ENDS)
 
 
-@pytest.mark.parametrize("argument", ["--help", "--version"])
-def test_help_imports_no_arrays_and_no_front_end(argument: str) -> None:
+def test_help_imports_no_arrays_and_no_front_end() -> None:
     """``--help`` and ``--version`` answer at once."""
-    assert set() == imported_by_command(argument) & (ARRAYS | FRONT_ENDS)
+    none_imports(ARRAYS | FRONT_ENDS, ["--help"], ["--version"])
 
 
 def test_configuration_is_read_only_where_there_is_one() -> None:
@@ -69,29 +96,22 @@ def test_configuration_is_read_only_where_there_is_one() -> None:
     assert "tomllib" not in imported_by_command("demo", "pwd")
 
 
-@pytest.mark.parametrize(
-    "command", [["ls", "/image"], ["cat", "/image/provenance"], ["find", "/image/topics"]]
-)
-def test_one_shot_commands_import_no_arrow_and_no_front_end(command: list[str]) -> None:
+def test_one_shot_commands_import_no_arrow_and_no_front_end() -> None:
     """A one-shot command needs numpy at most."""
-    imported = imported_by_command("-d", str(DEMO), *command)
+    commands = [["ls", "/image"], ["cat", "/image/provenance"], ["find", "/image/topics"]]
+    none_imports(FRONT_ENDS | {"pyarrow"}, *(["-d", str(DEMO), *words] for words in commands))
 
-    assert set() == imported & ({"pyarrow"} | FRONT_ENDS)
 
-
-@pytest.mark.parametrize("directory", ["/", "/image"])
-def test_listing_what_is_always_there_imports_no_arrays(directory: str) -> None:
+def test_listing_what_is_always_there_imports_no_arrays() -> None:
     """Nothing is decoded for it; importing numpy would take longer than all else."""
-    assert set() == imported_by_command("demo", "ls", directory) & (ARRAYS | FRONT_ENDS)
+    none_imports(ARRAYS | FRONT_ENDS, ["demo", "ls", "/"], ["demo", "ls", "/image"])
 
 
-@pytest.mark.parametrize("command", ROWS_COMMANDS, ids=lambda words: words[0])
-def test_answers_import_no_pandas(command: list[str]) -> None:
+def test_answers_import_no_pandas() -> None:
     """Where pandas is installed pyarrow would import it, and no answer asks for it."""
-    argv = ["metashell", "demo", *command]
-    code = f"import sys\nfrom metashell.cli import main\nsys.argv = {argv}\nassert main() in (0, 1)"
-
-    assert set() == imported_by(code) & ({"pandas"} | FRONT_ENDS)
+    lines, unwanted = [["demo", *words] for words in ROWS_COMMANDS], FRONT_ENDS | {"pandas"}
+    # Each alone: what one keeps from being imported another need not.
+    assert set() == imported_by(FORKS.format(lines=lines, unwanted=set(unwanted))) & unwanted
 
 
 def test_manual_imports_no_arrays() -> None:
@@ -100,5 +120,7 @@ def test_manual_imports_no_arrays() -> None:
 
 
 def test_the_check_itself_sees_imports() -> None:
-    """A module that is imported is reported."""
+    """A module that is imported is reported, with the command after which it was there."""
     assert "numpy" in imported_by("import numpy.linalg")
+    with pytest.raises(AssertionError, match="'find'"):
+        none_imports(frozenset({"numpy"}), ["demo", "ls", "/"], ["demo", "find", "/image/topics"])
