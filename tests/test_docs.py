@@ -6,7 +6,6 @@ for those that are cut by a line ``...``.
 
 from __future__ import annotations
 
-import ast
 import doctest
 import fnmatch
 import functools
@@ -16,9 +15,11 @@ import re
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from functools import cache
+from importlib.machinery import SourceFileLoader
 from pathlib import Path
-from types import ModuleType, SimpleNamespace
+from types import CodeType, ModuleType, SimpleNamespace
 
 import pytest
 
@@ -279,9 +280,19 @@ def test_paths_are_documented(tmp_path: Path) -> None:
 def sentences_of_the_program() -> list[str]:
     """Pieces of text in its code, whole but for what is filled in."""
     sources = sorted(Path(metashell.__file__).parent.rglob("*.py"))
-    nodes = (node for path in sources for node in ast.walk(ast.parse(path.read_text("utf-8"))))
-    constants = (node.value for node in nodes if isinstance(node, ast.Constant))
-    return [value for value in constants if isinstance(value, str)]
+    # Python keeps compiled code; to parse it all again takes seconds.
+    codes = (SourceFileLoader("", str(path)).get_code("") for path in sources)
+    return [text for code in codes for text in texts_in(code)]
+
+
+def texts_in(constant: object) -> Iterator[str]:
+    """Strings of a code object, with those of its functions and of its other constants."""
+    match constant:
+        case str():
+            yield constant
+        case CodeType(co_consts=inner) | ((tuple() | frozenset()) as inner):
+            for part in inner:
+                yield from texts_in(part)
 
 
 @pytest.mark.slow
