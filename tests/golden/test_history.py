@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -33,8 +34,8 @@ REAL = [
     "real-44-torn",
     "real-44-trimmed",
 ]
-STRIDE = {"real-44-live": 80, "real-44-torn": 80, "real-44-admin": 20, "real-44-broker-down": 20}
-"""Of long logs every n-th batch: each costs a copy of the directory."""
+N_CUTS = 5
+"""Places at which all texts are compared, the first batch and the last among them."""
 
 
 def batch_ends(directory: Path, low: int) -> list[tuple[str, int, int]]:
@@ -72,31 +73,35 @@ def test_at_is_the_tree_of_a_copy_cut_there(name: str, tmp_path: Path) -> None:
     """The state after any batch is what a directory that ends there shows."""
     source = metashell.open(fixture(name).input)
     low, _ = source.history.range()
-    ends = batch_ends(fixture(name).input, low)
-    for i, (segment, pos, offset) in enumerate(ends):
-        if i % STRIDE.get(name, 10) and i != len(ends) - 1:
-            continue
-        copy = tmp_path / str(i)
-        shutil.copytree(fixture(name).input, copy, ignore=shutil.ignore_patterns("*index"))
-        cut(copy, segment, pos, offset)
-        expected, found = metashell.open(copy), source.at(offset)
-        assert texts(found) == texts(expected), offset
-        assert texts(found, found.history_root) == texts(expected), offset
-        shutil.rmtree(copy)
+    for offset, copy in cut_copies(fixture(name).input, low, N_CUTS, tmp_path):
+        expected, found = texts(metashell.open(copy)), source.at(offset)
+        assert texts(found) == expected, offset
+        assert texts(found, found.history_root) == expected, offset
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["real-40-static", "real-40-truncated"])
-def test_every_batch_end_has_the_digest_of_a_copy_cut_there(name: str, tmp_path: Path) -> None:
-    """As above after each and every batch, by the digest of the whole image."""
+@pytest.mark.parametrize("name", REAL)
+def test_batch_ends_have_the_digests_of_copies_cut_there(name: str, tmp_path: Path) -> None:
+    """As above at many more places, by the digest of the whole image."""
     source = metashell.open(fixture(name).input)
     low, _ = source.history.range()
-    for segment, pos, offset in batch_ends(fixture(name).input, low):
-        copy = tmp_path / str(offset)
-        shutil.copytree(fixture(name).input, copy, ignore=shutil.ignore_patterns("*index"))
-        cut(copy, segment, pos, offset)
+    for offset, copy in cut_copies(fixture(name).input, low, 25, tmp_path):
         expected = part_digests(metashell.open(copy).image, Redaction(True))
         assert part_digests(source.at(offset).image, Redaction(True)) == expected, offset
+
+
+def cut_copies(directory: Path, low: int, n: int, parent: Path) -> Iterator[tuple[int, Path]]:
+    """Copies of a directory, each cut behind a batch, with the last offset: n all over the log.
+
+    The first batch and the last are among them.
+    """
+    ends = batch_ends(directory, low)
+    for i in sorted({round(i) for i in np.linspace(0, len(ends) - 1, n)}):
+        segment, pos, offset = ends[i]
+        copy = parent / str(offset)
+        shutil.copytree(directory, copy, ignore=shutil.ignore_patterns("*index"))
+        cut(copy, segment, pos, offset)
+        yield offset, copy
         shutil.rmtree(copy)
 
 
