@@ -183,9 +183,9 @@ class DrawnColumn:
             is_short=is_short,
         )
 
-    def part(self, start: int, n: int = _CHUNK_ROWS) -> DrawnColumn:
-        """Some of its rows."""
-        return replace(self, texts=self.texts.slice(start, n))
+    def part(self, start: int) -> DrawnColumn:
+        """A chunk of its rows."""
+        return replace(self, texts=self.texts.slice(start, _CHUNK_ROWS))
 
     def colours(self) -> Iterator[tuple[str, pa.Array]]:
         """(sequence, bool[rows]) of the colours that it declares."""
@@ -251,7 +251,7 @@ def _notes(table: Table, shown: Sequence[DrawnColumn]) -> Iterator[str]:
 def _write_note(context: Context, notes: Sequence[str], width: int) -> None:
     if notes:
         text = pa.array([f"{_CUT} {'; '.join(notes)}"])
-        (line,) = _padded(text, max(width, _LEAST_NOTE), Shrink.END, to_the_right=False)
+        (line,) = _cut(text, max(width, _LEAST_NOTE), Shrink.END)
         context.out.write(f"{line.as_py().rstrip()}\n")
 
 
@@ -340,7 +340,11 @@ def _write_lines(
 
 
 def _coloured(column: DrawnColumn, *, colour: bool, is_last: bool = False) -> pa.Array:
-    cells = _padded(column.texts, column.width, column.shrink, to_the_right=column.to_the_right)
+    # Behind the last column nothing stands: spaces up to its width, which may be large, are spared.
+    pads = not is_last or column.to_the_right
+    cells = _cut(column.texts, column.width, column.shrink)
+    if pads:
+        cells = _padded(cells, column.width, to_the_right=column.to_the_right)
     if is_last:
         cells = pc.ascii_rtrim_whitespace(cells)
     if colour:
@@ -379,17 +383,22 @@ def _lines(text: str, width: int) -> list[str]:
     return wrap(text, width, break_on_hyphens=False) if text.isascii() and text else [text]
 
 
-def _padded(texts: pa.Array, width: int, shrink: Shrink, *, to_the_right: bool) -> pa.Array:
-    """Cells as wide as their column; longer ones are cut."""
+def _padded(texts: pa.Array, width: int, *, to_the_right: bool) -> pa.Array:
+    """Cells as wide as their column, from texts that are no wider."""
     if _is_narrow(texts):
-        texts = _cut_narrow(texts, width, shrink)
         return (pc.utf8_lpad if to_the_right else pc.utf8_rpad)(texts, width)
     out = []
     for text in texts.to_pylist():
-        cut = _cut_wide(text, width, shrink)
-        space = " " * (width - display_width(cut))
-        out.append(space + cut if to_the_right else cut + space)
+        space = " " * (width - display_width(text))
+        out.append(space + text if to_the_right else text + space)
     return pa.array(out, pa.string())
+
+
+def _cut(texts: pa.Array, width: int, shrink: Shrink) -> pa.Array:
+    """Cells that are no wider than their column."""
+    if _is_narrow(texts):
+        return _cut_narrow(texts, width, shrink)
+    return pa.array([_cut_wide(text, width, shrink) for text in texts.to_pylist()], pa.string())
 
 
 def _kept(width: int, shrink: Shrink) -> tuple[int, int]:
