@@ -17,6 +17,7 @@ import numpy as np
 
 from metashell.checks.finding import Finding, Severity
 from metashell.checks.fsck import CheckedFile
+from metashell.log.boundaries import used_entries
 from metashell.log.names import SegmentName
 from metashell.log.read import opened
 from metashell.places.files import FileRef, name_of
@@ -64,9 +65,7 @@ def check_index(facts: CheckedFile, path: FileRef, *, is_last: bool) -> Iterator
         )
         if size > _LIMIT_BYTES:
             return
-    used = -(-len(data.rstrip(b"\0")) // dtype.itemsize)
-    used = min(used, len(data) // dtype.itemsize)
-    entries = np.frombuffer(data, dtype=dtype, count=used)
+    entries = np.frombuffer(data, dtype=dtype, count=used_entries(data, dtype.itemsize))
     if not isinstance(facts.parsed, SegmentName) or facts.parsed.base_offset > _MAX_OFFSET:
         return
     offset = entries["offset"].astype(np.int64) + facts.parsed.base_offset

@@ -37,6 +37,7 @@ _INDEX_LIMIT: Final = 64 << 20
 """Kafka's default for a whole index is 10 MiB."""
 
 _ENTRY: Final = Struct(">ii")
+_ZEROS: Final = bytes(1 << 16)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,20 @@ class _Batch:
     epoch: int
 
 
+def used_entries(data: bytes, entry_bytes: int) -> int:
+    """How many whole entries of an index are used: a file in use has up to 10 MiB of zeros behind.
+
+    Args:
+        data: The file.
+        entry_bytes: Size of an entry.
+    """
+    end = len(data)
+    while data.endswith(_ZEROS, 0, end):  # many times as fast as stripping byte by byte
+        end -= len(_ZEROS)
+    used = -(-len(data[:end].rstrip(b"\0")) // entry_bytes)
+    return min(used, len(data) // entry_bytes)
+
+
 class OffsetIndex:
     """A segment's ``.index``; what it says is believed only where the segment bears it out.
 
@@ -68,8 +83,7 @@ class OffsetIndex:
     """
 
     def __init__(self, data: bytes, base_offset: int) -> None:
-        used = -(-len(data.rstrip(b"\0")) // _ENTRY.size)
-        self._n = min(used, len(data) // _ENTRY.size)
+        self._n = used_entries(data, _ENTRY.size)
         self._data, self._base_offset = data, base_offset
 
     def before(self, pos: int) -> tuple[int, int, int] | None:
