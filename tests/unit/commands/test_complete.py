@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from metashell.commands.framework.command_line import split
@@ -133,14 +136,27 @@ def test_every_proposal_means_its_node() -> None:
         )
 
 
+class _Unlisted(Sequence[str]):
+    """Names of which the number alone is known."""
+
+    def __len__(self) -> int:
+        return 1_000_000
+
+    def __getitem__(self, index: Any) -> Any:
+        raise AssertionError("the names are listed")
+
+
 class Huge(MemoryDirectory):
     """A directory whose names must not be listed."""
 
-    def names(self) -> list[str]:
-        return [f"t{i:07d}" for i in range(1_000_000)]
+    def names(self) -> Sequence[str]:
+        return _Unlisted()
 
     def names_from(self, prefix: str, limit: int) -> list[str]:
         return [f"{prefix}{i}" for i in range(limit)] if prefix.startswith("t") else []
+
+    def last_from(self, prefix: str) -> str:
+        return f"{prefix}9999999"
 
     def child(self, name: str) -> None:
         return None

@@ -19,9 +19,9 @@ import metashell
 from metashell.commands.framework.columns import display_width
 from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.completion import complete_line
+from metashell.commands.rows import drawn_table, output
 from metashell.commands.rows.columns import AnswerTable, Column
 from metashell.commands.rows.command import FORMATS, RowsCommand, manual_with_rows
-from metashell.commands.rows.output import _CHUNK_ROWS
 from metashell.commands.rows.query import RowsQuery
 from metashell.errors import UsageError
 from metashell.schema.timestamps import iso_time
@@ -280,10 +280,11 @@ def test_nothing_is_cut_in_a_pipe(answer: Answer) -> None:
     assert [] == answer.warnings
 
 
-@pytest.mark.slow
-def test_many_rows(answer: Answer) -> None:
-    """100,000 rows come out whole, in pieces."""
-    n = 100_000
+def test_many_rows(answer: Answer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """More rows than one piece has come out whole, in pieces."""
+    for writer in (output, drawn_table):
+        monkeypatch.setattr(writer, "_CHUNK_ROWS", 1_000)
+    n = 4_321
     table = pa.table({"i": range(n), "name": [f"topic-{i % 977}" for i in range(n)]})
     for form in FORMATS:
         text = answer.of(table, "-o", form)
@@ -478,10 +479,13 @@ def has_several(parts: list[str]) -> bool:
     return len(parts) > 1
 
 
-@pytest.mark.slow
-def test_interrupt_between_pieces(sample: metashell.Source) -> None:
+def test_interrupt_between_pieces(
+    sample: metashell.Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """^C ends a long answer at the next piece."""
-    n = 3 * _CHUNK_ROWS
+    for writer in (output, drawn_table):
+        monkeypatch.setattr(writer, "_CHUNK_ROWS", 1_000)
+    n = 3_000
     for form in FORMATS:
         interrupted = Answer(sample)
         parts = interrupted.out.parts
