@@ -146,6 +146,9 @@ def test_table_leads_to_nodes() -> None:
         (table,) = pane.row_tables
         n_rows = table.row_count
         assert n_rows > 2
+        assert table.has_focus
+        await driver.press("shift+tab")
+        assert driver.one(CompletingInput).has_focus
         await driver.press("shift+tab")
         assert table.has_focus
         await driver.press("slash")
@@ -310,5 +313,53 @@ def test_job_is_called_by_the_command_alone() -> None:
         assert any("diff" in title for title in titles)
         assert not any("hunter2" in title for title in titles)
         await driver.settled()
+
+    drive(test)
+
+
+def test_rows_fill_the_screen_and_back_shows_them_again() -> None:
+    """Rows are a view of their own; `back` from a row's node leads to them, and Escape out."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/topics")
+        await driver.settled()
+        screen = await opened(driver)
+        pane = await run(driver, "partitions")
+        (table,) = pane.row_tables
+        assert table.has_focus
+        assert table.size.height > 18
+        assert driver.screen().startswith(f" partitions  {table.row_count:,} rows")
+        await driver.press("down", "down")
+        row = table.row
+        assert row is not None
+        await driver.press("enter")
+        path = f"/image/topics/byName/{row['topic']}/{row['partition']}"
+        assert path == driver.app.path
+        await driver.press("alt+left")
+        again = driver.app.screen
+        assert isinstance(again, CommandScreen)
+        assert again is not screen
+        (shown,) = again.pane.row_tables
+        assert table.row_count == shown.row_count
+        await driver.press("colon")
+        assert again.line.has_focus
+        await driver.press("escape")
+        assert "/image/topics" == driver.app.path
+        assert not driver.app.screen.is_modal
+
+    drive(test)
+
+
+def test_a_line_that_is_typed_keeps_the_focus() -> None:
+    """Rows that come while the next line is typed do not take its keys."""
+
+    async def test(driver: Driver) -> None:
+        screen = await opened(driver)
+        screen.run("partitions")
+        await driver.pilot.press("t", "o")
+        await driver.settled()
+        assert screen.has_class("-full")
+        assert screen.line.has_focus
+        assert "to" == screen.line.value
 
     drive(test)

@@ -15,7 +15,8 @@ from kraftgen.batch import encode_batch
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from metashell.tui.rows.table import RowTable
-from metashell.tui.views.health import HealthView, KindList
+from metashell.tui.screens.command import CommandScreen
+from metashell.tui.views.health import HealthView, KindList, ProblemTable
 from support.fixtures import fixture
 from support.fleets import backups
 from support.live import Cluster
@@ -255,7 +256,7 @@ def test_fleets(tmp_path: Path) -> None:
         assert view.found is not None
         clusters = view.found.rows.column("cluster").unique().to_pylist()
         assert len(clusters) > 1
-        table = driver.one(RowTable)
+        table = driver.one(ProblemTable)
         table.focus()
         row = table.row
         assert row is not None
@@ -303,3 +304,27 @@ def test_tells_what_problems_follow_from() -> None:
         assert f"follows from: fenced-broker {cause['subject']}" in words(driver, "#health-detail")
 
     drive(test, session_on(down))
+
+
+def test_runs_the_command() -> None:
+    """`R` runs the command of the row in its cluster, and shows its rows on the whole screen."""
+
+    async def test(driver: Driver) -> None:
+        view = await opened(driver)
+        table = driver.one(ProblemTable)
+        table.filter_by("partitions --offline")
+        table.focus()
+        await driver.settled()
+        assert table.row is not None
+        command = table.row["command"]
+        await driver.press("R")
+        screen = driver.app.screen
+        assert isinstance(screen, CommandScreen)
+        (rows,) = screen.pane.row_tables
+        assert rows.row_count
+        assert rows.has_focus
+        assert driver.screen().startswith(f" {command}")
+        await driver.press("escape")
+        assert driver.view is view
+
+    drive(test)

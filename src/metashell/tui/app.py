@@ -43,7 +43,7 @@ from metashell.tui.scene import (
 )
 from metashell.tui.session import ExplorerSession
 from metashell.tui.type_ahead import TypeAhead
-from metashell.tui.view import VIEWS, View, ViewSpec
+from metashell.tui.view import VIEWS, View, ViewSpec, first_view
 
 if TYPE_CHECKING:
     from textual.command import Provider
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 
     from metashell.commands.framework.status import SourceStatus
     from metashell.sources.source import Source
+    from metashell.tui.asking.results import FollowedResult
     from metashell.tui.timeline.timeline import Timeline
 
 _FIRST_VIEW: Final = VIEWS[0]
@@ -95,6 +96,8 @@ class Explorer(Actions, IdleKeys, App[int]):
         """The node looked at, an absolute path of the whole tree."""
         self.places = Places()
         """Where the user was, and the bookmarks."""
+        self.followed: list[FollowedResult] = []
+        """Results of commands that `back` shows again."""
         self.failure: MetashellError | None = None
         """Why the source could not be opened: the program then ends."""
         self.following = Following(self)
@@ -198,7 +201,7 @@ class Explorer(Actions, IdleKeys, App[int]):
         self.query_one(TabStrip).show(self.session.title(scene.opened), has_fleet=bool(scene.fleet))
         self.mount(Timeline(), before=self._status_line)
         self._show(scene)
-        self.show_view(_FIRST_VIEW.id)
+        self.show_view(first_view(scene, self.session.path))
         self.following.begin()
         self.jobs.start(
             "", lambda job: import_later(job.cancelled), lambda _: None, owner=self, key="import"
@@ -295,8 +298,11 @@ class Explorer(Actions, IdleKeys, App[int]):
             self._renew(f"opening {path}", lambda: scene_of(scene.opened, path))
 
     def action_place_back(self) -> None:
-        """Go to the place before."""
-        self._follow_place(self.places.back(self.here))
+        """Go to the place before, and to the rows of a command that led from it."""
+        path, place = self.path, self.places.back(self.here)
+        self._follow_place(place)
+        if self.followed and (self.followed[-1].path, self.followed[-1].left) == (path, place):
+            self.show_result(self.followed.pop().result)
 
     def action_place_forward(self) -> None:
         """Go to the place that was left with `back`."""

@@ -99,3 +99,9 @@ VIEWS: Final = (
     ViewSpec("fleet", "Fleet", "6", "metashell.tui.views.fleet", "FleetView", for_fleet=True),
 )
 """The views, in the order of their tabs."""
+
+
+def first_view(scene: Scene, path: str) -> str:
+    """Id of the view to begin with: several directories are compared before one is looked into."""
+    is_fleet = scene.fleet is not None and path == "/"
+    return next(spec.id for spec in VIEWS if spec.for_fleet is is_fleet)

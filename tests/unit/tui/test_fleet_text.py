@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from metashell.commands.fleet.command import rows_table
+from metashell.commands.rows.cell_colours import CellColour, colours_of
 from metashell.sources.fleet.rows import FleetRow
 from metashell.sources.opening import open_fleet
 from metashell.tui.views.fleet_text import differences, fleet_table, heading, watched
@@ -38,17 +39,35 @@ def test_rows_come_one_by_one(tmp_path: Path) -> None:
 
 
 def test_states_in_words() -> None:
-    """Each directory says how it is, and what it has unlike the others."""
+    """Each directory says the worst of it, the worst comes first, and what it has unlike others."""
+    usual: FleetRow = {"clusterId": "x", "metadataVersion": "4.0", "error": None, "faults": 0}
     rows: list[FleetRow] = [
-        {"name": "a", "clusterId": "x", "metadataVersion": "4.0", "error": None, "faults": 0},
-        {"name": "b", "clusterId": "x", "metadataVersion": "4.0", "error": None, "faults": 2},
+        {"name": "a", **usual},
+        {"name": "b", **usual, "faults": 2},
         {"name": "c", "clusterId": "x", "metadataVersion": "3.9", "error": "no log there"},
         {"name": "d", "clusterId": "x", "error": None},
+        {"name": "e", **usual, "offline": 3, "faults": 1},
+        {"name": "f", **usual, "offline": 234, "partitions": 234, "fenced": 3},
+        {"name": "g", **usual, "underReplicated": 1, "fenced": 1},
+        {"name": "h", **usual, "fenced": 1},
     ]
     table = fleet_table(rows_table(rows), {"d"}, {"a": "equal"})
-    assert table["state"].to_pylist() == ["sound", "faults", "unreadable", "not read yet"]
-    assert table["differs_in"].to_pylist() == ["", "", "metadata_version", ""]
-    assert table["verdict"].to_pylist() == ["equal", "", "", ""]
+    assert ["c", "f", "e", "b", "g", "h", "a", "d"] == table["cluster"].to_pylist()
+    assert [
+        "unreadable",
+        "offline-partitions",
+        "offline-partitions",
+        "faults",
+        "under-replicated",
+        "fenced-broker",
+        "ok",
+        "not read yet",
+    ] == table["state"].to_pylist()
+    assert ["metadata_version", *[""] * 7] == table["differs_in"].to_pylist()
+    assert [*[""] * 6, "equal", ""] == table["verdict"].to_pylist()
+    assert colours_of(table.schema.field("offline"))[CellColour.RED]
+    assert colours_of(table.schema.field("state"))[CellColour.YELLOW]
     assert heading(table) == (
-        "4 directories · 1 not read yet · 1 sound · 1 faults · 1 unreadable · 1 cluster"
+        "8 directories · 1 unreadable · 2 offline-partitions · 1 faults · 1 under-replicated · "
+        "1 fenced-broker · 1 ok · 1 not read yet · 1 cluster"
     )

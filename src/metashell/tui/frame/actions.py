@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from metashell.tui.part import AppPart
+
+if TYPE_CHECKING:
+    from metashell.tui.asking.results import Result
 
 
 class Actions(AppPart):
@@ -108,6 +111,23 @@ class Actions(AppPart):
         from metashell.tui.screens.command import CommandScreen
 
         self._push_on_scene(CommandScreen)
+
+    def run_command(self, line: str, *, where: str) -> None:
+        """Run a command, and show what it says.
+
+        Args:
+            line: What a user would type.
+            where: The path that it runs at.
+        """
+        from metashell.tui.screens.command import CommandScreen
+
+        self._push_on_scene(lambda: CommandScreen(line, runs=True, where=where))
+
+    def show_result(self, result: Result) -> None:
+        """Show the rows of a command again."""
+        from metashell.tui.screens.command import CommandScreen
+
+        self._push_on_scene(lambda: CommandScreen(result=result, where=result.cwd))
 
     def action_find(self) -> None:
         """Find nodes."""

@@ -39,7 +39,8 @@ class TabStrip(Horizontal):
     def compose(self) -> ComposeResult:
         """The name, then the tabs."""
         yield Static(line(f" {self._source_name} "), id="source-name", markup=False)
-        for spec in VIEWS:
+        # The fleet is the whole, which comes first; its key is the last one.
+        for spec in sorted(VIEWS, key=lambda spec: not spec.for_fleet):
             tab = Tab(spec)
             tab.display = not spec.for_fleet
             yield tab

@@ -43,7 +43,6 @@ _WIDE: Final = 100
 _MOST_FIXED: Final = 0.6
 """Part of the room that the first column may take and still stand where it is."""
 _UP, _DOWN = " ▲", " ▼"
-_DAY: Final = "11-22"
 
 
 def in_words(name: str) -> str:
@@ -503,7 +502,7 @@ class RowTable(AppPart, DataTable):
         """The names of the columns in words, with the day that their times leave out."""
         for i, name in enumerate(self.columns_shown):
             day = rows.day_of(i)
-            yield in_words(name) if day is None else f"{in_words(name)} {day[-len(_DAY) :]}"
+            yield in_words(name if day is None else f"{name.removesuffix('_time')}_{day[5:]}")
 
     def _label(self, i: int, header: str, *, to_the_right: bool) -> Text:
         arrow = ""

@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Input, Label, OptionList
+from textual.widgets import Input, Label, OptionList, Static
 
 from metashell.commands.framework.cluster import member_at
 from metashell.commands.framework.command import Completion, Context, Nowhere
@@ -21,6 +21,7 @@ from metashell.places.uri import holds_credentials
 from metashell.tui.asking.completing import CompletingInput, EnteredLines, Proposals
 from metashell.tui.asking.output_lines import Stream
 from metashell.tui.asking.output_pane import OutputPane, path_of
+from metashell.tui.asking.results import FollowedResult, Result
 from metashell.tui.frame.filter_bar import FilterBar
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
@@ -45,13 +46,17 @@ class CommandScreen(AppPart, ModalScreen[None]):
 
     Args:
         text: What the line begins with.
+        runs: Whether that is run at once.
+        where: The path that it runs at; that of the explorer if not given.
+        result: What is shown at once: a command's rows from before.
     """
 
     HELP = (
         "A command of the shell. It runs on the shown state, in the selected directory. `tab` "
         "completes, `enter` runs. `escape` ends a running command, then closes the line. `cd` "
-        "goes to a directory, `at` in time. The output opens above: `s` sorts a table, `/` "
-        "filters it, `enter` goes to the node of a row."
+        "goes to a directory, `at` in time. Rows fill the screen: `s` sorts them, `/` filters "
+        "them, `enter` goes to the node of a row and `alt+left` back to the rows. `:` goes to "
+        "the line, `escape` back to the view."
     )
     DEFAULT_CSS = """
     CommandScreen { background: transparent; align: left bottom; }
@@ -62,20 +67,34 @@ class CommandScreen(AppPart, ModalScreen[None]):
     CommandScreen OutputPane { max-height: 16; }
     CommandScreen OutputPane.-has-table { height: 16; }
     CommandScreen OutputPane.-one-table { height: auto; }
+    CommandScreen #command-title { display: none; height: 1; padding: 0 1; background: $panel; }
+    CommandScreen.-full #command-title { display: block; text-style: bold; }
+    CommandScreen.-full > #command-box { height: 100%; }
+    CommandScreen.-full OutputPane.-has-table { height: 1fr; max-height: 100%; border-top: none; }
+    CommandScreen.-full OutputPane > RowTable { height: 1fr; }
     CommandScreen.-tall OutputPane { max-height: 70vh; }
     CommandScreen.-tall OutputPane.-has-table { height: 70vh; }
     CommandScreen.-tall OutputPane.-one-table { height: auto; }
     """
     BINDINGS: ClassVar = [
         Binding("escape", "leave", "Close", id="command.close"),
+        Binding("colon", "type", "Command", show=False, id="command"),
         Binding("shift+tab", "look", "Output", id="command.output"),
         Binding("slash", "filter_rows", "Filter", show=False, id="filter"),
         Binding("f1", "app.help", "Help", id="help"),
     ]
 
-    def __init__(self, text: str = "") -> None:
+    def __init__(
+        self,
+        text: str = "",
+        *,
+        runs: bool = False,
+        where: str | None = None,
+        result: Result | None = None,
+    ) -> None:
         super().__init__()
-        self._text = text
+        self._text, self._runs, self._where = text, runs, where
+        self._result = result
         self._job: Job | None = None
 
     def compose(self) -> ComposeResult:
@@ -83,8 +102,9 @@ class CommandScreen(AppPart, ModalScreen[None]):
         kept = self.explorer.kept.setdefault(_HISTORY, [])
         proposals = Proposals()
         habits = self.explorer.session.habits
-        where = self.explorer.path
+        where = self._where or self.explorer.path
         with Vertical(id="command-box"):
+            yield Static(id="command-title", markup=False)
             yield OutputPane()
             yield proposals
             with Horizontal(id="command-line"):
@@ -102,6 +122,10 @@ class CommandScreen(AppPart, ModalScreen[None]):
         """Begin to type."""
         self.set_class(self.size.height > 32, "-tall")
         self.line.focus()
+        if self._result is not None:
+            self._show_result(self._result)
+        elif self._runs:
+            self.run(self._text)
 
     @property
     def line(self) -> CompletingInput:
@@ -128,11 +152,12 @@ class CommandScreen(AppPart, ModalScreen[None]):
             return
         kept: list[str] = self.explorer.kept[_HISTORY]
         EnteredLines(kept).add(text)
-        pane = self.pane
+        pane, self._result = self.pane, None
+        self.remove_class("-full")
         follows = _follows(text)
         pane.begin(follows=follows)
         self.line.value = ""
-        where, habits = self.explorer.path, self.explorer.session.habits
+        where, habits = self._where or self.explorer.path, self.explorer.session.habits
         width = max(self.size.width - _MARGIN, 20)
         history = list(kept)
 
@@ -162,13 +187,13 @@ class CommandScreen(AppPart, ModalScreen[None]):
         self._job = self.explorer.jobs.start(
             text.split(maxsplit=1)[0] if holds_credentials(text) else text.strip(),
             work,
-            lambda found: self._ended(scene, *found),
+            lambda found: self._ended(scene, text, *found),
             owner=self,
             key="command",
             failed=lambda error: pane.note([escape(text) for text in error.lines("")]),
         )
 
-    def _ended(self, scene: Scene, answer: CommandAnswer | None, cwd: str) -> None:
+    def _ended(self, scene: Scene, text: str, answer: CommandAnswer | None, cwd: str) -> None:
         pane = self.pane
         if answer is None:
             pane.end(
@@ -178,7 +203,10 @@ class CommandScreen(AppPart, ModalScreen[None]):
                 is_full=True,
             )
             return
-        pane.end(answer)
+        if answer.tables and not pane.text.lines:
+            self._show_result(Result(text.strip(), answer, cwd))
+        else:
+            pane.end(answer)
         context = answer.context
         if context.exit_requested:
             self.explorer.jobs.cancel_all()
@@ -193,7 +221,27 @@ class CommandScreen(AppPart, ModalScreen[None]):
         elif not pane.has_class("-shown"):
             pane.note(["done"])  # such as `ls > FILE`
 
+    def _show_result(self, result: Result) -> None:
+        """Fill the screen with a command's rows, unless the next line is typed already."""
+        self._result = result
+        n_rows = sum(map(len, result.answer.tables))
+        rows = f"{n_rows:,} row{'s' * (n_rows != 1)}"
+        shown = result.line.split(maxsplit=1)[0] if holds_credentials(result.line) else result.line
+        self.query_one("#command-title", Static).update(line(f"{shown}  {rows}"))
+        self.add_class("-full")
+        self.pane.end(result.answer)
+        if not self.line.value:
+            self.call_after_refresh(self._look_at_result)
+
+    def _look_at_result(self) -> None:
+        if not self.line.value and self._result is not None:
+            self.pane.focus_content()
+
     # Keys.
+
+    def action_type(self) -> None:
+        """Go from the rows to the line."""
+        self.line.focus()
 
     def action_leave(self) -> None:
         """Put the proposals away, end what runs, or close the line."""
@@ -204,7 +252,7 @@ class CommandScreen(AppPart, ModalScreen[None]):
             self._job.cancel()
             self.pane.note([escape(f"cancelled: {title}")])
             self._job = None
-        elif not self.line.has_focus:
+        elif not self.line.has_focus and self._result is None:
             self.line.focus()
         else:
             self.dismiss()
@@ -238,8 +286,11 @@ class CommandScreen(AppPart, ModalScreen[None]):
         if path is None:
             self.explorer.tell("this row has no node")
             return
+        left = self.explorer.here
         self.dismiss()
         self.explorer.go(path)
+        if self._result is not None:
+            self.explorer.followed.append(FollowedResult(self._result, left, path))
 
 
 def _ignore(_text: str) -> None:

@@ -37,8 +37,9 @@ class FleetTable(DrawnTable):
 
     HELP = (
         "## Directories\n"
-        "A row for each directory: its state, its partitions without leader or replicas, and "
-        "the end of its log. `differs_in` names the facts in which it differs from most "
+        "A row for each directory, the worst first. Its state names the worst problem: offline "
+        "partitions, faults, under-replicated partitions or fenced brokers; `ok` is none of these. "
+        "Health knows more problems. `differs_in` names the facts in which it differs from most "
         "others. For an unreadable directory, the reason stands below.\n\n"
         "- `enter` goes into the cluster\n"
         "- `v` compares the directories of each cluster, like `fleet --verify`\n"

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from copy import copy
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from metashell.commands.rows.cell_colours import with_colours
+from metashell.commands.rows.columns import text
 from metashell.tui.rows.drawn import with_columns
 
 if TYPE_CHECKING:
@@ -20,7 +22,21 @@ if TYPE_CHECKING:
 UNREAD: Final = "not read yet"
 NOT_READ: Final = "unreadable"
 FAULTY: Final = "faults"
-SOUND: Final = "sound"
+HEALTHY: Final = "ok"
+_WORST_FIRST: Final = (
+    ("offline", "offline-partitions"),
+    ("faults", FAULTY),
+    ("under_replicated", "under-replicated"),
+    ("fenced", "fenced-broker"),
+)
+"""Columns whose numbers should be 0, each with the word that `health` has for it."""
+_STATE: Final = text(
+    "state",
+    "",
+    red=(NOT_READ, "offline-partitions", FAULTY),
+    yellow=("under-replicated", "fenced-broker"),
+)
+_IN_ORDER: Final = (NOT_READ, *(word for _, word in _WORST_FIRST), HEALTHY, UNREAD)
 _COMPARED: Final = ("cluster_id", "metadata_version")
 _FIRST: Final = (
     "cluster", "offline", "under_replicated", "fenced", "brokers", "topics", "partitions",
@@ -91,7 +107,7 @@ def _results(
 def fleet_table(
     rows: pa.Table, unread: Collection[str] = (), verdicts: dict[str, str] | None = None
 ) -> pa.Table:
-    """Rows of ``fleet`` with how each directory is in words, and what it has unlike most.
+    """Rows of ``fleet``, the worst first, with how each directory is and what it has unlike most.
 
     Args:
         rows: All columns.
@@ -99,15 +115,12 @@ def fleet_table(
         verdicts: What ``fleet --verify`` said, by name; None where it was not asked.
     """
     rest = [name for name in rows.column_names if name not in _FIRST]
+    rows = rows.take(_worst_first(rows, unread))
     table = rows.select([*_FIRST, *rest])
     names = rows["cluster"].to_pylist()
-    states = [
-        UNREAD if name in unread else NOT_READ if error else FAULTY if faults else SOUND
-        for name, error, faults in zip(
-            names, rows["error"].to_pylist(), rows["faults"].to_pylist(), strict=True
-        )
-    ]
+    states = [_state(row, unread) for row in _counts(rows)]
     table = with_columns(table, ("state", "cluster", states))
+    table = with_colours(table, (_STATE,))
     differing = [differences(rows[name].to_pylist()) for name in _COMPARED]
     words = [
         ",".join(name for name, is_unlike in zip(_COMPARED, row, strict=True) if is_unlike)
@@ -119,6 +132,33 @@ def fleet_table(
         told = [verdicts.get(name, "") for name in names]
         table = with_columns(table, ("verdict", "state", told))
     return table
+
+
+def _counts(rows: pa.Table) -> list[dict[str, Any]]:
+    names = ["cluster", "error", *(name for name, _ in _WORST_FIRST)]
+    counts: list[dict[str, Any]] = rows.select(names).to_pylist()
+    return counts
+
+
+def _state(row: Mapping[str, Any], unread: Collection[str]) -> str:
+    """The worst that a directory's row tells, in a word."""
+    if row["cluster"] in unread:
+        return UNREAD
+    if row["error"]:
+        return NOT_READ
+    return next((word for name, word in _WORST_FIRST if row[name]), HEALTHY)
+
+
+def _worst_first(rows: pa.Table, unread: Collection[str]) -> list[int]:
+    """Rows in order: by their state, then by how much of that there is, then by name."""
+    counts = _counts(rows)
+
+    def key(at: int) -> tuple[int, list[int], str]:
+        row = counts[at]
+        found = [-int(row[name] or 0) for name, _ in _WORST_FIRST]
+        return _IN_ORDER.index(_state(row, unread)), found, row["cluster"]
+
+    return sorted(range(len(rows)), key=key)
 
 
 def differences(values: Sequence[object]) -> list[bool]:
@@ -137,9 +177,7 @@ def heading(table: pa.Table) -> str:
     states = Counter(table["state"].to_pylist())
     n = len(table)
     parts = [f"{n} director{'y' if n == 1 else 'ies'}"]
-    parts += [
-        f"{states[state]} {state}" for state in (UNREAD, SOUND, FAULTY, NOT_READ) if states[state]
-    ]
+    parts += [f"{states[state]} {state}" for state in _IN_ORDER if states[state]]
     clusters = {value for value in table["cluster_id"].to_pylist() if value is not None}
     parts.append(f"{len(clusters)} cluster{'' if len(clusters) == 1 else 's'}")
     return " · ".join(parts)

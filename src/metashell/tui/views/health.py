@@ -161,8 +161,8 @@ class ProblemTable(RowTable):
 
     HELP = (
         "The problems. `enter` goes to the node. `m` goes to it at the offset where the "
-        "problem began. `i` copies the next command. `s` sorts by the column of the cursor, "
-        "`/` filters."
+        "problem began. `R` runs the next command, `i` copies it. `s` sorts by the column "
+        "of the cursor, `/` filters."
     )
 
 
@@ -177,6 +177,7 @@ class HealthView(View):
     )
     BINDINGS: ClassVar = [
         Binding("m", "moment", "Its beginning", id="health.moment"),
+        Binding("R", "run_command", "Run command", id="health.run"),
         Binding("i", "copy_command", "Copy command", id="health.copy"),
         Binding("d", "deep", "Deep check", id="health.deep"),
         Binding("r", "refresh_rows", "Look again", show=False, id="health.refresh"),
@@ -393,6 +394,16 @@ class HealthView(View):
             self._go(path, end)
 
         self.explorer.jobs.start("finding the moment", work, done, owner=self, key="moment")
+
+    def action_run_command(self) -> None:
+        """Run the command that helps with the row under the cursor, in the row's cluster."""
+        copyable, row, scene = self.copyable(), self._table.row, self._scene
+        if copyable is None or row is None or scene is None:
+            self.explorer.tell(_NO_COMMAND)
+            return
+        cluster = row.get("cluster")
+        where = scene.prefix or ("/" if cluster is None else cluster_path(cluster))
+        self.explorer.run_command(copyable[1], where=where)
 
     def action_copy_command(self) -> None:
         """Copy the command that helps with the row under the cursor."""

@@ -1,0 +1,32 @@
+"""Rows that a command gave, kept so that whoever followed one of them can come back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from metashell.tui.places import VisitedNode
+    from metashell.tui.scene import CommandAnswer
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a command gave, as one screen shows it."""
+
+    line: str
+    """The command line."""
+    answer: CommandAnswer
+    cwd: str
+    """The directory that it ran in."""
+
+
+@dataclass(frozen=True, slots=True)
+class FollowedResult:
+    """A result of which a row was followed."""
+
+    result: Result
+    left: VisitedNode
+    """Where the result was shown."""
+    path: str
+    """The node that the row led to."""
