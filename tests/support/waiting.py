@@ -15,6 +15,8 @@ load must not fail a test. Only what is wrong waits that long. The one other bou
 whole test, `timeout` in pyproject.toml."""
 
 _POLL_S = 0.005
+_REST = 20
+"""A condition that takes long to look at is looked at less often, not all the time."""
 
 
 class Deadline:
@@ -43,12 +45,14 @@ def wait_until(condition: Callable[[], bool], what: Callable[[], str] | str) -> 
     """Wait until a condition holds; fails the test with `what` when it does not in time."""
     deadline = Deadline()
     tick = threading.Event()
+    begin = time.thread_time()
     while not condition():
         if deadline.has_passed:
             raise AssertionError(
                 f"not within {LIMIT_S} s: {what if isinstance(what, str) else what()}"
             )
-        tick.wait(_POLL_S)
+        tick.wait(max(_POLL_S, _REST * (time.thread_time() - begin)))
+        begin = time.thread_time()
 
 
 async def until(condition: Callable[[], object], what: Callable[[], str] | str) -> None:
