@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 import uuid
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,6 +14,7 @@ from metashell.errors import SourceError
 from metashell.spark_backend.session import SparkSettings, session
 from spark.conftest import missing
 from support.programs import end
+from support.spark_programs import Marked
 from support.waiting import LIMIT_S, wait_until
 
 if TYPE_CHECKING:
@@ -27,42 +26,16 @@ pytestmark = [
     pytest.mark.skipif(missing() is not None, reason=str(missing())),
 ]
 
-MARK = "METASHELL_TEST_RUN"
-
 BEGIN = """
 import os, signal, sys
 from pathlib import Path
 from metashell.errors import SourceError
 from metashell.spark_backend import session as module
 from metashell.spark_backend.session import SparkSettings, session
+from support.spark_programs import MARK, Marked
 """
 
-TWO_SESSIONS = (
-    BEGIN
-    + """
-def noisy(batches):
-    print("chatter")
-    print("chatter", file=sys.stderr)
-    yield from batches
-
-before = (dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT))
-for _ in range(2):
-    seen = []
-    settings = SparkSettings(master="local[1]", conf={"spark.x.y": "z"})
-    with session(settings, progress=lambda done, total: seen.append((done, total))) as spark:
-        assert "z" == spark.conf.get("spark.x.y")
-        table = spark.range(0, 100, 1, 4).mapInArrow(noisy, "id long").toArrow()
-        assert 100 == table.num_rows
-        spark.range(0, 100, 1, 4).mapInArrow(noisy, "id long").count()
-        assert signal.getsignal(signal.SIGINT) is before[2]
-    assert (0, 0) == seen[0], seen
-    assert all(done <= total for done, total in seen), seen
-    assert any(total >= 4 for _, total in seen), seen
-    assert before == (dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT))
-"""
-)
-
-INTERRUPTED = (
+SESSIONS = (
     BEGIN
     + """
 mark = sys.argv[1]
@@ -73,10 +46,38 @@ def endless(batches):
     threading.Event().wait()
     yield from batches
 
+def noisy(batches):
+    print("chatter")
+    print("chatter", file=sys.stderr)
+    yield from batches
+
+def surroundings():
+    return dict(os.environ), list(sys.path), signal.getsignal(signal.SIGINT)
+
+before = surroundings()
+def use(interrupted):
+    seen = []
+    settings = SparkSettings(master="local[1]", conf={"spark.x.y": "z"})
+    with session(settings, progress=lambda done, total: seen.append((done, total))) as spark:
+        assert "z" == spark.conf.get("spark.x.y")
+        table = spark.range(0, 100, 1, 4).mapInArrow(noisy, "id long").toArrow()
+        assert 100 == table.num_rows
+        spark.range(0, 100, 1, 4).mapInArrow(noisy, "id long").count()
+        assert signal.getsignal(signal.SIGINT) is before[2]
+        assert (0, 0) == seen[0], seen
+        assert all(done <= total for done, total in seen), seen
+        assert any(total >= 4 for _, total in seen), seen
+        if interrupted:
+            spark.range(10).mapInArrow(endless, "id long").count()
+
+use(False)
+assert before == surroundings()
+assert [os.getpid()] == list(Marked(os.environ[MARK], Path(".")).running())
+assert not list(Path(".").glob("metashell-spark-*"))
 try:
-    with session(SparkSettings(master="local[1]")) as spark:
-        spark.range(10).mapInArrow(endless, "id long").count()
+    use(True)
 except KeyboardInterrupt:
+    assert before == surroundings()
     sys.exit(130)
 """
 )
@@ -130,64 +131,25 @@ assert before == after, set(after.items()) ^ set(before.items())
 )
 
 
-def start(program: str, *arguments: str, run: str, cwd: Path) -> subprocess.Popen[str]:
-    """Run a program in a process group of its own; all that it starts has the mark `run`."""
-    file = cwd / "program.py"
-    file.write_text(program)
-    return subprocess.Popen(
-        [sys.executable, "-W", "error", str(file), *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-        cwd=cwd,
-        env={**os.environ, MARK: run, "TMPDIR": str(cwd)},
-        start_new_session=True,
-    )
-
-
-def run_to_end(program: str, *arguments: str, run: str, cwd: Path) -> tuple[int, str, str]:
-    """Run a program; returns its status and what it wrote."""
-    process = start(program, *arguments, run=run, cwd=cwd)
-    try:
-        out, err = process.communicate(timeout=LIMIT_S)
-    finally:
-        end(process)
-    return process.returncode, out, err
-
-
-def running(run: str) -> list[str]:
-    """Command lines of the processes that have a mark."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        try:
-            if f"{MARK}={run}".encode() in (place / "environ").read_bytes():
-                found.append((place / "cmdline").read_text().replace("\0", " ")[:100])
-        except OSError:
-            continue
-    return [command for command in found if command]
-
-
 def left_behind(cwd: Path) -> list[str]:
     """Temporary files of sessions."""
     return [path.name for path in cwd.glob("metashell-spark-*")]
 
 
 @pytest.fixture
-def run() -> str:
-    """A mark for the processes of one test."""
-    return uuid.uuid4().hex
+def marked(tmp_path: Path) -> Marked:
+    """Where programs run."""
+    return Marked(uuid.uuid4().hex, tmp_path)
 
 
-def test_sessions_are_quiet_and_leave_nothing(run: str, tmp_path: Path) -> None:
-    """Two in one process, with workers that print; the process is as it was before each."""
-    assert (0, "", "") == run_to_end(TWO_SESSIONS, run=run, cwd=tmp_path)
-    assert ([], []) == (running(run), left_behind(tmp_path))
+def test_sessions_are_quiet_and_leave_nothing(marked: Marked) -> None:
+    """Two in one process, with workers that print; the process is as it was before each.
 
-
-def test_interrupt_ends_the_job_and_its_processes(run: str, tmp_path: Path) -> None:
-    """As ^C of a terminal, which goes to the whole group of processes."""
-    mark = tmp_path / "mark"
-    process = start(INTERRUPTED, str(mark), run=run, cwd=tmp_path)
+    The first ends by itself. ^C of a terminal, which goes to the whole group of processes, ends the
+    second in the middle of a job.
+    """
+    mark = marked.cwd / "mark"
+    process = marked.start(["-W", "error", "-c", SESSIONS, str(mark)])
     try:
         wait_until(lambda: mark.exists() or process.poll() is not None, "the job runs")
         assert process.poll() is None, process.communicate()
@@ -196,8 +158,8 @@ def test_interrupt_ends_the_job_and_its_processes(run: str, tmp_path: Path) -> N
     finally:
         end(process)
     assert (130, "", "") == (process.returncode, out, err)
-    wait_until(lambda: not running(run), lambda: f"all have ended: {running(run)}")
-    assert [] == left_behind(tmp_path)
+    wait_until(lambda: not marked.running(), lambda: f"all have ended: {marked.running()}")
+    assert [] == left_behind(marked.cwd)
 
 
 @pytest.mark.parametrize(
@@ -216,23 +178,21 @@ def test_interrupt_ends_the_job_and_its_processes(run: str, tmp_path: Path) -> N
         ),
     ],
 )
-def test_an_unreachable_master(
-    run: str, tmp_path: Path, master: str, message: str, hint: str
-) -> None:
+def test_an_unreachable_master(marked: Marked, master: str, message: str, hint: str) -> None:
     """One sentence, in bounded time, without the token."""
-    code, out, err = run_to_end(UNREACHABLE, master, run=run, cwd=tmp_path)
+    code, out, err = marked.program(UNREACHABLE, master)
     assert (0, "") == (code, err)
     first, second = out.splitlines()
     assert first.startswith(message)
     assert second.startswith(f"  hint: {hint}")
     assert "tok3n" not in out
-    assert ([], []) == (running(run), left_behind(tmp_path))
+    assert ({}, []) == (marked.running(), left_behind(marked.cwd))
 
 
-def test_connect_sends_the_package(run: str, tmp_path: Path, connect_url: str) -> None:
+def test_connect_sends_the_package(marked: Marked, connect_url: str) -> None:
     """Workers of the server import the one that was sent; no Java runs here."""
-    assert (0, "", "") == run_to_end(THROUGH_CONNECT, connect_url, run=run, cwd=tmp_path)
-    assert ([], []) == (running(run), left_behind(tmp_path))
+    assert (0, "", "") == marked.program(THROUGH_CONNECT, connect_url)
+    assert ({}, []) == (marked.running(), left_behind(marked.cwd))
 
 
 def test_a_session_that_is_there_is_used(spark: SparkSession) -> None:
