@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import sys
 from datetime import UTC, datetime, timedelta
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -103,13 +104,19 @@ def some_filters() -> list[tuple[str, list[Any], Any]]:
     ]
 
 
+@cache
+def every_row(table: str) -> list[dict[str, Any]]:
+    """All rows of a table, read once."""
+    return read(table, fixture(LIVE).input).to_pylist()
+
+
 @pytest.mark.parametrize("at", range(len(some_filters())))
 def test_filters_leave_what_they_say(at: int) -> None:
     """All rows that Spark keeps are there; those that it drops may be."""
     table, filters, keeps = some_filters()[at]
-    path = fixture(LIVE).input
-    wanted = [row for row in read(table, path).to_pylist() if keeps(row)]
-    found = [row for row in read(table, path, filters=filters).to_pylist() if keeps(row)]
+    wanted = [row for row in every_row(table) if keeps(row)]
+    read_rows = read(table, fixture(LIVE).input, filters=filters).to_pylist()
+    found = [row for row in read_rows if keeps(row)]
     assert sorted(map(repr, wanted)) == sorted(map(repr, found))
 
 
