@@ -83,7 +83,7 @@ TABLES: Final = (
     "export topics --format jsonl",
     "export partitions --format csv",
     "export PartitionChangeRecord --format jsonl",
-    "export /image --format yaml",
+    "export /image --format json",
     "export --as kafka-cli --internal",
     "export --as strimzi",
 )

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from typing import Any
+
+import yaml
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
@@ -55,6 +58,12 @@ def run(
 def run_on(source: Source | FleetSource, line: str) -> Ran:
     """Run one command line on an opened source."""
     return run(source.root, line, source=source)
+
+
+def from_yaml(text: str) -> Any:
+    """What a long YAML document says; short ones are for the slow reader in Python."""
+    # The one in C is missing where PyYAML was built without libyaml.
+    return yaml.load(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
 
 
 def ms_of(time: str | None) -> int | None:

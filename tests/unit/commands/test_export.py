@@ -30,7 +30,7 @@ from metashell.fs.escape import to_bytes
 from metashell.fs.node import Directory, FixedDirectory, TextLeaf
 from metashell.sources.source import Source
 from support.fixtures import copy_of, fixture
-from support.shell import Captured, Ran, run, run_on
+from support.shell import Captured, Ran, from_yaml, run, run_on
 
 FIXTURES: Final = ("real-44-admin", "all-records-dir")
 RECORDS: Final = ("PartitionChangeRecord", "ConfigRecord", "records", "files", "faults")
@@ -177,7 +177,7 @@ def test_the_image_is_one_document(name: str, form: str) -> None:
     node = source.root.child("image")
     assert isinstance(node, Directory)
     wanted = json.loads(json.dumps(tree(node)))
-    load = json.loads if form == "json" else yaml.safe_load
+    load = json.loads if form == "json" else from_yaml
     assert wanted == load(ran.out)
     assert json.dumps(wanted) == json.dumps(load(ran.out))
 

@@ -202,7 +202,8 @@ def test_no_secret_is_written(name: str, form: str, show: bool) -> None:
 
 def documents(text: str) -> list[dict[str, Any]]:
     """The resources of a file."""
-    return [document for document in yaml.safe_load_all(text) if document is not None]
+    documents = yaml.load_all(text, getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    return [document for document in documents if document is not None]
 
 
 @pytest.mark.parametrize("name", FIXTURES)

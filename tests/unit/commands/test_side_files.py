@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-import yaml
 
 import metashell
 from metashell.errors import ExitCode, SourceError
@@ -17,7 +16,7 @@ from metashell.fs.node import Directory, FixedDirectory, Node, TextLeaf
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from support.fixtures import SAMPLE, copy_of
-from support.shell import run, run_on
+from support.shell import from_yaml, run, run_on
 
 NODES: Final = {
     "__cluster_metadata-0/quorum-state": "/quorum/quorum-state",
@@ -92,7 +91,7 @@ def test_what_a_document_has_in_its_place(tmp_path: Path, monkeypatch: pytest.Mo
     source = spoilt(tmp_path, "__cluster_metadata-0/quorum-state", "brace", monkeypatch)
     document = json.loads(run_on(source, "export /").out)
 
-    assert document == yaml.safe_load(run_on(source, "export / --format yaml").out)
+    assert document == from_yaml(run_on(source, "export / --format yaml").out)
     assert document["quorum"]["quorum-state"] is None
     assert document["quorum"]["meta.properties"]["node.id"]
     assert "null\n" == run_on(source, "export /quorum/quorum-state").out
