@@ -140,8 +140,9 @@ def test_terminal_is_gone(tmp_path: Path) -> None:
 
 
 def test_resize(tmp_path: Path) -> None:
-    """What was cut is shown where there is more room."""
-    with explorer(tmp_path, "demo", "--show-secrets", "--at", "1870", "tui") as terminal:
+    """What was cut is shown where there is more room; without colours the words say the same."""
+    words = ("demo", "--show-secrets", "--at", "1870", "tui")
+    with explorer(tmp_path, *words, env={"NO_COLOR": "1"}) as terminal:
         terminal.read_until("4.3…")
         terminal.resize(30, 120)
         terminal.read_until("epoch 3  4.3-IV0")
@@ -150,18 +151,6 @@ def test_resize(tmp_path: Path) -> None:
         terminal.read_until("offset 1870")
         terminal.send("q")
         assert terminal.read_to_end() == 0
-
-
-def test_interrupt_stays(tmp_path: Path) -> None:
-    """^C does not end the program."""
-    with explorer(tmp_path, "demo", "--tui") as terminal:
-        terminal.read_until(END)
-        terminal.send(CTRL_C)
-        terminal.send("4")
-        terminal.read_until("voter")
-        terminal.send("q")
-        assert terminal.read_to_end() == 0
-        check_restored(terminal)
 
 
 @pytest.mark.parametrize("key", [CTRL_C, "q"])
@@ -175,15 +164,6 @@ def test_leaving_while_it_opens(tmp_path: Path, key: str) -> None:
             terminal.send(key)
             assert terminal.read_to_end() == 0
             check_restored(terminal)
-
-
-def test_hangup_restores_the_terminal(tmp_path: Path) -> None:
-    """SIGTERM too leaves it as it was."""
-    with explorer(tmp_path, "demo", "tui") as terminal:
-        terminal.read_until(END)
-        terminal.signal(signal.SIGTERM)
-        assert terminal.read_to_end() == 128 + signal.SIGTERM
-        check_restored(terminal)
 
 
 @pytest.mark.parametrize(
@@ -205,14 +185,17 @@ def test_failures(tmp_path: Path, words: list[str], code: int, message: str) -> 
 
 
 def test_warnings_are_printed_at_the_end(tmp_path: Path) -> None:
-    """What is wrong with the source is shown, and stays on the terminal afterwards."""
+    """What is wrong with the source is shown, and stays on the terminal afterwards: ^C does not leave."""
     directory = tmp_path / "copy"
     shutil.copytree(Path(__file__).parents[2] / "src/metashell/sample", directory)
     segment = sorted(directory.rglob("*.log"))[-1]
     segment.write_bytes(segment.read_bytes()[:-7])
-    with explorer(tmp_path, "-d", str(directory), "tui") as terminal:
+    with explorer(tmp_path, "-d", str(directory), "--tui") as terminal:
         terminal.read_until("torn tail")
         terminal.read_until("warning: ")
+        terminal.send(CTRL_C)
+        terminal.send("4")
+        terminal.read_until("voter")
         terminal.send("q")
         assert terminal.read_to_end() == 0
         check_restored(terminal)
@@ -281,7 +264,10 @@ def test_suspended_and_back(tmp_path: Path) -> None:
 
 
 def test_stopped_by_force(tmp_path: Path) -> None:
-    """SIGSTOP says nothing before: afterwards all is drawn, and the terminal's modes are known."""
+    """SIGSTOP says nothing before: afterwards all is drawn, and the terminal's modes are known.
+
+    SIGTERM then leaves the terminal as it was.
+    """
     with explorer(tmp_path, "demo", "tui") as terminal:
         modes = terminal.modes
         terminal.read_until(END)
@@ -292,17 +278,9 @@ def test_stopped_by_force(tmp_path: Path) -> None:
         terminal.signal(signal.SIGCONT)
         terminal.read_until(re.compile("1 Explorer.*bootstrap/.*q Quit", re.DOTALL))
         assert own == terminal.modes
-        terminal.send("q")
-        assert terminal.read_to_end() == 0
+        terminal.signal(signal.SIGTERM)
+        assert terminal.read_to_end() == 128 + signal.SIGTERM
         check_restored(terminal, modes)
-
-
-def test_no_colour(tmp_path: Path) -> None:
-    """The wish counts here too; the words say the same."""
-    with explorer(tmp_path, "demo", "tui", env={"NO_COLOR": "1"}) as terminal:
-        terminal.read_until(END)
-        terminal.send("q")
-        assert terminal.read_to_end() == 0
 
 
 @contextlib.contextmanager
