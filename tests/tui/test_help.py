@@ -85,7 +85,7 @@ def test_all_themes_can_be_used() -> None:
             assert "Explorer" in driver.screen(), name
             assert "Complete" in driver.screen(), name
 
-    drive(test)
+    drive(test, draws=True)
 
 
 def test_unknown_theme_is_passed_over() -> None:
