@@ -74,7 +74,7 @@ def test_the_directory_goes(
     harm: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Files that go away while they are looked at."""
-    monkeypatch.setattr(following, "_DIRECTORY_S", 0.05)
+    monkeypatch.setattr(following, "_DIRECTORY_S", 0.2)
     directory = copy_of("real-44-live", tmp_path)
     monkeypatch.chdir(tmp_path)
 
