@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +11,8 @@ from typing import Any, Final, TypeVar
 from unittest.mock import patch
 
 from textual._compositor import Compositor
+from textual.css.model import RuleSet
+from textual.css.stylesheet import Stylesheet
 from textual.pilot import Pilot
 from textual.widget import Widget
 
@@ -143,7 +145,8 @@ def drive(
                 if app.is_running:
                     driver.screen()
 
-    with nullcontext() if draws else patch.object(Compositor, "render_update", _not_drawn):
+    draws_none = nullcontext() if draws else patch.object(Compositor, "render_update", _not_drawn)
+    with draws_none, patch.object(Stylesheet, "_parse_rules", _parsed_once):
         asyncio.run(run())
 
 
@@ -154,3 +157,15 @@ def _not_drawn(compositor: Compositor, full: bool = False, **options: Any) -> An
     """Draw whole pictures, which are exported, and no changes."""
     compositor._dirty_regions.clear()
     return _render(compositor, full, **options) if full else None
+
+
+_parse: Final = Stylesheet._parse_rules
+_parsed: Final[dict[Hashable, list[RuleSet]]] = {}
+
+
+def _parsed_once(sheet: Stylesheet, css: str, *where: Any, **more: Any) -> list[RuleSet]:
+    """Parse a text once for all tests; Textual does so for each explorer, and changes no rule."""
+    key = (css, where, *sorted(more.items()), frozenset(sheet._variables.items()))
+    if key not in _parsed:
+        _parsed[key] = _parse(sheet, css, *where, **more)
+    return _parsed[key]
