@@ -299,6 +299,8 @@ class Explorer(Actions, IdleKeys, App[int]):
 
     def action_place_back(self) -> None:
         """Go to the place before, and to the rows of a command that led from it."""
+        if self.leave_records():
+            return
         path, place = self.path, self.places.back(self.here)
         self._follow_place(place)
         if self.followed and (self.followed[-1].path, self.followed[-1].left) == (path, place):

@@ -9,10 +9,14 @@ from metashell.tui.part import AppPart
 
 if TYPE_CHECKING:
     from metashell.tui.asking.results import Result
+    from metashell.tui.records.filters import Chip
 
 
 class Actions(AppPart):
     """Mixed into the program."""
+
+    _records_of: str | None = None
+    """The node whose records are shown, which `back` leads to."""
 
     def action_copy_path(self) -> None:
         """Copy the path of the node looked at."""
@@ -140,6 +144,36 @@ class Actions(AppPart):
         from metashell.tui.screens.go_to import GoToScreen
 
         self._push_on_scene(GoToScreen)
+
+    def action_relations(self) -> None:
+        """Show the neighbours of the node looked at."""
+        from metashell.tui.scene import is_below
+        from metashell.tui.screens.relations import RelationsScreen
+
+        scene, path = self.explorer.scene, self.explorer.path
+        if scene is not None and scene.cluster is None:
+            self.explorer.tell(scene.why_no_cluster)
+            return
+        if scene is not None and is_below(path, scene.prefix):
+            path = path[len(scene.prefix) :]
+        self._push_on_scene(lambda: RelationsScreen(path or "/"))
+
+    def show_records(self, chip: Chip) -> None:
+        """Show only the records of a filter; `back` leads to the node again."""
+        from metashell.tui.views.records import RecordsView
+
+        self._records_of = self.explorer.path
+        self.explorer.show_view("records")
+        self.explorer.query_one(RecordsView).show_only(chip)
+
+    def leave_records(self) -> bool:
+        """Go back to the node whose records are shown; whether there is one."""
+        path, self._records_of = self._records_of, None
+        view = self.explorer.view
+        is_there = view is not None and view.id == "records" and path == self.explorer.path
+        if is_there:
+            self.explorer.show_view("explorer")
+        return is_there
 
     def action_export(self) -> None:
         """Write a table of the view to a file."""

@@ -21,6 +21,7 @@ KEYS: Final = (
     Binding("slash", "filter", "Filter", id="filter"),
     Binding("f", "find", "Find", id="find"),
     Binding("g", "go_to", "Go to", id="go"),
+    Binding("R", "relations", "Neighbours", show=False, id="relations"),
     Binding("q", "quit", "Quit", id="quit"),
     Binding(
         "ctrl+c,super+c",

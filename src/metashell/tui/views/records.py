@@ -170,6 +170,8 @@ class RecordsView(View):
             self.model.take(opened.found)
             self._up_to(limit, end)
             self._look()
+            if chips != tuple(self.chips):  # they came meanwhile
+                self._refilter(self.chips)
 
         self._start("plan", "looking at the log's files", work, done)
 
@@ -351,6 +353,14 @@ class RecordsView(View):
         self._start(
             "filter", "filtering", lambda _: filter_of(context_of(newest), chips), done, failed
         )
+
+    def show_only(self, chip: Chip) -> None:
+        """Show what matches one chip alone."""
+        if self.reader is None:
+            self.chips = [chip]  # held by the first look at the log
+            self.call_after_refresh(lambda: self.query_one(ChipBar).show(self.chips))
+        else:
+            self._refilter([chip])
 
     def action_add(self) -> None:
         """Ask for a filter."""

@@ -1,0 +1,189 @@
+"""The neighbours of a node as a small tree to walk."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Final
+
+from textual import events
+from textual.app import ComposeResult
+from textual.binding import Binding
+from textual.containers import Vertical
+from textual.content import Content
+from textual.screen import ModalScreen
+from textual.widgets import OptionList, Static
+from textual.widgets.option_list import Option
+
+from metashell.tui.jobs import Job
+from metashell.tui.node.relations import Relation, Relations, relations_of
+from metashell.tui.part import AppPart
+from metashell.tui.text import line
+
+_HINT: Final = "enter goes there · right shows its neighbours, left goes back · escape leaves"
+_NONE: Final = "no neighbours of this node are known"
+_WIDEST: Final = 28
+
+
+class RelationsScreen(AppPart, ModalScreen[None]):
+    """The neighbours of a node, of which one can be gone to or looked at in turn."""
+
+    HELP = (
+        "The neighbours of the selected node. `enter` goes to one. `right` shows the neighbours "
+        "of that one, `left` goes back.\n\n"
+        "A letter goes to a group: `t` topic, `c` configs, `p` partitions, `b` brokers, `a` "
+        "ACLs, `u` quotas, `r` records. `alt+left` brings you back to where you were."
+    )
+    BINDINGS: ClassVar = [
+        Binding("escape,R,q", "leave", "Leave", id="relations.leave"),
+        Binding("right,l", "into", "Neighbours", id="relations.into"),
+        Binding("left,h", "out", "Back", id="relations.out"),
+        Binding("j", "app.simulate_key('down')", "Down", show=False, id="relations.down"),
+        Binding("k", "app.simulate_key('up')", "Up", show=False, id="relations.up"),
+    ]
+    DEFAULT_CSS = """
+    RelationsScreen {
+        align: center middle;
+        & > Vertical {
+            width: 90%;
+            max-width: 100;
+            height: 90%;
+            max-height: 44;
+            padding: 0 1;
+            border: round $primary;
+            background: $surface;
+        }
+        & OptionList { height: 1fr; background: $surface; }
+        & Static { height: auto; color: $text-muted; }
+    }
+    """
+
+    def __init__(self, path: str) -> None:
+        super().__init__()
+        self._walked: list[str] = [path]
+        """The nodes on the way, the last one is shown; paths below the cluster's root."""
+        self._shown: list[Relation | None] = []
+        """What each line is about; None for the heading."""
+        self._is_looking = False
+        self._typed: list[str] = []
+        """Keys that came while neighbours were looked for."""
+
+    def compose(self) -> ComposeResult:
+        """The list, and a hint."""
+        with Vertical():
+            yield OptionList(compact=True, markup=False)
+            yield Static(_HINT, markup=False)
+
+    def on_mount(self) -> None:
+        """Find the neighbours."""
+        self.query_one(OptionList).focus()
+        self._look()
+
+    @property
+    def shown(self) -> list[Relation]:
+        """All neighbours and groups, line by line."""
+        return [relation for relation in self._shown if relation is not None]
+
+    @property
+    def chosen(self) -> Relation | None:
+        """What the cursor is on."""
+        at = self.query_one(OptionList).highlighted
+        return None if at is None else self._shown[at]
+
+    def _look(self) -> None:
+        scene, path = self.explorer.scene, self._walked[-1]
+        self.query_one(Vertical).border_title = line(f"neighbours of {path}")
+        if scene is None or scene.cluster is None:
+            self._list(None)
+            return
+        self._clear()
+        self._is_looking = True
+
+        def work(job: Job) -> Relations | None:
+            return relations_of(scene, path, job.cancelled)
+
+        self.explorer.jobs.start(
+            f"looking for neighbours of {path}", work, self._list, owner=self, key="relations"
+        )
+
+    def _list(self, found: Relations | None) -> None:
+        options = self._clear()
+        self._is_looking = False
+        if found is None or not found.groups:
+            self._shown.append(None)
+            options.add_option(Option(line(_NONE), disabled=True))
+        else:
+            self._draw(found)
+            options.highlighted = 0
+        typed, self._typed = self._typed, []
+        for key in typed:
+            self.app.simulate_key(key)
+
+    def _draw(self, found: Relations) -> None:
+        for i, group in enumerate(found.groups):
+            is_last = i + 1 == len(found.groups)
+            self._add(group, "└ " if is_last else "├ ")
+            for j, child in enumerate(group.children):
+                stem = "  " if is_last else "│ "
+                self._add(child, stem + ("└ " if j + 1 == len(group.children) else "├ "))
+
+    def _clear(self) -> OptionList:
+        options = self.query_one(OptionList)
+        options.clear_options()
+        self._shown = []
+        return options
+
+    def _add(self, relation: Relation, stem: str) -> None:
+        self._shown.append(relation)
+        letter = f"{relation.key} " if relation.key else ""
+        name = line(relation.name).truncate(_WIDEST, ellipsis=True, pad=True)
+        self.query_one(OptionList).add_option(
+            Option(Content.assemble(stem, (letter, "bold"), name, "  ", line(relation.told)))
+        )
+
+    def on_key(self, event: events.Key) -> None:
+        """Go to the group of a letter, as soon as the groups are there."""
+        if self._is_looking and event.key != "escape":
+            event.stop()
+            self._typed.append(event.key)
+            return
+        for at, relation in enumerate(self._shown):
+            if relation is not None and relation.key and relation.key == event.key:
+                event.stop()
+                self.query_one(OptionList).highlighted = at
+                return
+
+    def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
+        """Go there."""
+        event.stop()
+        relation = self._shown[event.option_index]
+        scene = self.explorer.scene
+        if relation is None or scene is None:
+            return
+        if relation.chip is not None:
+            self.dismiss()
+            self.explorer.show_records(relation.chip)
+        elif relation.path is not None:
+            self.dismiss()
+            self.explorer.go(scene.prefix + relation.path)
+        else:
+            self.explorer.tell(f"{relation.name} have no node of their own: choose one")
+
+    def action_into(self) -> None:
+        """Show the neighbours of the neighbour."""
+        relation = self.chosen
+        if relation is None or relation.path is None:
+            self.explorer.tell("this has no neighbours")
+        elif relation.path != self._walked[-1]:
+            self._walked.append(relation.path)
+            self._look()
+
+    def action_out(self) -> None:
+        """Go back to the neighbours before."""
+        if len(self._walked) > 1:
+            self._walked.pop()
+            self._look()
+        else:
+            self.dismiss()
+
+    def action_leave(self) -> None:
+        """Go nowhere."""
+        self.dismiss()

@@ -1,0 +1,108 @@
+"""The neighbours of a node, walked as a small tree."""
+
+from __future__ import annotations
+
+import pytest
+
+import metashell
+from metashell.fs.path import resolve
+from metashell.tui.node.relations import relations_of
+from metashell.tui.records.filters import Chip
+from metashell.tui.scene import Scene
+from metashell.tui.screens.relations import RelationsScreen
+from metashell.tui.views.records import RecordsView
+from support.fixtures import DEMO
+from support.pilot import Driver, drive, session_on
+
+ORDERS = "/image/topics/byName/orders"
+SECOND = "/image/cluster/brokers/102"
+
+
+def screen_of(driver: Driver) -> RelationsScreen:
+    """The tree."""
+    screen = driver.app.screen
+    assert isinstance(screen, RelationsScreen)
+    return screen
+
+
+@pytest.mark.parametrize(
+    ("path", "groups"),
+    [
+        (ORDERS, ["topic", "configs", "partitions", "brokers", "ACLs", "quotas", "records"]),
+        (f"{ORDERS}/0", ["topic", "configs", "brokers", "ACLs", "quotas", "records"]),
+        ("/image/configs/TOPIC:orders", ["configs", "topic", "brokers", "records"]),
+        ("/image/configs/BROKER:101", ["configs", "broker", "records"]),
+        ("/image/cluster/brokers/101", ["configs", "partitions", "topics", "records"]),
+        ("/image/acls/byId/29kxD1wLT82JZKvafQAfgQ", ["topics", "ACLs", "quotas"]),
+        ("/image/clientQuotas/user(analytics)", ["ACLs", "quotas"]),
+    ],
+)
+def test_neighbours(path: str, groups: list[str]) -> None:
+    """Each kind of node has its groups, and every path in them is there."""
+    source = metashell.open(DEMO)
+    found = relations_of(Scene(opened=source, cluster=source), path)
+    assert found is not None
+    assert groups == [group.name for group in found.groups]
+    nodes = [node for group in found.groups for node in (group, *group.children)]
+    for node in nodes:
+        if node.path is not None:
+            resolve(source.root, node.path)
+    assert any(group.children for group in found.groups)
+
+
+def test_none() -> None:
+    """A node of another kind has none, nor has one that is not there."""
+    source = metashell.open(DEMO)
+    scene = Scene(opened=source, cluster=source)
+    for path in ("/", "/image/topics", "/image/topics/byName/nowhere"):
+        assert relations_of(scene, path) is None
+
+
+def test_walks() -> None:
+    """Right shows a neighbour's neighbours, left goes back, enter goes there, alt+left returns."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go(ORDERS)
+        await driver.settled()
+        await driver.press("R")
+        screen = screen_of(driver)
+        assert ORDERS in str(screen.query_one("Vertical").border_title)
+        await driver.press("b", "down", "down")
+        assert screen.chosen is not None
+        assert ("102", SECOND) == (screen.chosen.name, screen.chosen.path)
+        assert "leads 2 3, follows 0 1 4 5" == screen.chosen.told
+        assert "leads 2 3, follows 0 1 4 5" in driver.screen()
+        await driver.press("right")
+        assert ["configs", "partitions"] == [r.name for r in screen.shown if r.key][:2]
+        await driver.press("left", "b", "down", "down", "enter")
+        assert SECOND == driver.app.path
+        await driver.press("alt+left")
+        assert ORDERS == driver.app.path
+
+    drive(test, session_on(DEMO))
+
+
+def test_to_configs_and_records() -> None:
+    """Letters lead to the configs and to the topic's own records, and back."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go(ORDERS)
+        await driver.settled()
+        await driver.press("R", "c", "enter")
+        assert "/image/configs/TOPIC:orders" == driver.app.path
+        await driver.press("R", "t", "enter")
+        assert ORDERS == driver.app.path
+        await driver.press("R", "r", "enter")
+        view = driver.view
+        assert isinstance(view, RecordsView)
+        assert [Chip("--topic", "orders")] == view.chips
+        assert 42 == view.model.n_records
+        await driver.press("alt+left")
+        assert "explorer" == driver.view.id
+        assert ORDERS == driver.app.path
+        driver.app.go(SECOND)
+        await driver.settled()
+        await driver.press("R", "r", "enter")
+        assert [Chip("--broker", "102")] == view.chips
+
+    drive(test, session_on(DEMO))
