@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -84,17 +85,35 @@ class StateTrack:
         """Where either number rises."""
         from metashell.tui.timeline.jumps import Stops
 
-        texts: dict[int, str] = {}
-        before = [np.append(0, counts[:-1]) for counts in (self.offline, self.under)]
-        rises = (self.offline > before[0]) | (self.under > before[1])
-        for at in np.flatnonzero(rises).tolist():
-            pairs = [
-                ("offline", int(before[0][at]), int(self.offline[at])),
-                ("under-replicated", int(before[1][at]), int(self.under[at])),
-            ]
-            told = [f"{name} {old:,}{ARROW}{new:,}" for name, old, new in pairs if old != new]
-            texts[int(self.ends[at])] = ", ".join(told)
-        return Stops(self.ends[rises], texts)
+        steps = [np.diff(counts, prepend=0) for counts in (self.offline, self.under)]
+        rising = self.ends[(steps[0] > 0) | (steps[1] > 0)]
+        return Stops(rising, _RiseTexts(self, rising))
+
+
+class _RiseTexts(Mapping[int, str]):
+    """What rises at an offset, worded when it is asked for: there may be a million."""
+
+    def __init__(self, track: StateTrack, rising: I64) -> None:
+        self._track, self._rising = track, rising
+
+    def __getitem__(self, offset: int) -> str:
+        at = int(np.searchsorted(self._track.ends, offset))
+        if at >= len(self._track.ends) or int(self._track.ends[at]) != offset:
+            raise KeyError(offset)
+        told = []
+        for name, counts in (
+            ("offline", self._track.offline),
+            ("under-replicated", self._track.under),
+        ):
+            old, new = int(counts[at - 1]) if at else 0, int(counts[at])
+            told += [f"{name} {old:,}{ARROW}{new:,}"] if old != new else []
+        return ", ".join(told)
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._rising.tolist())
+
+    def __len__(self) -> int:
+        return len(self._rising)
 
 
 def _sign(n: int, most: int, glyphs: str) -> str:
