@@ -397,7 +397,7 @@ def test_the_tree_can_be_wider_and_alone() -> None:
 
     async def test(driver: Driver) -> None:
         narrow = tree(driver).size.width
-        assert narrow >= 24
+        assert narrow > 20
         await driver.press("w")
         assert tree(driver).size.width > narrow
         await driver.press("w")
@@ -416,6 +416,7 @@ def test_a_fleet(tmp_path: Path) -> None:
 
     async def test(driver: Driver) -> None:
         assert driver.scene.cluster is None
+        await driver.look("explorer")
         await go(driver, "/clusters")
         await driver.press("right")
         await driver.press("down", "down")

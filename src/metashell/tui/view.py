@@ -6,6 +6,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from textual import events
 from textual.containers import Vertical
 
 from metashell.tui.part import AppPart
@@ -16,6 +17,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.tui.scene import Scene
+
+
+_LOW: Final = 12
+"""Lines below which what explains rows gives way to them."""
 
 
 class View(AppPart, Vertical):
@@ -35,6 +40,10 @@ class View(AppPart, Vertical):
         """Show the scene now that the parts are there."""
         self.is_composed = True
         self.call_after_refresh(self.explorer.come_to_view)
+
+    def on_resize(self, event: events.Resize) -> None:
+        """Leave the room to rows where there is little: see ``-low`` in the styles of views."""
+        self.set_class(event.size.height < _LOW, "-low")
 
     @abstractmethod
     def show_scene(self, scene: Scene) -> None:

@@ -25,7 +25,7 @@ from metashell.tui.tree.fetching import Fetching
 from metashell.tui.tree.listing import ChangedNodes, TreeLook, look, with_text
 from metashell.tui.tree.marks import Marks
 from metashell.tui.tree.outline import LOADING, ROOT, FetchedNames, NodeKey, Outline, TreeLine
-from metashell.tui.tree.tree_lines import MARK, arrow_columns, draw_line
+from metashell.tui.tree.tree_lines import MARK, arrow_columns, draw_line, width_of
 
 if TYPE_CHECKING:
     from metashell.tui.scene import Scene
@@ -106,6 +106,14 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
             self.missing = missing
             """How many of its last components are not there."""
 
+    class Wider(Message):
+        """Wider lines than before came into sight."""
+
+        def __init__(self, needed: int) -> None:
+            super().__init__()
+            self.needed = needed
+            """Columns that they take."""
+
     class Chosen(Message):
         """Something that can't be opened was taken."""
 
@@ -123,6 +131,8 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         self._fetching = Fetching(self)
         self._looking: Job | None = None
         self._marks = Marks(self)
+        self._needed = 0
+        """Columns that the widest line took that was seen: a tree that narrows moves the rest."""
 
     # What is shown.
 
@@ -443,7 +453,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
             self.cursor_line = min(self.cursor_line, self.outline.n_lines - 1)
             self.virtual_size = Size(1, self.outline.n_lines)
         self.refresh()
-        self._marks.ask()
+        self._come_into_sight()
 
     # The mouse.
 
@@ -467,7 +477,15 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         """Ask for the marks of what comes into sight."""
         super().watch_scroll_y(old_value, new_value)
         if round(old_value) != round(new_value):
-            self._marks.ask()
+            self._come_into_sight()
+
+    def _come_into_sight(self) -> None:
+        """Ask for the marks of what can be seen, and tell how wide it is."""
+        self._marks.ask()
+        needed = max(map(width_of, self.visible_lines()), default=0)
+        if needed > self._needed:
+            self._needed = needed
+            self.post_message(self.Wider(needed))
 
     def is_marked(self, key: NodeKey) -> bool:
         """Whether a node is known to have changed since the previous stop."""

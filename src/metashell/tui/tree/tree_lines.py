@@ -15,6 +15,8 @@ from metashell.tui.tree.outline import TreeLine
 
 MARK: Final = "•"
 """Behind what changed."""
+_LONGEST: Final = 300
+"""Characters of a name that are measured: no tree is wider."""
 _OPEN, _CLOSED = "▾ ", "▸ "
 
 
@@ -24,6 +26,15 @@ def arrow_columns(line: TreeLine) -> range:
         return range(0)
     start = 2 * (line.depth - 1)
     return range(start, start + len(_OPEN))
+
+
+def width_of(line: TreeLine) -> int:
+    """Columns that a line takes where nothing of it is cut, with room for a mark."""
+    guides = 2 * max(line.depth - 1, 0) + len(_OPEN) * bool(line.is_dir and line.depth)
+    guides += 2 * (line.depth > 1 and not line.is_dir)
+    filtered = f" /{line.text}" if line.text else ""
+    name = line.note or line.name
+    return guides + cell_len(name[:_LONGEST]) + cell_len(filtered[:_LONGEST]) + 1 + len(MARK) + 1
 
 
 def draw_line(

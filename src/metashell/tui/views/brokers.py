@@ -134,6 +134,8 @@ class BrokersView(View):
         height: auto; max-height: 8; padding: 0 1; border-top: solid $primary;
         text-wrap: nowrap; text-overflow: ellipsis;
     }
+    BrokersView.-low #brokers-about { max-height: 0; border-top: none; }
+    BrokersView.-low WhatIf { max-height: 1; }
     """
 
     def __init__(self, **options: Any) -> None:

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from textual.timer import Timer
 
+_BESIDE_NAMES: Final = 2
+"""Columns of the tree's scroll bar and of its border."""
+_LEAST_TREE: Final = 24
 _SHOWN_AFTER_S: Final = 0.08
 """How long the cursor must rest before its node is shown: not each one on the way is."""
 
@@ -46,10 +49,10 @@ class ExplorerView(View):
             min-width: 24;
             border-right: vkey $foreground 20%;
         }
-        & NodeTree:focus { border-right: vkey $primary; }
+        & NodeTree:focus { border-right: thick $primary; }
         &.-wide NodeTree { width: 60%; }
         & NodePane { width: 1fr; }
-        & NodeTree.-maximized { width: 100%; border-right: none; }
+        & NodeTree.-maximized { width: 100%; max-width: 100%; border-right: none; }
     }
     """
 
@@ -59,6 +62,8 @@ class ExplorerView(View):
         self._timer: Timer | None = None
         self._tree_at = "/"
         """Where the tree is, as far as it was told."""
+        self._needed = 0
+        """Columns that the names of the tree take."""
         self._in_pane: tuple[int, str] | None = None
         """(serial of the scene, path) of what the pane shows."""
 
@@ -130,6 +135,17 @@ class ExplorerView(View):
             self._timer.stop()
             self._timer = None
 
+    def on_node_tree_wider(self, event: NodeTree.Wider) -> None:
+        """Give the tree no more room than its names need."""
+        event.stop()
+        self._needed = event.needed
+        self._bound_tree()
+
+    def _bound_tree(self) -> None:
+        """Have the tree no wider than its names, unless the user wants it wide."""
+        most = max(self._needed + _BESIDE_NAMES, _LEAST_TREE)
+        self.tree_side.styles.max_width = None if self.has_class("-wide") else most
+
     def on_node_tree_arrived(self, event: NodeTree.Arrived) -> None:
         """Show what a path led to; where it is not there, it stays the one that is wanted."""
         event.stop()
@@ -160,6 +176,7 @@ class ExplorerView(View):
     def action_widen(self) -> None:
         """Make the tree wider, or as it was."""
         self.toggle_class("-wide")
+        self._bound_tree()
 
     def action_look(self, mode: str) -> None:
         """Look at the node in another way."""

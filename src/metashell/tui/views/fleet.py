@@ -65,6 +65,7 @@ class FleetView(View):
     FleetView #fleet-about {
         height: auto; max-height: 7; padding: 0 1; border-top: solid $primary;
     }
+    FleetView.-low #fleet-about { max-height: 1; border-top: none; }
     """
 
     def __init__(self, **options: Any) -> None:

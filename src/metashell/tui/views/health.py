@@ -196,6 +196,10 @@ class HealthView(View):
         height: auto; min-height: 3; max-height: 7; padding: 0 1;
         background: $panel;
     }
+    HealthView.-low #health-words { max-height: 1; }
+    HealthView.-low #health-kinds { max-height: 2; }
+    HealthView.-low.-wide #health-kinds { max-height: 100%; }
+    HealthView.-low #health-detail { min-height: 1; max-height: 1; }
     HealthView.-empty #health-body, HealthView.-empty #health-detail { display: none; }
     """
 

@@ -90,6 +90,8 @@ class QuorumView(View):
     QuorumView #quorum-notes { height: auto; max-height: 3; padding: 0 1; color: $text-warning; }
     QuorumView #quorum-members { height: auto; max-height: 35%; }
     QuorumView #quorum-epochs { min-height: 3; }
+    QuorumView.-low #quorum-summary { max-height: 1; }
+    QuorumView.-low #quorum-notes { max-height: 0; }
     QuorumView .heading { height: 1; padding: 0 1; text-style: bold; color: $text-primary; }
     """
     SAMPLE_S: ClassVar[float] = 2.0

@@ -76,6 +76,8 @@ class RecordsView(View):
     RecordsView #records-body { layout: vertical; height: 1fr; }
     RecordsView #records-main { width: 1fr; height: 2fr; }
     RecordsView #records-pane { width: 1fr; height: 1fr; min-height: 5; }
+    RecordsView #records-main { min-height: 4; }
+    RecordsView.-low #records-pane { display: none; min-height: 2; }
     RecordsView.-wide #records-body { layout: horizontal; }
     RecordsView.-wide #records-main { height: 1fr; width: 3fr; }
     RecordsView.-wide #records-pane { height: 1fr; width: 2fr; min-width: 60; max-width: 92;

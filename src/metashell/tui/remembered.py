@@ -1,0 +1,177 @@
+"""What the explorer remembers from one run to the next: bookmarks, columns and sorting.
+
+It is one JSON file in the user's state directory, readable by its owner alone. It holds paths,
+offsets, cluster ids and names of columns: no values, addresses or credentials. A file that can't be
+read or written costs the memory, never the program.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import tempfile
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+
+from metashell.tui.places import VisitedNode
+
+FLEET: Final = "/clusters"
+"""Stands for the cluster id of several directories, whose paths name clusters."""
+_MOST_BYTES: Final = 1 << 20
+_MOST: Final = 200
+"""Bookmarks of a cluster, and kinds of tables, that are kept: the newest."""
+
+Columns = frozenset[str]
+"""All columns of a table, which tell what kind of table it is."""
+
+
+def default_path() -> Path:
+    """The file's place on this platform."""
+    from metashell.places.user import user_directory
+
+    return Path(user_directory("state")) / "explorer.json"
+
+
+class Remembered:
+    """The file's contents.
+
+    Args:
+        path: The file, made when there is something to keep; None keeps nothing.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self.problem: str | None = None
+        """Why nothing is kept, or None."""
+        self._columns: dict[Columns, tuple[str, ...]] = {}
+        self._sorts: dict[Columns, tuple[str, bool]] = {}
+        self._bookmarks: dict[str, list[VisitedNode]] = {}
+        if path is not None:
+            self._take(_read(path))
+
+    def columns(self, names: Iterable[str]) -> tuple[str, ...] | None:
+        """The columns that the user chose of a table with these; None where they did not."""
+        return self._columns.get(frozenset(names))
+
+    def choose_columns(self, names: Iterable[str], chosen: Iterable[str]) -> None:
+        """Remember the columns chosen of a table with these."""
+        _put(self._columns, frozenset(names), tuple(chosen))
+        self._write()
+
+    def sort(self, names: Iterable[str]) -> tuple[str, bool] | None:
+        """(column, whether descending) that the user sorted a table with these columns by."""
+        return self._sorts.get(frozenset(names))
+
+    def choose_sort(self, names: Iterable[str], sort: tuple[str, bool] | None) -> None:
+        """Remember how a table with these columns was sorted; None for the order given."""
+        self._sorts.pop(frozenset(names), None)
+        if sort is not None:
+            _put(self._sorts, frozenset(names), sort)
+        self._write()
+
+    def bookmarks(self, cluster_id: str) -> list[VisitedNode]:
+        """The bookmarks of a cluster, in the order in which they were made."""
+        return list(self._bookmarks.get(cluster_id, ()))
+
+    def keep_bookmarks(self, cluster_id: str, places: Iterable[VisitedNode]) -> None:
+        """Remember the bookmarks of a cluster."""
+        self._bookmarks[cluster_id] = list(places)[-_MOST:]
+        self._write()
+
+    def _take(self, found: Any) -> None:
+        """Take over what has the right form; whatever else the file has is dropped."""
+        tables = _list(found, "tables")
+        for table in tables[-_MOST:]:
+            names = frozenset(_texts(table, "of"))
+            shown = tuple(name for name in _texts(table, "shown") if name in names)
+            if shown:
+                self._columns[names] = shown
+            by = table.get("sort") if isinstance(table, dict) else None
+            if by in names and isinstance(by, str):
+                self._sorts[names] = (by, table.get("descending") is True)
+        of_clusters = found.get("bookmarks") if isinstance(found, dict) else None
+        for name, places in (of_clusters if isinstance(of_clusters, dict) else {}).items():
+            kept = [place for value in places if (place := _place(value))] if _is(places) else []
+            self._bookmarks[name] = kept[-_MOST:]
+
+    def _write(self) -> None:
+        if self._path is None:
+            return
+        tables = []
+        for names in dict.fromkeys((*self._columns, *self._sorts)):
+            table: dict[str, Any] = {"of": sorted(names), "shown": self._columns.get(names, ())}
+            if names in self._sorts:
+                table["sort"], table["descending"] = self._sorts[names]
+            tables.append(table)
+        bookmarks = {
+            name: [{"path": place.path, "offset": place.offset} for place in places]
+            for name, places in self._bookmarks.items()
+            if places
+        }
+        try:
+            _replace(self._path, json.dumps({"tables": tables, "bookmarks": bookmarks}, indent=1))
+        except (OSError, ValueError) as error:
+            reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+            self.problem = f"bookmarks, columns and sorting are not kept: {self._path}: {reason}"
+            self._path = None
+
+
+def _put(kept: dict[Columns, Any], names: Columns, value: Any) -> None:
+    """Keep a value as the newest one."""
+    kept.pop(names, None)
+    kept[names] = value
+    while len(kept) > _MOST:
+        kept.pop(next(iter(kept)))
+
+
+def _is(value: Any) -> bool:
+    return isinstance(value, list)
+
+
+def _list(found: Any, name: str) -> list[Any]:
+    value = found.get(name) if isinstance(found, dict) else None
+    return value if isinstance(value, list) else []
+
+
+def _texts(found: Any, name: str) -> list[str]:
+    return [value for value in _list(found, name) if isinstance(value, str)]
+
+
+def _place(value: Any) -> VisitedNode | None:
+    path = value.get("path") if isinstance(value, dict) else None
+    if not isinstance(path, str) or not path.startswith("/"):
+        return None
+    offset = value.get("offset")
+    is_offset = isinstance(offset, int) and not isinstance(offset, bool) and offset >= 0
+    return VisitedNode(path, offset if is_offset else None)
+
+
+def _read(path: Path) -> Any:
+    """What the file says; nothing where it is no such file."""
+    try:
+        # A named pipe in its place can't hang the program.
+        if not stat.S_ISREG(os.stat(path).st_mode):
+            return None
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+        return json.loads(data) if len(data) <= _MOST_BYTES else None
+    except (OSError, ValueError, RecursionError):
+        return None
+
+
+def _replace(path: Path, text: str) -> None:
+    """Write the file anew, whole or not at all."""
+    path.parent.parent.mkdir(parents=True, exist_ok=True)
+    path.parent.mkdir(mode=0o700, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".explorer-")  # mode 0600
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
+            file.write(text)
+        os.replace(name, path)
+    except (OSError, ValueError):
+        with suppress(OSError):
+            os.unlink(name)
+        raise

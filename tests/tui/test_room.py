@@ -1,0 +1,59 @@
+"""What has the room of the screen: rows on a low one, and no more for the tree than it needs."""
+
+from __future__ import annotations
+
+import pytest
+
+from metashell.tui.node.pane import NodePane
+from metashell.tui.records.stream import RecordList
+from metashell.tui.rows.table import RowTable
+from metashell.tui.tree.tree import NodeTree
+from support.pilot import Driver, drive
+
+
+@pytest.mark.parametrize(("view", "part"), [("records", RecordList), ("brokers", RowTable)])
+def test_low_screens_show_rows(view: str, part: type[RecordList | RowTable]) -> None:
+    """At 40 columns by 12 rows there are at least three rows."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look(view)
+        shown = [table for table in driver.app.screen.query(part) if table.display]
+        n_heads = 1 if part is RowTable else 0
+        assert 3 <= max(table.size.height for table in shown) - n_heads
+
+    drive(test, size=(40, 12))
+
+
+def test_the_tree_is_as_wide_as_its_names() -> None:
+    """On a wide screen it has what its longest name needs, and more when it meets a longer one."""
+
+    async def test(driver: Driver) -> None:
+        tree = driver.one(NodeTree)
+        before = tree.outer_size.width
+        assert before < 30
+        driver.app.go("/image/topics/byName/topic-000/0")
+        await driver.settled()
+        assert before <= tree.outer_size.width < 50
+        assert "delegationToken/" in driver.screen()
+        await driver.press("w")
+
+    drive(test, size=(200, 50))
+
+
+def test_the_focus_is_seen_without_colours() -> None:
+    """The tree has a thick border, and a table a header of its own, where the keys go to them."""
+
+    async def test(driver: Driver) -> None:
+        tree, pane = driver.one(NodeTree), driver.one(NodePane)
+        driver.app.go("/image/topics")
+        await driver.settled()
+        assert "thick" == tree.styles.border_right[0]
+        table = driver.one(RowTable)
+        head = table.get_component_rich_style("datatable--header")
+        table.focus()
+        await driver.settled()
+        assert "vkey" == tree.styles.border_right[0]
+        assert head != table.get_component_rich_style("datatable--header")
+        assert pane.has_focus_within
+
+    drive(test)
