@@ -11,11 +11,10 @@ import metashell
 from metashell.sources.fleet import FleetSource
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
-from support.fixtures import DEMO, fixture, fixture_names
+from support.fixtures import DEMO, differing_directories, fixture
 from support.shell import Ran, run
 
-NAMES = [name for name in fixture_names() if fixture(name).kind == "directory"]
-PATHS = {"demo": DEMO} | {name: fixture(name).input for name in NAMES}
+PATHS = {"demo": DEMO} | {name: fixture(name).input for name in differing_directories()}
 
 TREES = ("find {}", "tree {}", "ls -R {}", "ls -lR {}", "ls -ltd {}/image/*", "cat {}/image/*/*")
 OF_ONE = (
@@ -31,7 +30,7 @@ OF_ONE = (
 
 @cache
 def fleet() -> FleetSource:
-    """All fixtures together."""
+    """All these directories together."""
     return open_fleet(list(map(str, PATHS.values())))
 
 
