@@ -192,7 +192,7 @@ def filters(table: pa.Table) -> Iterator[tuple[RowFilter, pa.ChunkedArray]]:
 def test_filters_leave_the_rows_that_match(name: str) -> None:
     """As filtering afterwards does."""
     table = records_of(name)
-    splits = splits_of(fixture(name).input)
+    splits = splits_of(fixture(name).input, 20_000)
     for where, mask in filters(table):
         batches = [b for s in splits for b in record_batches(s, REGISTRY, HIDDEN, where, raw=True)]
         found = pa.Table.from_batches(batches, schema=table.schema)

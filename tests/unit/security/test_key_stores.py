@@ -63,6 +63,7 @@ def _file(tmp_path: Path, content: bytes | str) -> str:
     return str(path)
 
 
+@cache
 def _trust_stores() -> dict[str, bytes]:
     certificate = _root().certificate
     return {
@@ -83,6 +84,7 @@ def test_trust_store(name: str, declared: str, tmp_path: Path) -> None:
     assert [_root().certificate] == load_pem_x509_certificates(text.encode())
 
 
+@cache
 def _key_stores() -> dict[str, bytes]:
     client = _client()
     chain = [der(certificate) for certificate in client.chain]
@@ -303,7 +305,9 @@ def test_stores_of_keytool(kind: str, tmp_path: Path) -> None:
     common = ["-storetype", kind, "-storepass", "changeit"]
 
     def keytool(*words: str) -> None:
-        subprocess.run(["keytool", *words, *common], check=True, capture_output=True)
+        # Compiled well it would take no less time, but more of the processor.
+        light = ["-J-XX:TieredStopAtLevel=1", "-J-XX:+UseSerialGC"]
+        subprocess.run(["keytool", *light, *words, *common], check=True, capture_output=True)
 
     keytool("-genkeypair", "-alias", "me", "-keyalg", "EC", "-groupname", "secp256r1",
             "-dname", "CN=me", "-keystore", keys)  # fmt: skip
