@@ -39,7 +39,7 @@ from support.condensed import assert_condensed_is_whole
 from support.described import StandInLive, status_of
 from support.golden_tree import product_tree
 from support.replay import Base, Replayed, replay
-from support.seeds import seeds
+from support.seeds import PROFILE, seeds
 from support.stories import Teller
 from support.strategies import builtin_registry
 
@@ -533,7 +533,11 @@ def partition_rows(
 
 
 @pytest.mark.slow
-@settings(suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@settings(
+    # Each is written and opened in every layout; most rules meet in the long stories below.
+    max_examples=settings.get_profile(PROFILE).max_examples * 3 // 5,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
+)
 @given(log=logs())
 def test_any_log(log: Log, directory: Path) -> None:
     """Every text and every fault is that of a replay, in every layout of the same records."""
