@@ -440,7 +440,7 @@ def test_a_fleet(tmp_path: Path) -> None:
             lambda: driver.scene.prefix == "/clusters/controller-1", "not the other cluster"
         )
 
-    drive_tree(test, session_on(lambda: open_fleet(sorted(map(str, parent.iterdir())))))
+    drive(test, session_on(lambda: open_fleet(sorted(map(str, parent.iterdir())))))
 
 
 def test_go_to_completes_and_goes() -> None:

@@ -89,6 +89,8 @@ def test_keys() -> None:
         await driver.press("s")
         assert ("partitions", False) == table.sorted_by
         await driver.press("s")
+        assert table.sorted_by is None
+        await driver.press("s")
         assert [29, 28, 27] == table.shown.column("partitions").to_pylist()[:3]  # type: ignore[union-attr]
         assert "partitions ▼" in driver.screen()
         await driver.press("end")

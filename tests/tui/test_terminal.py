@@ -185,7 +185,7 @@ def test_failures(tmp_path: Path, words: list[str], code: int, message: str) -> 
 
 
 def test_warnings_are_printed_at_the_end(tmp_path: Path) -> None:
-    """What is wrong with the source is shown, and stays on the terminal afterwards: ^C does not leave."""
+    """What is wrong is shown, and stays on the terminal afterwards; ^C does not leave."""
     directory = tmp_path / "copy"
     shutil.copytree(Path(__file__).parents[2] / "src/metashell/sample", directory)
     segment = sorted(directory.rglob("*.log"))[-1]

@@ -113,6 +113,7 @@ def explore(
         diagnostics: Where to print at the end what there was to be said.
         opened: Called in the thread that opens, with what was opened.
     """
+    from metashell.tui.remembered import default_path
     from metashell.tui.session import ExplorerSession, run
 
     opening = _Opening(choice, path, arguments, opener, opened)
@@ -127,6 +128,7 @@ def explore(
                 habits=config.habits,
                 theme=config.explorer_theme,
                 keys=config.keys,
+                memory=default_path(),
                 messages=opening.said.take,
                 look=opening.look,
             )

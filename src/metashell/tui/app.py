@@ -30,6 +30,7 @@ from metashell.tui.gc_policy import Collecting
 from metashell.tui.jobs import Job, Jobs, Told
 from metashell.tui.places import Places, VisitedNode
 from metashell.tui.preload import import_first, import_later
+from metashell.tui.remembered import Remembered, bookmarked_cluster
 from metashell.tui.scene import (
     CommandAnswer,
     Scene,
@@ -96,6 +97,10 @@ class Explorer(Actions, IdleKeys, App[int]):
         """The node looked at, an absolute path of the whole tree."""
         self.places = Places()
         """Where the user was, and the bookmarks."""
+        self.remembered = Remembered(session.memory)
+        """Bookmarks, columns and sorting of all runs."""
+        self.cluster_id = ""
+        """Whose bookmarks there are: a cluster's id, or `FLEET`; empty where that is not known."""
         self.followed: list[FollowedResult] = []
         """Results of commands that `back` shows again."""
         self.failure: MetashellError | None = None
@@ -181,6 +186,7 @@ class Explorer(Actions, IdleKeys, App[int]):
                 scene = scene_of(session.open(progress), session.path)
                 if scene.cluster is not None:
                     scene.cluster.status()  # what everything asks first
+                self.cluster_id = bookmarked_cluster(scene)
             except KeyboardInterrupt:
                 raise SourceError(f"{session.name} was not opened: that was cancelled") from None
             imported()
@@ -200,6 +206,7 @@ class Explorer(Actions, IdleKeys, App[int]):
 
         self.query_one(TabStrip).show(self.session.title(scene.opened), has_fleet=bool(scene.fleet))
         self.mount(Timeline(), before=self._status_line)
+        self.places.bookmarks = self.remembered.bookmarks(self.cluster_id)
         self._show(scene)
         self.show_view(first_view(scene, self.session.path))
         self.following.begin()

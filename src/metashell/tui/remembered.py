@@ -14,9 +14,12 @@ import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from metashell.tui.places import VisitedNode
+
+if TYPE_CHECKING:
+    from metashell.tui.scene import Scene
 
 FLEET: Final = "/clusters"
 """Stands for the cluster id of several directories, whose paths name clusters."""
@@ -33,6 +36,15 @@ def default_path() -> Path:
     from metashell.places.user import user_directory
 
     return Path(user_directory("state")) / "explorer.json"
+
+
+def bookmarked_cluster(scene: Scene) -> str:
+    """Whose bookmarks a scene's are; empty where that is not known. Cost: may read a file."""
+    from metashell.sources.fleet.rows import cluster_id_of
+
+    if scene.fleet is not None:
+        return FLEET
+    return "" if scene.cluster is None else cluster_id_of(scene.cluster) or ""
 
 
 class Remembered:
@@ -90,7 +102,7 @@ class Remembered:
             if shown:
                 self._columns[names] = shown
             by = table.get("sort") if isinstance(table, dict) else None
-            if by in names and isinstance(by, str):
+            if isinstance(by, str) and by in names:
                 self._sorts[names] = (by, table.get("descending") is True)
         of_clusters = found.get("bookmarks") if isinstance(found, dict) else None
         for name, places in (of_clusters if isinstance(of_clusters, dict) else {}).items():

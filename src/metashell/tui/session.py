@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metashell.commands.framework.aliases import NO_HABITS, Habits
@@ -42,6 +43,8 @@ class ExplorerSession:
     """A theme's name; None for the default one."""
     keys: Mapping[str, str] = field(default_factory=dict)
     """Keys by the names of what they do, in place of the built-in ones."""
+    memory: Path | None = None
+    """The file of bookmarks, columns and sorting; None keeps them for this run alone."""
     messages: Callable[[], Sequence[str]] = tuple
     """Takes what is to be said of the source and was not taken yet, a line each; cheap."""
     look: Callable[[], None] = lambda: None

@@ -45,6 +45,9 @@ class View(AppPart, Vertical):
         """Leave the room to rows where there is little: see ``-low`` in the styles of views."""
         self.set_class(event.size.height < _LOW, "-low")
 
+    def fit(self) -> None:
+        """Take over that a part got the whole screen, or gave it back."""
+
     @abstractmethod
     def show_scene(self, scene: Scene) -> None:
         """Show another scene; called in the thread that draws."""

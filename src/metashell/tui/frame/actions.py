@@ -65,7 +65,16 @@ class Actions(AppPart):
     def action_bookmark(self) -> None:
         """Keep the place, or forget it."""
         is_kept = self.explorer.places.toggle_bookmark(self.explorer.here)
+        self.keep_bookmarks()
         self.explorer.tell("bookmark kept" if is_kept else "bookmark removed")
+
+    def keep_bookmarks(self) -> None:
+        """Remember the bookmarks for the next run."""
+        explorer = self.explorer
+        if explorer.cluster_id:
+            explorer.remembered.keep_bookmarks(explorer.cluster_id, explorer.places.bookmarks)
+        if explorer.remembered.problem:
+            explorer.tell(explorer.remembered.problem, "warning")
 
     def action_bookmarks(self) -> None:
         """Choose one of the bookmarks, and go there."""
@@ -88,6 +97,8 @@ class Actions(AppPart):
             self.explorer.screen.maximize(self.explorer.focused)
         else:
             self.explorer.screen.minimize()
+        if self.explorer.view is not None:
+            self.explorer.view.fit()
 
     async def action_help(self) -> None:
         """Show or hide help for the focused part."""

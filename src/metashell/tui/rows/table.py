@@ -29,7 +29,7 @@ from metashell.tui.jobs import Job
 from metashell.tui.part import AppPart
 from metashell.tui.rows.cells import TableRows, order_of, place_of, row_at
 from metashell.tui.rows.columns import ColumnsScreen
-from metashell.tui.rows.sorting import sort_again, sort_by_letter
+from metashell.tui.rows.sorting import Sort, sort_again, sort_by_letter
 from metashell.tui.rows.table_lines import Styles, draw_row, styles_of
 from metashell.tui.text import cell
 
@@ -61,9 +61,10 @@ class RowTable(AppPart, DataTable):
         "A table. `↑` `↓` go through the rows, `←` `→` through the columns. `enter` or a "
         "double click opens the node of the row.\n\n"
         "`s` sorts by the underlined column, and again in reverse: numbers and times begin "
-        "with the largest. A click on a header does the same. A capital letter sorts by the "
-        "column that begins with it. `c` chooses the columns, `/` filters, `x` exports, `Y` "
-        "copies the row. `ctrl+c` copies it too, unless a job runs.\n\n"
+        "with the largest; a third time takes the first order. A click on a header does the "
+        "same. A capital letter sorts by the column that begins with it. `c` chooses the "
+        "columns, `/` filters, `x` exports, `Y` copies the row. `ctrl+c` copies it too, unless "
+        "a job runs.\n\n"
         "`•` marks rows and cells that changed since the previous stop."
     )
     COMPONENT_CLASSES: ClassVar = {f"row-table--{colour.value}" for colour in CellColour}
@@ -142,8 +143,6 @@ class RowTable(AppPart, DataTable):
         self._sort: tuple[str, bool] | None = None
         self._filter = ""
         self._first: tuple[str, ...] = ()
-        self._chosen: dict[frozenset[str], tuple[str, ...]] = {}
-        """Columns that the user chose, by the columns that there are."""
         self._at: Mapping[str, Any] | None = None
         """The row that the cursor is to go to, in place of the one that it is on."""
         self._afresh = False
@@ -169,11 +168,13 @@ class RowTable(AppPart, DataTable):
             table: The rows; types as `metashell.commands.rows.cell_text` has them.
             marked: bool[n]: rows that changed since the previous stop; None for none.
             first: The columns shown unless the user chooses others; all if not given.
-            afresh: Forget order, filter and cursor: they are rows about something else.
+            afresh: Forget filter and cursor: they are rows about something else. The order is that
+                which the user chose for such rows.
             at: Where the cursor goes then: values of some columns of that row.
             changed: By column, bool[n]: cells that changed since the previous stop.
         """
         self.changed = changed or {}
+        is_first = self._given is None
         self._given, self._first = (
             (table, marked),
             tuple(n for n in first if n in table.schema.names),
@@ -181,6 +182,8 @@ class RowTable(AppPart, DataTable):
         if afresh:
             self._sort, self._filter = None, ""
             self._afresh, self._at = True, at
+        if is_first or afresh:
+            self._sort = self._sort or self.explorer.remembered.sort(table.column_names)
         if self._sort is not None and self._sort[0] not in table.column_names:
             self._sort = None
         if self._sort is None and not self._filter:
@@ -219,7 +222,7 @@ class RowTable(AppPart, DataTable):
         if table is None:
             return ()
         names = table.column_names
-        chosen = self._chosen.get(frozenset(names))
+        chosen = self.explorer.remembered.columns(names)
         return chosen or self._first or tuple(names)
 
     @property
@@ -259,7 +262,7 @@ class RowTable(AppPart, DataTable):
 
         def choose(chosen: list[str] | None) -> None:
             if chosen:
-                self._chosen[frozenset(names)] = tuple(chosen)
+                self.explorer.remembered.choose_columns(names, chosen)
                 self._draw(self._order)
 
         self.explorer.push_screen(ColumnsScreen(names, self.columns_shown), choose)
@@ -326,8 +329,14 @@ class RowTable(AppPart, DataTable):
 
     def _sort_at(self, column: int) -> None:
         name = self._sorted_column(self.columns_shown[column])
-        _, descending = sort_again(name, self._sort, descends=self._descends(name))
-        self.sort_by(name, descending=descending)
+        self._take_sort(sort_again(name, self._sort, descends=self._descends(name)))
+
+    def _take_sort(self, sort: Sort | None) -> None:
+        """Sort as the user wants it, here and in every such table."""
+        assert self._given is not None
+        self._sort = sort
+        self.explorer.remembered.choose_sort(self._given[0].column_names, sort)
+        self._arrange()
 
     def _sorted_column(self, name: str) -> str:
         """The column by which a column that is shown is sorted."""
@@ -350,9 +359,9 @@ class RowTable(AppPart, DataTable):
         if found is not None:
             event.stop()
             event.prevent_default()
-            at, (name, descending) = found
+            at, sort = found
             self._go_to_column(at)
-            self.sort_by(name, descending=descending)
+            self._take_sort(sort)
 
     def _go_to_column(self, column: int) -> None:
         if not self._laid_out:
@@ -423,7 +432,7 @@ class RowTable(AppPart, DataTable):
         if self._given is None:
             return
         table, sort, text = self._given[0], self._sort, self._filter
-        names = self._chosen.get(frozenset(table.column_names)) or self._first
+        names = self.explorer.remembered.columns(table.column_names) or self._first
         searched = table.select(list(names)) if names else table
         if sort is not None and sort[0] not in searched.column_names:
             searched = searched.append_column(sort[0], table.column(sort[0]))

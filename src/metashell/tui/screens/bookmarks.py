@@ -113,6 +113,7 @@ class BookmarksScreen(AppPart, ModalScreen[None]):
         bookmarks = self.explorer.places.bookmarks
         if at is not None and place is not None and at <= len(bookmarks):
             bookmarks.remove(place)
+            self.explorer.keep_bookmarks()
             self._list(at)
 
     def action_leave(self) -> None:

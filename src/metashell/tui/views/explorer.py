@@ -52,7 +52,7 @@ class ExplorerView(View):
         & NodeTree:focus { border-right: thick $primary; }
         &.-wide NodeTree { width: 60%; }
         & NodePane { width: 1fr; }
-        & NodeTree.-maximized { width: 100%; max-width: 100%; border-right: none; }
+        & NodeTree.-maximized { width: 100%; border-right: none; }
     }
     """
 
@@ -144,7 +144,12 @@ class ExplorerView(View):
     def _bound_tree(self) -> None:
         """Have the tree no wider than its names, unless the user wants it wide."""
         most = max(self._needed + _BESIDE_NAMES, _LEAST_TREE)
-        self.tree_side.styles.max_width = None if self.has_class("-wide") else most
+        is_free = self.has_class("-wide") or self.tree_side.is_maximized
+        self.tree_side.styles.max_width = None if is_free else most
+
+    def fit(self) -> None:
+        """Have the tree as wide as the whole screen where it has that."""
+        self._bound_tree()
 
     def on_node_tree_arrived(self, event: NodeTree.Arrived) -> None:
         """Show what a path led to; where it is not there, it stays the one that is wanted."""
@@ -165,6 +170,7 @@ class ExplorerView(View):
         event.stop()
         self._show_node()
         self.screen.minimize()
+        self._bound_tree()
         self.pane.focus_content()
 
     # Keys.
