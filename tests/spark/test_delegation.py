@@ -65,15 +65,17 @@ def test_the_image_is_kept_for_the_next_command(
     assert wanted == metashell(*SPARK, "-d", "node", *first)
     assert kept(marked)
     env = without_java(tmp_path)
-    for command in (
-        first,
-        ("find", "/"),
-        ("cat", "/image/provenance", "/log/faults"),
-        ("ls", "-l", "/quorum/voters", "/nowhere"),
+    commands = ["-d", place, "--keep-going"]
+    for line in (
+        shlex.join(first),
+        "find /",
+        "cat /image/provenance /log/faults",
+        "ls -l /quorum/voters /nowhere",
     ):
-        local = metashell(*LOCAL, "-d", place, *command)
-        for engine in (SPARK, ("--master", "local[2]", "--spark-threshold", "1")):
-            assert local == marked.metashell(*engine, "-d", place, *command, env=env), command
+        commands += ["-c", line]
+    local = metashell(*LOCAL, *commands)
+    for engine in (SPARK, ("--master", "local[2]", "--spark-threshold", "1")):
+        assert local == marked.metashell(*engine, *commands, env=env)
     assert not (tmp_path / "called").exists()
 
 
@@ -97,7 +99,8 @@ def test_find_draws_its_progress_and_erases_it(marked: Marked, tmp_path: Path) -
     place, out = str(fixture("real-44-torn").input), tmp_path / "out"
     command = ("find", "/", "/nowhere", "/image/topics/by*", "-type", "d")
     status, wanted, err = marked.metashell(*LOCAL, "-d", place, *command)
-    program = [sys.executable, "-m", "metashell", *SPARK, "-d", place, *command]
+    spark = ("--engine", "spark", "--master", "local[1]")
+    program = [sys.executable, "-m", "metashell", *spark, "-d", place, *command]
     script = f"exec {shlex.join(program)} > {shlex.quote(str(out))}"
     with Terminal(["/bin/sh", "-c", script], env=marked.environment, columns=240) as terminal:
         assert status == terminal.read_to_end(), terminal.describe()
@@ -122,12 +125,12 @@ def test_a_fleet_by_spark(metashell: Metashell, tmp_path: Path) -> None:
 
 def test_interrupt_ends_the_job_and_every_process(marked: Marked, tmp_path: Path) -> None:
     """As ^C of a terminal, in the middle of a long search."""
-    for number in range(60):
+    for number in range(20):
         (tmp_path / "many" / f"c{number}").parent.mkdir(exist_ok=True)
         (tmp_path / "many" / f"c{number}").symlink_to(fixture(LIVE).directory)
     process = marked.start(
         ["-m", "metashell", "--engine", "spark", "--master", "local[1]"]
-        + [word for n in range(60) for word in ("-d", str(tmp_path / "many" / f"c{n}"))]
+        + [word for n in range(20) for word in ("-d", str(tmp_path / "many" / f"c{n}"))]
         + ["find", "/", "-name", "nothing"]
     )
     try:
