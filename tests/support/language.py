@@ -33,16 +33,14 @@ def texts(file: Path) -> Iterator[Text]:
 
     A value that is put into a string counts as one word.
     """
-    tree = ast.parse(file.read_text("utf-8"))
-    skipped = {id(node) for node in _not_read(tree)}
-    pending: list[ast.AST] = [tree]
+    pending: list[ast.AST] = [ast.parse(file.read_text("utf-8"))]
     while pending:
         node = pending.pop()
-        if id(node) in skipped:
+        if _is_not_read(node):
             continue
         text = _text(node)
         if text is None:
-            pending += ast.iter_child_nodes(node)
+            pending += _children(node)
         else:
             yield Text(file, getattr(node, "lineno", 0), text)
 
@@ -69,13 +67,20 @@ def _text(node: ast.AST) -> str | None:
     return None
 
 
-def _not_read(tree: ast.AST) -> Iterator[ast.AST]:
-    """Docstrings, also those below a constant, and styles."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Expr):
-            if _text(node.value) is not None:
-                yield node
-        elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
-            if any(isinstance(target, ast.Name) and target.id in _NOT_READ for target in targets):
-                yield node
+def _children(node: ast.AST) -> Iterator[ast.AST]:
+    """As `ast.iter_child_nodes`, without looking for fields that a node may lack."""
+    for value in vars(node).values():
+        if isinstance(value, ast.AST):
+            yield value
+        elif isinstance(value, list):
+            yield from (item for item in value if isinstance(item, ast.AST))
+
+
+def _is_not_read(node: ast.AST) -> bool:
+    """Whether it is a docstring, also one below a constant, or a style."""
+    if isinstance(node, ast.Expr):
+        return _text(node.value) is not None
+    if not isinstance(node, ast.Assign | ast.AnnAssign) or node.value is None:
+        return False
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+    return any(isinstance(target, ast.Name) and target.id in _NOT_READ for target in targets)
