@@ -279,7 +279,7 @@ def test_listing_shows_and_can_be_cancelled() -> None:
         await driver.press("right")
         assert keys(driver)[-2:] == [("zz", "a"), ("zz", "b")]
 
-    drive_tree(test, session_on(lambda: sample_with(zz=slow)))
+    drive_tree(test, session_on(lambda: sample_with(zz=slow)), size=WIDE)
 
 
 def test_many_names_cost_what_is_seen() -> None:
