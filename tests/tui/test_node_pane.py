@@ -391,7 +391,7 @@ def test_hostile_names(tmp_path: Path) -> None:
             assert "\x1b" not in look.driver.screen()
         await look.at("/image/configs")
         await look.driver.press("d", "enter")
-        assert [] == look.driver.told
+        assert [] == [said for said in look.driver.told if "not available" not in said]
 
     looking(test, session_on(directory))
 
@@ -445,6 +445,6 @@ def test_every_directory() -> None:
             await look.at(path)
             for key in "dh":
                 await look.driver.press(key)
-        assert [] == look.driver.told
+        assert [] == [said for said in look.driver.told if "not available" not in said]
 
     looking(test, size=(30, 8))

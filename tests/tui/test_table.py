@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.screen import Screen
 
 from metashell.commands.rows.cell_colours import with_colours
-from metashell.commands.rows.columns import NOT_ZERO, integer, text
+from metashell.commands.rows.columns import NOT_ZERO, integer, text, texts
 from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
 from support.pilot import SMALL, Driver, drive
@@ -318,3 +318,19 @@ def test_capital_letters_sort() -> None:
         assert ("name", False) == table.sorted_by
 
     with_table(test, STATES)
+
+
+def test_lists_show_their_worst() -> None:
+    """Of a list that begins with the worst that alone is shown; a copied row has all."""
+    rows = with_colours(
+        pa.table({"name": ["a"], "state": pa.array([["offline", "elr"]])}),
+        (texts("state", "", worst_first=True, red=("offline",)),),
+    )
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        assert "offline" in driver.screen()
+        assert "elr" not in driver.screen()
+        await driver.press("ctrl+c")
+        assert "a\toffline,elr" == driver.app.clipboard
+
+    with_table(test, rows)

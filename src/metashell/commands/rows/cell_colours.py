@@ -26,6 +26,7 @@ class CellColour(StrEnum):
     YELLOW = "yellow"
 
 
+_WORST_FIRST: Final = "worst-first"
 Words = Mapping[CellColour, Sequence[str]]
 """The words that have each colour, or `NOT_ZERO`."""
 
@@ -52,17 +53,25 @@ def coloured_cells(texts: pa.Array, words: Words) -> Iterator[tuple[CellColour, 
 
 
 def with_colours(table: pa.Table, columns: Sequence[Column]) -> pa.Table:
-    """The same rows, whose fields know the words that have a colour: see `colours_of`."""
-    declared = {column.name: words_of(column) for column in columns}
+    """The same rows, whose fields know what to show of them: `colours_of`, `shows_the_worst`."""
+    declared = {column.name: column for column in columns}
     fields = [
-        field.with_metadata(
-            {colour: _BETWEEN.join(words) for colour, words in declared[field.name].items()}
-        )
-        if field.name in declared and any(declared[field.name].values())
+        field.with_metadata(known)
+        if field.name in declared and (known := _known(declared[field.name]))
         else field
         for field in table.schema
     ]
     return pa.table(table.columns, pa.schema(fields))
+
+
+def _known(column: Column) -> dict[str, str]:
+    known = {c.value: _BETWEEN.join(words) for c, words in words_of(column).items() if words}
+    return known | ({_WORST_FIRST: "yes"} if column.worst_first else {})
+
+
+def shows_the_worst(field: pa.Field) -> bool:
+    """Whether the first of a list is enough where there is little room: it is the worst."""
+    return _WORST_FIRST.encode() in (field.metadata or {})
 
 
 def without_colours(table: pa.Table) -> pa.Table:

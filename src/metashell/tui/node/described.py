@@ -22,7 +22,7 @@ _ANY: Final = "*"
 """In a pattern: any name."""
 _IMAGE: Final = ("image",)
 _PARTITION_COLUMNS: Final = (
-    "partition", "state", "leader", "isr", "replicas", "elr", "min_isr", "since_time",
+    "partition", "state", "why", "since_time", "leader", "isr", "replicas", "elr", "min_isr",
 )  # fmt: skip
 
 

@@ -8,6 +8,7 @@ Everything works on whole columns, or on the few rows that are drawn.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import Any, Final
 
@@ -18,7 +19,12 @@ from rich.text import Text
 from textual_fastdatatable import ArrowBackend
 
 from metashell.commands.framework.columns import display_width
-from metashell.commands.rows.cell_colours import Words, coloured_cells, colours_of
+from metashell.commands.rows.cell_colours import (
+    Words,
+    coloured_cells,
+    colours_of,
+    shows_the_worst,
+)
 from metashell.commands.rows.cell_text import is_json, is_list, is_number, shown_texts
 from metashell.commands.rows.output import sort_rows
 from metashell.commands.rows.short_times import newest_day, short_times
@@ -68,6 +74,7 @@ class TableRows(ArrowBackend):
         self.render_markup = False
         self._shown = shown
         self._words = [colours_of(field) for field in shown.schema]
+        self._is_worst = [not whole and shows_the_worst(field) for field in shown.schema]
         self._day = None if whole else newest_day(shown)
         self._order = order
         self._marked = marked
@@ -89,7 +96,10 @@ class TableRows(ArrowBackend):
     @property
     def column_content_widths(self) -> list[int]:
         if not self._widths:
-            self._widths = [content_width(column, self._texts) for column in self._shown.columns]
+            self._widths = [
+                content_width(column, partial(self._texts, is_worst=is_worst))
+                for column, is_worst in zip(self._shown.columns, self._is_worst, strict=True)
+            ]
             if self._marked is not None and self._widths:
                 self._widths[0] += len(_MARK)
             for i in self._changed:
@@ -119,9 +129,9 @@ class TableRows(ArrowBackend):
         rows = block(self._shown)
         marked = None if self._marked is None else block(self._marked)
         columns: list[Iterable[Text]] = [
-            self._cells(column, words, to_the_right=right)
-            for column, words, right in zip(
-                rows.columns, self._words, self.to_the_right, strict=True
+            self._cells(self._texts(column, is_worst=is_worst), words, to_the_right=right)
+            for column, words, right, is_worst in zip(
+                rows.columns, self._words, self.to_the_right, self._is_worst, strict=True
             )
         ]
         for i, changed in self._changed.items():
@@ -135,11 +145,8 @@ class TableRows(ArrowBackend):
                 cells[0] = _marked(cells[0], _MARK if is_marked else _NO_MARK)
         return made
 
-    def _cells(
-        self, column: pa.ChunkedArray, words: Words, *, to_the_right: bool
-    ) -> Iterator[Text]:
+    def _cells(self, texts: pa.Array, words: Words, *, to_the_right: bool) -> Iterator[Text]:
         """The cells of some rows; the style of one that stands out is its colour's name."""
-        texts = self._texts(column)
         styles = [""] * len(texts)
         for colour, where in coloured_cells(texts, words):
             for at in np.flatnonzero(where.to_numpy(zero_copy_only=False)):
@@ -147,8 +154,11 @@ class TableRows(ArrowBackend):
         for text, style in zip(texts.to_pylist(), styles, strict=True):
             yield cell(text[:_LONGEST], style, to_the_right=to_the_right)
 
-    def _texts(self, column: pa.ChunkedArray) -> pa.Array:
+    def _texts(self, column: pa.ChunkedArray, *, is_worst: bool = False) -> pa.Array:
         """string[n]: cells as a person reads them; of the newest day only the time of day."""
+        if is_worst and is_list(column.type):
+            first = pc.list_slice(column.combine_chunks(), 0, 1)
+            return shown_texts(pc.binary_join(first, ""))
         if self._day is not None and pa.types.is_timestamp(column.type):
             return short_times(column, self._day)[0]
         return shown_texts(column)

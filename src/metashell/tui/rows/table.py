@@ -294,7 +294,8 @@ class RowTable(AppPart, DataTable):
         """The cells of the cursor's row with tabs between; None where there is none."""
         if self._rows is None or self.row is None:
             return None
-        cells = TableRows(self._rows.data, self.columns_shown, self._order, None, whole=True)
+        assert self.table is not None
+        cells = TableRows(self.table, self.columns_shown, self._order, None, whole=True)
         return "\t".join(text.plain for text in cells.get_row_at(self.cursor_row))
 
     def on_click(self, event: events.Click) -> None:

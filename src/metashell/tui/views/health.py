@@ -50,7 +50,9 @@ _COLUMNS: Final = (
     "action",
 )
 """What tells rows apart comes first."""
-_FIRST: Final = ("cluster", "subject", "problem", "severity", "count", "since_time", "command")
+_FIRST: Final = (
+    "cluster", "subject", "problem", "severity", "count", "since_time", "command",
+)  # fmt: skip
 """Columns shown at first; of one kind without what is the same in all of its rows."""
 _SAME_IN_KIND: Final = ("problem", "severity")
 _WIDE_CELLS: Final = 110
