@@ -188,7 +188,14 @@ def alone(home: Path) -> dict[str, str]:
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith(("PIP_", "PYTHON"))
     }
-    return kept | {"HOME": str(home), "PIP_NO_INDEX": "1", "UV_OFFLINE": "1", "UV_NO_INDEX": "1"}
+    return kept | {
+        "HOME": str(home),
+        "PIP_NO_INDEX": "1",
+        # Compiled is what a test runs, when it does.
+        "PIP_NO_COMPILE": "1",
+        "UV_OFFLINE": "1",
+        "UV_NO_INDEX": "1",
+    }
 
 
 def run(*command: str | Path, home: Path, **environment: str) -> str:
@@ -263,9 +270,11 @@ def test_wheel_installs_as_tools_do(
     """An environment of its own with the wheel, and its console script on the path."""
     if tool == "venv":
         # Like pipx and uv, but with the packages of this environment: copies would take long.
-        run(sys.executable, "-m", "venv", tmp_path / "own", home=tmp_path)
-        pip = [tmp_path / "own" / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-deps"]
-        run(*pip, wheel, home=tmp_path)
+        # Its pip is this one; that of a new environment works in the archive's test.
+        own = tmp_path / "own"
+        run(sys.executable, "-m", "venv", "--without-pip", own, home=tmp_path)
+        pip = [sys.executable, "-m", "pip", "--python", own / "bin" / "python", "install"]
+        run(*pip, "--quiet", "--no-deps", wheel, home=tmp_path)
         (site,) = tmp_path.glob("own/lib/python*/site-packages")
         paths = [path for path in sys.path if Path(path).name == "site-packages"]
         (site / "packages.pth").write_text("\n".join(paths) + "\n", encoding="utf-8")
