@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
+from hypothesis.internal.conjecture import providers
 
 from support.fixtures import Fixture, fixture
 from support.s3 import S3Server, serving
@@ -36,6 +37,10 @@ settings.register_profile(
     "exhaustive", settings.get_profile("default"), derandomize=False, max_examples=2_000
 )
 settings.load_profile(PROFILE)
+if PROFILE == "default":
+    # Hypothesis parses every loaded module for constants to draw, which takes seconds in a fresh
+    # clone. Which modules are loaded differs from run to run, and examples should not.
+    providers._get_local_constants = lambda: providers._local_constants
 
 
 _OF_THE_TESTS = frozenset(
