@@ -317,7 +317,7 @@ def test_runs_the_command() -> None:
         await driver.settled()
         assert table.row is not None
         command = table.row["command"]
-        await driver.press("R")
+        await driver.press("exclamation_mark")
         screen = driver.app.screen
         assert isinstance(screen, CommandScreen)
         (rows,) = screen.pane.row_tables

@@ -179,7 +179,7 @@ class HealthView(View):
     )
     BINDINGS: ClassVar = [
         Binding("m", "moment", "Its beginning", id="health.moment"),
-        Binding("R", "run_command", "Run command", id="health.run"),
+        Binding("exclamation_mark", "run_command", "Run command", id="health.run"),
         Binding("i", "copy_command", "Copy command", id="health.copy"),
         Binding("d", "deep", "Deep check", id="health.deep"),
         Binding("r", "refresh_rows", "Look again", show=False, id="health.refresh"),
