@@ -15,8 +15,8 @@ shows the kind of most records: topics and partitions, brokers and controllers, 
 the quorum. The text below names them, also for the column under the mouse. `.` is a column with
 only NoOps, an empty one has no records. `^` is an election of a controller, `!` a fault.
 
-If partitions were offline or under-replicated, a second line shows when: `▁` to `█` is the number
-of offline partitions, `░` to `▓` that of under-replicated ones if none is offline.
+If partitions were offline or under-replicated, a second line shows when. `▁` to `█` is the number
+of offline partitions. `░` to `▓` is the number of under-replicated ones, if none is offline.
 
 | Key | |
 |---|---|
