@@ -61,6 +61,7 @@ _CHARACTERS = {
     "colon": ":",
     "greater_than_sign": ">",
     "comma": ",",
+    "exclamation_mark": "!",
     "full_stop": ".",
     "left_curly_bracket": "{",
     "left_parenthesis": "(",

@@ -159,7 +159,7 @@ def test_overview() -> None:
         assert pane.mode is LookMode.OVERVIEW
         assert driver.view.copyable() == ("overview", "\n".join(said))
 
-    drive(test)
+    drive(test, size=(80, 26))
 
 
 def test_keys_of_the_tabs_work_from_the_tree() -> None:

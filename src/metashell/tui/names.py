@@ -27,7 +27,7 @@ KEY_IDS: Final = (
     "find.results", "find.start", "fleet.update", "fleet.verify", "forward", "go", "go.complete",
     "go.leave", "go.next", "go.previous", "health.copy", "health.deep", "health.moment",
     "health.refresh", "health.rows", "health.run", "help", "interrupt", "jump.leave", "jump.next",
-    "jump.previous", "leader.earlier", "leader.later", "leave", "line.complete", "line.next",
+    "jump.previous", "leader.earlier", "leader.later", "line.complete", "line.next",
     "line.previous", "lines.down", "lines.first", "lines.last", "lines.left", "lines.page-down",
     "lines.page-up", "lines.right", "lines.up", "list.choose", "list.down", "list.first",
     "list.last", "list.page-down", "list.page-up", "list.up", "live.pause", "maximise",

@@ -190,7 +190,7 @@ def test_offsets_that_repeat_in_parts(tmp_path: Path, n_parts: int, merges: bool
     for (part,), own in groups(pieces, "part"):
         if part:
             rows = image_table("topics", Image(folded(job, own).records), Redaction())
-            names += rows["name"].to_pylist()
+            names += rows["topic"].to_pylist()
     assert sorted(local.table("topics")["topic"].to_pylist()) == sorted(names)
     alone = folded(make_job(directory, 1, 0), pieces_of([make_job(directory, 1, 0)], rng))
     assert len(folded(job, pieces).records.frames) >= len(alone.records.frames)

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Result:
+class CommandResult:
     """What a command gave, as one screen shows it."""
 
     line: str
@@ -25,7 +25,7 @@ class Result:
 class FollowedResult:
     """A result of which a row was followed."""
 
-    result: Result
+    result: CommandResult
     left: VisitedNode
     """Where the result was shown."""
     path: str

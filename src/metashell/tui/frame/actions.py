@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from metashell.tui.part import AppPart
 
 if TYPE_CHECKING:
-    from metashell.tui.asking.results import Result
+    from metashell.tui.asking.results import CommandResult
     from metashell.tui.records.filters import Chip
 
 
@@ -138,7 +138,7 @@ class Actions(AppPart):
 
         self._push_on_scene(lambda: CommandScreen(line, runs=True, where=where))
 
-    def show_result(self, result: Result) -> None:
+    def show_result(self, result: CommandResult) -> None:
         """Show the rows of a command again."""
         from metashell.tui.screens.command import CommandScreen
 

@@ -29,7 +29,7 @@ _SHOWN: Final = ("offset", "node", "what", "time", "type")
 
 
 @dataclass(frozen=True, slots=True)
-class History:
+class NodeHistory:
     """Changes of a node, or why there are none."""
 
     table: pa.Table | None
@@ -82,7 +82,7 @@ def find_history(
     most_changes: int,
     most_records: int,
     cancelled: Callable[[], bool],
-) -> History:
+) -> NodeHistory:
     """The newest changes of a node: also of what is gone, and of what is yet to come.
 
     Args:
@@ -99,7 +99,7 @@ def find_history(
     answer = ask(Scene(opened=newest, cluster=newest), words, cancelled=cancelled)
     table = answer.table
     if table is None:
-        return History(None, (), None, answer.warnings, is_whole=True)
+        return NodeHistory(None, (), None, answer.warnings, is_whole=True)
     table = _newest_first(table, most_changes)
     called = [name_below(one, paths) or one for one in table.column("path").to_pylist()]
     table = table.append_column("node", pa.array(called, pa.string()))
@@ -108,7 +108,7 @@ def find_history(
     if pc.count_distinct(table.column("path")).as_py() < 2:
         first.remove("node")
     is_whole = not any("older ones were not" in said for said in answer.warnings)
-    return History(table, first, _marks(table, span), answer.warnings, is_whole)
+    return NodeHistory(table, first, _marks(table, span), answer.warnings, is_whole)
 
 
 def _newest_first(table: pa.Table, most: int) -> pa.Table:

@@ -21,7 +21,7 @@ from metashell.places.uri import holds_credentials
 from metashell.tui.asking.completing import CompletingInput, EnteredLines, Proposals
 from metashell.tui.asking.output_lines import Stream
 from metashell.tui.asking.output_pane import OutputPane, path_of
-from metashell.tui.asking.results import FollowedResult, Result
+from metashell.tui.asking.results import CommandResult, FollowedResult
 from metashell.tui.frame.filter_bar import FilterBar
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
@@ -90,7 +90,7 @@ class CommandScreen(AppPart, ModalScreen[None]):
         *,
         runs: bool = False,
         where: str | None = None,
-        result: Result | None = None,
+        result: CommandResult | None = None,
     ) -> None:
         super().__init__()
         self._text, self._runs, self._where = text, runs, where
@@ -204,7 +204,7 @@ class CommandScreen(AppPart, ModalScreen[None]):
             )
             return
         if answer.tables and not pane.text.lines:
-            self._show_result(Result(text.strip(), answer, cwd))
+            self._show_result(CommandResult(text.strip(), answer, cwd))
         else:
             pane.end(answer)
         context = answer.context
@@ -221,7 +221,7 @@ class CommandScreen(AppPart, ModalScreen[None]):
         elif not pane.has_class("-shown"):
             pane.note(["done"])  # such as `ls > FILE`
 
-    def _show_result(self, result: Result) -> None:
+    def _show_result(self, result: CommandResult) -> None:
         """Fill the screen with a command's rows, unless the next line is typed already."""
         self._result = result
         n_rows = sum(map(len, result.answer.tables))
