@@ -476,6 +476,8 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
     def watch_scroll_y(self, old_value: float, new_value: float) -> None:
         """Ask for the marks of what comes into sight."""
         super().watch_scroll_y(old_value, new_value)
+        # Textual tells its bar only while it is shown, and it may be shown next.
+        self.vertical_scrollbar.position = new_value
         if round(old_value) != round(new_value):
             self._come_into_sight()
 
