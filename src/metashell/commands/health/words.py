@@ -10,6 +10,8 @@ from metashell.answers.problems import Problem
 from metashell.commands.health.rows import next_command
 from metashell.schema.timestamps import iso_time
 
+LOWERED: Final = "lowered for "
+"""How the line of a lowered config begins."""
 _MOST_CAUSES: Final = 10
 """Causes that are told one by one; the rows have all."""
 _MOST_CONFIGS: Final = 3
@@ -47,7 +49,7 @@ def lowered_lines(problem: Problem) -> Iterator[str]:
     """
     told = list(zip(problem.names.to_pylist(), problem.details, strict=True))
     for name, detail in told[:_MOST_CONFIGS]:
-        yield f"lowered for topic {name}: {detail}"
+        yield f"{LOWERED}topic {name}: {detail}"
     if len(told) > _MOST_CONFIGS:
         yield f"{len(told) - _MOST_CONFIGS:,} more topics with lowered configs: see the rows"
 

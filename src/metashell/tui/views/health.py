@@ -18,6 +18,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from metashell.commands.health.rows import LEVELS, summary_of
+from metashell.commands.health.words import LOWERED
 from metashell.fs.path import cluster_path
 from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.jobs import Job
@@ -115,7 +116,8 @@ def in_short(found: HealthRows) -> str:
     is_fleet = "cluster" in found.rows.column_names
     causes = [] if is_fleet else [line for line in found.words.split("\n") if _is_cause(line)]
     # What follows from each is in the rows.
-    return "\n".join((words, *(cause.partition(": ")[0] for cause in causes[:_CAUSES])))
+    shown = (c if c.startswith(LOWERED) else c.partition(": ")[0] for c in causes[:_CAUSES])
+    return "\n".join((words, *shown))
 
 
 def _is_cause(line: str) -> bool:
