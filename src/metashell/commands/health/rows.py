@@ -221,19 +221,13 @@ def summary_of(rows: pa.Table) -> pa.Table:
     }
     columns = {name: found.column(of).cast(SUMMARY_TYPES[name]) for name, of in names.items()}
     # What is particular about one subject says nothing of the others.
-    meanings = [KINDS[code].meaning if code in KINDS else None for code in _codes(found)]
+    codes = found.column("problem").to_pylist()
+    meanings = _strings(KINDS[code].meaning if code in KINDS else None for code in codes)
     differ = pc.greater(found.column("explanation_count_distinct"), 1)
     columns["explanation"] = pc.if_else(
-        pc.and_(differ, pc.is_valid(pa.array(meanings, pa.string()))),
-        pa.array(meanings, pa.string()),
-        columns["explanation"],
+        differ, pc.coalesce(meanings, columns["explanation"]), columns["explanation"]
     )
     return worst_first(pa.table(columns))
-
-
-def _codes(rows: pa.Table) -> Sequence[str]:
-    codes: list[str] = rows.column("problem").to_pylist()
-    return codes
 
 
 def next_command(code: str, name: str) -> str:
@@ -243,8 +237,13 @@ def next_command(code: str, name: str) -> str:
         code: The problem.
         name: The broker's id.
     """
-    line = " ".join(_COMMANDS[code])
-    return line + name if line.endswith("/") else f"{line} {name}"
+    return _before_name(_COMMANDS[code]) + name
+
+
+def _before_name(words: Sequence[str]) -> str:
+    """A command up to the name that it is about, which may be the end of a path."""
+    line = " ".join(words)
+    return line if line.endswith("/") else f"{line} "
 
 
 class _Writer:
@@ -308,7 +307,7 @@ class _Writer:
         if self.of == "config":
             named = self._configs()
             return _strings(_config_command(words, kind, name) for kind, name in named)
-        return _joined(line if line.endswith("/") else f"{line} ", self.names)
+        return _joined(_before_name(words), self.names)
 
     def explanations(self) -> pa.Array:
         """What the problem means, and what is particular about each."""
