@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import suppress
 from typing import Final, Literal
 
 _PLATFORM: Final[str] = sys.platform
@@ -29,6 +30,26 @@ def user_directory(kind: Literal["config", "cache", "state"]) -> str:
 
     found: str = getattr(platformdirs, f"user_{kind}_dir")("metashell", appauthor=False)
     return found
+
+
+def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Write a file of the user's anew, for its owner alone, whole or not at all.
+
+    Raises:
+        OSError: It can't be written; what was there stays.
+    """
+    import tempfile
+
+    folder, base = os.path.split(os.path.abspath(path))
+    descriptor, name = tempfile.mkstemp(dir=folder, prefix=f".{base}-")  # mode 0600
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(data)
+        os.replace(name, path)
+    except OSError:
+        with suppress(OSError):
+            os.unlink(name)
+        raise
 
 
 def cache_root() -> str | None:

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import stat
-import tempfile
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
@@ -19,7 +18,7 @@ from prompt_toolkit.history import History
 from metashell.commands.framework.statement import logical_lines, one_line
 from metashell.fs.escape import to_bytes
 from metashell.places.uri import holds_credentials
-from metashell.places.user import user_directory
+from metashell.places.user import replace_file, user_directory
 
 MAX_LINES = 10_000
 """Lines kept when the file is opened; appended lines may exceed it until the next time."""
@@ -133,18 +132,5 @@ def _read(path: Path) -> list[str]:
     if len(lines) > MAX_LINES or size > MAX_BYTES:
         lines = lines[-MAX_LINES:]
         with suppress(OSError):
-            _replace(path, lines)
+            replace_file(path, to_bytes("".join(f"{line}\n" for line in lines)))
     return lines
-
-
-def _replace(path: Path, lines: list[str]) -> None:
-    """Write a shorter file and put it in the place of the old one."""
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".history-")  # mode 0600
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(to_bytes("".join(f"{line}\n" for line in lines)))
-        os.replace(name, path)
-    except OSError:
-        with suppress(OSError):
-            os.unlink(name)
-        raise

@@ -10,12 +10,11 @@ from __future__ import annotations
 import json
 import os
 import stat
-import tempfile
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from metashell.places.user import replace_file, user_directory
 from metashell.tui.places import VisitedNode
 
 if TYPE_CHECKING:
@@ -33,8 +32,6 @@ Columns = frozenset[str]
 
 def default_path() -> Path:
     """The file's place on this platform."""
-    from metashell.places.user import user_directory
-
     return Path(user_directory("state")) / "explorer.json"
 
 
@@ -175,15 +172,7 @@ def _read(path: Path) -> Any:
 
 
 def _replace(path: Path, text: str) -> None:
-    """Write the file anew, whole or not at all."""
+    """Write the file anew, and make its directory."""
     path.parent.parent.mkdir(parents=True, exist_ok=True)
     path.parent.mkdir(mode=0o700, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".explorer-")  # mode 0600
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8", errors="surrogatepass") as file:
-            file.write(text)
-        os.replace(name, path)
-    except (OSError, ValueError):
-        with suppress(OSError):
-            os.unlink(name)
-        raise
+    replace_file(path, text.encode("utf-8", "surrogatepass"))
