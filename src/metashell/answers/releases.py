@@ -5,13 +5,13 @@ Source: org.apache.kafka.server.common.MetadataVersion.
 
 from __future__ import annotations
 
-import difflib
 import re
 from functools import cache
 from typing import Final
 
 from metashell.errors import UsageError
 from metashell.image.features import METADATA_VERSION, METADATA_VERSIONS
+from metashell.spelling import did_you_mean, near_names
 
 CONTROLLERS_REGISTER: Final = 15
 """The level (3.7-IV0) from which on controllers are registered, and checked (KIP-919)."""
@@ -78,9 +78,7 @@ def parse_version(text: str) -> int:
         if found is not None:
             return found
     names = [*newest_levels(), *METADATA_VERSIONS.values()]
-    near = (
-        difflib.get_close_matches(text[:20], names, n=3, cutoff=0.5) or list(newest_levels())[-3:]
-    )
+    near = near_names(text[:20], names) or list(newest_levels())[-3:]
     raise UsageError(
         f"{text}: no version of metadata.version",
         hint=f"did you mean {', '.join(near)}? A feature level such as 27 is understood too",
@@ -97,8 +95,8 @@ def parse_feature(text: str) -> tuple[str, int]:
     if not (name and equals and level):
         raise UsageError(f"{text}: write NAME=LEVEL, such as transaction.version=2")
     if name not in _FEATURE_NAMES:
-        near = difflib.get_close_matches(name, _FEATURE_NAMES, n=1)
-        hint = f"did you mean {near[0]}?" if near else f"there are {', '.join(_FEATURE_NAMES)}"
+        near = near_names(name, _FEATURE_NAMES, 1)
+        hint = did_you_mean(near) or f"there are {', '.join(_FEATURE_NAMES)}"
         raise UsageError(f"{name}: no such feature", hint=hint)
     if name == METADATA_VERSION:
         return name, parse_version(level)

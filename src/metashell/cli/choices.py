@@ -222,8 +222,8 @@ def _neither(words: Sequence[str], clusters: Collection[str], hint: str) -> Usag
     """The error for a first word that names no cluster and no command."""
     from metashell.commands import all_names
     from metashell.commands.framework.aliases import clusters_text
-    from metashell.commands.framework.near import near
     from metashell.commands.framework.other_tools import hint_of_command
+    from metashell.spelling import near
 
     first = words[0]
     cluster, command = near(first, clusters), near(first, all_names())

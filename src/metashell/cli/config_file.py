@@ -358,7 +358,6 @@ def _are_strings(values: Iterable[object]) -> bool:
 
 def _near(word: str, known: Iterable[str]) -> str | None:
     """What was probably meant, as a hint."""
-    from difflib import get_close_matches
+    from metashell.spelling import did_you_mean, near_names
 
-    close = get_close_matches(word.lower(), list(known), n=1, cutoff=0.5)
-    return f"did you mean `{close[0]}`?" if close else None
+    return did_you_mean([f"`{name}`" for name in near_names(word, known, 1)]) or None

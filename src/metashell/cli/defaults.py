@@ -95,7 +95,7 @@ class Defaults:
         if found is not None:
             return found
         from metashell.commands.framework.aliases import clusters_text
-        from metashell.commands.framework.near import near
+        from metashell.spelling import near
 
         close = near(names[0], self.config.clusters)
         if close is not None:

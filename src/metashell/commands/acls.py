@@ -17,7 +17,7 @@ from metashell.commands.framework.acl_arguments import (
     parse_resource,
 )
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.names import did_you_mean, near_names
+from metashell.commands.framework.names import and_meant
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of
 from metashell.commands.framework.resources import acl_resources, principals_named, the_one
@@ -25,6 +25,7 @@ from metashell.commands.rows.columns import Column, integer, one_table, text, ti
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.errors import MetashellError, UsageError
+from metashell.spelling import near_names
 
 if TYPE_CHECKING:
     from metashell.answers.acls import Acl
@@ -157,13 +158,13 @@ def _named(image: Image, word: str) -> tuple[str, str]:
         word = the_one(word, found, known, "topic:orders or User:alice")
         return ("--principal" if word in principals else "--resource"), word
     if kind == "User":
-        near = did_you_mean(near_names(word, _names(image)))
-        raise MetashellError(f"{word}: no ACL names this principal{near}")
+        near = near_names(word, _names(image))
+        raise MetashellError(and_meant(f"{word}: no ACL names this principal", near))
     resource = parse_resource(word, needs_name=False)
     is_topic = resource.type_name == "TOPIC" and name
     if is_topic and f"topic:{name}" not in acl_resources(image, name):
-        near = did_you_mean([f"topic:{one}" for one in near_names(name, image.topics.names)])
-        raise MetashellError(f"{word}: no such topic, and no ACL has this name{near}")
+        near = [f"topic:{one}" for one in near_names(name, image.topics.names)]
+        raise MetashellError(and_meant(f"{word}: no such topic, and no ACL has this name", near))
     return "--resource", word
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.names import did_you_mean, near_names
+from metashell.commands.framework.names import and_meant
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import refuse_more
 from metashell.commands.framework.resources import CONFIG_TYPES, config_resources, the_one
@@ -15,6 +15,7 @@ from metashell.commands.rows.columns import flag, integer, one_table, text, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.errors import ExitCode, UsageError
+from metashell.spelling import near_names
 
 if TYPE_CHECKING:
     from metashell.answers.configs import ConfigResource
@@ -128,7 +129,7 @@ class ConfigCommand(RowsCommand):
             word = next(word for word, kind in CONFIG_TYPES.items() if kind == resource.type)
             known = query.image.topics.names if resource.type == "TOPIC" else ()
             near = [f"{word}:{name}" for name in near_names(resource.name, known)]
-            query.warn(f"{word}:{resource.name}: no such resource{did_you_mean(near)}")
+            query.warn(and_meant(f"{word}:{resource.name}: no such resource", near))
             query.status = 1
             return
         table = configs_table(query.image, query.source.redaction, question, assumptions)
@@ -195,7 +196,7 @@ def _warn_of_key(query: RowsQuery, key: str) -> None:
     near = near_names(key, sorted({name for kind in kinds for name in keys_of(kind)}))
     near = near if "." in key else []
     near += [f"topic:{name}" for name in near_names(key, query.image.topics.names)]
-    query.warn(f"{key}: no config key and no resource has this name{did_you_mean(near[:3])}")
+    query.warn(and_meant(f"{key}: no config key and no resource has this name", near[:3]))
     query.status = ExitCode.FAILED
 
 

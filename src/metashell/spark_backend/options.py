@@ -9,12 +9,12 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from typing import Final
 
 from metashell.errors import UsageError
 from metashell.log.point import Point, parse_point
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
+from metashell.spelling import did_you_mean, near_names
 
 DEFAULT_SPLIT_BYTES: Final = 64 << 20
 
@@ -66,9 +66,9 @@ def parse_options(given: Mapping[str, str]) -> Options:
     for name, value in (catalog_options(given) or given).items():
         known = _NAMES.get(name.lower())
         if known is None:
-            near = get_close_matches(name.lower(), _NAMES, 1)
             shown = [n for n in _NAMES.values() if not n.startswith("path")]
-            hint = f"did you mean {_NAMES[near[0]]}?" if near else f"there are {', '.join(shown)}"
+            meant = did_you_mean(near_names(name, _NAMES.values(), 1))
+            hint = meant or f"there are {', '.join(shown)}"
             raise UsageError(f"{name}: not an option of the data source kraft; {hint}")
         values[known] = value
     if "at" in values and not values["at"].strip():

@@ -8,7 +8,6 @@ signed ones of twice the width, times in milliseconds times in microseconds.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -18,6 +17,7 @@ import pyarrow as pa
 from metashell.errors import UsageError
 from metashell.image.arrow import table_names
 from metashell.schema.registry import Registry, load_registry
+from metashell.spelling import did_you_mean, near_names
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -75,9 +75,9 @@ def check_table(options: Options) -> None:
     messages = registry_of(options.settings.schemas).by_name
     fixed = (RECORDS, NODES, FILES, FAULTS)
     if table not in {*fixed, *table_names(), *messages}:
-        near = get_close_matches(table, [*fixed, *table_names(), *messages], 1)
+        meant = did_you_mean(near_names(table, [*fixed, *table_names(), *messages], 1))
         listed = ", ".join([*fixed, *table_names()])
-        hint = f" (did you mean {near[0]}?)" if near else ""
+        hint = f" ({meant})" if meant else ""
         raise UsageError(
             f"{table}: not a table of the data source kraft{hint}; there are {listed},"
             f" and one for each record type: {', '.join(messages)}"

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Final
 
 import pyarrow as pa
 
+from metashell.errors import UsageError
 from metashell.image.image import Image
 from metashell.log.fault import Fault
 from metashell.log.unread import Told, Unread
 from metashell.schema.registry import Registry
+from metashell.spelling import did_you_mean, near_names
 from metashell.sql.dataset import RowBatches
 from metashell.sql.tables import (
     Batches,
@@ -124,3 +126,9 @@ def _told_of(unread: Unread, cluster: str) -> Told:
 
 def _image_of(image: Callable[[TableSource], Image], source: TableSource) -> Callable[[], Image]:
     return lambda: image(source)
+
+
+def no_table(name: str, names: Iterable[str]) -> UsageError:
+    """The error for a name that no table has."""
+    hint = did_you_mean(near_names(name, names, 1)) or "`sql .tables` lists them"
+    return UsageError(f"there is no table {name}", hint=hint)

@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any, Final, Protocol, TypeVar
@@ -24,6 +23,7 @@ import pyarrow.compute as pc
 
 from metashell.errors import MetashellError, UsageError
 from metashell.log.unread import Unread
+from metashell.sql.catalog import no_table
 from metashell.sql.dataset import LazyDataset, RowBatches
 from metashell.sql.result import Result
 from metashell.sql.statements import names_in, words_of
@@ -309,19 +309,13 @@ class Database:
             return KeyboardInterrupt()
         missing = _MISSING_TABLE.search(text)
         if missing is not None:
-            return self._no_table(missing[1])
+            return no_table(missing[1], self._catalog.names)
         kind = UsageError if isinstance(error, duckdb.ProgrammingError) else MetashellError
         if "operations are disabled by configuration" in text:
             return _no_files()
         return kind(
             _sentence(text, statement), hint=_hint(text) or _about_keywords(text, statement)
         )
-
-    def _no_table(self, name: str) -> UsageError:
-        near = get_close_matches(name.casefold(), [n.casefold() for n in self._catalog.names], 1)
-        known = None if not near else self._catalog.find(near[0])
-        hint = f"did you mean {known}?" if known else "`sql .tables` lists them"
-        return UsageError(f"there is no table {name}", hint=hint)
 
 
 def _close(connection: Any, running: Sequence[_Job]) -> None:

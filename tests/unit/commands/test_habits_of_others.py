@@ -12,10 +12,11 @@ from metashell.commands import all_names, get
 from metashell.commands.framework import other_tools
 from metashell.commands.framework.aliases import Habits
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.near import distance, near, near_option, near_path
+from metashell.commands.framework.near import near_option, near_path
 from metashell.commands.framework.run import run_line
 from metashell.fs.node import FixedDirectory, TextLeaf
 from metashell.sources.source import Source
+from metashell.spelling import distance, near
 from support.fixtures import SAMPLE
 from support.shell import Captured, run_on
 

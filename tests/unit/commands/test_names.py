@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 import metashell
-from metashell.commands.framework.names import did_you_mean, near_names
 from metashell.sources.source import Source
+from metashell.spelling import did_you_mean, near_names
 from support.fixtures import DEMO
 from support.shell import run_on
 
@@ -133,5 +133,5 @@ def test_near_names_of_many() -> None:
     names = [f"topic-{i:06}" for i in range(50_000)] + ["payments"]
     assert ["payments"] == near_names("paymnts", names)
     assert "" == did_you_mean([])
-    assert "; did you mean a?" == did_you_mean(["a"])
-    assert "; did you mean a, b or c?" == did_you_mean(["a", "b", "c"])
+    assert "did you mean a?" == did_you_mean(["a"])
+    assert "did you mean a, b or c?" == did_you_mean(["a", "b", "c"])

@@ -16,6 +16,7 @@ from metashell.commands.sql.cells import as_cells, empty_cells
 from metashell.errors import ExitCode, MetashellError, UsageError
 from metashell.fs.escape import escape
 from metashell.log.unread import Unread
+from metashell.spelling import did_you_mean, near_names
 from metashell.sql.tables import find_name, image_names, read_table, table_info
 
 if TYPE_CHECKING:
@@ -47,11 +48,8 @@ def is_table(source: Source, word: str) -> bool:
 
 
 def _unknown(source: Source, word: str) -> UsageError:
-    from difflib import get_close_matches
-
     known = (*image_names(), *source.registry.by_name)
-    near = get_close_matches(word, known, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"tables are {', '.join(image_names())}"
+    hint = did_you_mean(near_names(word, known, 1)) or f"tables are {', '.join(image_names())}"
     return UsageError(f"{word}: no such table", hint=f"{hint}; a record type is one too")
 
 

@@ -3,56 +3,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from metashell.errors import ExitCode
+from metashell.spelling import did_you_mean, near_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.commands.rows.query import RowsQuery
 
-_MOST_NEAR: Final = 3
 _MOST_LISTED: Final = 12
 """Numbers that are all told in place of those that are near."""
-_MOST_COMPARED: Final = 2000
-"""Names that are compared letter by letter, which is slow."""
 
 
-def near_names(word: str, names: Iterable[str]) -> list[str]:
-    """The names that are most like a word, the nearest first; of very many, likely ones only."""
-    from difflib import get_close_matches
-
-    if set("*?[{") & set(word):
-        return []
-    wanted, head = word.casefold(), word[:1].casefold()
-    folded = {name.casefold(): name for name in names}
-    holding = sorted((n for n in folded if wanted and wanted in n), key=lambda n: (len(n), n))
-    likely = list(folded)
-    if len(folded) > _MOST_COMPARED:
-        alike = (n for n in folded if n.startswith(head) or wanted in n)
-        likely = list(islice(alike, _MOST_COMPARED))
-    found = [*get_close_matches(wanted, likely, _MOST_NEAR, 0.7), *holding]
-    return [folded[name] for name in dict.fromkeys(found)][:_MOST_NEAR]
-
-
-def did_you_mean(near: Sequence[str]) -> str:
-    """``; did you mean a, b or c?``; nothing where nothing is near."""
-    if not near:
-        return ""
-    *others, last = near
-    return f"; did you mean {', '.join(others)}{' or ' if others else ''}{last}?"
+def and_meant(message: str, near: Sequence[str]) -> str:
+    """A message that names nothing, with the names near it where there are any."""
+    meant = did_you_mean(near)
+    return f"{message}; {meant}" if meant else message
 
 
 def tell_unknown(query: RowsQuery, word: str, what: str, names: Iterable[str]) -> None:
     """Report a word that names nothing, with the names near it; the exit status becomes 1."""
     known = list(names)
     if 0 < len(known) <= _MOST_LISTED and all(name.isdigit() for name in known):
-        near = f"; there are {', '.join(sorted(known, key=int))}"
+        query.warn(f"{word}: no such {what}; there are {', '.join(sorted(known, key=int))}")
     else:
-        near = did_you_mean(near_names(word, known))
-    query.warn(f"{word}: no such {what}{near}")
+        query.warn(and_meant(f"{word}: no such {what}", near_names(word, known)))
     query.status = ExitCode.FAILED
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.names import did_you_mean, near_names
+from metashell.commands.framework.names import and_meant
 from metashell.errors import MetashellError, UsageError
+from metashell.spelling import near_names
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
@@ -79,7 +80,7 @@ def the_one(word: str, found: Sequence[str], names: Iterable[str], example: str)
         raise UsageError(f"{word}: more than one thing has this name", hint=_either(found))
     near = near_names(word, names)
     raise MetashellError(
-        f"{word}: nothing has this name{did_you_mean(near)}",
+        and_meant(f"{word}: nothing has this name", near),
         hint=f"write the kind in front of the name, such as {example}",
     )
 

@@ -187,8 +187,8 @@ def run_words(context: Context, words: Sequence[str]) -> int:
 
 def _unknown(context: Context, name: str, args: Sequence[str]) -> UsageError:
     """The error for a command that there is not."""
-    from metashell.commands.framework.near import near
     from metashell.commands.framework.other_tools import hint_of_command
+    from metashell.spelling import near
 
     meant = hint_of_command(name, runs_programs=False)
     close = near(name, (*all_names(), *context.habits.aliases)) if meant is None else None

@@ -17,6 +17,7 @@ from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
 from metashell.read_settings import OLDER_BYTES
+from metashell.spelling import did_you_mean, near_names
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -182,10 +183,7 @@ def _chosen(parsed: Parsed) -> frozenset[str] | None:
     _level(parsed)
     for word in parsed.arguments:
         if word not in KINDS:
-            from difflib import get_close_matches
-
-            near = get_close_matches(word, KINDS, n=1)
-            hint = f"did you mean {near[0]}?" if near else f"the kinds are {', '.join(KINDS)}"
+            hint = did_you_mean(near_names(word, KINDS, 1)) or f"the kinds are {', '.join(KINDS)}"
             raise UsageError(f"{word}: no such problem", hint=hint)
     return frozenset(parsed.arguments) or None
 

@@ -244,11 +244,10 @@ def _keys(registry: Registry, names: Sequence[str]) -> frozenset[int]:
         if key is None and name.isascii() and name.isdigit() and len(name) <= 9:
             key = int(name)
         if key is None:
-            import difflib
+            from metashell.spelling import did_you_mean, near_names
 
-            near = difflib.get_close_matches(_plain(name), by_name, 3)
-            likely = [n for n in _type_names(registry) if _plain(n) in near]
-            hint = f"did you mean {' or '.join(likely)}?" if likely else None
+            near = near_names(_plain(name), by_name)
+            hint = did_you_mean([n for n in _type_names(registry) if _plain(n) in near]) or None
             raise UsageError(f"{name}: no such type of record", hint=hint)
         keys.add(key)
     return frozenset(keys)

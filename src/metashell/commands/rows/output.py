@@ -28,6 +28,7 @@ from metashell.commands.rows.drawn_table import Table, write_table
 from metashell.errors import UsageError
 from metashell.fs.escape import escape
 from metashell.schema.json_writer import text_to_json, to_json
+from metashell.spelling import did_you_mean, near_names
 
 if TYPE_CHECKING:
     from metashell.commands.framework.command import Context
@@ -112,10 +113,7 @@ def _names(value: str | None, flag: str) -> list[str]:
 def _known(flag: str, name: str, names: Sequence[str]) -> None:
     if name in names:
         return
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, names, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"the columns are {', '.join(names)}"
+    hint = did_you_mean(near_names(name, names, 1)) or f"the columns are {', '.join(names)}"
     raise UsageError(f"{flag}: there is no column {name}", hint=hint)
 
 

@@ -183,7 +183,9 @@ def _schema(context: Context, table: str | None) -> Result:
     if table is not None:
         found = names.find(table)
         if found is None:
-            raise _no_table(names.names, table)
+            from metashell.sql.catalog import no_table
+
+            raise no_table(table, names.names)
         chosen = [found]
     rows = [
         {"table": name, "column": field.name, "type": type_name(field.type)}
@@ -191,15 +193,6 @@ def _schema(context: Context, table: str | None) -> Result:
         for field in names.info(name).schema
     ]
     return _result(pa.Table.from_pylist(rows))
-
-
-def _no_table(names: Sequence[str], table: str) -> UsageError:
-    from difflib import get_close_matches
-
-    near = get_close_matches(table.casefold(), [name.casefold() for name in names], 1)
-    known = next((name for name in names if near and name.casefold() == near[0]), None)
-    hint = f"did you mean {known}?" if known else "`sql .tables` lists them"
-    return UsageError(f"there is no table {table}", hint=hint)
 
 
 def _result(table: pa.Table) -> Result:
