@@ -30,19 +30,38 @@ class StateHistory:
     """Counts of partitions; each array has one element an offset at which one of them changes."""
 
     offsets: I64
-    """Ascending; -1 or the end of the checkpoint for the oldest state."""
+    """int64[n], ascending; -1 or the end of the checkpoint for the oldest state."""
     offline: I64
-    """Partitions without a leader from there on."""
+    """int64[n]: partitions without a leader from there on."""
     under_replicated: I64
-    """Partitions with replicas out of sync from there on."""
+    """int64[n]: partitions with replicas out of sync from there on."""
 
     def __len__(self) -> int:
         return len(self.offsets)
+
+    @property
+    def is_well(self) -> bool:
+        """Whether all partitions were well all the time."""
+        return not (self.offline.any() or self.under_replicated.any())
+
+    @property
+    def named(self) -> tuple[tuple[str, I64], ...]:
+        """The counts with their names, the worse first."""
+        return ("offline", self.offline), ("under-replicated", self.under_replicated)
 
     def at(self, offset: int) -> tuple[int, int]:
         """(offline, under-replicated) once all up to an offset is applied."""
         at = int(np.searchsorted(self.offsets, offset, side="right")) - 1
         return (0, 0) if at < 0 else (int(self.offline[at]), int(self.under_replicated[at]))
+
+    def at_ends(self, ends: I64) -> StateHistory:
+        """The same counts where batches count whole.
+
+        Args:
+            ends: int64[n]: the end of the batch that each offset lies in, ascending.
+        """
+        is_last = np.append(ends[1:] != ends[:-1], True)[: len(ends)]
+        return StateHistory(ends[is_last], self.offline[is_last], self.under_replicated[is_last])
 
 
 def state_history(records: Records) -> StateHistory:

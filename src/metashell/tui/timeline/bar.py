@@ -10,11 +10,12 @@ from textual.content import Content
 from textual.style import Style
 
 from metashell.tui.text import line
+from metashell.tui.timeline.states import state_cells, states_text
 from metashell.tui.timeline.track import BLOCKS, CURSOR
 
 if TYPE_CHECKING:
+    from metashell.answers.state_history import StateHistory
     from metashell.records.density import Axis
-    from metashell.tui.timeline.states import StateTrack
     from metashell.tui.timeline.track import Track
 
 _WIDE: Final = 120
@@ -40,7 +41,7 @@ class Stand:
     """(the offset that it is for, what to say there, whether that is about the timeline)."""
     state: str
     """What goes on, such as ``▶ 4/s``."""
-    states: StateTrack | None = None
+    states: StateHistory | None = None
     """Partitions that were not well; None where that is not known."""
     has_state_line: bool = False
     """Whether there is a line for them."""
@@ -77,7 +78,7 @@ def _states(stand: Stand, style_of: Callable[[str], Style]) -> Content:
     if stand.states is None:
         return line(" " * stand.width)
     edges = stand.track.edges(stand.width, stand.axis)
-    cells = stand.states.cells(edges, stand.track.density)
+    cells = state_cells(stand.states, edges, stand.track.density)
     return Content.assemble(*((cell.glyph, style_of(cell.style)) for cell in cells))
 
 
@@ -112,9 +113,9 @@ def _middle(stand: Stand, style_of: Callable[[str], Style], *, is_wide: bool) ->
     where = "newest" if offset >= track.high else "offset"
     start = " ".join(part for part in (stand.state, where, str(offset), time) if part)
     has_note = stand.note is not None and stand.note[0] == offset
-    states = "" if stand.states is None or has_note else stand.states.text(offset)
+    states = "" if stand.states is None or has_note else states_text(stand.states, offset)
     pieces = [line(f"{start}  "), line(text).stylize(style_of(group))]
     if states:
-        is_offline = bool(stand.states and stand.states.counts_at(offset)[0])
+        is_offline = bool(stand.states and stand.states.at(offset)[0])
         pieces += [line("  "), line(states).stylize(style_of("offline" if is_offline else "under"))]
     return Content.assemble(*pieces)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
+    from metashell.answers.state_history import StateHistory
     from metashell.sources.source import Source
     from metashell.tui.jobs import Job
     from metashell.tui.timeline.jumps import Stops
     from metashell.tui.timeline.known import TimelineFacts
-    from metashell.tui.timeline.states import StateTrack
     from metashell.tui.timeline.timeline import Timeline
 
 _FEW: Final = 200_000
@@ -27,11 +27,11 @@ class StateWatch:
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._known: dict[str, tuple[Source, StateTrack | None]] = {}
+        self._known: dict[str, tuple[Source, StateHistory | None]] = {}
         self._job: Job | None = None
         self._waits = False
 
-    def track(self, prefix: str) -> StateTrack | None:
+    def history(self, prefix: str) -> StateHistory | None:
         """The numbers of a cluster; None while they are not known."""
         found = self._known.get(prefix)
         return None if found is None else found[1]
@@ -44,14 +44,14 @@ class StateWatch:
         if self._job is not None and self._job in self._timeline.explorer.jobs.running:
             return  # its end looks for what came meanwhile
 
-        def work(_job: Job) -> StateTrack | None:
+        def work(_job: Job) -> StateHistory | None:
             from metashell.tui.timeline.states import find_states
 
             return find_states(facts.newest, facts.density)
 
-        def done(track: StateTrack | None) -> None:
+        def done(history: StateHistory | None) -> None:
             self._job = None
-            self._known = {prefix: (facts.newest, track)}
+            self._known = {prefix: (facts.newest, history)}
             if facts.density.n_records > _FEW:
                 self._waits = True
                 self._timeline.set_timer(_EVERY_S, self._go_on)
@@ -69,9 +69,9 @@ class StateWatch:
     def stops(self, prefix: str, facts: TimelineFacts) -> Stops:
         """Where more partitions are offline or under-replicated than before. For jobs."""
         from metashell.tui.timeline.jumps import stops_of
-        from metashell.tui.timeline.states import find_states
+        from metashell.tui.timeline.states import find_states, rises
 
         known = self._known.get(prefix)
         is_newest = known is not None and known[0] is facts.newest
-        track = known[1] if is_newest and known else find_states(facts.newest, facts.density)
-        return stops_of((), facts.density) if track is None else track.rises()
+        history = known[1] if is_newest and known else find_states(facts.newest, facts.density)
+        return stops_of((), facts.density) if history is None else rises(history)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -26,88 +25,73 @@ _MOST_RECORDS: Final = 5_000_000
 _OF_PARTITIONS: Final = ("PartitionRecord", "PartitionChangeRecord")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class StateTrack:
-    """How many partitions are in each state after each change of that."""
+def states_text(history: StateHistory, offset: int) -> str:
+    """Both numbers at an offset in words; empty where both are 0."""
+    counts = zip(history.at(offset), history.named, strict=True)
+    return ", ".join(f"{n:,} {name}" for n, (name, _) in counts if n)
 
-    ends: I64
-    """int64[n]: the ends of the batches in which the numbers change, ascending."""
-    offline: I64
-    """int64[n]: from there on."""
-    under: I64
-    """Likewise, of under-replicated ones."""
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether all partitions were well all the time."""
-        return not (self.offline.any() or self.under.any())
+def state_cells(history: StateHistory, edges: I64, density: Density) -> list[Cell]:
+    """A cell for each column: its worst state, as high as the number of partitions.
 
-    def counts_at(self, offset: int) -> tuple[int, int]:
-        """(offline, under-replicated) in the state at an offset."""
-        at = int(np.searchsorted(self.ends, offset, side="right")) - 1
-        return (0, 0) if at < 0 else (int(self.offline[at]), int(self.under[at]))
+    Args:
+        history: At ends of batches.
+        edges: int64[columns + 1]: the first batch of each column.
+        density: Of the log.
+    """
+    lasts = np.append(-1, density.last)[edges]
+    places = np.searchsorted(history.offsets, lasts, side="right")
+    offline, under = (_peaks(counts, places) for _, counts in history.named)
+    most_offline, most_under = (int(counts.max(initial=0)) for counts in (offline, under))
+    cells = []
+    for n_offline, n_under in zip(offline.tolist(), under.tolist(), strict=True):
+        if n_offline:
+            cells.append(Cell(_sign(n_offline, most_offline, BLOCKS), "offline"))
+        elif n_under:
+            cells.append(Cell(_sign(n_under, most_under, _SHADES), "under"))
+        else:
+            cells.append(Cell(" ", ""))
+    return cells
 
-    def text(self, offset: int) -> str:
-        """Both numbers in words; empty where both are 0."""
-        named = zip(self.counts_at(offset), ("offline", "under-replicated"), strict=True)
-        return ", ".join(f"{n:,} {name}" for n, name in named if n)
 
-    def cells(self, edges: I64, density: Density) -> list[Cell]:
-        """A cell for each column: its worst state, as high as the number of partitions.
+def _peaks(counts: I64, places: I64) -> I64:
+    """int64[columns]: the highest number in each; an empty column has that before it.
 
-        Args:
-            edges: int64[columns + 1]: the first batch of each column.
-            density: Of the log.
-        """
-        offline, under = (self._peaks(of, edges, density) for of in (self.offline, self.under))
-        most_offline, most_under = (int(counts.max(initial=0)) for counts in (offline, under))
-        cells = []
-        for n_offline, n_under in zip(offline.tolist(), under.tolist(), strict=True):
-            if n_offline:
-                cells.append(Cell(_sign(n_offline, most_offline, BLOCKS), "offline"))
-            elif n_under:
-                cells.append(Cell(_sign(n_under, most_under, _SHADES), "under"))
-            else:
-                cells.append(Cell(" ", ""))
-        return cells
+    Args:
+        counts: int64[n]: a number from each change on.
+        places: int64[columns + 1]: how many changes come before each column.
+    """
+    peaks = np.append(0, counts)[places[1:]]
+    for column in np.flatnonzero(places[1:] > places[:-1]).tolist():
+        peaks[column] = counts[places[column] : places[column + 1]].max()
+    return peaks
 
-    def _peaks(self, counts: I64, edges: I64, density: Density) -> I64:
-        """int64[columns]: the highest number in each; an empty column has that before it."""
-        lasts = np.append(-1, density.last)[edges]
-        places = np.searchsorted(self.ends, lasts, side="right")
-        padded = np.append(0, counts)
-        peaks = padded[places[1:]]
-        for column in np.flatnonzero(places[1:] > places[:-1]).tolist():
-            peaks[column] = counts[places[column] : places[column + 1]].max()
-        return peaks
 
-    def rises(self) -> Stops:
-        """Where either number rises."""
-        from metashell.tui.timeline.jumps import Stops
+def rises(history: StateHistory) -> Stops:
+    """Where either number rises; `history` is at ends of batches."""
+    from metashell.tui.timeline.jumps import Stops
 
-        steps = [np.diff(counts, prepend=0) for counts in (self.offline, self.under)]
-        rising = self.ends[(steps[0] > 0) | (steps[1] > 0)]
-        return Stops(rising, _RiseTexts(self, rising))
+    steps = [np.diff(counts, prepend=0) for _, counts in history.named]
+    rising = history.offsets[(steps[0] > 0) | (steps[1] > 0)]
+    return Stops(rising, _RiseTexts(history, rising))
 
 
 class _RiseTexts(Mapping[int, str]):
     """What rises at an offset, worded when it is asked for: there may be a million."""
 
-    def __init__(self, track: StateTrack, rising: I64) -> None:
-        self._track, self._rising = track, rising
+    def __init__(self, history: StateHistory, rising: I64) -> None:
+        self._history, self._rising = history, rising
 
     def __getitem__(self, offset: int) -> str:
-        at = int(np.searchsorted(self._track.ends, offset))
-        if at >= len(self._track.ends) or int(self._track.ends[at]) != offset:
+        at = int(np.searchsorted(self._rising, offset))
+        if at >= len(self._rising) or int(self._rising[at]) != offset:
             raise KeyError(offset)
-        told = []
-        for name, counts in (
-            ("offline", self._track.offline),
-            ("under-replicated", self._track.under),
-        ):
-            old, new = int(counts[at - 1]) if at else 0, int(counts[at])
-            told += [f"{name} {old:,}{ARROW}{new:,}"] if old != new else []
-        return ", ".join(told)
+        before, now = self._history.at(offset - 1), self._history.at(offset)
+        return ", ".join(
+            f"{name} {old:,}{ARROW}{new:,}"
+            for (name, _), old, new in zip(self._history.named, before, now, strict=True)
+            if old != new
+        )
 
     def __iter__(self) -> Iterator[int]:
         return iter(self._rising.tolist())
@@ -122,17 +106,10 @@ def _sign(n: int, most: int, glyphs: str) -> str:
     return glyphs[min(level, len(glyphs)) - 1]
 
 
-def track_of_states(history: StateHistory, density: Density) -> StateTrack:
-    """The numbers at ends of batches, which count whole."""
-    ends = density.ends(history.offsets)
-    is_last = np.append(ends[1:] != ends[:-1], True)[: len(ends)]
-    return StateTrack(ends[is_last], history.offline[is_last], history.under_replicated[is_last])
+def find_states(newest: Source, density: Density) -> StateHistory | None:
+    """Count the partitions along a log, at ends of batches; None where that is too much.
 
-
-def find_states(newest: Source, density: Density) -> StateTrack | None:
-    """Count the partitions along a log; None where that is too much. For jobs.
-
-    Cost: decodes partitions.
+    For jobs. Cost: decodes partitions.
 
     Args:
         newest: The cluster at the end of its log.
@@ -146,4 +123,5 @@ def find_states(newest: Source, density: Density) -> StateTrack | None:
     records = newest.history_records
     if sum(len(records.rows(name)) for name in _OF_PARTITIONS) > _MOST_RECORDS:
         return None
-    return track_of_states(state_history(records), density)
+    history = state_history(records)
+    return history.at_ends(density.ends(history.offsets))

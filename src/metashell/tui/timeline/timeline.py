@@ -14,10 +14,10 @@ from textual.widget import Widget
 
 from metashell.records.density import Axis
 from metashell.tui.part import AppPart
-from metashell.tui.scene import is_below
 from metashell.tui.text import line
 from metashell.tui.timeline.bar import Stand, draw
 from metashell.tui.timeline.help import HELP
+from metashell.tui.timeline.jumper import Jumper
 from metashell.tui.timeline.known import TimelineFacts, find_out
 from metashell.tui.timeline.play import Player
 from metashell.tui.timeline.state_watch import StateWatch
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from metashell.sources.source import Source
     from metashell.tui.jobs import Job
     from metashell.tui.scene import Scene
-    from metashell.tui.timeline.jumps import Stops
     from metashell.tui.timeline.track import Track
 
 _DEBOUNCE_S: Final = 0.12
@@ -36,16 +35,6 @@ _WATCH_S: Final = 0.1
 _NO_CLUSTER: Final = "the timeline shows one cluster: go to one below /clusters"
 _KEPT: Final = 4
 """Clusters of a fleet whose density is kept."""
-_STOPS_KEPT: Final = 16
-
-_KINDS: Final = {
-    "node": "change of {path}",
-    "leader": "change of leader",
-    "fault": "fault",
-    "state": "rise of offline or under-replicated partitions",
-}
-_OF_CLUSTER: Final = ("fault", "state")
-"""Jumps that do not depend on the node at hand."""
 _LOWEST_SCREEN: Final = 18
 """Rows of the screen from which on there is room for a second line."""
 
@@ -83,7 +72,7 @@ class Timeline(AppPart, Widget, can_focus=True):
         """Knows when partitions were not well."""
         self._scene: Scene | None = None
         self._known: dict[str, TimelineFacts] = {}
-        self._stops: dict[tuple[str, str], Stops] = {}
+        self._jumper = Jumper(self)
         self._waiting: Callable[[], object] | None = None
         self._job: Job | None = None
         self._job_of: tuple[str, Source] | None = None
@@ -104,7 +93,7 @@ class Timeline(AppPart, Widget, can_focus=True):
         if before is None or before.prefix != scene.prefix or scene.cluster is None:
             self.player.stop()
             self.track, self._tentative = None, None
-            self._stops.clear()
+            self._jumper.forget()
         if self._debounce is None and not self.is_travelling:
             self._tentative = None
         self._look()
@@ -200,14 +189,14 @@ class Timeline(AppPart, Widget, can_focus=True):
         self._make_room()
 
     def _make_room(self) -> None:
-        track = None if self._scene is None else self.states.track(self._scene.prefix)
+        history = None if self._scene is None else self.states.history(self._scene.prefix)
         has_room = self.app.size.height >= _LOWEST_SCREEN
-        self.set_class(has_room and track is not None and not track.is_empty, "-states")
+        self.set_class(has_room and history is not None and not history.is_well, "-states")
 
     def _draw(self, known: TimelineFacts) -> None:
         from metashell.tui.timeline.track import Track
 
-        self._stops.clear()
+        self._jumper.forget()
         self.track = Track(known.density, known.reach, known.newest.registry, known.faults.offsets)
         self.refresh()
 
@@ -314,16 +303,16 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     def _aim_or_tell(self, offset: int | None, by: int, *, by_column: bool = False) -> None:
         if offset is None:
-            self._remark("this is the end of the log" if by > 0 else "this is the oldest state")
+            self.remark("this is the end of the log" if by > 0 else "this is the oldest state")
             return
         self.aim(offset, by_column=by_column)
 
     def action_axis(self) -> None:
         """Make columns equally wide in the other thing."""
         self.axis = Axis.OFFSET if self.axis is Axis.TIME else Axis.TIME
-        self._remark(f"columns by {self.axis.value}")
+        self.remark(f"columns by {self.axis.value}")
 
-    def _remark(self, text: str) -> None:
+    def remark(self, text: str) -> None:
         """Say something in the line until the cursor moves."""
         self._note = (self.at, text, True)
         self.refresh()
@@ -331,62 +320,12 @@ class Timeline(AppPart, Widget, can_focus=True):
     # Jumping.
 
     def jump(self, what: str, by: int) -> None:
-        """Move to the next or previous ``node`` change, ``leader`` election, ``fault``, or rise of
-        partitions that are not well (``state``).
-        """
+        """Move to the next (1) or previous (-1) one of what `Jumper.jump` names."""
         track = self._with_track(lambda: self.jump(what, by))
         scene = self._scene
-        if track is None or scene is None or scene.cluster is None:
-            return
-        path = self._own_path(scene)
-        key = (what, "" if what in _OF_CLUSTER else path)
-        if key in self._stops:
-            self._jump_among(self._stops[key], what, by, path)
-            return
-        newest, density, reach = scene.cluster.newest, track.density, (track.low, track.high)
-        prefix, facts = scene.prefix, self._known[scene.prefix]
-
-        def work(job: Job) -> Stops:
-            from metashell.tui.timeline.jumps import fault_stops, leader_stops, node_stops
-
-            if what == "fault":
-                return fault_stops(newest, reach, density)
-            if what == "state":
-                return self.states.stops(prefix, facts)
-            find = node_stops if what == "node" else leader_stops
-            return find(newest, path, density, job.cancelled)
-
-        def done(stops: Stops) -> None:
-            if self.track is not track:
-                return
-            stops = stops.within(*reach)
-            while len(self._stops) >= _STOPS_KEPT:
-                self._stops.pop(next(iter(self._stops)))
-            self._stops[key] = stops
-            if what == "fault":
-                track.faults = stops.offsets
-            self._jump_among(stops, what, by, path)
-
-        title = f"looking for a {_KINDS[what].format(path=path)}"
-        self.explorer.jobs.start(title, work, done, owner=self, key="jump")
-
-    def _own_path(self, scene: Scene) -> str:
-        """The selected node's path in the cluster's own tree."""
-        path = self.explorer.path
-        return (path.removeprefix(scene.prefix) if is_below(path, scene.prefix) else path) or "/"
-
-    def _jump_among(self, stops: Stops, what: str, by: int, path: str) -> None:
-        offset = stops.beside(self.at, by)
-        kind = _KINDS[what].format(path=path)
-        if offset is None:
-            text = f"no {'later' if by > 0 else 'earlier'} {kind}"
-            here = stops.texts.get(self.at)
-            self._remark(text if here is None else f"{text}; here: {here}")
-            return
-        note = stops.texts.get(offset, "")
-        self.aim(offset, note=note)
-        if what == "fault":
-            self.explorer.tell(note, "warning")
+        facts = None if scene is None else self._known.get(scene.prefix)
+        if track is not None and scene is not None and facts is not None:
+            self._jumper.jump(what, by, scene, track, facts)
 
     # Playing.
 
@@ -498,7 +437,7 @@ class Timeline(AppPart, Widget, can_focus=True):
             is_by_column=self._is_by_column,
             note=self._note,
             state=state,
-            states=None if scene is None else self.states.track(scene.prefix),
+            states=None if scene is None else self.states.history(scene.prefix),
             has_state_line=self.has_class("-states"),
         )
         return draw(stand, self._style)
