@@ -32,6 +32,8 @@ ROWS: Final = (
     "brokers -o json",
     "brokers --by rack -o json",
     "brokers --without 101,102 -o json",
+    "coordinator group:g txn:t share:g:orders:0 -o json",
+    "coordinator group:g share:g:nowhere:0 --history",
     "topics",
     "topics -o json",
     "topics --history -o json",

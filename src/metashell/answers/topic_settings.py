@@ -66,7 +66,7 @@ def effective_min_isr(
     if leaders is None:
         leader = image.partitions.leader
         leaders = leader if rows is None else leader[rows]
-    return _effective(image, MIN_INSYNC_REPLICAS, _positive, assumptions, rows, leaders)
+    return _effective(image, MIN_INSYNC_REPLICAS, positive_int, assumptions, rows, leaders)
 
 
 def unclean_election(
@@ -146,7 +146,8 @@ def _beyond(
     return value, _DEFAULT
 
 
-def _positive(text: str) -> int | None:
+def positive_int(text: str) -> int | None:
+    """An int32 above 0 as Java reads it; None where the text is none."""
     digits = text.strip().removeprefix("+")
     if not (digits.isascii() and digits.isdigit()):
         return None

@@ -150,6 +150,17 @@ class Image:
         with self.lock:
             return self._partitions_of(topic)
 
+    def narrowed(self, topic: int) -> Image:
+        """The same image as far as one topic (by index) goes: others have no partitions in it.
+
+        For questions about the partitions of one topic; see `partitions_of` for what it saves.
+        """
+        partitions = self.partitions_of(topic)
+        new = Image(self.records)
+        with self.lock:
+            new._folded = {**self._folded, "partitions": partitions}
+        return new
+
     def _fold_partitions_of(self, topic: int) -> Partitions:
         return fold_partitions(self.records, self.topics, only=topic)
 

@@ -41,6 +41,7 @@ LINES: Final = (
     Line("what is wrong", "health", "every problem, worst first", True),
     Line("what is wrong", "partitions --offline", "partitions without a leader", True),
     Line("what is wrong", "partitions orders", "the partitions of a topic"),
+    Line("what is wrong", "coordinator group:billing", "the broker of a group"),
     Line("what is wrong", "nodes --fenced", "fenced brokers"),
     Line("what is wrong", "brokers --without 101", "what fails if 101 stops"),
     Line("what is wrong", "can-upgrade 4.4", "which nodes block an upgrade"),

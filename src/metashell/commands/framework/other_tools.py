@@ -83,10 +83,17 @@ _TOOLS: Final[Mapping[str, str]] = {
     "kafka-storage": "`ls /local`, `quorum`",
     "kafka-topics": "`topics`, `partitions`",
 }
-_GROUPS: Final = "groups and their offsets are not in the metadata; `config` has their settings"
+_GROUPS: Final = (
+    "groups and their offsets are not in the metadata; `coordinator group:ID` finds a group's "
+    "broker, `config` its settings"
+)
 _MEANT: Final[Mapping[str, str]] = {
     "kafka-consumer-groups": _GROUPS,
     "kafka-groups": _GROUPS,
+    "kafka-share-groups": _GROUPS,
+    "kafka-streams-groups": _GROUPS,
+    "kafka-transactions": "transactions are not in the metadata; `coordinator txn:ID` finds their "
+    "broker",
     **dict.fromkeys(("dir", "vdir"), "`ls` lists names"),
     **dict.fromkeys(("q", ":q", ":wq", "logout", "bye", "close"), "`exit` leaves"),
     **dict.fromkeys(("select", "describe", "desc", "show", "with"), '`sql "select ..."` runs SQL'),
