@@ -15,12 +15,19 @@ from hypothesis import strategies as st
 from metashell.errors import DecodeError
 from metashell.schema import columnar
 from metashell.schema.arena import Arena
+from metashell.schema.columnar import default_columns
 from metashell.schema.columns import Columns
 from metashell.schema.encode import encode_message, encode_uvarint
 from metashell.schema.model import NO_VERSIONS, FieldSpec, MessageSpec, Versions
 from metashell.schema.rows import to_rows
-from metashell.schema.scalar import UNKNOWN_TAGS, decode_message
-from support.strategies import builtin_registry, damaged, definitions, field_values
+from metashell.schema.scalar import UNKNOWN_TAGS, decode_message, decode_prefix, default_value
+from support.strategies import (
+    builtin_registry,
+    coordinator_specs,
+    damaged,
+    definitions,
+    field_values,
+)
 
 MESSAGES = [
     (spec, version)
@@ -42,12 +49,16 @@ def plain(value: object) -> object:
     return struct.pack(">d", value) if isinstance(value, float) else value
 
 
-def scalar_rows(spec: MessageSpec, version: int, messages: Sequence[bytes]) -> list[object]:
+def scalar_rows(
+    spec: MessageSpec, version: int, messages: Sequence[bytes], *, trailing: bool = False
+) -> list[object]:
     """Decode one message at a time; None for those that are refused."""
     rows: list[object] = []
     for data in messages:
         try:
-            rows.append(plain(decode_message(spec, version, data)))
+            whole = decode_prefix if trailing else decode_message
+            decoded = whole(spec, version, data)
+            rows.append(plain(decoded[0] if isinstance(decoded, tuple) else decoded))
         except DecodeError:
             rows.append(None)
     return rows
@@ -59,6 +70,8 @@ def decode_all(
     messages: Sequence[bytes],
     fields: Collection[str] | None = None,
     block_rows: int | None = None,
+    *,
+    trailing: bool = False,
 ) -> Columns:
     """Decode messages that lie in one arena, with other messages' bytes around each."""
     data, starts, stops = bytearray(b"\xff\x01\x80"), [], []
@@ -77,6 +90,7 @@ def decode_all(
             np.array(starts, dtype=np.int64),
             np.array(stops, dtype=np.int64),
             fields,
+            trailing=trailing,
         )
 
 
@@ -105,6 +119,11 @@ def check(spec: MessageSpec, version: int, data: st.DataObject) -> None:
     assert expected == columnar_rows(decode_all(spec, version, messages))
     assert expected == columnar_rows(decode_all(spec, version, messages, block_rows=3))
 
+    longer = [message + data.draw(st.binary(max_size=3)) for message in messages]
+    assert scalar_rows(spec, version, longer, trailing=True) == columnar_rows(
+        decode_all(spec, version, longer, trailing=True)
+    )
+
     names = [field.column_name for field in spec.fields]
     wanted = data.draw(st.sets(st.sampled_from(names)) if names else st.just(set()))
     some = decode_all(spec, version, messages, wanted)
@@ -118,12 +137,42 @@ def check(spec: MessageSpec, version: int, data: st.DataObject) -> None:
     assert kept == [row for row in columnar_rows(some) if row is not None]
 
 
+COORDINATOR_MESSAGES = [
+    (spec, version)
+    for spec in coordinator_specs()
+    for version in range(spec.versions.low, spec.versions.high + 1)
+]
+
+
 @every_message
 @settings(max_examples=6)
 @given(data=st.data())
 def test_every_message(spec: MessageSpec, version: int, data: st.DataObject) -> None:
     """Of every message in every version the same values are decoded, and the same bytes refused."""
     check(spec, version, data)
+
+
+@pytest.mark.parametrize(
+    ("spec", "version"),
+    COORDINATOR_MESSAGES,
+    ids=[f"{s.name}-{v}" for s, v in COORDINATOR_MESSAGES],
+)
+@settings(max_examples=3)
+@given(data=st.data())
+def test_every_message_of_a_coordinator(
+    spec: MessageSpec, version: int, data: st.DataObject
+) -> None:
+    """So it is with what coordinators write, in versions that are not flexible too."""
+    check(spec, version, data)
+
+
+@pytest.mark.parametrize("spec", [spec for spec, _ in COORDINATOR_MESSAGES], ids=lambda s: s.name)
+def test_defaults(spec: MessageSpec) -> None:
+    """Columns without messages hold the default of each field."""
+    columns = default_columns(Arena.from_bytes(b""), spec, 2)
+    defaults = {field.column_name: default_value(field) for field in spec.fields}
+
+    assert [plain(defaults)] * 2 == columnar_rows(columns)
 
 
 @given(spec=definitions(), data=st.data())

@@ -13,6 +13,7 @@ from functools import cache, lru_cache
 
 from hypothesis import strategies as st
 
+from metashell.schema.coordinators import CoordinatorLog, data_message, load_record_types
 from metashell.schema.encode import encode_record
 from metashell.schema.model import NO_VERSIONS, FieldSpec, MessageSpec, Versions
 from metashell.schema.registry import Registry, load_registry
@@ -53,6 +54,15 @@ class DrawnRecord:
 def builtin_registry() -> Registry:
     """Read our definitions, once."""
     return load_registry()
+
+
+@cache
+def coordinator_specs() -> tuple[MessageSpec, ...]:
+    """Read the definitions of all that coordinators write, once."""
+    types = [t for log in CoordinatorLog for t in load_record_types(log).by_number.values()]
+    data = ("ConsumerProtocolAssignment", "ConsumerProtocolSubscription", "EndTxnMarker")
+    specs = [spec for record_type in types for spec in (record_type.key, record_type.value)]
+    return (*specs, *(data_message(name) for name in (*data, "ProducerSnapshot")))
 
 
 def texts() -> st.SearchStrategy[str]:

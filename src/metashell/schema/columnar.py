@@ -61,6 +61,8 @@ def decode(
     starts: I64,
     stops: I64,
     fields: Collection[str] | None = None,
+    *,
+    trailing: bool = False,
 ) -> Columns:
     """Decode the same message version at many places.
 
@@ -72,6 +74,7 @@ def decode(
         stops: int64[n], where each message ends.
         fields: Names of the columns wanted (snake_case), None for all. Every row is walked to its
             end whatever is wanted, so `Columns.ok` says the same.
+        trailing: Whether bytes may stand behind a message, as a coordinator lets them.
 
     Returns:
         Columns of n rows; where ``ok`` is False the row's values mean nothing.
@@ -84,9 +87,23 @@ def decode(
         pos = starts[first : first + BLOCK_ROWS]
         end = stops[first : first + BLOCK_ROWS]
         columns, final = _BlockDecoder(arena).struct(plan, pos, end, fields)
-        columns.ok &= final == end
+        columns.ok &= final <= end if trailing else final == end
         blocks.add(columns)
     return blocks.finish()
+
+
+def default_columns(
+    arena: Arena, spec: MessageSpec, n: int, fields: Collection[str] | None = None
+) -> Columns:
+    """Columns of n messages in which every field holds its default; see `decode`."""
+    plan = message_plan(spec, spec.versions.high)
+    every = (*plan.fields, *plan.tags.values(), *plan.absent)
+    out = {
+        field.name: _BlockDecoder(arena).default(field, n)
+        for field in every
+        if fields is None or field.name in fields
+    }
+    return Columns(plan.specs, n, np.ones(n, dtype=np.bool_), out)
 
 
 def prefix_distance(spec: MessageSpec, version: int, field: str) -> int | None:
@@ -143,7 +160,7 @@ class _BlockDecoder:
             pos = self._tags(plan, pos, end, wanted, out)
         for field in plan.absent:
             if wanted is None or field.name in wanted:
-                out[field.name] = self._default(field, n)
+                out[field.name] = self.default(field, n)
         return Columns(plan.specs, n, np.ones(n, dtype=np.bool_), out), pos
 
     def variable(
@@ -257,7 +274,7 @@ class _BlockDecoder:
             keep = wanted is None or field.name in wanted
             if tag not in found:
                 if keep:
-                    out[field.name] = self._default(field, n)
+                    out[field.name] = self.default(field, n)
                 continue
             tag_start, tag_stop = found[tag]
             rows = np.flatnonzero(tag_start >= 0)
@@ -385,7 +402,8 @@ class _BlockDecoder:
             at = stop
         pos[row] = at
 
-    def _default(self, field: FieldPlan, n: int) -> DecodedColumn:
+    def default(self, field: FieldPlan, n: int) -> DecodedColumn:
+        """The column of a field that none of n rows has."""
         return self._filled(field, None, np.empty(0, dtype=np.int64), n)
 
     def _filled(
@@ -429,7 +447,7 @@ class _BlockDecoder:
         present = np.full(n, field.default is not None, dtype=np.bool_)
         every = (*plan.fields, *plan.tags.values(), *plan.absent)
         items = Columns(
-            plan.specs, n, np.ones(n, dtype=np.bool_), {f.name: self._default(f, n) for f in every}
+            plan.specs, n, np.ones(n, dtype=np.bool_), {f.name: self.default(f, n) for f in every}
         )
         if isinstance(column, StructColumn):
             present[rows] = column.present

@@ -2,8 +2,9 @@
 
 A definition is JSON as Kafka writes its own (comments with ``//`` allowed): name, valid versions
 and fields, each with type, versions, nullable versions, tag and default. ``messages/`` holds ours,
-one message a file; a user's directory (``--schemas``) is read by the same code, so that the next
-Kafka release, or a vendor's own record types, are new files and no new code.
+one message a file, ``coordinator_messages/`` those of the coordinators' logs; a user's directory
+(``--schemas``) is read by the same code, so that the next Kafka release, or a vendor's own record
+types, are new files and no new code.
 
 Owns what a definition *says*. How bytes are read by it is in `scalar` and `columnar`.
 """
@@ -67,6 +68,9 @@ class Versions:
 
 NO_VERSIONS: Final = Versions(0, -1)
 
+COORDINATOR_KEY: Final = "coordinator-key"
+COORDINATOR_VALUE: Final = "coordinator-value"
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FieldSpec:
@@ -105,16 +109,23 @@ class FieldSpec:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MessageSpec:
-    """One message: a metadata record, or the value of a control record."""
+    """One message: a metadata record, the value of a control record, or a coordinator's."""
 
     name: str
     api_key: int | None
-    """Of a metadata record; None for control records."""
+    """Of a metadata record, or the type of a coordinator's record; None for control records."""
     control_type: int | None
     """Of a control record; None for metadata records."""
     versions: Versions
     flexible: Versions
     fields: tuple[FieldSpec, ...]
+    kind: str = ""
+    """What the definition's ``type`` says, such as ``metadata`` or ``coordinator-key``."""
+
+    @property
+    def of_coordinator(self) -> bool:
+        """Whether it is the key or the value of a coordinator's record."""
+        return self.kind in (COORDINATOR_KEY, COORDINATOR_VALUE)
 
     @property
     def type_name(self) -> str:
@@ -152,6 +163,7 @@ def parse_message(text: str, *, where: str = "definition") -> MessageSpec:
             versions=Versions.parse(raw["validVersions"]),
             flexible=Versions.parse(raw.get("flexibleVersions", "none")),
             fields=_parse_fields(raw["fields"], _common_structs(raw)),
+            kind=str(raw.get("type", "")),
         )
     except json.JSONDecodeError as e:
         raise SchemaError(f"{where}: line {e.lineno}: not JSON: {e.msg}") from e
@@ -207,6 +219,8 @@ def _parse_field(
     tagged = Versions.parse(str(raw.get("taggedVersions", "none")))
     if (tag is None) != (tagged == NO_VERSIONS):
         raise SchemaError(f"{name}: tag and taggedVersions go together")
+    if "versions" not in raw and tagged == NO_VERSIONS:
+        raise SchemaError(f"{name}: no versions")
     nullable = Versions.parse(str(raw.get("nullableVersions", "none")))
     if element in FIXED_SIZES and not is_array and nullable != NO_VERSIONS:
         raise SchemaError(f"{name}: {element} can't be null, so it has no nullableVersions")
@@ -214,7 +228,7 @@ def _parse_field(
         name=name,
         type=element,
         is_array=is_array,
-        versions=Versions.parse(str(raw["versions"])),
+        versions=Versions.parse(str(raw["versions"])) if "versions" in raw else tagged,
         nullable=nullable,
         tagged=tagged,
         tag=int(str(tag)) if tag is not None else None,

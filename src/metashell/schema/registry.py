@@ -26,6 +26,9 @@ class Registry:
         self.by_name: dict[str, MessageSpec] = {}
         """Both kinds by message name, such as ``PartitionRecord``."""
         for spec in specs:
+            if spec.of_coordinator:
+                # Its numbers are types of another log's records: see `schema.coordinators`.
+                continue
             if spec.api_key is not None:
                 self.metadata[spec.api_key] = spec
             elif spec.control_type is not None:

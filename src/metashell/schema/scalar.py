@@ -141,11 +141,28 @@ def decode_message(
     Raises:
         DecodeError: The bytes are not such a message; names the field and the position.
     """
+    stop = len(data) if stop is None else stop
+    fields, pos = decode_prefix(spec, version, data, start, stop)
+    if pos < stop:
+        raise DecodeError(f"{stop - pos} bytes left over after the message", pos=pos)
+    return fields
+
+
+def decode_prefix(
+    spec: MessageSpec,
+    version: int,
+    data: bytes | memoryview,
+    start: int = 0,
+    stop: int | None = None,
+) -> tuple[dict[str, object], int]:
+    """Decode a message that ``data[start:stop]`` begins with.
+
+    Returns:
+        (the values, the position behind the message); arguments and errors as `decode_message`.
+    """
     reader = _Reader(data, start, len(data) if stop is None else stop)
     fields = reader.read_struct(spec.fields, version, flexible=version in spec.flexible)
-    if reader.left:
-        raise DecodeError(f"{reader.left} bytes left over after the message", pos=reader.pos)
-    return fields
+    return fields, reader.pos
 
 
 def unknown_tags(

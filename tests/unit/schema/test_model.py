@@ -97,6 +97,17 @@ def test_parse_common_structs() -> None:
     assert [False, True] == [field.is_array for field in spec.fields]
 
 
+def test_parse_tagged_versions_alone() -> None:
+    """A field that says only in which versions it is tagged is there in those."""
+    spec = parse_message(
+        """{"name": "A", "validVersions": "0-1", "type": "data",
+         "flexibleVersions": "1+", "fields": [
+         {"name": "F", "type": "int8", "tag": 0, "taggedVersions": "1+"}]}"""
+    )
+    assert Versions(1, 32767) == spec.fields[0].versions == spec.fields[0].tagged
+    assert ("data", False) == (spec.kind, spec.of_coordinator)
+
+
 @pytest.mark.parametrize(
     ("text", "reason"),
     [
@@ -118,6 +129,10 @@ def test_parse_common_structs() -> None:
             '{"name": "A", "validVersions": "0", "fields": '
             '[{"name": "F", "type": "int8", "versions": "0", "tag": 1}]}',
             "tag and taggedVersions go together",
+        ),
+        (
+            '{"name": "A", "validVersions": "0", "fields": [{"name": "F", "type": "int8"}]}',
+            "F: no versions",
         ),
         (
             '{"name": "A", "validVersions": "0", "fields": '
