@@ -42,6 +42,10 @@ ALIKE: Final = frozenset(
 """Directories with no record type, version or field that the others lack, once batches are decoded:
 `differing` leaves them out."""
 
+NODES: Final = ("coordinator-records-44", "node-44")
+"""Logs of coordinators, a directory each with what Kafka's classes read in it, and the disks of a
+whole cluster, with what its brokers answered."""
+
 METADATA_DIRECTORY: Final = "__cluster_metadata-0"
 
 _HOLE_BYTES: Final = 1 << 16
@@ -153,7 +157,7 @@ def fixture_names() -> tuple[str, ...]:
         name = archive.name.removesuffix(".tar.xz")
         if name == "quirks":
             names += [f"quirks/{path.name}" for path in sorted(_unpacked(name).iterdir())]
-        elif name != "wire" and not name.startswith(("node-", "voters-")):
+        elif name != "wire" and not name.startswith(("voters-", *NODES)):
             names.append(name)
     return tuple(names)
 

@@ -128,6 +128,9 @@ class Chainer:
             judged without bytes behind the window is left to the next, at ``carry.pos``.
     """
 
+    offsets_may_be_missing = False
+    """Whether a gap in the offsets is no fault: compaction leaves some."""
+
     def __init__(
         self,
         view: memoryview,
@@ -227,7 +230,8 @@ class Chainer:
                 self._fault(FaultKind.DAMAGED, reason, pos)
                 return False
             seen = self.carry.any_batch or out.positions
-            if seen and pos - self._origin != self.carry.resumed:
+            resumed = pos - self._origin == self.carry.resumed
+            if seen and not resumed and not self.offsets_may_be_missing:
                 reason = f"offsets {expected} to {base - 1} are missing"
                 self._fault(FaultKind.GAP, reason, pos)
         if epoch < out.last_epoch:

@@ -28,6 +28,12 @@ class TooLargeError(DecodeError):
     """Data inflates to more than it may."""
 
 
+_LZ4_MAGIC: Final = b"\x04\x22\x4d\x18"
+_LZ4_HEADER_BYTES: Final = 15
+"""Magic number, flags, block descriptor, content size and checksum."""
+_UINT32: Final = 0xFFFFFFFF
+_XXH_PRIMES: Final = (2654435761, 2246822519, 3266489917, 668265263, 374761393)
+
 _XERIAL_MAGIC: Final = b"\x82SNAPPY\x00"
 _XERIAL_HEADER_BYTES: Final = 16
 
@@ -51,6 +57,8 @@ def inflate(codec: int, payload: memoryview, limit: int = MAX_BATCH_BYTES) -> by
             data = _gunzip(payload, limit)
         elif codec == 2:
             data = _unsnappy(payload, limit)
+        elif codec == 3:
+            data = _unlz4(payload, limit)
         else:
             data = _stream(payload, NAMES[codec], limit)
     except (zlib.error, OSError, ValueError, EOFError, MemoryError) as e:
@@ -74,6 +82,47 @@ def _stream(payload: memoryview, codec: str, limit: int) -> bytes:
     with pa.input_stream(pa.py_buffer(payload), compression=codec) as stream:
         data: bytes = stream.read(limit + 1)
     return data
+
+
+def _unlz4(payload: memoryview, limit: int) -> bytes:
+    try:
+        return _stream(payload, "lz4", limit)
+    except (OSError, ValueError):
+        # In messages of format 0 the header's checksum covers the magic number too (KAFKA-3160).
+        mended = _with_checksum(payload)
+        if mended is None:
+            raise
+        return _stream(memoryview(mended), "lz4", limit)
+
+
+def _with_checksum(frame: memoryview) -> bytes | None:
+    """An lz4 frame with its header's checksum as it should be; None where it is so already."""
+    at = 6 + 8 * bool(len(frame) > _LZ4_HEADER_BYTES and frame[4] & 0x08)
+    if len(frame) <= at or bytes(frame[:4]) != _LZ4_MAGIC:
+        return None
+    right = xxh32(bytes(frame[4:at])) >> 8 & 0xFF
+    if right == frame[at]:
+        return None
+    return bytes(frame[:at]) + bytes((right,)) + bytes(frame[at + 1 :])
+
+
+def xxh32(data: bytes) -> int:
+    """XXH32 with seed 0 of fewer than sixteen bytes, as an lz4 frame's header has."""
+    value = (_XXH_PRIMES[4] + len(data)) & _UINT32
+    words = len(data) // 4 * 4
+    for i in range(0, words, 4):
+        value += int.from_bytes(data[i : i + 4], "little") * _XXH_PRIMES[2]
+        value = _rotated(value, 17) * _XXH_PRIMES[3] & _UINT32
+    for byte in data[words:]:
+        value = _rotated(value + byte * _XXH_PRIMES[4], 11) * _XXH_PRIMES[0] & _UINT32
+    for shift, prime in ((15, _XXH_PRIMES[1]), (13, _XXH_PRIMES[2]), (16, 1)):
+        value = (value ^ value >> shift) * prime & _UINT32
+    return value
+
+
+def _rotated(value: int, bits: int) -> int:
+    value &= _UINT32
+    return (value << bits | value >> 32 - bits) & _UINT32
 
 
 def _unsnappy(payload: memoryview, limit: int) -> bytes:

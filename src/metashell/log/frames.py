@@ -16,12 +16,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from metashell.errors import DecodeError
 from metashell.log.chain import Chain
-from metashell.log.compression import MAX_BATCH_BYTES, TooLargeError, inflate
-from metashell.log.fault import Fault, FaultKind
+from metashell.log.fault import Fault
 from metashell.log.lanes import find_records
-from metashell.log.read import SLACK, Loaded
+from metashell.log.payloads import CODEC, MIN_RECORD_BYTES, BatchFaults, inflated
+from metashell.log.read import Loaded
 from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
 from metashell.schema.varint import read_uvarint, read_varint, read_varlong
 
@@ -44,22 +43,10 @@ HEADER: Final = np.dtype(
 )
 """The 61 bytes before a batch's records."""
 
-MIN_RECORD_BYTES: Final = 7
-"""A record with no key, value or header: one byte for each of its parts."""
-
 LOG_APPEND_TIME: Final = 0x08
 CONTROL: Final = 0x20
-CODEC: Final = 0x07
 
 _BLOCK: Final = 32_768
-
-INFLATED_BYTES: Final = 80 << 20
-"""Memory that compressed batches framed together may take, beside twice the size of their files."""
-
-RECORD_BYTES: Final = 160
-"""Memory that a record takes beside its own bytes: its place, and what is decoded of it."""
-
-_NO_ROOM: Final = "compressed batches of this log inflate to more than is kept in memory"
 
 
 @dataclass(slots=True)
@@ -181,9 +168,10 @@ def build_frames(loaded: Loaded) -> tuple[Frames, list[Fault]]:
         strides=(1,),
     )
     header = view[pos].view(HEADER)
-    faults = _Faults(loaded, pos, file, header)
-    arena, starts, stops = _payloads(arena, pos, header, faults)
+    faults = BatchFaults(loaded, pos, file, header)
     n_records = header["count"].astype(np.int64)
+    starts, stops = pos + HEADER.itemsize, pos + 12 + header["length"]
+    arena, starts, stops = inflated(arena, starts, stops, header, faults)
     lie = (n_records < 0) | (n_records * MIN_RECORD_BYTES > stops - starts)
     lie |= header["last_delta"] < n_records - 1
     faults.add(np.flatnonzero(lie & ~faults.bad), "its record count does not fit its length")
@@ -233,61 +221,9 @@ def extend_frames(frames: Frames, loaded: Loaded) -> tuple[Frames, list[Fault]] 
     return Frames(new.arena, batches, **joined), faults
 
 
-class _Faults:
-    """Batches found unreadable after their CRC held: each is reported once and left out whole."""
-
-    def __init__(self, loaded: Loaded, pos: I64, file: I32, header: AnyArray) -> None:
-        self.loaded, self.pos, self.file, self.header = loaded, pos, file, header
-        self.bad: Bools = np.zeros(len(pos), dtype=np.bool_)
-        self.found: list[Fault] = []
-
-    def add(self, batches: AnyArray, reason: str) -> None:
-        for i in batches.tolist():
-            if self.bad[i]:
-                continue
-            self.bad[i] = True
-            source = self.loaded.files[int(self.file[i])]
-            where = int(self.pos[i]) - source.start
-            offset = int(self.header["base_offset"][i])
-            self.found.append(
-                Fault(FaultKind.DAMAGED, f"batch left out: {reason}", source.name, where, offset)
-            )
-
-
-def _payloads(arena: Arena, pos: I64, header: AnyArray, faults: _Faults) -> tuple[Arena, I64, I64]:
-    """Where each batch's records lie: in the file, or behind all files where they were inflated."""
-    starts = pos + HEADER.itemsize
-    stops = pos + 12 + header["length"]
-    codec = header["attributes"] & CODEC
-    compressed = np.flatnonzero(codec)
-    if not compressed.size:
-        return arena, starts, stops
-    # One buffer that grows: pieces that are joined would be there twice.
-    whole = bytearray(arena.u1[: arena.size])
-    # A file of nothing but bombs may not grow without bound either, nor one of tiny records.
-    budget = INFLATED_BYTES + 2 * arena.size
-    for i in compressed.tolist():
-        payload = arena.u1[int(starts[i]) : int(stops[i])].data
-        try:
-            data = inflate(int(codec[i]), payload, min(MAX_BATCH_BYTES, budget))
-            n = min(max(int(header["count"][i]), 0), len(data) // MIN_RECORD_BYTES)
-            needed = len(data) + n * RECORD_BYTES
-            if needed > budget:
-                raise TooLargeError(_NO_ROOM)
-        except DecodeError as e:
-            no_room = isinstance(e, TooLargeError) and budget < MAX_BATCH_BYTES
-            faults.add(np.array([i]), _NO_ROOM if no_room else e.message)
-            data, needed = b"", 0
-        budget -= needed
-        starts[i] = len(whole)
-        whole += data
-        stops[i] = len(whole)
-    size = len(whole)
-    whole += bytes(SLACK)
-    return Arena(whole, size), starts, stops
-
-
-def _decode_heads(arena: Arena, batches: Batches, begin: I64, size: I32, faults: _Faults) -> Frames:
+def _decode_heads(
+    arena: Arena, batches: Batches, begin: I64, size: I32, faults: BatchFaults
+) -> Frames:
     """Decode what stands between a record's length and its message, block by block."""
     total = len(begin)
     counts = np.diff(batches.first_row)
@@ -310,7 +246,7 @@ def _decode_heads(arena: Arena, batches: Batches, begin: I64, size: I32, faults:
     for first in range(0, total, _BLOCK):
         rows = slice(first, min(first + _BLOCK, total))
         end = begin[rows] + size[rows]
-        delta, key, key_size, value, stop, ok = _head(arena, begin[rows], end)
+        delta, key, key_size, value, stop, ok = record_head(arena, begin[rows], end)
         frames.offset[rows] += delta
         ok &= (delta >= 0) & (delta <= last_delta[rows])
         _message_frame(frames, rows, value, stop)
@@ -334,7 +270,7 @@ def _control_rows(batches: Batches, counts: I64) -> I64:
     return rows
 
 
-def _head(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64, I64, I64, I64, Bools]:
+def record_head(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64, I64, I64, I64, Bools]:
     """Offset delta, key position and size, value position and end, and which are sound."""
     short = _short_head(arena, begin, end)
     if short is not None:
@@ -366,7 +302,7 @@ def value_spans(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64]:
 
 
 def _short_head(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64, I64, I64, I64, Bools] | None:
-    """As `_head`, from one load of eight bytes a record; None where a block needs more than that.
+    """As `record_head`, from one load of eight bytes a record; None where a block needs more.
 
     Enough for what a controller writes: a timestamp delta of one byte, an offset delta and a value
     length of up to two, no key, no headers.

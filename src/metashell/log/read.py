@@ -165,8 +165,17 @@ def opened(file: FileRef) -> Iterator[OpenFile]:
         os.close(fd)
 
 
-def load(files: Sequence[FileRef], progress: ReadProgress | None = None) -> Loaded:
+def load(
+    files: Sequence[FileRef],
+    progress: ReadProgress | None = None,
+    chainer: type[Chainer] = Chainer,
+) -> Loaded:
     """Read files one behind the other and find their batches.
+
+    Args:
+        files: The files.
+        progress: Called while bytes are read.
+        chainer: What finds the batches of a file.
 
     Raises:
         VanishedError: One of them is gone.
@@ -175,12 +184,15 @@ def load(files: Sequence[FileRef], progress: ReadProgress | None = None) -> Load
     remote = [file for file in files if isinstance(file, RemoteFile)]
     if remote and len(remote) == len(files):
         with opened_together(remote) as sources:
-            return _load(files, sources, progress)
-    return _load(files, None, progress)
+            return _load(files, sources, progress, chainer)
+    return _load(files, None, progress, chainer)
 
 
 def _load(
-    files: Sequence[FileRef], sources: list[OnStore] | None, progress: ReadProgress | None
+    files: Sequence[FileRef],
+    sources: list[OnStore] | None,
+    progress: ReadProgress | None,
+    chainer: type[Chainer],
 ) -> Loaded:
     """Read files; those of a store are open already and are read all at once."""
     # Else one file is open at a time: a log may have more segments than a process may have files.
@@ -203,7 +215,7 @@ def _load(
         start += size
         name = name_of(file)
         is_segment = isinstance(parse_name(name), SegmentName)
-        chain = Chainer(view, at, at + read, name, last_offset if is_segment else -1).run()
+        chain = chainer(view, at, at + read, name, last_offset if is_segment else -1).run()
         if whole > read == size:
             chain.faults.append(rest_of(name, whole, read, max(chain.last_offset, last_offset) + 1))
         if is_segment:

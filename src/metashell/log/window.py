@@ -21,7 +21,11 @@ WINDOW_BYTES: Final = 32 << 20
 
 
 def windows(
-    file: FileRef, size: int = WINDOW_BYTES, after: int = -1, begin: int = 0
+    file: FileRef,
+    size: int = WINDOW_BYTES,
+    after: int = -1,
+    begin: int = 0,
+    chainer: type[Chainer] = Chainer,
 ) -> Iterator[Loaded]:
     """Read a file a window at a time.
 
@@ -33,6 +37,7 @@ def windows(
         size: Bytes of a window, more where a batch or damage needs it.
         after: Offset behind which the batches must lie: the last of the file before.
         begin: Position to begin at, the end of a batch; `after` is then the last offset before it.
+        chainer: What finds the batches.
 
     Raises:
         VanishedError: It is gone.
@@ -40,10 +45,12 @@ def windows(
     """
     with opened(file) as source:
         carry = Carry(source.size, after, begin)
-        yield from windows_of(source, name_of(file), carry, size)
+        yield from windows_of(source, name_of(file), carry, size, chainer)
 
 
-def windows_of(source: OpenFile, name: str, carry: Carry, size: int) -> Iterator[Loaded]:
+def windows_of(
+    source: OpenFile, name: str, carry: Carry, size: int, chainer: type[Chainer] = Chainer
+) -> Iterator[Loaded]:
     """As `windows`, from where a carry stands up to its limit; the carry is brought up to date.
 
     Bytes behind the limit are read only where a batch before it can't be judged without them.
@@ -62,7 +69,7 @@ def windows_of(source: OpenFile, name: str, carry: Carry, size: int) -> Iterator
             # It has become shorter since it was opened.
             carry.size = begin + read
             carry.limit = min(carry.limit, carry.size)
-        chain = Chainer(view, 0, read, name, carry=carry).run()
+        chain = chainer(view, 0, read, name, carry=carry).run()
         if chain.positions or chain.faults or chain.padding:
             yield Loaded(buffer, read, [LogFile(name, -begin, read, chain)])
     whole = whole_size(source)

@@ -13,7 +13,8 @@ from typing import Final
 from metashell.errors import DecodeError
 from metashell.log.chain import HEAD, HEADER_BYTES
 from metashell.log.directory import MetadataLog
-from metashell.log.frames import CODEC, CONTROL
+from metashell.log.frames import CONTROL
+from metashell.log.payloads import CODEC
 from metashell.records.density import NO_OP
 from metashell.schema.registry import Registry
 from metashell.schema.scalar import decode_frame, read_varint, read_varlong

@@ -6,7 +6,7 @@ import pytest
 
 from kraftgen.batch import CODEC_IDS, Codec, compress
 from metashell.errors import DecodeError
-from metashell.log.compression import inflate
+from metashell.log.compression import inflate, xxh32
 
 CODECS: list[Codec] = ["gzip", "snappy", "snappy-raw", "lz4", "zstd"]
 every_codec = pytest.mark.parametrize("codec", CODECS)
@@ -65,3 +65,19 @@ def test_unknown_codec(number: int) -> None:
     """A number that stands for no codec is refused by its number."""
     with pytest.raises(DecodeError, match=str(number)):
         inflate(number, memoryview(b"x"))
+
+
+def test_lz4_with_the_checksum_of_old_messages() -> None:
+    """The header's checksum may be wrong, as in messages of format 0; the data may not."""
+    frame = bytearray(compress(b"some text" * 9, "lz4"))
+    at = 14 if frame[4] & 0x08 else 6
+    frame[at] ^= 0x55
+
+    assert b"some text" * 9 == inflate(CODEC_IDS["lz4"], memoryview(bytes(frame)))
+    assert refusal("lz4", bytes(frame[:-9])) is not None
+    assert refusal("lz4", bytes(frame[:5])) is not None
+
+
+def test_xxh32() -> None:
+    """The sums of short texts are those of the reference implementation."""
+    assert (0x02CC5D05, 0x550D7456, 0x32D153FF) == tuple(map(xxh32, (b"", b"a", b"abc")))

@@ -15,7 +15,8 @@ import numpy as np
 from metashell.fs.change_parts import TopicHistory, part_histories
 from metashell.fs.path import encode_name
 from metashell.log.crc import crc32c
-from metashell.log.frames import CODEC, CONTROL, CONTROL_KEY, LOG_APPEND_TIME
+from metashell.log.frames import CONTROL, CONTROL_KEY, LOG_APPEND_TIME
+from metashell.log.payloads import CODEC
 from metashell.records.records import Records
 from metashell.records.window import LogPiece, LogReader
 from metashell.redact import REDACTED, Redaction, hidden_bytes

@@ -1,0 +1,300 @@
+"""From batches to keyed records: where the key and the value of every record lie.
+
+For the logs whose records have keys: those of coordinators. The records of a metadata log have
+none, and have `metashell.log.frames`. Both share the finding of records, the inflating and the
+arrays of batches; messages of older formats (`old_messages`) are put beside them.
+
+A key begins with an int16, its *type*; a value with one, its *version*. What they mean is for a
+later stage.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, fields
+from typing import Final
+
+import numpy as np
+
+from metashell.log.fault import Fault
+from metashell.log.frames import CONTROL, HEADER, LOG_APPEND_TIME, Batches, record_head
+from metashell.log.lanes import find_records
+from metashell.log.old_messages import OldMessages, as_headers, find_messages
+from metashell.log.payloads import MIN_RECORD_BYTES, BatchFaults, inflated
+from metashell.log.read import Loaded
+from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
+from metashell.schema.varint import read_varint, read_varlong
+
+TRANSACTIONAL: Final = 0x10
+DELETE_HORIZON: Final = 0x40
+
+NO_NUMBER: Final = 1 << 20
+"""Stands for an int16 that is not there: the key or the value is null, or shorter than that."""
+
+_CONTROL: Final = -(1 << 20)
+_MAX_INT32: Final = (1 << 31) - 1
+_BLOCK: Final = 32_768
+_OLD_FORMATS: Final = 2
+"""Formats below this one have messages, not batches."""
+
+
+def control_key_type(control_type: int) -> int:
+    """The key type that stands for a control type, apart from every type of a key."""
+    return _CONTROL - control_type
+
+
+@dataclass(slots=True)
+class KeyedFrames:
+    """The keyed records of a source, in log order; every array has one element a record.
+
+    Records of batches that do not frame are left out, as if the batch were not there. Control
+    records are among them.
+    """
+
+    arena: Arena
+    batches: Batches
+    """A message of an older format is a batch too; its header holds -1 for what it lacks."""
+    batch: I32
+    """int32: index into `batches`."""
+    start: I64
+    """int64: position of the record's attributes byte."""
+    offset: I64
+    """int64: log offset."""
+    key: I64
+    """int64: first byte of the key, of its type where it has one."""
+    key_size: I32
+    """int32: bytes of the key, -1 for null."""
+    value: I64
+    """int64: first byte of the value, of its version where it has one."""
+    value_size: I32
+    """int32: bytes of the value, -1 for null: a tombstone."""
+    key_type: I32
+    """int32: the int16 that the key begins with; `NO_NUMBER` without one; of a control record
+    `control_key_type` of its type."""
+    value_version: I32
+    """int32: the int16 that the value begins with; `NO_NUMBER` without one."""
+    _old: Bools | None = field(default=None)
+    """bool[number of batches]: those of older formats; None where there are none."""
+
+    def __len__(self) -> int:
+        return len(self.batch)
+
+    @property
+    def is_control(self) -> Bools:
+        """bool[n]: control records, such as the markers of transactions."""
+        return self.key_type <= _CONTROL + (1 << 15)
+
+    def control_types(self, rows: AnyArray) -> I32:
+        """int32: types of the control records given; see `metashell.log.control.ControlType`."""
+        return (_CONTROL - self.key_type[rows]).astype(np.int32)
+
+    def coordinator_epochs(self, rows: AnyArray) -> I32:
+        """int32: coordinator epochs of the markers given; -1 where a value is too short.
+
+        Source: org.apache.kafka.common.message.EndTxnMarker, version 0.
+        """
+        epochs = self.arena.gather(">i4", self.value[rows] + 2).astype(np.int32)
+        epochs[self.value_size[rows] < 6] = -1
+        return epochs
+
+    def timestamps(self, rows: AnyArray) -> I64:
+        """int64: timestamps of the rows given in ms since the epoch, -1 for none."""
+        start, batch = self.start[rows], self.batch[rows]
+        header = self.batches.header[batch]
+        base = header["base_timestamp"].astype(np.int64)
+        delta, _ = read_varlong(self.arena, start + 1, np.full_like(start, self.arena.size))
+        times = base + delta
+        appended = header["attributes"] & LOG_APPEND_TIME != 0
+        if self._old is not None:
+            old = np.flatnonzero(self._old[batch])
+            # Their own, but in format 0, which has none, nor has its header one.
+            times[old] = self.arena.gather(">i8", start[old] + 1)
+            times[old[header["magic"][old] == 0]] = -1
+        return np.where(appended, header["max_timestamp"], times).astype(np.int64)
+
+    def epochs(self, rows: AnyArray) -> I32:
+        """int32: leader epochs of the rows given, -1 in older formats."""
+        return self.batches.header["epoch"][self.batch[rows]].astype(np.int32)
+
+    def producer_ids(self, rows: AnyArray) -> I64:
+        """int64: producer ids of the rows given, -1 for none."""
+        return self.batches.header["producer_id"][self.batch[rows]].astype(np.int64)
+
+    def sequences(self, rows: AnyArray) -> I32:
+        """int32: sequences of the rows given, -1 for none. They go on at 0 behind 2**31 - 1."""
+        header = self.batches.header[self.batch[rows]]
+        base = header["base_sequence"].astype(np.int64)
+        sequence = base + self.offset[rows] - header["base_offset"]
+        sequence = np.where(sequence > _MAX_INT32, sequence - _MAX_INT32 - 1, sequence)
+        return np.where(base < 0, -1, sequence).astype(np.int32)
+
+    def keys(self, rows: AnyArray) -> list[bytes | None]:
+        """The whole key of each row given."""
+        return self._bytes(self.key[rows], self.key_size[rows])
+
+    def values(self, rows: AnyArray) -> list[bytes | None]:
+        """The whole value of each row given."""
+        return self._bytes(self.value[rows], self.value_size[rows])
+
+    def _bytes(self, starts: I64, sizes: I32) -> list[bytes | None]:
+        return [
+            None if size < 0 else self.arena.slice(start, start + size)
+            for start, size in zip(starts.tolist(), sizes.tolist(), strict=True)
+        ]
+
+
+def build_keyed_frames(loaded: Loaded) -> tuple[KeyedFrames, list[Fault]]:
+    """Frame every record of the files read.
+
+    Args:
+        loaded: Files whose batches `metashell.log.keyed_chain.KeyedChainer` found.
+
+    Returns:
+        (frames, faults: batches whose records do not frame, and unreadable compressed ones).
+    """
+    counts = [len(file.chain.positions) for file in loaded.files]
+    pos = np.concatenate(
+        [np.empty(0, dtype=np.int64)]
+        + [np.frombuffer(file.chain.positions, dtype=np.int64) for file in loaded.files]
+    )
+    file = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    arena = Arena(loaded.buffer, loaded.size)
+    # A message may be shorter than a batch's header: what is read beyond it is overwritten.
+    header = arena.gather(f"V{HEADER.itemsize}", pos).view(HEADER)
+    faults = BatchFaults(loaded, pos, file, header)
+    old = header["magic"] < _OLD_FORMATS
+    starts, stops = pos + HEADER.itemsize, pos + 12 + header["length"]
+    messages = np.flatnonzero(old)
+    if messages.size:
+        as_headers(arena, header, pos, messages, starts, stops, faults)
+    arena, starts, stops = inflated(arena, starts, stops, header, faults)
+    found = find_messages(arena, header, pos, messages, starts, stops, faults)
+    n_records = header["count"].astype(np.int64)
+    lie = (n_records < 0) | (n_records * MIN_RECORD_BYTES > stops - starts)
+    lie |= header["last_delta"] < n_records - 1
+    lie &= ~old & ~faults.bad
+    faults.add(np.flatnonzero(lie), "its record count does not fit its length")
+    n_records[faults.bad] = 0
+    first_row = np.zeros(len(pos) + 1, dtype=np.int64)
+    np.cumsum(n_records, out=first_row[1:])
+    # The records of older formats were found already.
+    in_lanes, lane_starts = np.where(old, 0, n_records), np.where(old, stops, starts)
+    begin, size = find_records(arena, lane_starts, stops, in_lanes, first_row, faults.add)
+    batches = Batches(pos, file, header, first_row)
+    frames = _decoded(arena, batches, begin, size, old, faults)
+    if messages.size:
+        frames._old = old
+        _put_messages(frames, found, faults)
+    if faults.bad.any():
+        frames = _without(frames, faults.bad)
+    return frames, faults.found
+
+
+def _decoded(
+    arena: Arena, batches: Batches, begin: I64, size: I32, old: Bools, faults: BatchFaults
+) -> KeyedFrames:
+    """Decode keys, values and their numbers, block by block; nothing of older formats."""
+    total = len(begin)
+    counts = np.diff(batches.first_row)
+    batch = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    frames = KeyedFrames(
+        arena,
+        batches,
+        batch,
+        start=begin,
+        offset=np.repeat(batches.header["base_offset"].astype(np.int64), counts),
+        key=np.zeros(total, dtype=np.int64),
+        key_size=np.full(total, -1, dtype=np.int32),
+        value=np.zeros(total, dtype=np.int64),
+        value_size=np.full(total, -1, dtype=np.int32),
+        key_type=np.full(total, NO_NUMBER, dtype=np.int32),
+        value_version=np.full(total, NO_NUMBER, dtype=np.int32),
+    )
+    last_delta = np.repeat(batches.header["last_delta"].astype(np.int32), counts)
+    control = np.repeat(batches.header["attributes"] & CONTROL != 0, counts)
+    of_batches = np.flatnonzero(np.repeat(~old, counts)) if old.any() else None
+    n = total if of_batches is None else len(of_batches)
+    for first in range(0, n, _BLOCK):
+        block = slice(first, min(first + _BLOCK, n))
+        rows = block if of_batches is None else of_batches[block]
+        end = begin[rows] + size[rows]
+        delta, key, key_size, value, stop, ok = record_head(arena, begin[rows], end)
+        frames.offset[rows] += delta
+        ok &= (delta >= 0) & (delta <= last_delta[rows])
+        value_size = stop - value
+        _find_nulls(arena, key, key_size, value, value_size, end)
+        _put(frames, rows, key, key_size, value, value_size)
+        ok &= ~control[rows] | (key_size >= 4)
+        if not ok.all():
+            faults.add(np.unique(batch[rows][~ok]), "a record in it is malformed")
+    marked = np.flatnonzero(control)
+    if marked.size:
+        types = arena.gather(">i2", frames.key[marked] + 2).astype(np.int32)
+        frames.key_type[marked] = _CONTROL - types
+    return frames
+
+
+def _find_nulls(
+    arena: Arena, key: I64, key_size: I64, value: I64, value_size: I64, end: I64
+) -> None:
+    """Tell null from empty among the values without bytes: their lengths are read again."""
+    empty = np.flatnonzero(value_size <= 0)
+    if empty.size:
+        at = key[empty] + np.maximum(key_size[empty], 0)
+        length, _ = read_varint(arena, np.minimum(at, end[empty] + 1), end[empty])
+        value_size[empty] = np.where(length < 0, -1, 0)
+
+
+def _put(
+    frames: KeyedFrames,
+    rows: slice | I64,
+    key: I64,
+    key_size: AnyArray,
+    value: I64,
+    value_size: AnyArray,
+) -> None:
+    """Fill in where keys and values lie, and the numbers that they begin with."""
+    frames.key[rows], frames.key_size[rows] = key, key_size
+    frames.value[rows], frames.value_size[rows] = value, value_size
+    size = frames.arena.size
+    for numbers, at, length in (
+        (frames.key_type, key, key_size),
+        (frames.value_version, value, value_size),
+    ):
+        found = frames.arena.gather(">i2", np.minimum(at, size)).astype(np.int32)
+        numbers[rows] = np.where(length >= 2, found, NO_NUMBER)
+
+
+def _put_messages(frames: KeyedFrames, found: OldMessages, faults: BatchFaults) -> None:
+    """Fill in the messages of older formats."""
+    there = np.flatnonzero(~faults.bad[found.batch])
+    batch = found.batch[there]
+    rank = found.rank[there]
+    rows = frames.batches.first_row[batch] + rank
+    frames.start[rows], frames.offset[rows] = found.start[there], found.offset[there]
+    _put(
+        frames,
+        rows,
+        found.key[there],
+        found.key_size[there],
+        found.value[there],
+        found.value_size[there],
+    )
+
+
+def _without(frames: KeyedFrames, bad: Bools) -> KeyedFrames:
+    """The frames of the other batches."""
+    keep = ~bad[frames.batch]
+    batches = frames.batches
+    counts = np.diff(batches.first_row) * ~bad
+    first_row = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=first_row[1:])
+    per_record = {
+        f.name: getattr(frames, f.name)[keep]
+        for f in fields(frames)
+        if f.name not in ("arena", "batches", "_old")
+    }
+    left = Batches(batches.pos, batches.file, batches.header, first_row)
+    return KeyedFrames(frames.arena, left, **per_record, _old=frames._old)
+
+
+__all__ = ["DELETE_HORIZON", "NO_NUMBER", "TRANSACTIONAL", "KeyedFrames", "build_keyed_frames"]

@@ -1,0 +1,202 @@
+"""Messages of the formats 0 and 1, from before there were batches.
+
+Each is a batch of its own (`metashell.log.keyed_chain` shows its bytes). A compressed one wraps
+others in its value, and its offset is that of the last of them. In format 0 the wrapped ones have
+their offsets; in format 1 theirs count from any number, and only their distances mean something.
+
+Source: org.apache.kafka.common.record.internal.LegacyRecord, AbstractLegacyRecordBatch.
+"""
+
+from __future__ import annotations
+
+from array import array
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Final
+
+import numpy as np
+
+from metashell.log.keyed_chain import OLD_HEAD, OLD_OVERHEAD
+from metashell.log.payloads import CODEC, BatchFaults
+from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
+
+_ATTRIBUTES_POS: Final = 17
+_HEAD_BYTES: Final = 18
+"""Bytes before the timestamp, which format 1 has, or before the key's length."""
+_TIMESTAMP_BYTES: Final = 8
+_LOG_APPEND_TIME: Final = 0x08
+_LAST_CODEC: Final = 3
+"""The codecs behind it are of batches only."""
+_MAX_INT32: Final = (1 << 31) - 1
+_MAX_OFFSET: Final = (1 << 63) - 1
+
+
+@dataclass(slots=True)
+class OldMessages:
+    """Messages, those that are wrapped in place of those that wrap them; an element each."""
+
+    batch: I64
+    """int64: the batch that it is, or is wrapped in."""
+    rank: I64
+    """int64: its place in the batch."""
+    offset: I64
+    """int64: log offset."""
+    start: I64
+    """int64: position of its attributes byte."""
+    key: I64
+    key_size: I32
+    """int32: -1 for null."""
+    value: I64
+    value_size: I32
+    """int32: -1 for null."""
+
+
+def as_headers(
+    arena: Arena,
+    header: AnyArray,
+    pos: I64,
+    messages: I64,
+    starts: I64,
+    stops: I64,
+    faults: BatchFaults,
+) -> None:
+    """Fill in the headers of messages as batches have them, and where wrapped messages lie.
+
+    Args:
+        arena: The bytes of the files.
+        header: `metashell.log.frames.HEADER` of every batch; those of messages are filled in.
+        pos: int64[n], where each batch begins.
+        messages: int64[k], the batches that are messages.
+        starts: int64[n], where payloads begin; filled in for messages.
+        stops: int64[n], where they end; filled in for messages.
+        faults: Where messages are noted that can't be read.
+    """
+    at, of = pos[messages], header[messages]
+    magic, end = of["magic"], at + 12 + of["length"]
+    attributes = arena.u1.take(at + _ATTRIBUTES_POS).astype(np.int16)
+    codec = attributes & CODEC
+    _, _, value, value_size, ok = _spans(arena, at, magic, end)
+    faults.add(messages[~ok], "its key or value does not fit its length")
+    wraps = codec > 0
+    faults.add(messages[wraps & (value_size < 0)], "a compressed message without a value")
+    strange = messages[codec > _LAST_CODEC]
+    faults.add(strange, "a codec that its format does not have")
+    timestamp = np.where(magic == 0, -1, arena.gather(">i8", at + _HEAD_BYTES))
+    appended = np.where(magic == 0, 0, attributes & _LOG_APPEND_TIME)
+    readable = ~faults.bad[messages]
+    of["crc"] = arena.gather(">u4", at + 12)
+    of["attributes"] = np.where(readable, codec, 0) | appended
+    of["base_timestamp"] = of["max_timestamp"] = timestamp
+    of["last_delta"], of["count"] = 0, np.where(wraps, 0, 1)
+    for name in ("epoch", "producer_id", "producer_epoch", "base_sequence"):
+        of[name] = -1
+    header[messages] = of
+    starts[messages] = value
+    stops[messages] = np.where(wraps & readable, value + value_size, value)
+
+
+def find_messages(
+    arena: Arena,
+    header: AnyArray,
+    pos: I64,
+    messages: I64,
+    starts: I64,
+    stops: I64,
+    faults: BatchFaults,
+) -> OldMessages:
+    """Find the messages themselves; headers of those that wrap some learn how many, and offsets.
+
+    Args:
+        arena: The bytes of the files and what was inflated.
+        header: As of `as_headers`, and so are the others.
+        pos: Where each batch begins.
+        messages: The batches that are messages.
+        starts: Where payloads begin.
+        stops: Where they end.
+        faults: Where messages are noted that can't be read.
+    """
+    at, batch, rank, offset = (array("q") for _ in range(4))
+    codecs = (header["attributes"][messages] & CODEC).tolist()
+    offsets = header["base_offset"][messages].tolist()
+    for i, codec, own in zip(messages.tolist(), codecs, offsets, strict=True):
+        if faults.bad[i]:
+            continue
+        if not codec:
+            inner, found = [int(pos[i])], [own]
+        else:
+            magic = int(header["magic"][i])
+            inner, found = _wrapped(arena, int(starts[i]), int(stops[i]), magic)
+            if magic and found:
+                found = [own - found[-1] + each for each in found]
+            reason = _why_not(found, own)
+            if reason is not None:
+                faults.add(np.array([i]), reason)
+                continue
+            header["base_offset"][i] = found[0]
+            header["last_delta"][i] = own - found[0]
+            header["count"][i] = len(found)
+        at.extend(inner)
+        offset.extend(found)
+        batch.extend([i] * len(inner))
+        rank.extend(range(len(inner)))
+    where, of = (np.array(a, dtype=np.int64) for a in (at, batch))
+    magics = arena.u1.take(where + _ATTRIBUTES_POS - 1)
+    end = where + 12 + arena.gather(">i4", where + 8)
+    key, key_size, value, value_size, ok = _spans(arena, where, magics, end)
+    faults.add(np.unique(of[~ok]), "the key or value of a message in it does not fit its length")
+    return OldMessages(
+        of,
+        np.array(rank, dtype=np.int64),
+        np.array(offset, dtype=np.int64),
+        where + _ATTRIBUTES_POS,
+        key,
+        key_size,
+        value,
+        value_size,
+    )
+
+
+def _wrapped(arena: Arena, start: int, stop: int, magic: int) -> tuple[list[int], list[int]]:
+    """Positions and written offsets of wrapped messages; none where they are not sound.
+
+    What is cut off behind the last is not there, as for a broker.
+    """
+    view = arena.u1[start:stop].data
+    at, size = 0, stop - start
+    positions, offsets = [], []
+    while size - at >= _HEAD_BYTES:
+        offset, length, _, magic_here = OLD_HEAD.unpack_from(view, at)
+        if length < OLD_OVERHEAD[magic]:
+            return [], []
+        if length > size - at - 12:
+            break
+        if magic_here != magic or view[at + _ATTRIBUTES_POS] & CODEC:
+            return [], []
+        positions.append(start + at)
+        offsets.append(offset)
+        at += 12 + length
+    return positions, offsets
+
+
+def _why_not(offsets: list[int], last: int) -> str | None:
+    """Why wrapped messages of these offsets can't be read in a message of the last."""
+    if not offsets:
+        return "it wraps no sound messages"
+    ascending = all(a < b for a, b in pairwise(offsets))
+    fits = offsets[0] >= 0 and offsets[-1] <= last <= _MAX_OFFSET
+    if not ascending or not fits or last - offsets[0] > _MAX_INT32:
+        return "the offsets of the messages in it do not fit its own"
+    return None
+
+
+def _spans(arena: Arena, at: I64, magic: AnyArray, end: I64) -> tuple[I64, I32, I64, I32, Bools]:
+    """Key and its size, value and its size, and whether both fit: of messages at positions."""
+    key = at + _HEAD_BYTES + 4 + np.where(magic == 0, 0, _TIMESTAMP_BYTES)
+    ok = key <= end
+    key_size = arena.gather(">i4", np.minimum(key, end) - 4)
+    value = key + np.maximum(key_size, 0) + 4
+    ok &= value <= end
+    value_size = arena.gather(">i4", np.clip(value - 4, 0, end))
+    ok &= value + np.maximum(value_size, 0) <= end
+    sizes = (np.maximum(size, -1).astype(np.int32) for size in (key_size, value_size))
+    return np.minimum(key, end), next(sizes), np.minimum(value, end), next(sizes), ok

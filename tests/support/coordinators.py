@@ -1,0 +1,81 @@
+"""Recorded logs of coordinators, and what Kafka's own classes read in each."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache, cached_property
+from pathlib import Path
+from typing import Any, Final
+
+from metashell.log.keyed_chain import KeyedChainer
+from metashell.log.read import Loaded, load
+from support.fixtures import NODES, fixture_dir
+
+RECORDS, NODE = NODES
+
+
+@dataclass(frozen=True)
+class RecordedSegment:
+    """A segment of a coordinator's log."""
+
+    name: str
+    path: Path
+    dump: Path
+
+    @property
+    def topic(self) -> str:
+        """The coordinators' topic that it is of; that of ``broken-crc`` and its like, too."""
+        for topic in ("__transaction_state", "__share_group_state"):
+            if topic in str(self.path):
+                return topic
+        return "__consumer_offsets"
+
+    @cached_property
+    def lines(self) -> list[dict[str, Any]]:
+        """All that Kafka's classes said, in the order of the file."""
+        with self.dump.open(encoding="utf-8") as lines:
+            return [json.loads(line) for line in lines]
+
+    @property
+    def batches(self) -> list[dict[str, Any]]:
+        """The headers of batches."""
+        return [line for line in self.lines if line.get("batch")]
+
+    @property
+    def records(self) -> list[dict[str, Any]]:
+        """Records, but those of batches whose CRC is wrong."""
+        wrong = {batch["baseOffset"] for batch in self.batches if not batch["isValid"]}
+        found = (line for line in self.lines if "offset" in line)
+        return [line for line in found if line["batchOffset"] not in wrong]
+
+    def load(self) -> Loaded:
+        """Read it."""
+        return load([str(self.path)], chainer=KeyedChainer)
+
+
+@cache
+def recorded_segments() -> tuple[RecordedSegment, ...]:
+    """Every segment of a coordinator's log: made ones, then those of all brokers of a cluster."""
+    return (*_made(), *_of_brokers())
+
+
+def _made() -> Iterator[RecordedSegment]:
+    for directory in sorted(fixture_dir(RECORDS).iterdir()):
+        if (dump := directory / "dump.jsonl").is_file():
+            (path,) = directory.glob("*.log")
+            yield RecordedSegment(directory.name, path, dump)
+
+
+def _of_brokers() -> Iterator[RecordedSegment]:
+    node = fixture_dir(NODE)
+    for dump in sorted((node / "golden").glob("broker*/*.jsonl")):
+        place, _, base_offset = dump.stem.rpartition("_")
+        disk, _, partition = place.partition("_")
+        path = node / dump.parent.name / disk / partition / f"{base_offset}.log"
+        yield RecordedSegment(f"{dump.parent.name}-{partition}-{int(base_offset)}", path, dump)
+
+
+IDS: Final = [segment.name for segment in recorded_segments()]
+"""A name for each of them."""
