@@ -22,6 +22,7 @@ from metashell.tui.frame.actions import Actions
 from metashell.tui.frame.idle_keys import IdleKeys
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.frame.keys import KEYS
+from metashell.tui.frame.layout import tell_all_sizes
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.frame.tabs import TabStrip
 from metashell.tui.frame.taking_focus import take_focus
@@ -85,6 +86,7 @@ class Explorer(Actions, IdleKeys, App[int]):
 
     def __init__(self, session: ExplorerSession) -> None:
         super().__init__()
+        tell_all_sizes()
         register_themes(self, session.theme or DEFAULT_THEME)
         self.session = session
         self.jobs = Jobs(self, self._job_failed, self._jobs_changed)
