@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from textual._compositor import Compositor
 
-_laid_out: Final[Any] = Compositor.full_map.fget
+_laid_out: Final[Any] = vars(Compositor)["full_map"].fget
 
 
 def _full_map(compositor: Compositor) -> Any:
