@@ -41,8 +41,6 @@ if TYPE_CHECKING:
     from metashell.records.stream import Block, LogPath, LogStream
     from metashell.sources.source import Source
 
-_GREP_CHARS = 65_536
-"""Characters of a line that ``--grep`` looks at."""
 _FAULTS_TOLD = 20
 
 
@@ -422,9 +420,9 @@ class _Run:
         if request.single is not None:
             self._single_found |= bool((records.frames.offset[rows] == request.single).any())
         if request.grep is not None:
-            plain = self._plain.lines(records, rows)
-            search = request.grep.search
-            rows = rows[[i for i, line in enumerate(plain) if search(line[:_GREP_CHARS])]]
+            from metashell.records.grep import matching_rows
+
+            rows = matching_rows(self._plain, records, rows, request.grep)
         if last is not None:
             rows = rows[-last:]
         if not len(rows):
