@@ -54,7 +54,7 @@ def test_newest_first() -> None:
         assert line is not None
         assert line.type == "PARTITION_CHANGE_RECORD"
         assert line.summary.startswith("topic=topic-027 partitionId=2")
-        assert "▸  2881" in driver.screen()
+        assert driver.screen().splitlines()[3][2:].startswith("  2881 ")
         await driver.press("h")
         assert view.model.n_records == 1231
 
@@ -102,6 +102,122 @@ def test_enter_goes_to_the_node() -> None:
         assert driver.app.path == detail.target.path
         assert driver.scene.source.moment_offset == detail.span[1]
         assert driver.view.id == "explorer"
+
+    drive(test)
+
+
+def test_batches() -> None:
+    """A bracket joins the records of a batch, and keys go from batch to batch."""
+    topics = [
+        record("TopicRecord", name=f"topic-{i}", topic_id=bytes([i]) * 16) for i in range(1, 7)
+    ]
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        records, model = view.records, view.model
+        ends = [model.ends_of_batch(row) for row in range(len(model))]
+        assert ends[:4] == [(True, False), (False, False), (False, True), (True, True)]
+        assert ends[4:] == [(True, False), (False, True)]
+        lines = driver.screen().splitlines()[records.region.y :][:6]
+        assert [line[1] for line in lines] == ["┌", "│", "└", "─", "┌", "└"]
+        assert records.here == 5
+        await driver.press("K")
+        assert records.here == 4
+        await driver.press("K", "K")
+        assert records.here == 0
+        await driver.press("down", "J")
+        assert records.here == 3
+        assert view.detail is not None
+        assert dict(view.detail.batch)["offsets"] == "3 to 3, 1 record"
+        await driver.press("J", "J", "J")
+        assert records.here == 5
+
+    drive(test, session_on(_cluster(topics[:3], topics[3:4], topics[4:]).source))
+
+
+def test_long_lines_scroll() -> None:
+    """Sideways, with a sign that there is more; the offset stays."""
+    name = "0123456789" * 20 + "-end"
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        records = view.records
+
+        def shown() -> str:
+            return driver.screen().splitlines()[records.region.y][:79].rstrip()
+
+        assert shown().endswith("…")
+        assert "…" not in shown()[:-1]
+        await driver.press("right")
+        assert records.left > 0
+        assert shown().startswith("▸─     0 …")
+        assert shown().endswith("…")
+        await driver.press(*["right"] * 20)
+        assert "-end" in driver.screen()
+        assert not shown().endswith("…")
+        await driver.press(*["left"] * 20)
+        assert records.left == 0
+        assert "…" not in shown()[:-1]
+
+    topic = record("TopicRecord", name=name, topic_id=b"\x07" * 16)
+    drive(test, session_on(_cluster([topic]).source))
+
+
+def test_details_are_as_wide_as_they_need() -> None:
+    """Beside the list they take what the widest record needs, up to half of the screen."""
+    short = record("TopicRecord", name="a", topic_id=b"\x07" * 16)
+    long = record("TopicRecord", name="a" * 200, topic_id=b"\x08" * 16)
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        await driver.press("end")
+        narrow = view.pane.outer_size.width
+        assert narrow < 60
+        widest = max(len(line.text) for line in view.pane.lines)
+        assert narrow == widest + 4
+        assert view.records.size.width > 90
+        await driver.press("home")
+        assert view.pane.outer_size.width == 80
+        await driver.press("end")
+        assert view.pane.outer_size.width == 80
+        await _chip(driver, "grep name=a ")
+        assert view.pane.outer_size.width == narrow
+
+    drive(test, session_on(_cluster([long], [short]).source), size=WIDE)
+
+
+def test_details_scroll_and_wrap() -> None:
+    """Long lines go on below; `w` lets them go on to the right, where the arrows scroll."""
+    name = "0123456789" * 20
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        view.pane.focus()
+        assert view.pane.wraps
+        await driver.press("w")
+        assert view.pane.max_scroll_x > 0
+        await driver.press("right", "right")
+        assert view.pane.scroll_offset.x == 2
+        await driver.press("w")
+        assert view.pane.max_scroll_x == 0
+
+    topic = record("TopicRecord", name=name, topic_id=b"\x07" * 16)
+    drive(test, session_on(_cluster([topic]).source), size=WIDE)
+
+
+def test_matches_are_marked() -> None:
+    """What a search finds is marked where it stands."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        await _chip(driver, "grep leader=-1")
+        here = view.records.line_at(view.records.cursor)
+        assert here is not None
+        rest = view.records._rest(here)
+        marked = [rest.plain[span.start : span.end] for span in rest.spans if span.style]
+        assert "leader=-1" in marked
+        await driver.press("c")
+        assert view.records.pattern is None
 
     drive(test)
 
@@ -271,7 +387,7 @@ def test_secrets() -> None:
         name="ssl.key.password",
         value="hunter2",
     )
-    drive(test, session_on(_cluster(secret).source), size=WIDE)
+    drive(test, session_on(_cluster([secret]).source), size=WIDE)
 
 
 def test_hostile_names() -> None:
@@ -286,7 +402,7 @@ def test_hostile_names() -> None:
         assert "\u202e" not in screen
 
     topic = record("TopicRecord", name=name, topic_id=b"\x07" * 16)
-    drive(test, session_on(_cluster(topic).source))
+    drive(test, session_on(_cluster([topic]).source))
 
 
 def test_live_tail() -> None:
@@ -377,10 +493,15 @@ def test_sides() -> None:
     drive(wide, size=WIDE)
 
 
-def _cluster(*values: bytes) -> Cluster:
+def _cluster(*batches: list[bytes]) -> Cluster:
+    """A log of batches."""
     from kraftgen.batch import encode_batch
 
-    return Cluster(encode_batch(list(values), base_offset=0, leader_epoch=1))
+    encoded, base = [], 0
+    for values in batches:
+        encoded.append(encode_batch(values, base_offset=base, leader_epoch=1))
+        base += len(values)
+    return Cluster(*encoded)
 
 
 def test_a_file_by_itself() -> None:

@@ -31,6 +31,7 @@ from metashell.records.filter import (
     select_batches,
     select_rows,
 )
+from metashell.records.grep import matching_rows
 from metashell.records.lines import JsonLines, ReadableLines
 from metashell.records.records import Records
 from metashell.records.rows import RecordRows
@@ -40,8 +41,6 @@ from metashell.schema.arena import I64
 from metashell.schema.registry import Registry
 
 PIECE_BYTES: Final = 1 << 20
-_GREP_CHARS: Final = 65_536
-"""Characters of a line that a regular expression looks at, as `log` does."""
 _MOST_PIECES: Final = 10_000
 """News make small pieces; from so many on the log is cut anew."""
 _KEPT: Final = 4
@@ -104,6 +103,8 @@ class PieceMatches:
     n_hidden: int
     n_faults: int
     """Batches and stretches of bytes in it that can't be read."""
+    batches: I64
+    """int64: the base offset of each one's batch."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,10 +283,10 @@ class LogReader:
                 yield self._search(done, behind, loaded, wanted, names)
         except SourceError:
             # A node deletes old segments: what is gone, or can't be read, is a fault.
-            yield PieceMatches(rest or piece, None, _NO_OFFSETS, 0, 1)
+            yield PieceMatches(rest or piece, None, _NO_OFFSETS, 0, 1, _NO_OFFSETS)
             return
         if rest is not None:
-            yield PieceMatches(rest, None, _NO_OFFSETS, 0, 0)
+            yield PieceMatches(rest, None, _NO_OFFSETS, 0, 0, _NO_OFFSETS)
 
     def _search(
         self,
@@ -298,7 +299,7 @@ class LogReader:
         n_faults = len(loaded.files[0].chain.faults)
         loaded = select_batches(loaded, wanted.selection)
         if not loaded.files[0].chain.positions:
-            return PieceMatches(piece, rest, _NO_OFFSETS, 0, n_faults)
+            return PieceMatches(piece, rest, _NO_OFFSETS, 0, n_faults, _NO_OFFSETS)
         records = Records(loaded, self.registry)
         frames = records.frames
         n_faults += len(records.unframed)
@@ -311,11 +312,14 @@ class LogReader:
             kept = rows[frames.api_key[rows] != wanted.hide]
             n_hidden, rows = len(rows) - len(kept), kept
         if wanted.grep is not None and len(rows):
-            search = wanted.grep.search
-            lines = self._lines(records, rows)
-            rows = rows[[i for i, line in enumerate(lines) if search(line[:_GREP_CHARS])]]
+            with self._lock:
+                rows = matching_rows(self._writer, records, rows, wanted.grep)
             n_hidden = 0
-        return PieceMatches(piece, rest, frames.offset[rows].astype(np.int64), n_hidden, n_faults)
+        offsets = frames.offset[rows].astype(np.int64)
+        batches = frames.batches.header["base_offset"][frames.batch[rows]].astype(np.int64)
+        if np.array_equal(offsets, batches):
+            batches = offsets  # kept once
+        return PieceMatches(piece, rest, offsets, n_hidden, n_faults, batches)
 
     def topic_names(self, wanted: Selection, cancelled: Cancelled = lambda: False) -> TopicNames:
         """Names of topics for a search; where it is by topic, all that the log knows."""
@@ -373,10 +377,6 @@ class LogReader:
             RecordLine(int(offset), *_parts(line), body is None)
             for offset, line, body in zip(offsets_of(records, rows), lines, bodies, strict=True)
         ]
-
-    def _lines(self, records: Records, rows: I64) -> list[str]:
-        with self._lock:
-            return self._writer.lines(records, rows)
 
     def json_line(self, records: Records, rows: I64) -> str:
         """A record as ``log --json`` writes it."""

@@ -19,7 +19,9 @@ def _piece(n: int) -> LogPiece:
 
 
 def _found(n: int, *offsets: int) -> PieceMatches:
-    return PieceMatches(_piece(n), None, np.array(offsets, dtype=np.int64), 1, 0)
+    """Records in batches of five offsets."""
+    found = np.array(offsets, dtype=np.int64)
+    return PieceMatches(_piece(n), None, found, 1, 0, found // 5 * 5)
 
 
 def _model(n: int) -> Matches:
@@ -64,6 +66,22 @@ def test_rows() -> None:
     assert rows == [(_piece(0), [3]), (_piece(3), [30])]
 
 
+def test_batches() -> None:
+    """Where a batch begins and ends among the rows that are shown, and what is beside it."""
+    model = _model(3)
+    model.take([_found(0, 1, 2, 4, 5, 9), _found(2, 20, 27)])
+    assert [model.at(row) for row in range(len(model))] == [1, 2, 4, 5, 9, Gap(10, 19), 20, 27]
+    assert [model.ends_of_batch(row) for row in range(len(model))] == [
+        *((True, False), (False, False), (False, True), (True, False), (False, True)),
+        *((True, True), (True, True), (True, True)),
+    ]
+    assert [model.batch_beside(row, 1) for row in range(len(model))] == [3, 3, 3, 5, 5, 6, 7, 7]
+    assert [model.batch_beside(row, -1) for row in range(len(model))] == [0, 0, 0, 0, 3, 3, 5, 6]
+    model.limit = 8
+    assert model.ends_of_batch(3) == (True, True)
+    assert model.batch_beside(0, 1) == model.batch_beside(3, 1) == 3
+
+
 def test_growth() -> None:
     """What was found is kept where the log only grew, and dropped where something else is asked."""
     model = _model(2)
@@ -92,7 +110,8 @@ def test_open_pieces(cut: int) -> None:
     assert [model.at(row) for row in range(len(model))] == [*shown, Gap(cut * 10, 39)]
     assert len(model.plan([whole, last], Filter(), anew=False)) == 2
     assert model.n_records == cut
-    model.take([PieceMatches(rest, None, np.empty(0, dtype=np.int64), 0, 0)])
+    nothing = np.empty(0, dtype=np.int64)
+    model.take([PieceMatches(rest, None, nothing, 0, 0, nothing)])
     assert model.waiting == [last]
 
 

@@ -202,12 +202,12 @@ def _batch(records: Records, row: int) -> tuple[tuple[str, str], ...]:
         *(["transactional"] if attributes & _TRANSACTIONAL else []),
         *(["log append time"] if attributes & LOG_APPEND_TIME else []),
     ]
-    producer = int(header["producer_id"])
+    producer, count = int(header["producer_id"]), int(header["count"])
     return (
         ("position", f"{pos - records.file_of(row).start}, {size} bytes"),
         (
             "offsets",
-            f"{base} to {base + int(header['last_delta'])}, {int(header['count'])} records",
+            f"{base} to {base + int(header['last_delta'])}, {count} record{'s' * (count != 1)}",
         ),
         ("leader epoch", str(int(header["epoch"]))),
         (

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 import numpy as np
@@ -26,6 +26,8 @@ class _Part:
     piece: LogPiece
     offsets: I64 | None = None
     """None while nobody has looked."""
+    batches: I64 = field(default_factory=lambda: _NONE)
+    """The base offset of the batch of each."""
     n_hidden: int = 0
     n_faults: int = 0
 
@@ -84,7 +86,7 @@ class Matches:
             at = self._index_for(one)
             if at is None:
                 continue
-            self._parts[at] = _Part(one.piece, one.offsets, one.n_hidden, one.n_faults)
+            self._parts[at] = _Part(one.piece, one.offsets, one.batches, one.n_hidden, one.n_faults)
             if one.rest is not None:
                 self._parts.insert(at + 1, _Part(one.rest))
         self._lay_out()
@@ -180,6 +182,38 @@ class Matches:
             last += 1
         end = self._parts[last].piece.last_offset
         return Gap(part.piece.first_offset, end if self._limit is None else min(end, self._limit))
+
+    def ends_of_batch(self, row: int) -> tuple[bool, bool]:
+        """Whether a row is the first, and whether it is the last one shown of its batch."""
+        part, at, n = self._in_part(row)
+        if part.offsets is None:
+            return True, True
+        batches = part.batches
+        base = batches[at]
+        is_first = at == 0 or batches[at - 1] != base
+        return bool(is_first), bool(at + 1 >= n or batches[at + 1] != base)
+
+    def batch_beside(self, row: int, by: int) -> int:
+        """The first row of the next batch (by 1), or of this one or the one before (by -1).
+
+        The last row of all where there is none behind, the first one where there is none before.
+        """
+        if by < 0:
+            row = max(row - 1, 0)
+        part, at, n = self._in_part(row)
+        start = row - at
+        if part.offsets is None:
+            return row if by < 0 else min(row + 1, len(self) - 1)
+        batches, base = part.batches[:n], part.batches[at]
+        if by < 0:
+            return start + int(np.searchsorted(batches, base))
+        return min(start + int(np.searchsorted(batches, base, side="right")), len(self) - 1)
+
+    def _in_part(self, row: int) -> tuple[_Part, int, int]:
+        """(the part that a row is in, which of its rows it is, how many of them are shown)."""
+        i = bisect_right(self._starts_listed, row) - 1
+        start, behind = self._starts_listed[i : i + 2]
+        return self._parts[i], row - start, behind - start
 
     def row_of(self, offset: int) -> int:
         """The row of the record at an offset, or of the next one shown; the last at most."""

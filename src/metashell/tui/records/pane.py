@@ -3,75 +3,95 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Final
 
-from textual.app import ComposeResult
-from textual.containers import VerticalScroll
-from textual.content import Content
-from textual.widgets import Static
+from textual import events
 
+from metashell.commands.framework.columns import display_width
 from metashell.fs.escape import escape
 from metashell.redact import REDACTED
-from metashell.tui.part import AppPart
+from metashell.tui.node.node_lines import LineView
+from metashell.tui.node.value import ValueLine
 from metashell.tui.records.detail import Bytes, RecordDetail
 from metashell.tui.records.hex import fitting_width, hex_lines
 
-_HIDDEN = "not shown: this record may hold secrets"
+_HIDDEN: Final = "not shown: this record may hold secrets"
+_AROUND: Final = 4
+"""Columns around the text: of the border, the padding and the scroll bar."""
+_LEAST: Final = 30
+"""Columns that the details take at least."""
+_LONG_ROWS: Final = 187
+"""From so many columns of the screen on a row of bytes is a long one beside the list too."""
 
 
-class RecordPane(AppPart, VerticalScroll):
+class RecordPane(LineView):
     """Fields, batch and bytes of a record."""
 
     HELP = (
         "The selected record: its fields as in `log --json`, its batch and its bytes. "
-        "Positions are those in the file. `d` hides this."
+        "Positions are those in the file. The arrows scroll. `w` lets long lines go on below, "
+        "or to the right. `d` hides this."
     )
     DEFAULT_CSS = """
-    RecordPane { height: 1fr; background: $surface; border-top: solid $primary; padding: 0 1;
-        scrollbar-size-vertical: 1; }
+    RecordPane { border-top: solid $primary; }
     RecordPane:focus { border-top: heavy $accent; }
-    RecordPane Static { width: 1fr; height: auto; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.detail: RecordDetail | None = None
-        self._told = ""
+        self._room = 0
+        """Columns of the screen where the details are beside the list; else 0."""
+        self._needed = 0
+        """Columns that the widest record took so far: what narrows again moves the list."""
 
-    def compose(self) -> ComposeResult:
-        """The text."""
-        yield Static(markup=False)
-
-    def show(self, detail: RecordDetail) -> None:
-        """Show a record."""
-        if self.detail is None or self.detail.offset != detail.offset:
-            self.scroll_home(animate=False)
-        self.detail, self._told = detail, ""
+    def fit(self, room: int) -> None:
+        """Be beside the list on a screen of so many columns, or below it where they are 0."""
+        self._room, self._needed = room, _LEAST
+        self.styles.width = min(_LEAST, room // 2) if room else None
         self._draw()
+
+    def forget_width(self) -> None:
+        """Be as wide as the records need that are shown from now on."""
+        self.fit(self._room)
+
+    def show_record(self, detail: RecordDetail) -> None:
+        """Show a record."""
+        is_other = self.detail is None or self.detail.offset != detail.offset
+        self.detail = detail
+        self.border_title = f"record {detail.offset}"
+        self._draw(afresh=is_other)
 
     def tell(self, text: str) -> None:
         """Show a text in place of a record."""
-        self.detail, self._told = None, text
-        self._draw()
+        self.detail = self.border_title = None
+        self.show([ValueLine(escape(text))], afresh=True)
 
-    def on_resize(self) -> None:
+    def on_resize(self, event: events.Resize) -> None:
         """Fit the bytes into the width."""
         self._draw()
+        super().on_resize(event)
 
-    def _draw(self) -> None:
+    def _draw(self, *, afresh: bool = False) -> None:
         detail = self.detail
-        static = self.query_one(Static)
-        self.border_title = None if detail is None else f"record {detail.offset}"
         if detail is None:
-            static.update(Content.styled(escape(self._told), "$text-muted"))
             return
-        width = fitting_width(self.size.width - 3)
-        static.update(Content("\n").join(list(_lines(detail, width))))
+        is_long = not self._room or self._room >= _LONG_ROWS
+        width = (self._room // 2 or self.size.width) - _AROUND
+        lines = list(_lines(detail, fitting_width(width if is_long else 0)))
+        self.show(lines, afresh=afresh)
+        if self._room:
+            widest = max(display_width(line.text) for line in lines) + _AROUND
+            self._needed = max(self._needed, widest)
+            self.styles.width = min(self._needed, self._room // 2)
 
 
-def _lines(detail: RecordDetail, width: int) -> Iterator[Content]:
-    yield Content.assemble((escape(detail.type), "bold"), _target(detail))
+def _lines(detail: RecordDetail, width: int) -> Iterator[ValueLine]:
+    kind = escape(detail.type)
+    target = "" if detail.target is None else f"  → {escape(detail.target.path)}"
+    yield ValueLine(kind + target, len(kind), 2)
     if detail.error is not None:
-        yield Content.styled(f"! {escape(detail.error)}", "bold $text-error")
+        yield ValueLine(f"! {escape(detail.error)}", 0, 2, is_marked=True)
     yield from _pairs(detail.fields)
     yield _title("where")
     yield from _pairs(detail.place)
@@ -81,22 +101,19 @@ def _lines(detail: RecordDetail, width: int) -> Iterator[Content]:
     yield from _bytes("value", detail.value, detail, width)
 
 
-def _target(detail: RecordDetail) -> str:
-    return "" if detail.target is None else f"  → {escape(detail.target.path)}"
+def _title(text: str) -> ValueLine:
+    return ValueLine(f"── {text}", 0, 3)
 
 
-def _title(text: str) -> Content:
-    return Content.styled(f"── {text}", "$text-muted")
-
-
-def _pairs(pairs: Iterable[tuple[str, str]]) -> Iterator[Content]:
-    found = list(pairs)
-    width = max((len(name) for name, _ in found), default=0)
+def _pairs(pairs: Iterable[tuple[str, str]]) -> Iterator[ValueLine]:
+    found = [(escape(name), escape(text)) for name, text in pairs]
+    width = max((display_width(name) for name, _ in found), default=0)
     for name, text in found:
-        yield Content.assemble((f"{escape(name):<{width}}  ", "$text-primary"), escape(text))
+        head = f"{name}{' ' * (width - display_width(name))}  "
+        yield ValueLine(head + text, len(head), len(head))
 
 
-def _bytes(what: str, found: Bytes, detail: RecordDetail, width: int) -> Iterator[Content]:
+def _bytes(what: str, found: Bytes, detail: RecordDetail, width: int) -> Iterator[ValueLine]:
     if found.hidden is not None:
         yield _title(f"{what}: {_HIDDEN}")
         if found.hidden != REDACTED:
@@ -110,4 +127,4 @@ def _bytes(what: str, found: Bytes, detail: RecordDetail, width: int) -> Iterato
         f"{what}: {len(found.data)} bytes, position {found.position} (0x{found.position:x}){where}"
     )
     for text in hex_lines(found.data, found.position, width):
-        yield Content(text)
+        yield ValueLine(text)

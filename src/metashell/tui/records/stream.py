@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
+from itertools import islice
 from typing import ClassVar, Final
 
 from rich.segment import Segment
@@ -15,16 +17,31 @@ from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
+from metashell.commands.framework.columns import display_width
 from metashell.fs.escape import escape
 from metashell.records.window import RecordLine
 from metashell.tui.part import AppPart
 from metashell.tui.records.model import Gap, Matches
 from metashell.tui.rows.component_style import over_widget
 
-_WIDE: Final = 110
+WIDE: Final = 110
 """From this width on, times and types are written out."""
+_EPOCH: Final = 2
+"""Columns of an epoch at least."""
 _KEPT: Final = 20_000
 _MARK, _BAD = "▸", "!"
+_BRACKET: Final = {
+    (True, True): "─",
+    (True, False): "┌",
+    (False, False): "│",
+    (False, True): "└",
+}
+"""What joins the records of a batch: by whether one is the first and the last of it."""
+_MORE: Final = "…"
+_LONGEST: Final = 4096
+"""Characters of a record that are drawn, wherever is scrolled to."""
+_MOST_MARKED: Final = 50
+"""Matches in a line that are marked."""
 LOADING: Final = "loading…"
 
 
@@ -36,6 +53,9 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         "then. `m` shows the whole cluster at the record. `n` and `N` go to the next and "
         "previous record of the same topic. Without a topic, they go by the record's type. "
         "`end` goes to the newest record and stays there.\n\n"
+        "A bracket joins the records of a batch, `─` stands for a batch with one. `J` and `K` go "
+        "from batch to batch. `right` and `left` scroll long lines; `…` says that there is "
+        "more.\n\n"
         "`a` adds a filter, `/` filters by a regular expression, `c` drops all filters. `h` "
         "shows or hides NoOp records, `d` the details."
     )
@@ -45,6 +65,10 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         Binding("down,j", "move(1)", "Down", show=False, id="records.down"),
         Binding("pageup", "page(-1)", "Page up", show=False, id="records.page-up"),
         Binding("pagedown", "page(1)", "Page down", show=False, id="records.page-down"),
+        Binding("J", "batch(1)", "Next batch", show=False, id="records.next-batch"),
+        Binding("K", "batch(-1)", "Previous batch", show=False, id="records.previous-batch"),
+        Binding("left", "scroll_line(-1)", "Left", show=False, id="records.left"),
+        Binding("right", "scroll_line(1)", "Right", show=False, id="records.right"),
         Binding("home", "edge(False)", "First", show=False, id="records.first"),
         Binding("end", "edge(True)", "Newest", show=False, id="records.last"),
     ]
@@ -54,6 +78,7 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         "record-list--dim",
         "record-list--type",
         "record-list--bad",
+        "record-list--match",
     }
     DEFAULT_CSS = """
     RecordList { height: 1fr; background: $surface; overflow-x: hidden; overflow-y: scroll;
@@ -65,6 +90,9 @@ class RecordList(AppPart, ScrollView, can_focus=True):
     RecordList .record-list--dim { color: $text-muted; }
     RecordList .record-list--type { color: $text-primary; }
     RecordList .record-list--bad { color: $text-error; text-style: bold; }
+    RecordList .record-list--match {
+        background: $warning; color: $background; text-style: bold underline;
+    }
     """
 
     class Moved(Message):
@@ -87,7 +115,13 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         """Whether the cursor stays on the last row, whatever comes."""
         self.empty = ""
         """What is said where there is no row."""
+        self.pattern: re.Pattern[str] | None = None
+        """What is marked in the lines."""
+        self.left = 0
+        """Columns behind the offset that are scrolled off."""
         self._lines: dict[int, RecordLine] = {}
+        self._epoch = _EPOCH
+        """Columns of the widest epoch so far."""
 
     # What is shown.
 
@@ -104,13 +138,16 @@ class RecordList(AppPart, ScrollView, can_focus=True):
     def forget(self) -> None:
         """Drop all lines: they are of another log."""
         self._lines.clear()
-        self.kept, self.follows = None, True
+        self._epoch = _EPOCH
+        self.kept, self.follows, self.left = None, True, 0
 
     def take(self, lines: Iterable[RecordLine]) -> None:
         """Note lines that were fetched."""
         if len(self._lines) > _KEPT:
             self._lines.clear()
-        self._lines.update((line.offset, line) for line in lines)
+        for line in lines:
+            self._lines[line.offset] = line
+            self._epoch = max(self._epoch, len(line.epoch))
         self.refresh()
 
     def missing(self) -> tuple[int, int] | None:
@@ -174,6 +211,26 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         """Go to the first or last row."""
         self.move_to(len(self.model) - 1 if is_end else 0)
 
+    def action_batch(self, by: int) -> None:
+        """Go to the first record of the next batch, or of this one or the one before."""
+        if len(self.model):
+            self.move_to(self.model.batch_beside(self.cursor, by))
+
+    def action_scroll_line(self, by: int) -> None:
+        """Show what stands to the right of the lines, or to the left; the offsets stay."""
+        room = self._room()
+        self.left = min(max(self.left + by * max(room // 2, 1), 0), self._most_left(room))
+        self.refresh()
+        self.post_message(self.Scrolled())
+
+    def _most_left(self, room: int) -> int:
+        """How far the lines that can be seen can be scrolled."""
+        top = int(self.scroll_offset.y)
+        rows = range(top, min(top + self.size.height, len(self.model)))
+        lines = (self.line_at(row) for row in rows)
+        widest = max((self._rest(line).cell_len for line in lines if line is not None), default=0)
+        return max(widest - room, 0)
+
     def action_choose(self) -> None:
         """Take the line of the cursor."""
         if len(self.model):
@@ -214,20 +271,28 @@ class RecordList(AppPart, ScrollView, can_focus=True):
     def header(self) -> str:
         """Names of the columns, as wide as they are drawn."""
         offset, time, epoch, kind = self._widths()
-        parts = (f"{'offset':>{offset}}", f"{'time':<{time}}", f"{'ep':>{epoch}}")
-        return f" {' '.join(parts)} {'type':<{kind}} "
+        rest = f"{'time':<{time}} {'ep':>{epoch}} {'type':<{kind}} "
+        return f"  {'offset':>{offset}} {rest[self.left :]}"
 
     def _widths(self) -> tuple[int, int, int, int]:
         n_rows = len(self.model)
         last = self.model.at(n_rows - 1) if n_rows else 0
         offset = max(len(str(last.last if isinstance(last, Gap) else last)), 6)
-        epochs = max((len(line.epoch) for line in list(self._lines.values())[-50:]), default=2)
-        is_wide = self.size.width >= _WIDE
-        return min(offset, 19), 24 if is_wide else 14, max(epochs, 2), 31 if is_wide else 17
+        is_wide = self.size.width >= WIDE
+        return min(offset, 19), 24 if is_wide else 14, self._epoch, 31 if is_wide else 17
+
+    def _room(self) -> int:
+        """Columns behind the offset."""
+        return max(self._width - self._widths()[0] - 3, 1)
+
+    @property
+    def _width(self) -> int:
+        """Columns of a line: without the scroll bar."""
+        return self.scrollable_content_region.width
 
     def render_line(self, y: int) -> Strip:
         """Draw a line."""
-        width, row = self.size.width, int(self.scroll_offset.y) + y
+        width, row = self._width, int(self.scroll_offset.y) + y
         base = self.rich_style
         if row >= len(self.model):
             if y or not self.empty:
@@ -238,7 +303,7 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         if is_cursor:
             name = "cursor" if self.has_focus else "blurred"
             base = self.get_component_rich_style(f"record-list--{name}")
-        text = self._text(row, is_cursor, base)
+        text = self._text(row, is_cursor)
         text.truncate(width, overflow="ellipsis")
         segments = [
             Segment(segment.text, base + segment.style if segment.style else base)
@@ -247,34 +312,72 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         ]
         return Strip(segments).adjust_cell_length(width, base)
 
-    def _text(self, row: int, is_cursor: bool, base: Style) -> Text:
+    def _text(self, row: int, is_cursor: bool) -> Text:
         at = self.model.at(row)
         mark = _MARK if is_cursor else " "
         dim = Style() if is_cursor else over_widget(self, "record-list--dim")
         if isinstance(at, Gap):
-            what = f"{mark}… offsets {at.first} to {at.last}: not looked through yet"
+            what = f"{mark} … offsets {at.first} to {at.last}: not looked through yet"
             return Text(what, dim, no_wrap=True, end="")
+        head = Text(mark, no_wrap=True, end="")
+        head.append(_BRACKET[self.model.ends_of_batch(row)], dim)
+        head.append(f"{at:>{self._widths()[0]}} ")
         line = self._lines.get(at)
-        offset, time, epoch, kind = self._widths()
-        head = Text(f"{mark}{at:>{offset}} ", no_wrap=True, end="")
         if line is None:
             return head.append(LOADING, dim)
-        is_wide = self.size.width >= _WIDE
+        rest = self._rest(line, is_plain=is_cursor)
+        if not self.left:
+            return head.append_text(rest)
+        behind = rest.divide([_at_column(rest.plain, self.left + 1)])[1]
+        return head.append(_MORE, dim).append_text(behind)
+
+    def _rest(self, line: RecordLine, *, is_plain: bool = False) -> Text:
+        """What stands behind the offset; plain on the cursor, whose colour can be read there."""
+        _, time, epoch, kind = self._widths()
+        is_wide = self.size.width >= WIDE
         shown_time = line.time if is_wide else line.time[5:19].replace("T", " ")
-        shown_kind = line.type if is_wide else line.type.removesuffix("_RECORD")
-        if is_cursor:
-            named = bad = Style()
-        else:
-            named = over_widget(self, "record-list--type")
-            bad = over_widget(self, "record-list--bad")
-        head.append(f"{shown_time:<{time}} {line.epoch:>{epoch}} ", dim)
+        shown_kind = escape(line.type if is_wide else line.type.removesuffix("_RECORD"))
+        summary = escape(line.summary[:_LONGEST])
+
+        def style(name: str) -> Style:
+            return Style() if is_plain else over_widget(self, f"record-list--{name}")
+
+        rest = Text(no_wrap=True, end="")
+        rest.append(f"{shown_time:<{time}} {line.epoch:>{epoch}} ", style("dim"))
         if line.is_bad:
-            head.append(f"{_BAD}{escape(shown_kind)} {escape(line.summary)}", bad)
+            rest.append(f"{_BAD}{shown_kind} ", style("bad"))
         else:
-            head.append(f"{_cut(escape(shown_kind), kind):<{kind}} ", named)
-            head.append(escape(line.summary[:4096]))
-        return head
+            rest.append(f"{_cut(shown_kind, kind):<{kind}} ", style("type"))
+        at = len(rest)
+        rest.append(summary, style("bad") if line.is_bad else None)
+        if len(line.summary) > _LONGEST:
+            rest.append(_MORE)
+        if self.pattern is not None and summary == line.summary:
+            marked = self.get_component_rich_style("record-list--match", partial=True)
+            for first, behind in _matches(self.pattern, line):
+                rest.stylize(marked, at + first, at + behind)
+        return rest
+
+
+def _matches(pattern: re.Pattern[str], line: RecordLine) -> list[tuple[int, int]]:
+    """Where a line's summary matches, in the line as ``log`` prints it."""
+    head = f"{line.offset} {line.time} {line.epoch} {line.type} "
+    found = islice(pattern.finditer(head + line.summary), _MOST_MARKED)
+    spans = ((max(m.start() - len(head), 0), m.end() - len(head)) for m in found)
+    return [(first, behind) for first, behind in spans if first < behind]
+
+
+def _at_column(text: str, column: int) -> int:
+    """Index of the first character that begins at a column or behind it."""
+    if text.isascii():
+        return min(column, len(text))
+    used = 0
+    for i, character in enumerate(text):
+        if used >= column:
+            return i
+        used += display_width(character)
+    return len(text)
 
 
 def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return text if len(text) <= width else text[: width - 1] + _MORE

@@ -2,33 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Container, Vertical
-from textual.timer import Timer
 from textual.widgets import Static
 
-from metashell.commands.framework.command import Completion
-from metashell.errors import MetashellError
-from metashell.records.window import Filter, LogReader, PieceMatches, RecordLine
+from metashell.records.window import PieceMatches, RecordLine
 from metashell.tui.jobs import Job
-from metashell.tui.records.chips import ChipBar, ChipPrompt
+from metashell.tui.records.chips import ChipBar
 from metashell.tui.records.detail import RecordDetail, record_detail
-from metashell.tui.records.filters import (
-    ALL,
-    GREP,
-    Chip,
-    complete_chip,
-    context_of,
-    filter_of,
-    grep_of,
-    with_chip,
-    without,
-)
+from metashell.tui.records.filtered import FilteredRecords
 from metashell.tui.records.model import Gap, Matches
 from metashell.tui.records.pane import RecordPane
 from metashell.tui.records.reading import (
@@ -42,31 +29,22 @@ from metashell.tui.records.reading import (
 )
 from metashell.tui.records.stream import RecordList
 from metashell.tui.text import line
-from metashell.tui.view import View
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from metashell.sources.source import Source
     from metashell.tui.scene import Scene
 
 _WIDE: Final = 120
 """From this width on the details are beside the list."""
-_TYPING_S: Final = 0.25
-"""How long nothing must be typed for a filter to hold."""
 _FAR: Final = 1 << 62
 
-_T = TypeVar("_T")
 
-
-class RecordsView(View):
+class RecordsView(FilteredRecords):
     """The view."""
 
     HELP = RecordList.HELP
     BINDINGS: ClassVar = [
-        Binding("a", "add", "Add filter", id="records.add"),
-        Binding("c", "clear", "Drop filters", show=False, id="records.clear"),
-        Binding("h", "noops", "NoOps", show=False, id="records.noops"),
         Binding("d", "details", "Details", id="records.details"),
         Binding("n", "next(1)", "Next like it", id="records.next"),
         Binding("N", "next(-1)", "Previous like it", show=False, id="records.previous"),
@@ -79,9 +57,8 @@ class RecordsView(View):
     RecordsView #records-main { min-height: 4; }
     RecordsView.-low #records-pane { display: none; min-height: 2; }
     RecordsView.-wide #records-body { layout: horizontal; }
-    RecordsView.-wide #records-main { height: 1fr; width: 3fr; }
-    RecordsView.-wide #records-pane { height: 1fr; width: 2fr; min-width: 60; max-width: 92;
-        border-top: none; border-left: solid $primary; }
+    RecordsView.-wide #records-main { height: 1fr; }
+    RecordsView.-wide #records-pane { height: 1fr; border-top: none; border-left: solid $primary; }
     RecordsView.-wide #records-pane:focus { border-left: heavy $accent; }
     RecordsView .records-line { height: 1; width: 1fr; background: $panel; }
     RecordsView #records-head { layout: horizontal; height: 1; background: $panel; }
@@ -91,21 +68,13 @@ class RecordsView(View):
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self.chips: list[Chip] = []
-        self.wanted = Filter()
         self.model = Matches()
-        self.reader: LogReader | None = None
-        self._newest: Source | None = None
-        """The end of the log that is shown, of which the reader is."""
         self._prefix = ""
         self._was_newest = True
         self._seen: int | None = None
         """The last offset that was there while the cursor was on the last row."""
-        self._typing: Timer | None = None
         self._scan: Job | None = None
         self._exported: pa.Table | None = None
-        self._jobs: dict[str, Job] = {}
-        """The last job of each key."""
 
     def compose(self) -> ComposeResult:
         """Chips, list and details."""
@@ -129,8 +98,10 @@ class RecordsView(View):
         return self.query_one(RecordPane)
 
     def on_resize(self, event: events.Resize) -> None:
-        """Put the details below or beside the list."""
-        self.set_class(event.size.width >= _WIDE, "-wide")
+        """Put the details below or beside the list, no wider than they need."""
+        is_wide = event.size.width >= _WIDE
+        self.set_class(is_wide, "-wide")
+        self.pane.fit(event.size.width if is_wide else 0)
 
     def focus_content(self) -> None:
         """Focus the list."""
@@ -168,6 +139,7 @@ class RecordsView(View):
                 self.records.forget()
                 self._was_newest, self._seen = limit is None, None
             self.reader, self.wanted = opened.reader, opened.wanted
+            self.records.pattern = opened.wanted.grep
             self.model.plan(opened.reader.pieces, opened.wanted, anew=is_other)
             self.model.take(opened.found)
             self._up_to(limit, end)
@@ -238,6 +210,16 @@ class RecordsView(View):
         self.model.take(found)
         self.records.reshape()
 
+    def _show_matches(self) -> None:
+        """Show what is wanted now, in place of what was before."""
+        assert self.reader is not None
+        self.model.plan(self.reader.pieces, self.wanted, anew=True)
+        self._exported, self._seen = None, None
+        self.records.pattern = self.wanted.grep
+        self.pane.forget_width()
+        self.records.reshape()
+        self._look()
+
     # The list.
 
     def on_record_list_scrolled(self, event: RecordList.Scrolled) -> None:
@@ -305,7 +287,7 @@ class RecordsView(View):
 
         def done(found: RecordDetail | None) -> None:
             if found is not None:
-                self.pane.show(found)
+                self.pane.show_record(found)
             if at != self.records.here:
                 self._detail()
 
@@ -332,104 +314,6 @@ class RecordsView(View):
     def n_new(self) -> int:
         """How many records came since the cursor left the last one."""
         return 0 if self._seen is None else self.model.first_behind(self._seen)
-
-    # Filters.
-
-    def _refilter(self, chips: Sequence[Chip]) -> None:
-        """Show what matches these chips; wrong ones are told and do not hold."""
-        newest, reader = self._newest, self.reader
-        if newest is None or reader is None:
-            return
-
-        def done(wanted: Filter) -> None:
-            self.wanted, self.chips, self._exported = wanted, list(chips), None
-            self.query_one(ChipBar).show(self.chips)
-            self.model.plan(reader.pieces, wanted, anew=True)
-            self._seen = None
-            self.records.reshape()
-            self._look()
-
-        def failed(error: MetashellError) -> None:
-            self.query_one(ChipBar).show(self.chips, error.message)
-
-        self._start(
-            "filter", "filtering", lambda _: filter_of(context_of(newest), chips), done, failed
-        )
-
-    def show_only(self, chip: Chip) -> None:
-        """Show what matches one chip alone."""
-        if self.reader is None:
-            self.chips = [chip]  # held by the first look at the log
-            self.call_after_refresh(lambda: self.query_one(ChipBar).show(self.chips))
-        else:
-            self._refilter([chip])
-
-    def action_add(self) -> None:
-        """Ask for a filter."""
-        self._ask_chip(None)
-
-    def _ask_chip(self, at: int | None) -> None:
-        newest = self._newest
-        if newest is None:
-            return
-
-        def check(chip: Chip) -> None:
-            filter_of(context_of(newest), with_chip(self.chips, chip, at))
-
-        def complete(typed: str) -> list[Completion]:
-            return complete_chip(context_of(newest), typed)
-
-        def done(chip: Chip | None) -> None:
-            if chip is not None:
-                self._refilter(with_chip(self.chips, chip, at))
-
-        typed = "" if at is None else self.chips[at].line
-        self.app.push_screen(ChipPrompt(typed, check, complete), done)
-
-    def on_chip_bar_removed(self, event: ChipBar.Removed) -> None:
-        """Remove a filter, or ask what to change it to."""
-        event.stop()
-        if isinstance(event, ChipBar.Edited):
-            return
-        self._refilter([chip for i, chip in enumerate(self.chips) if i != event.index])
-
-    def on_chip_bar_edited(self, event: ChipBar.Edited) -> None:
-        """Ask what to change a filter to."""
-        event.stop()
-        self._ask_chip(event.index if event.index < len(self.chips) else None)
-
-    def action_clear(self) -> None:
-        """Drop all filters."""
-        self._refilter([])
-
-    @property
-    def shows_noops(self) -> bool:
-        """Whether they are among those that are asked for."""
-        return self.wanted.hide is None
-
-    def action_noops(self) -> None:
-        """Show NoOps, or hide them."""
-        if any(chip.flag == ALL for chip in self.chips):
-            self._refilter(without(self.chips, ALL))
-        else:
-            self._refilter(with_chip(self.chips, Chip(ALL, None)))
-
-    def filter_by(self, text: str) -> None:
-        """Search by a regular expression, as soon as nothing more is typed."""
-        if self._typing is not None:
-            self._typing.stop()
-        self._typing = self.set_timer(_TYPING_S, lambda: self._grep(text))
-
-    def _grep(self, text: str) -> None:
-        if text == grep_of(self.chips):
-            return
-        kept = without(self.chips, GREP)
-        self._refilter(with_chip(kept, Chip(GREP, text)) if text else kept)
-
-    @property
-    def filter_text(self) -> str:
-        """The regular expression."""
-        return grep_of(self.chips)
 
     # What else can be done.
 
@@ -488,19 +372,3 @@ class RecordsView(View):
         """The record as JSON."""
         detail = self.detail
         return None if detail is None else (f"record {detail.offset}", detail.json)
-
-    def _start(
-        self,
-        key: str,
-        title: str,
-        work: Callable[[Job], _T],
-        done: Callable[[_T], object],
-        failed: Callable[[MetashellError], object] | None = None,
-    ) -> Job:
-        """Start a job."""
-        job = self.explorer.jobs.start(title, work, done, owner=self, key=key, failed=failed)
-        self._jobs[key] = job
-        return job
-
-    def _goes_on(self, key: str) -> bool:
-        return self._jobs.get(key) in self.explorer.jobs.running

@@ -1,0 +1,172 @@
+"""A view of records that match filters: chips in a line, each an option of ``log``."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar, Final, TypeVar
+
+from textual.binding import Binding
+from textual.timer import Timer
+
+from metashell.commands.framework.command import Completion
+from metashell.errors import MetashellError
+from metashell.records.window import Filter, LogReader
+from metashell.tui.jobs import Job
+from metashell.tui.records.chips import ChipBar, ChipPrompt
+from metashell.tui.records.filters import (
+    ALL,
+    GREP,
+    Chip,
+    complete_chip,
+    context_of,
+    filter_of,
+    grep_of,
+    with_chip,
+    without,
+)
+from metashell.tui.view import View
+
+if TYPE_CHECKING:
+    from metashell.sources.source import Source
+
+_TYPING_S: Final = 0.25
+"""How long nothing must be typed for a filter to hold."""
+
+_T = TypeVar("_T")
+
+
+class FilteredRecords(View):
+    """Such a view; it has a `ChipBar`."""
+
+    BINDINGS: ClassVar = [
+        Binding("a", "add", "Add filter", id="records.add"),
+        Binding("c", "clear", "Drop filters", show=False, id="records.clear"),
+        Binding("h", "noops", "NoOps", show=False, id="records.noops"),
+    ]
+
+    def __init__(self, *, id: str | None = None) -> None:
+        super().__init__(id=id)
+        self.chips: list[Chip] = []
+        self.wanted = Filter()
+        self.reader: LogReader | None = None
+        self._newest: Source | None = None
+        """The end of the log that is shown, of which the reader is."""
+        self._typing: Timer | None = None
+        self._jobs: dict[str, Job] = {}
+        """The last job of each key."""
+
+    @abstractmethod
+    def _show_matches(self) -> None:
+        """Show what is wanted now, in place of what was before."""
+
+    def _refilter(self, chips: Sequence[Chip]) -> None:
+        """Show what matches these chips; wrong ones are told and do not hold."""
+        newest = self._newest
+        if newest is None or self.reader is None:
+            return
+
+        def done(wanted: Filter) -> None:
+            self.wanted, self.chips = wanted, list(chips)
+            self.query_one(ChipBar).show(self.chips)
+            self._show_matches()
+
+        def failed(error: MetashellError) -> None:
+            self.query_one(ChipBar).show(self.chips, error.message)
+
+        self._start(
+            "filter", "filtering", lambda _: filter_of(context_of(newest), chips), done, failed
+        )
+
+    def show_only(self, chip: Chip) -> None:
+        """Show what matches one chip alone."""
+        if self.reader is None:
+            self.chips = [chip]  # held by the first look at the log
+            self.call_after_refresh(lambda: self.query_one(ChipBar).show(self.chips))
+        else:
+            self._refilter([chip])
+
+    def action_add(self) -> None:
+        """Ask for a filter."""
+        self._ask_chip(None)
+
+    def _ask_chip(self, at: int | None) -> None:
+        newest = self._newest
+        if newest is None:
+            return
+
+        def check(chip: Chip) -> None:
+            filter_of(context_of(newest), with_chip(self.chips, chip, at))
+
+        def complete(typed: str) -> list[Completion]:
+            return complete_chip(context_of(newest), typed)
+
+        def done(chip: Chip | None) -> None:
+            if chip is not None:
+                self._refilter(with_chip(self.chips, chip, at))
+
+        typed = "" if at is None else self.chips[at].line
+        self.app.push_screen(ChipPrompt(typed, check, complete), done)
+
+    def on_chip_bar_removed(self, event: ChipBar.Removed) -> None:
+        """Remove a filter, or ask what to change it to."""
+        event.stop()
+        if isinstance(event, ChipBar.Edited):
+            return
+        self._refilter([chip for i, chip in enumerate(self.chips) if i != event.index])
+
+    def on_chip_bar_edited(self, event: ChipBar.Edited) -> None:
+        """Ask what to change a filter to."""
+        event.stop()
+        self._ask_chip(event.index if event.index < len(self.chips) else None)
+
+    def action_clear(self) -> None:
+        """Drop all filters."""
+        self._refilter([])
+
+    @property
+    def shows_noops(self) -> bool:
+        """Whether they are among those that are asked for."""
+        return self.wanted.hide is None
+
+    def action_noops(self) -> None:
+        """Show NoOps, or hide them."""
+        if any(chip.flag == ALL for chip in self.chips):
+            self._refilter(without(self.chips, ALL))
+        else:
+            self._refilter(with_chip(self.chips, Chip(ALL, None)))
+
+    def filter_by(self, text: str) -> None:
+        """Search by a regular expression, as soon as nothing more is typed."""
+        if self._typing is not None:
+            self._typing.stop()
+        self._typing = self.set_timer(_TYPING_S, lambda: self._grep(text))
+
+    def _grep(self, text: str) -> None:
+        if text == grep_of(self.chips):
+            return
+        kept = without(self.chips, GREP)
+        self._refilter(with_chip(kept, Chip(GREP, text)) if text else kept)
+
+    @property
+    def filter_text(self) -> str:
+        """The regular expression."""
+        return grep_of(self.chips)
+
+    # Jobs.
+
+    def _start(
+        self,
+        key: str,
+        title: str,
+        work: Callable[[Job], _T],
+        done: Callable[[_T], object],
+        failed: Callable[[MetashellError], object] | None = None,
+    ) -> Job:
+        """Start a job."""
+        job = self.explorer.jobs.start(title, work, done, owner=self, key=key, failed=failed)
+        self._jobs[key] = job
+        return job
+
+    def _goes_on(self, key: str) -> bool:
+        return self._jobs.get(key) in self.explorer.jobs.running
