@@ -9,8 +9,8 @@ import pyarrow as pa
 
 from metashell.answers.election import HOW, NOBODY, elect, lists_of, waited_for
 from metashell.answers.health import Health, first_of
-from metashell.answers.partitions import topic_order
 from metashell.answers.summaries import Racks
+from metashell.answers.topic_order import topic_order
 from metashell.answers.topic_settings import effective_min_isr, unclean_election
 from metashell.image.image import Image
 from metashell.schema.arena import I32, I64, AnyArray

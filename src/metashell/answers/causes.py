@@ -195,15 +195,15 @@ class Causes:
             n: How many groups there are.
         """
         known, numbers = np.unique(links.cause, return_inverse=True)
-        names = [cause.name for cause in self._named(known)]
+        names = [cause.name for cause in self.of_numbers(known)]
         pairs = np.unique(groups * max(len(known), 1) + numbers)
         group, number = np.divmod(pairs, max(len(known), 1))
         bounds = np.searchsorted(group, np.arange(n + 1))
         items = pa.array(names, pa.string()).take(pa.array(number))
         return list_array(items, bounds, None)
 
-    def _named(self, numbers: I64) -> Sequence[Cause]:
-        """A cause for each number, in their order."""
+    def of_numbers(self, numbers: I64) -> Sequence[Cause]:
+        """A cause for each number of `Links`, which are ascending, in their order."""
         once = Links(np.arange(len(numbers)), numbers)
         return self.causes(once)
 
@@ -213,19 +213,22 @@ class Causes:
         """What partitions follow from.
 
         Args:
-            rows: int64[n], ascending: the partitions that have the problem.
+            rows: int64[n]: the partitions that have the problem, each once.
             problem: Its code; nothing follows where it is not one of `EFFECTS`.
+
+        Returns:
+            By ``at``, ascending.
         """
         if problem == "no-preferred-leader":
             return self._of_preferred(rows)
         if problem not in EFFECTS or not len(rows):
             return Links(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
         missing = self._missing
-        place = np.full(len(self.image.partitions), _NONE, dtype=np.int64)
-        place[rows] = np.arange(len(rows))
-        at = place[missing.at]
-        keep = at >= 0
-        found = Links(at[keep], missing.cause[keep])
+        first, end = (np.searchsorted(missing.at, rows, side) for side in ("left", "right"))
+        counts = end - first
+        at = np.repeat(np.arange(len(rows)), counts)
+        places = np.arange(len(at)) + np.repeat(first - np.cumsum(counts) + counts, counts)
+        found = Links(at, missing.cause[places])
         return self._waited_for(rows, found) if problem == "offline-partitions" else found
 
     def _waited_for(self, rows: I64, links: Links) -> Links:
@@ -263,7 +266,7 @@ class Causes:
     @cached_property
     def _missing(self) -> Links:
         """Replicas that are out of the ISR, or whose partition has no leader, and why; ``at`` is
-        the partition.
+        the partition, ascending.
         """
         health = self.health
         rows = np.flatnonzero(health.under_replicated | health.offline | health.reassigning)

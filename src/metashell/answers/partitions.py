@@ -11,15 +11,18 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.answers.election import HOW, NOBODY, Elections, elect, elr_enabled
+from metashell.answers.causes import Causes
+from metashell.answers.election import NOBODY, elect
 from metashell.answers.health import LOOKS_AT, Health
-from metashell.answers.row_times import when
+from metashell.answers.row_times import before, when
+from metashell.answers.topic_order import topic_order
 from metashell.answers.topic_settings import (
     SOURCES,
     TopicSetting,
     effective_min_isr,
     unclean_election,
 )
+from metashell.answers.whys import Whys, election_reasons
 from metashell.image.image import Image
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import fixed_array, list_array, string_array, uuid_array
@@ -36,11 +39,14 @@ _LISTS: Final = (
     "adding_replicas",
     "removing_replicas",
 )
-_OF_ELECTION: Final = ("would_elect", "why", "unclean_candidate")
 
 
 def partitions_table(
-    health: Health, rows: I64, states: Collection[str], wanted: Collection[str] | None = None
+    health: Health,
+    rows: I64,
+    states: Collection[str],
+    wanted: Collection[str] | None = None,
+    whys: Whys | None = None,
 ) -> pa.Table:
     """Partitions as rows.
 
@@ -50,11 +56,12 @@ def partitions_table(
         states: The states that were asked for: ``since`` is when what decides them was last set;
             the last change of the partition where there are none.
         wanted: The columns to make (``partition`` where that is none of them); all if None.
+        whys: Of the same image, for one who asks for several tables.
 
     Returns:
         Columns as ``metashell.commands.partitions`` names them, n rows.
     """
-    makers = _makers(_Rows(health, rows), states)
+    makers = _makers(_Rows(health, rows, whys or Whys(Causes(health))), states)
     if wanted is None:
         wanted = makers
     chosen = [name for name in makers if name in wanted] or ["partition"]
@@ -67,6 +74,7 @@ class _Rows:
 
     health: Health
     rows: I64
+    whys: Whys
 
     @cached_property
     def leader(self) -> AnyArray:
@@ -88,6 +96,17 @@ class _Rows:
     def election_column(self, name: str) -> pa.Array:
         return self._elections[name]
 
+    def why(self) -> pa.Array:
+        """Whom a partition without a leader waits for; else what its missing replicas are on."""
+        under = self.health.under_replicated[self.rows] & (self.leader != NOBODY)
+        reasons = self._elections["why"]
+        if not under.any():
+            return reasons
+        at = np.full(len(self.rows), -1, dtype=np.int64)
+        at[under] = np.arange(int(under.sum()))
+        told = self.whys.of(self.rows[under], "under-replicated")
+        return pc.coalesce(reasons, told.take(pa.array(at, mask=at < 0)))
+
 
 def _makers(of: _Rows, states: Collection[str]) -> Mapping[str, Callable[[], pa.Array]]:
     """What makes each column."""
@@ -108,13 +127,16 @@ def _makers(of: _Rows, states: Collection[str]) -> Mapping[str, Callable[[], pa.
         "min_isr_source": lambda: _source(of.min_isr),
         "unclean": lambda: fixed_array(of.unclean.values != 0),
         "unclean_source": lambda: _source(of.unclean),
-        **{name: partial(of.election_column, name) for name in _OF_ELECTION},
+        "would_elect": partial(of.election_column, "would_elect"),
+        "why": of.why,
+        "unclean_candidate": partial(of.election_column, "unclean_candidate"),
         "leader_epoch": lambda: fixed_array(partitions.leader_epoch[rows]),
         "partition_epoch": lambda: fixed_array(partitions.partition_epoch[rows]),
         "directories": lambda: directories_of(image, rows),
         "topic_id": lambda: uuid_array(topics.ids[partitions.topic[rows]]),
         "since_offset": lambda: since("since_offset"),
         "since_time": lambda: since("since_time"),
+        "since_before": lambda: before(image, _since(health, rows, states)),
     }
 
 
@@ -177,7 +199,7 @@ def _next_leader(
     """The columns about the election of those that nobody leads; null for the others."""
     n, asked = len(rows), rows[leaderless]
     outcome = elect(image, asked, unclean[leaderless])
-    reasons = _reasons(image, asked, outcome)
+    reasons = election_reasons(image, asked, outcome)
     elected = np.full(n, NOBODY, dtype=np.int32)
     elected[leaderless] = outcome.leader
     at = np.full(n, -1, dtype=np.int64)
@@ -190,38 +212,6 @@ def _next_leader(
             index
         ),
     }
-
-
-_WHY: Final = {
-    "isr": "first live replica of the ISR",
-    "elr": "first live eligible leader replica; the ISR is empty",
-    "last-known-leader": "last known leader; ISR and ELR are empty: may lose data",
-    "unclean": "unclean election: no live replica is in sync; loses data",
-}
-
-
-def _reasons(image: Image, rows: I64, outcome: Elections) -> pa.Array:
-    """Why that leader, or whom the partition waits for."""
-    waiting = pa.nulls(len(rows), pa.string())
-    for name, title in (("isr", "ISR"), ("elr", "ELR"), ("last_known_elr", "last known leader")):
-        lists = _list(image, name, rows)
-        length = pc.list_value_length(lists)
-        if name == "last_known_elr":
-            # The controller takes it only where it is enabled and there is no doubt who it is.
-            waits_for_any = (
-                pc.equal(length, 1) if elr_enabled(image) else pa.repeat(False, len(rows))
-            )
-        else:
-            waits_for_any = pc.greater(length, 0)
-        brokers = pc.binary_join(lists.cast(pa.list_(pa.string())), " or ")
-        text = pc.binary_join_element_wise("waits for ", brokers, f" ({title})", "")
-        waiting = pc.coalesce(waiting, pc.if_else(waits_for_any, text, None))
-    waiting = pc.fill_null(
-        waiting, "no replica is in sync or eligible: only an unclean election helps"
-    )
-    texts = [None, *(_WHY[name] for name in HOW[1:])]
-    chosen = pa.array(texts, pa.string()).take(pa.array(outcome.how))
-    return pc.coalesce(chosen, waiting)
 
 
 # Which ones.
@@ -241,27 +231,3 @@ def choose(health: Health, masks: Sequence[AnyArray], *, by_name: bool = True) -
         chosen &= mask
     rows = np.flatnonzero(chosen)
     return rows[topic_order(health.image, rows)] if by_name else rows
-
-
-def topic_order(image: Image, rows: I64) -> I64:
-    """int64[n]: how to order partitions by their topics' names.
-
-    Args:
-        image: The image.
-        rows: int64[n]: the partitions, ascending: those of a topic follow each other.
-    """
-    topic = image.partitions.topic[rows]
-    starts = np.flatnonzero(np.diff(topic, prepend=-1))
-    counts = np.diff(starts, append=len(rows))
-    order = name_order(image, topic[starts])
-    starts, counts = starts[order], counts[order]
-    shift = starts - np.cumsum(counts) + counts
-    at: I64 = np.arange(len(rows)) + np.repeat(shift, counts)
-    return at
-
-
-def name_order(image: Image, topics: I64) -> I64:
-    """int64[n]: how to order topics by their names, by code point."""
-    names = string_array(image.topics.raw_names.take(topics))
-    order: I64 = pc.sort_indices(names).to_numpy().astype(np.int64)
-    return order

@@ -25,11 +25,12 @@ from metashell.answers.configs import ConfigQuestion, configs_table
 from metashell.answers.directories import bad_replicas
 from metashell.answers.health import LOOKS_AT, Health
 from metashell.answers.nodes import BROKER, HOUR_MS, NodeRow, nodes_of
-from metashell.answers.partitions import topic_order
 from metashell.answers.problem_kinds import KINDS, ProblemKind
 from metashell.answers.releases import CONTROLLERS_REGISTER
-from metashell.answers.row_times import when
+from metashell.answers.row_times import before, when
+from metashell.answers.topic_order import topic_order
 from metashell.answers.topic_settings import unclean_election
+from metashell.answers.whys import Whys
 from metashell.image.features import METADATA_VERSION
 from metashell.image.image import Image
 from metashell.image.quorum_members import QuorumMember
@@ -80,12 +81,14 @@ class Problem:
     """int64[n]: how many of what the kind counts."""
     since: Callable[[], Mapping[str, pa.Array]]
     """When it began: ``since_offset`` (int64[n]) and ``since_time`` (timestamp[ms, UTC][n]), null
-    where nothing says."""
+    where nothing says; ``since_before`` (likewise, may be missing): see `row_times.before`."""
     details: Sequence[str | None] = ()
     """What is particular about each, or nothing."""
     causes: Callable[[], pa.Array] | None = None
     """list<string>[n]: what each follows from, see `metashell.answers.causes.Cause.name`; None:
     nothing."""
+    why: Callable[[], pa.Array] | None = None
+    """string[n]: why, in a few words, null where nothing explains it; None: `details` say it."""
 
 
 class _Facts:
@@ -155,6 +158,7 @@ class Problems:
         self.image = image
         self.health = Health(image, assumptions)
         self.causes = Causes(self.health)
+        self.whys = Whys(self.causes)
         self._redaction = redaction
         self._voters = voters
         self._ghost_after_ms, self._now_ms = ghost_after_ms, now_ms
@@ -221,14 +225,17 @@ class Problems:
         first = np.minimum.reduceat(since, starts)
         order = np.lexsort((self._facts.name_ranks[topic[starts]], -counts))
         names = string_array(self.image.topics.raw_names.take(topic[starts[order]]))
-        groups = np.searchsorted(starts, links.at, side="right") - 1
+        groups = np.repeat(np.arange(len(starts)), counts)
         yield self._problem(
             kind,
             "topic",
             names,
             fixed_array(counts[order]),
             first[order],
-            causes=lambda: self._lists(links, groups, order),
+            causes=lambda: self._lists(links, groups[links.at], order),
+            why=lambda: self.whys.of_groups(rows, kind.code, links, groups, len(starts)).take(
+                pa.array(order)
+            ),
         )
 
     def _linked(self, code: str) -> tuple[I64, Links]:
@@ -282,6 +289,7 @@ class Problems:
             since[order],
             ids,
             causes=lambda: self._lists(links, links.at, order),
+            why=lambda: self.whys.of(rows, kind.code).take(pa.array(order)),
         )
 
     def _since(self, fields: Sequence[str], rows: I64) -> I64:
@@ -302,6 +310,7 @@ class Problems:
         parts: pa.Array | None = None,
         details: Sequence[str | None] = (),
         causes: Callable[[], pa.Array] | None = None,
+        why: Callable[[], pa.Array] | None = None,
     ) -> Problem:
         return Problem(
             kind=kind,
@@ -311,7 +320,11 @@ class Problems:
             counts=counts.cast(pa.int64()),
             details=details,
             causes=causes,
-            since=lambda: when(self.image, "since", since),
+            why=why,
+            since=lambda: {
+                **when(self.image, "since", since),
+                "since_before": before(self.image, since),
+            },
         )
 
     # Brokers, and what they hold.

@@ -38,3 +38,23 @@ def when(image: Image, prefix: str, rows: I64) -> dict[str, pa.Array]:
         f"{prefix}_offset": pa.array(offset, mask=unknown),
         f"{prefix}_time": pa.array(timestamps, mask=unknown).cast(pa.timestamp("ms", tz="UTC")),
     }
+
+
+def before(image: Image, rows: I64) -> pa.Array:
+    """timestamp[ms, UTC][n]: when a checkpoint ended that hides the times of rows; null for others.
+
+    What it says happened then or before.
+
+    Args:
+        image: The rows are of its records.
+        rows: int64[n]; -1 for a record that is not known.
+    """
+    rows = np.asarray(rows, dtype=np.int64)
+    kind = pa.timestamp("ms", tz="UTC")
+    ms = image.records.checkpoint_time_ms
+    present = np.flatnonzero(rows >= 0)
+    if ms is None or ms <= 0 or not len(present):
+        return pa.nulls(len(rows), kind)
+    hidden = np.zeros(len(rows), dtype=np.bool_)
+    hidden[present] = ~image.records.offsets(rows[present])[1]
+    return pa.array(np.full(len(rows), ms), mask=~hidden).cast(kind)

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.answers.health import Health
-from metashell.answers.partitions import name_order
 from metashell.answers.row_times import when
+from metashell.answers.topic_order import name_order
 from metashell.image.image import Image
 from metashell.redact import Redaction
 from metashell.schema.arena import I64, AnyArray, Bools

@@ -20,6 +20,7 @@ from metashell.commands.framework.topic_arguments import (
 )
 from metashell.commands.rows.columns import (
     NOT_ZERO,
+    SINCE_BEFORE,
     AnswerTable,
     Column,
     flag,
@@ -102,7 +103,8 @@ COLUMNS: Final = (
     ),
     sentence(
         "why",
-        "Without a leader: why that broker, or which brokers the partition waits for.",
+        "Without a leader: why that broker, or which brokers the partition waits for. With "
+        "replicas out of sync: what is down. Null: nothing explains it.",
         priority=8,
     ),
     integer(
@@ -139,6 +141,7 @@ COLUMNS: Final = (
         shown=False,
     ),
     time_at("since_time", "Time of that record.", priority=4),
+    SINCE_BEFORE,
 )
 
 _OF_ELECTION: Final = ("would_elect", "why")
@@ -269,10 +272,12 @@ class PartitionsCommand(RowsCommand):
         from metashell.answers.health import Health
         from metashell.answers.partitions import choose, partitions_table
         from metashell.answers.problems import STATE_OF
+        from metashell.answers.whys import Whys
 
         parsed = query.parsed
         states = [o.flags[0].removeprefix("--") for o in STATES if o.flags[0] in parsed.switches]
         health = Health(query.image, assumptions_of(parsed))
+        causes = Causes(health)
         masks = [health.mask(state) for state in states]
         masks += _of_options(health, parsed)
         _warn_of_what_is_not_there(query, health)
@@ -285,15 +290,15 @@ class PartitionsCommand(RowsCommand):
 
             query.add(summary_table(health, rows, parsed.values["--summary"]))
             return
-        rows = rows[: query.limit]
+        rows, whys = rows[: query.limit], Whys(causes)
         while query.streams and len(rows) > PIECE_ROWS:
-            query.add(partitions_table(health, rows[:PIECE_ROWS], states, query.columns))
+            query.add(partitions_table(health, rows[:PIECE_ROWS], states, query.columns, whys))
             rows = rows[PIECE_ROWS:]
-        query.add(partitions_table(health, rows, states, query.columns))
+        query.add(partitions_table(health, rows, states, query.columns, whys))
         if states:
             query.since = "since_time"
             problem = next((code for code in STATE_OF if STATE_OF[code] in states), "")
-            query.cause = lambda: Causes(health).text_of_all(every, problem or "under-replicated")
+            query.cause = lambda: causes.text_of_all(every, problem or "under-replicated")
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose brokers and topics where they are asked for."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from metashell.commands.rows.columns import integer, text, texts, time_at
+from metashell.commands.rows.columns import SINCE_BEFORE, integer, sentence, text, texts, time_at
 
 COLUMNS: Final = (
     text("severity", "critical, warning or note.", red=("critical",), yellow=("warning",)),
@@ -25,8 +25,15 @@ COLUMNS: Final = (
         "The rows that this one follows from, by problem and subject: `fenced-broker broker 104`. "
         "Empty: an independent problem.",
     ),
+    sentence(
+        "why",
+        "Why, in a few words: whom partitions wait for, what is down, or which configs. Null: "
+        "nothing explains it.",
+        shown=False,
+    ),
     text("command", "The next command to run."),
     integer("since_offset", "Offset of that record.", shown=False),
+    SINCE_BEFORE,
     text("path", "The node to look at.", shown=False),
     text("explanation", "What it means for clients and data.", shown=False),
     text("action", "What to do next.", shown=False),

@@ -60,6 +60,7 @@ _COMMANDS: Final = {
     "unknown-config": ("config", "--unknown"),
 }
 """What shows the partitions, brokers and configs concerned: the words before the subject's name."""
+_SINCE: Final = frozenset({"since_offset", "since_time", "since_before"})
 _UNREGISTER: Final = 'kafka-cluster.sh unregister --bootstrap-server "$BOOTSTRAP_SERVER" --id '
 _WITH_CONFIGS: Final = frozenset(CONFIG_TYPES.values())
 
@@ -93,9 +94,11 @@ def of_single(single: Single) -> tuple[tuple[int, int], pa.Table]:
         "subject": single.subject,
         "count": single.count,
         "since_time": single.since_time_ms,
+        "why": None,
         "causes": [],
         "command": single.command,
         "since_offset": single.since_offset,
+        "since_before": None,
         "path": single.path,
         "explanation": single.explanation or kind.meaning,
         "action": single.action or kind.advice,
@@ -115,7 +118,7 @@ def of_problem(
         return lambda: pa.repeat(pa.scalar(text, pa.string()), n)
 
     writer = _Writer(problem)
-    shows_since = columns is None or "since_offset" in columns or "since_time" in columns
+    shows_since = columns is None or not _SINCE.isdisjoint(columns)
     since = problem.since() if shows_since else {}
     makers: dict[str, Callable[[], pa.Array]] = {
         "severity": same(kind.level.value),
@@ -123,9 +126,11 @@ def of_problem(
         "subject": writer.subjects,
         "count": lambda: problem.counts,
         "since_time": lambda: since["since_time"],
+        "why": problem.why or writer.details_or_null,
         "causes": problem.causes or (lambda: pa.array([[]] * n, TYPES["causes"])),
         "command": writer.commands,
         "since_offset": lambda: since["since_offset"],
+        "since_before": lambda: since.get("since_before", pa.nulls(n, TYPES["since_before"])),
         "path": writer.paths,
         "explanation": writer.explanations if problem.details else same(kind.meaning),
         "action": same(kind.advice),
@@ -308,6 +313,10 @@ class _Writer:
             named = self._configs()
             return _strings(_config_command(words, kind, name) for kind, name in named)
         return _joined(_before_name(words), self.names)
+
+    def details_or_null(self) -> pa.Array:
+        """What is particular about each."""
+        return _strings(self.details) if self.details else pa.nulls(len(self.names), pa.string())
 
     def explanations(self) -> pa.Array:
         """What the problem means, and what is particular about each."""

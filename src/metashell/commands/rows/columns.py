@@ -100,6 +100,14 @@ CLUSTER: Final = text("cluster", "The cluster's name below /clusters.", priority
 """In front of the columns of a fleet's rows."""
 
 
+SINCE_BEFORE: Final = time_at(
+    "since_before",
+    "If a checkpoint hides since_time: when the checkpoint ended. It began then or earlier.",
+    shown=False,
+)
+"""Beside a ``since_time`` that may be null."""
+
+
 @dataclass(frozen=True, slots=True)
 class AnswerTable:
     """One of the tables that a command has."""

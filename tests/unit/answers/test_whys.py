@@ -1,0 +1,98 @@
+"""Why partitions have problems, in words."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from metashell.answers.causes import Causes
+from metashell.answers.health import Health
+from metashell.answers.whys import Whys
+from support.logs import record
+from support.shell import run_on
+from support.small_cluster import broker, cluster
+
+TOPIC_ID = bytes([7]) * 16
+OFFLINE = "offline-partitions"
+
+
+def partition(number: int, **fields: object) -> bytes:
+    """A partition of the topic."""
+    return record("PartitionRecord", topic_id=TOPIC_ID, partition_id=number, **fields)
+
+
+def fenced(*nodes: int) -> list[bytes]:
+    """Records that fence brokers."""
+    return [
+        record("BrokerRegistrationChangeRecord", broker_id=node, broker_epoch=node, fenced=1)
+        for node in nodes
+    ]
+
+
+VALUES = (
+    *(broker(node) for node in (1, 2, 3)),
+    record("TopicRecord", name="orders", topic_id=TOPIC_ID),
+    partition(0, replicas=[1], isr=[1], leader=-1),
+    partition(1, replicas=[2], isr=[2], leader=-1),
+    partition(2, replicas=[1, 2], isr=[1, 2], leader=-1),
+    partition(3, replicas=[3, 1], isr=[3], leader=3),
+    partition(4, replicas=[3, 1, 2], isr=[3], leader=3),
+    partition(5, replicas=[3], isr=[3], leader=3),
+    *fenced(1, 2),
+)
+
+
+def test_each_partition_in_any_order() -> None:
+    """Without a leader whom it waits for, else what its missing replicas are on."""
+    with cluster(*VALUES) as source:
+        whys = Whys(Causes(Health(source.image)))
+        told = whys.of(np.array([2, 0, 1]), OFFLINE).to_pylist()
+        assert told == ["waits for 1 or 2 (ISR)", "waits for 1 (ISR)", "waits for 2 (ISR)"]
+        told = whys.of(np.array([5, 4, 3]), "under-replicated").to_pylist()
+        assert told == [None, "brokers 1 and 2 are fenced", "broker 1 is fenced"]
+        assert [None] == whys.of(np.array([5]), "recovering").to_pylist()
+        assert [] == whys.of(np.array([], dtype=np.int64), OFFLINE).to_pylist()
+
+
+def test_the_partitions_of_a_topic_together() -> None:
+    """The first reasons of those without leaders, and all that is down for the others."""
+    with cluster(*VALUES) as source:
+        causes = Causes(Health(source.image))
+        whys = Whys(causes)
+
+        def of_groups(rows: list[int], groups: list[int], problem: str) -> list[str | None]:
+            at = np.array(rows, dtype=np.int64)
+            told = whys.of_groups(
+                at, problem, causes.links(at, problem), np.array(groups), max(groups) + 1
+            )
+            return list(told.to_pylist())
+
+        both = "waits for 1 (ISR); waits for 2 (ISR)"
+        assert of_groups([0, 1, 2], [0, 0, 1], OFFLINE) == [both, "waits for 1 or 2 (ISR)"]
+        assert of_groups([0, 1, 2], [0, 0, 0], OFFLINE) == [f"{both} and 1 more"]
+        told = of_groups([3, 4, 5], [0, 0, 1], "under-replicated")
+        assert told == ["brokers 1 and 2 are fenced", None]
+
+
+def test_commands_say_the_same() -> None:
+    """`partitions` of each, `health` of a topic; configs say what was lowered."""
+    with cluster(*VALUES) as source:
+        lines = run_on(source, "partitions --columns partition,why -o csv").out.splitlines()
+        assert lines[1:] == [
+            "0,waits for 1 (ISR)",
+            "1,waits for 2 (ISR)",
+            "2,waits for 1 or 2 (ISR)",
+            "3,broker 1 is fenced",
+            "4,brokers 1 and 2 are fenced",
+            "5,",
+        ]
+        lines = run_on(source, "health offline-partitions --detail --columns why -o csv").out
+        assert lines.splitlines()[1:] == [
+            "waits for 1 (ISR)",
+            "waits for 2 (ISR)",
+            "waits for 1 or 2 (ISR)",
+        ]
+        line = "health offline-partitions under-replicated --columns problem,why -o csv"
+        assert run_on(source, line).out.splitlines()[1:] == [
+            "offline-partitions,waits for 1 (ISR); waits for 2 (ISR) and 1 more",
+            "under-replicated,brokers 1 and 2 are fenced",
+        ]
