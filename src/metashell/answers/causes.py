@@ -25,6 +25,7 @@ from metashell.schema.arrow import list_array
 
 ELECTION: Final = "preferred-election-due"
 STUCK: Final = "reassignment-stuck"
+NO_COORDINATOR: Final = "coordinator-offline"
 
 _PROBLEMS: Final = (
     None,
@@ -51,6 +52,7 @@ _FEW: Final = 3
 
 EFFECTS: Final = {
     "offline-partitions": "offline",
+    NO_COORDINATOR: "without coordinator",
     "under-min-isr": "under min ISR",
     "under-replicated": "under-replicated",
     "at-min-isr": "at min ISR",
@@ -229,7 +231,8 @@ class Causes:
         at = np.repeat(np.arange(len(rows)), counts)
         places = np.arange(len(at)) + np.repeat(first - np.cumsum(counts) + counts, counts)
         found = Links(at, missing.cause[places])
-        return self._waited_for(rows, found) if problem == "offline-partitions" else found
+        is_offline = problem in ("offline-partitions", NO_COORDINATOR)
+        return self._waited_for(rows, found) if is_offline else found
 
     def _waited_for(self, rows: I64, links: Links) -> Links:
         """Of partitions without a leader the brokers that can lead; all where there is none."""

@@ -6,8 +6,12 @@ ShareCoordinatorConfig.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
+
+_FEW: Final = 8
+"""Partitions that are told one by one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +25,26 @@ class CoordinatorKind:
     partitions_key: str
     """The broker's config that says how many partitions the topic gets when it is created."""
     hashes: str
-    """Whose key means a partition, such as ``groups whose id hashes to``."""
+    """Whose key chooses a partition, such as ``groups whose id hashes to``."""
+    fails: str
+    """What fails without a coordinator."""
+
+    def without_coordinator(self, partitions: Sequence[int], n_partitions: int) -> str:
+        """Who has no coordinator, and what fails.
+
+        Args:
+            partitions: The partitions without a leader; one at least.
+            n_partitions: How many the topic has.
+        """
+        numbers = list(map(str, partitions))
+        told = f"partition {numbers[0]}"
+        if len(numbers) == n_partitions > 1:
+            told = f"any of the {n_partitions} partitions"
+        elif len(numbers) > 1:
+            rest = len(numbers) - _FEW
+            *first, last = numbers if rest <= 0 else [*numbers[:_FEW], f"{rest} more"]
+            told = f"partitions {', '.join(first)} and {last}"
+        return f"{self.hashes} {told} have no coordinator: {self.fails}"
 
 
 GROUP: Final = CoordinatorKind(
@@ -29,18 +52,21 @@ GROUP: Final = CoordinatorKind(
     "__consumer_offsets",
     "offsets.topic.num.partitions",
     "groups and their offsets whose id hashes to",
+    "they can neither commit nor rebalance",
 )
 TRANSACTION: Final = CoordinatorKind(
     "txn",
     "__transaction_state",
     "transaction.state.log.num.partitions",
     "transactional ids that hash to",
+    "they can neither begin nor end a transaction",
 )
 SHARE: Final = CoordinatorKind(
     "share",
     "__share_group_state",
     "share.coordinator.state.topic.num.partitions",
     "share-group partitions whose key hashes to",
+    "their consumers get no records",
 )
 COORDINATOR_KINDS: Final = {kind.word: kind for kind in (GROUP, TRANSACTION, SHARE)}
 """By their words."""

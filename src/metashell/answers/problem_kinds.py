@@ -41,6 +41,12 @@ _CRITICAL: Final = (
         "start a broker that they wait for; an unclean election may lose data",
     ),
     (
+        "coordinator-offline",
+        "partitions",
+        "groups or transactions have no coordinator: their clients fail",
+        "start a broker that the partitions wait for; an unclean election may lose offsets",
+    ),
+    (
         "under-min-isr",
         "partitions",
         "fewer replicas are in sync than min.insync.replicas: writes with acks=all fail",

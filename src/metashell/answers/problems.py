@@ -19,9 +19,18 @@ import pyarrow.compute as pc
 
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.brokers import tally
-from metashell.answers.causes import EFFECTS, ELECTION, STUCK, Cause, Causes, Links
+from metashell.answers.causes import (
+    EFFECTS,
+    ELECTION,
+    NO_COORDINATOR,
+    STUCK,
+    Cause,
+    Causes,
+    Links,
+)
 from metashell.answers.config_problems import leftover_throttles, lowered_configs
 from metashell.answers.configs import ConfigQuestion, configs_table
+from metashell.answers.coordinator_kinds import COORDINATOR_KINDS, CoordinatorKind
 from metashell.answers.directories import bad_replicas
 from metashell.answers.health import LOOKS_AT, Health
 from metashell.answers.nodes import BROKER, HOUR_MS, NodeRow, nodes_of
@@ -40,6 +49,7 @@ from metashell.schema.arrow import fixed_array, string_array
 
 _FIELDS: Final = {
     "offline-partitions": LOOKS_AT["offline"],
+    NO_COORDINATOR: LOOKS_AT["offline"],
     "under-min-isr": LOOKS_AT["under-min-isr"],
     "under-replicated": LOOKS_AT["under-replicated"],
     "at-min-isr": LOOKS_AT["at-min-isr"],
@@ -84,6 +94,8 @@ class Problem:
     where nothing says; ``since_before`` (likewise, may be missing): see `row_times.before`."""
     details: Sequence[str | None] = ()
     """What is particular about each, or nothing."""
+    explains: bool = False
+    """Whether the details say all that the kind's meaning says."""
     causes: Callable[[], pa.Array] | None = None
     """list<string>[n]: what each follows from, see `metashell.answers.causes.Cause.name`; None:
     nothing."""
@@ -200,6 +212,9 @@ class Problems:
             return health.mask(STATE_OF[code])
         if code in (STUCK, "reassigning"):
             return self.causes.stuck if code == STUCK else health.reassigning & ~self.causes.stuck
+        if code == NO_COORDINATOR:
+            topics = list(self._coordinators)
+            return health.offline & np.isin(self.image.partitions.topic, topics)
         under = health.under_replicated
         if code == "at-min-isr":
             return health.at_min_isr & under
@@ -232,6 +247,7 @@ class Problems:
             names,
             fixed_array(counts[order]),
             first[order],
+            details=self._lost_coordinators(kind, np.split(rows, starts[1:]), order),
             causes=lambda: self._lists(links, groups[links.at], order),
             why=lambda: self.whys.of_groups(rows, kind.code, links, groups, len(starts)).take(
                 pa.array(order)
@@ -288,9 +304,37 @@ class Problems:
             ones,
             since[order],
             ids,
+            details=self._lost_coordinators(kind, np.split(rows, len(rows)), order),
             causes=lambda: self._lists(links, links.at, order),
             why=lambda: self.whys.of(rows, kind.code).take(pa.array(order)),
         )
+
+    @cached_property
+    def _coordinators(self) -> Mapping[int, CoordinatorKind]:
+        """By index, the topics whose partitions' leaders are coordinators."""
+        found = {self.image.topics.find_name(k.topic): k for k in COORDINATOR_KINDS.values()}
+        return {topic: kind for topic, kind in found.items() if topic is not None}
+
+    def _lost_coordinators(
+        self, kind: ProblemKind, groups: Sequence[I64], order: I64
+    ) -> Sequence[str]:
+        """Who has no coordinator, for each group of partitions of a topic; nothing of other kinds.
+
+        Args:
+            kind: The problem.
+            groups: int64 each: the partitions.
+            order: int64[n]: how the groups are told.
+        """
+        if kind.code != NO_COORDINATOR:
+            return ()
+        partitions = self.image.partitions
+        told = []
+        for rows in (groups[i] for i in order.tolist()):
+            topic = int(partitions.topic[rows[0]])
+            numbers = partitions.partition[rows].tolist()
+            n_all = len(partitions.ids_of(topic))
+            told.append(self._coordinators[topic].without_coordinator(numbers, n_all))
+        return told
 
     def _since(self, fields: Sequence[str], rows: I64) -> I64:
         """int64[n]: row of the record that last set any of the fields."""
@@ -319,6 +363,7 @@ class Problems:
             parts=parts,
             counts=counts.cast(pa.int64()),
             details=details,
+            explains=kind.code == NO_COORDINATOR,
             causes=causes,
             why=why,
             since=lambda: {

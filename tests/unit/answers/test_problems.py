@@ -27,6 +27,8 @@ MIGRATING, UNASSIGNED, LOST = (bytes(15) + bytes([i]) for i in (0, 1, 2))
 DISKS = {1: [bytes([11]) * 16], 2: [bytes([21]) * 16, bytes([22]) * 16], 3: [], 1 << 30: []}
 """Directories that each broker registers."""
 STRANGE = bytes([99]) * 16
+COORDINATING = "__transaction_state"
+"""A topic whose partitions' leaders are coordinators."""
 
 Key = tuple[str, str]
 Counts = dict[Key, tuple[int, int | None]]
@@ -61,7 +63,9 @@ class Small:
         for node in draw.sample(sorted(DISKS), draw.randint(1, 4)):
             self.fenced[node] = None
             self.records.append(broker(node, log_dirs=DISKS[node]))
-        for i, name in enumerate(draw.sample(["a", "b", "c", "é/x"], draw.randint(0, 4))):
+        for i, name in enumerate(
+            draw.sample(["a", "b", "c", "é/x", COORDINATING], draw.randint(0, 4))
+        ):
             self._topic(name, bytes([i + 1]) * 16)
         for _ in range(draw.randint(0, 25)):
             self._change()
@@ -187,7 +191,7 @@ class Small:
                     nodes = part.replicas
                 if code == "no-preferred-leader":
                     nodes = part.replicas[:1]
-                if code == "offline-partitions":
+                if code in ("offline-partitions", "coordinator-offline"):
                     waits = [n for n in part.replicas if n in values["isr"]]
                     nodes = [n for n in waits if self._wrong(part, n)] or nodes
                 if code not in EFFECTS:
@@ -210,6 +214,7 @@ class Small:
         stuck = leader == -1 or any(self._down(node) for node in v["adding_replicas"])
         told: dict[str, tuple[bool, tuple[str, ...]]] = {
             "offline-partitions": (leader == -1, ("leader",)),
+            "coordinator-offline": (leader == -1 and topic == COORDINATING, ("leader",)),
             "under-min-isr": (n_isr < least or leader == -1, ("isr", "leader")),
             "under-replicated": (under, ("isr",)),
             "at-min-isr": (under and n_isr == least, ("isr",)),
@@ -299,6 +304,7 @@ def test_the_plain_replay_meets_every_kind() -> None:
         met |= {code for code, _ in small.expected(detail=False)}
     assert {
         "offline-partitions",
+        "coordinator-offline",
         "under-min-isr",
         "under-replicated",
         "at-min-isr",

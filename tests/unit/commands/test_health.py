@@ -424,3 +424,58 @@ def test_lowered_configs_are_told_with_their_values() -> None:
         "2 more topics with lowered configs: see the rows",
     ] == out.splitlines()[:5]
     assert summary["explanation"].startswith("a lower value ")
+
+
+def internal(topic: str, number: int, *leaders: int) -> list[bytes]:
+    """A topic and its partitions, each with its leader."""
+    topic_id = {"topic_id": bytes([number]) * 16}
+    return [
+        record("TopicRecord", name=topic, **topic_id),
+        *(partition(**topic_id, partition_id=i, leader=one) for i, one in enumerate(leaders)),
+    ]
+
+
+def test_coordinators_that_are_offline() -> None:
+    """Each topic says who has none; other topics have no coordinators."""
+    values = [
+        broker(1, fenced=True),
+        broker(2),
+        *internal("orders", 11, -1),
+        *internal("__consumer_offsets", 12, 2, -1, -1, 2),
+        *internal("__transaction_state", 13, -1, -1),
+        *internal("__share_group_state", 14, *[2 if i == 3 else -1 for i in range(20)]),
+    ]
+    with cluster(*values) as source:
+        found = {row["subject"]: row for row in rows(source, "health coordinator-offline")}
+        assert {
+            "topic __share_group_state": (
+                19,
+                "share-group partitions whose key hashes to partitions 0, 1, 2, 4, 5, 6, 7, 8 and "
+                "11 more have no coordinator: their consumers get no records",
+            ),
+            "topic __transaction_state": (
+                2,
+                "transactional ids that hash to any of the 2 partitions have no coordinator: "
+                "they can neither begin nor end a transaction",
+            ),
+            "topic __consumer_offsets": (
+                2,
+                "groups and their offsets whose id hashes to partitions 1 and 2 have no "
+                "coordinator: they can neither commit nor rebalance",
+            ),
+        } == {name: (row["count"], row["explanation"]) for name, row in found.items()}
+        row = found["topic __consumer_offsets"]
+        assert "partitions --offline --topic __consumer_offsets" == row["command"]
+        assert ["fenced-broker broker 1"] == row["causes"]
+        assert "2\n" == run_on(source, f"{row['command']} --count").out
+        one = rows(source, "health coordinator-offline --detail")[0]
+        assert ("partition __consumer_offsets-1", 1) == (one["subject"], one["count"])
+        assert one["explanation"].startswith(
+            "groups and their offsets whose id hashes to partition 1 have no coordinator: "
+        )
+        text = run_on(source, "health coordinator-offline").out
+        assert "broker 1 is fenced" in text
+        assert "23 partitions without coordinator" in text
+        summary = rows(source, "health coordinator-offline --summary")
+        assert [(3, 23)] == [(row["subjects"], row["count"]) for row in summary]
+        assert "groups or transactions have no coordinator" in summary[0]["explanation"]

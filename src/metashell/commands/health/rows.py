@@ -38,6 +38,7 @@ _PLAIN: Final = r"^[A-Za-z0-9_-][A-Za-z0-9._-]*$"
 _TOPICS: Final = "/image/topics/byName"
 _COMMANDS: Final = {
     "offline-partitions": ("partitions", "--offline"),
+    "coordinator-offline": ("partitions", "--offline"),
     "under-min-isr": ("partitions", "--under-min-isr"),
     "under-replicated": ("partitions", "--under-replicated"),
     "at-min-isr": ("partitions", "--at-min-isr", "--under-replicated"),
@@ -257,6 +258,7 @@ class _Writer:
     def __init__(self, problem: Problem) -> None:
         self.of, self.names, self.parts = problem.of, problem.names, problem.parts
         self.kind, self.details = problem.kind, problem.details
+        self.explains = problem.explains
 
     def subjects(self) -> pa.Array:
         """Such as ``topic orders``."""
@@ -320,6 +322,8 @@ class _Writer:
 
     def explanations(self) -> pa.Array:
         """What the problem means, and what is particular about each."""
+        if self.explains:
+            return _strings(self.details)
         meaning = self.kind.meaning
         return _strings(meaning if d is None else f"{d}: {meaning}" for d in self.details)
 
