@@ -10,6 +10,7 @@ later stage.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, fields
 from typing import Final
 
@@ -127,11 +128,11 @@ class KeyedFrames:
         sequence = np.where(sequence > _MAX_INT32, sequence - _MAX_INT32 - 1, sequence)
         return np.where(base < 0, -1, sequence).astype(np.int32)
 
-    def keys(self, rows: AnyArray) -> list[bytes | None]:
+    def keys(self, rows: AnyArray | Sequence[int]) -> list[bytes | None]:
         """The whole key of each row given."""
         return self._bytes(self.key[rows], self.key_size[rows])
 
-    def values(self, rows: AnyArray) -> list[bytes | None]:
+    def values(self, rows: AnyArray | Sequence[int]) -> list[bytes | None]:
         """The whole value of each row given."""
         return self._bytes(self.value[rows], self.value_size[rows])
 
@@ -295,6 +296,3 @@ def _without(frames: KeyedFrames, bad: Bools) -> KeyedFrames:
     }
     left = Batches(batches.pos, batches.file, batches.header, first_row)
     return KeyedFrames(frames.arena, left, **per_record, _old=frames._old)
-
-
-__all__ = ["DELETE_HORIZON", "NO_NUMBER", "TRANSACTIONAL", "KeyedFrames", "build_keyed_frames"]

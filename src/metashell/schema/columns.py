@@ -352,6 +352,22 @@ def concat_columns(parts: Sequence[Columns]) -> Columns:
     return Columns(parts[0].specs, len(ok), ok, fields)
 
 
+def merge_columns(parts: Sequence[tuple[I64, Columns]]) -> tuple[I64, Columns]:
+    """Put columns of the same fields together whose rows have places of their own.
+
+    Args:
+        parts: One at least: (int64[n], ascending: the places of n rows, no two the same; columns).
+
+    Returns:
+        (all places, ascending; their columns).
+    """
+    if len(parts) == 1:
+        return parts[0]
+    together = np.concatenate([places for places, _ in parts])
+    order = np.argsort(together, kind="stable")
+    return together[order], concat_columns([columns for _, columns in parts]).take(order)
+
+
 def _concat(columns: Sequence[DecodedColumn]) -> DecodedColumn:
     first = columns[0]
     if isinstance(first, FixedColumn):

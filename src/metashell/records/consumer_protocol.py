@@ -1,0 +1,151 @@
+"""What clients of the consumer protocol say inside the records of their groups.
+
+The members of a classic group have a *subscription* and an *assignment* as bytes: an int16, the
+version, and a message that is never flexible. A consumer group's member that speaks the classic
+protocol has subscriptions, too. Any bytes may stand there: other protocols (``connect``) use the
+same fields, and no coordinator refuses a record for them.
+
+Clients and coordinators read a version above theirs as theirs, and refuse one below 0. A message is
+shown of either, as kafka-dump-log shows those that it can read.
+
+Source: org.apache.kafka.clients.consumer.internals.ConsumerProtocol.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from metashell.errors import DecodeError
+from metashell.log.keyed_frames import NO_NUMBER
+from metashell.schema.arena import I32, Arena, Bools
+from metashell.schema.columnar import decode, default_columns
+from metashell.schema.columns import Columns, SpanColumn, merge_columns
+from metashell.schema.coordinators import data_message
+from metashell.schema.dump import fields_json
+from metashell.schema.scalar import decode_prefix
+
+SUBSCRIPTION: Final = "ConsumerProtocolSubscription"
+ASSIGNMENT: Final = "ConsumerProtocolAssignment"
+
+
+@dataclass(slots=True)
+class NestedColumns:
+    """Subscriptions or assignments as a coordinator reads them, an element each."""
+
+    version: I32
+    """int32: the version that is written; `NO_NUMBER` where there are no two bytes."""
+    ok: Bools
+    """Whether the bytes are such a message."""
+    fields: Columns
+    """Its fields; where it is none they hold their defaults."""
+
+
+def nested_columns(
+    arena: Arena, column: SpanColumn, name: str, fields: Collection[str] | None = None
+) -> NestedColumns:
+    """Decode the subscriptions or assignments in a column of bytes.
+
+    Args:
+        arena: Where the bytes lie.
+        column: The bytes of each.
+        name: `SUBSCRIPTION` or `ASSIGNMENT`.
+        fields: Names of the fields wanted, None for all.
+    """
+    spec = data_message(name)
+    starts, sizes = np.asarray(column.starts), np.asarray(column.counts).astype(np.int64)
+    written = arena.gather(">i2", np.minimum(starts, arena.size)).astype(np.int32)
+    version = np.where(sizes >= 2, written, NO_NUMBER).astype(np.int32)
+    ok = (version >= spec.versions.low) & (version != NO_NUMBER)
+    read_as = np.minimum(version, spec.versions.high)
+    parts = []
+    for each in range(spec.versions.low, spec.versions.high + 1):
+        these = np.flatnonzero(ok & (read_as == each))
+        if not these.size:
+            continue
+        begin, end = starts[these] + 2, starts[these] + sizes[these]
+        columns = decode(arena, spec, each, begin, end, fields, trailing=True)
+        ok[these] = columns.ok
+        good = np.flatnonzero(columns.ok)
+        parts.append((these[good], columns.take(good)))
+    others = np.flatnonzero(~ok)
+    if others.size or not parts:
+        parts.append((others, default_columns(arena, spec, len(others), fields)))
+    _, merged = merge_columns(parts)
+    return NestedColumns(version, ok, merged)
+
+
+@dataclass(frozen=True, slots=True)
+class NestedMessage:
+    """One subscription or assignment."""
+
+    version: int | None
+    """None where there are no two bytes."""
+    data: dict[str, object] | None
+    """Its fields as Kafka's JSON has them; None where the bytes are no such message."""
+    error: str | None
+    """Why they are none."""
+    left: int
+    """Bytes behind the message."""
+
+
+def decode_nested(name: str, raw: bytes) -> NestedMessage:
+    """Decode one to show it.
+
+    Args:
+        name: `SUBSCRIPTION` or `ASSIGNMENT`.
+        raw: Its bytes.
+    """
+    spec = data_message(name)
+    if len(raw) < 2:
+        return NestedMessage(None, None, f"{len(raw)} bytes, too few for a version", 0)
+    version = int.from_bytes(raw[:2], "big", signed=True)
+    # A version that nobody knows is taken for the nearest.
+    nearest = min(max(version, spec.versions.low), spec.versions.high)
+    try:
+        fields, end = decode_prefix(spec, nearest, raw, 2)
+    except DecodeError as e:
+        return NestedMessage(version, None, e.message, 0)
+    return NestedMessage(version, fields_json(spec, nearest, fields), None, len(raw) - end)
+
+
+def members_json(members: Sequence[Mapping[str, object]]) -> list[dict[str, object]]:
+    """What the members of a classic group say, in place of bytes.
+
+    Args:
+        members: The field ``members`` of a GroupMetadata value, as `scalar.decode_message` has it.
+    """
+    return [
+        {
+            "memberId": member["member_id"],
+            "subscription": _nested_json(SUBSCRIPTION, member["subscription"]),
+            "assignment": _nested_json(ASSIGNMENT, member["assignment"]),
+        }
+        for member in members
+    ]
+
+
+def protocols_json(member: Mapping[str, object]) -> list[dict[str, object]]:
+    """What a consumer group's member says that speaks the classic protocol.
+
+    Args:
+        member: The field ``classic_member_metadata`` of its ConsumerGroupMemberMetadata value.
+    """
+    protocols = member["supported_protocols"]
+    assert isinstance(protocols, Sequence)
+    return [
+        {"name": p["name"], "metadata": _nested_json(SUBSCRIPTION, p["metadata"])}
+        for p in protocols
+    ]
+
+
+def _nested_json(name: str, raw: object) -> dict[str, object]:
+    assert isinstance(raw, bytes)
+    message = decode_nested(name, raw)
+    out: dict[str, object] = {} if message.version is None else {"version": message.version}
+    if message.data is None:
+        return out | {"error": message.error}
+    return out | {"data": message.data, "bytesLeft": message.left}

@@ -1,0 +1,434 @@
+"""The records of a coordinator's log, by type: what its state is folded from.
+
+Owns which records can be read, as columns of their keys and of their values, and what is wrong with
+the others. Must not fold. Rows are numbered in log order, control records among them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from threading import RLock
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from metashell.errors import DecodeError
+from metashell.lazy import lazy
+from metashell.log.control import ControlType
+from metashell.log.fault import Fault, FaultKind
+from metashell.log.keyed_frames import NO_NUMBER, KeyedFrames, build_keyed_frames
+from metashell.log.read import Loaded, LogFile
+from metashell.records.verdicts import (
+    NEVER_TOMBSTONES,
+    Flaw,
+    LoadVerdict,
+    reason_of,
+    verdict_of,
+    what_a_broker_does,
+)
+from metashell.schema.arena import I32, I64, AnyArray, Bools
+from metashell.schema.columnar import decode, default_columns
+from metashell.schema.columns import Columns, StructArrayColumn, merge_columns
+from metashell.schema.coordinators import CoordinatorLog, RecordType, RecordTypes
+from metashell.schema.scalar import decode_prefix
+
+I8: TypeAlias = npt.NDArray[np.int8]
+
+MAX_FAULTS: Final = 100_000
+"""Records at fault that are told one by one: a log may consist of nothing else."""
+
+TRANSACTION_STATES: Final = (
+    "Empty",
+    "Ongoing",
+    "PrepareCommit",
+    "PrepareAbort",
+    "CompleteCommit",
+    "CompleteAbort",
+    "Dead",
+    "PrepareEpochFence",
+)
+"""Names of the states of transactions, by number. Source: TransactionState."""
+
+_TYPES: Final = 1 << 15
+"""How many numbers a type can have; those below 0 are of no definition."""
+
+_TRANSACTION_VERSIONS: Final = 3
+"""Levels of transaction.version that Kafka 4.4 knows. Source: TransactionVersion."""
+_TRANSACTION_FIELDS: Final = (
+    "transaction_status",
+    "transaction_partitions",
+    "client_transaction_version",
+)
+
+_Wanted: TypeAlias = Collection[str] | None
+
+
+@dataclass(slots=True)
+class KeyedColumns:
+    """Sound records of one type, in log order; every array and column has one element a record."""
+
+    rows: I64
+    """int64: row numbers, ascending."""
+    key: Columns
+    """The fields of the keys."""
+    value: Columns
+    """The fields of the values; a tombstone's hold their defaults."""
+    is_tombstone: Bools
+    """Whether the value is null."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def head(self, n: int) -> KeyedColumns:
+        """The first n records, nothing copied."""
+        return KeyedColumns(
+            self.rows[:n], self.key.head(n), self.value.head(n), self.is_tombstone[:n]
+        )
+
+
+@dataclass(slots=True)
+class Markers:
+    """The markers that end transactions, in log order."""
+
+    rows: I64
+    """int64: row numbers, ascending."""
+    producer_id: I64
+    """int64: of the producer whose transaction ends."""
+    is_commit: Bools
+    """Whether it commits; else it aborts."""
+    coordinator_epoch: I32
+    """int32: epoch of the transaction coordinator that ended it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """The first record that ends the load of a partition."""
+
+    row: int
+    offset: int
+    flaw: Flaw
+    reason: str
+    """Why it does."""
+    text: str
+    """The same, and what a broker then has: ``a broker stops at offset 7: ...``."""
+
+
+class KeyedRecords:
+    """Records of a coordinator's log, decoded by type when asked for.
+
+    Args:
+        loaded: The files.
+        types: Definitions of the log's records.
+        before: Rows at or after this number do not count; None for all.
+        whole: The same records without that end, whose frames and columns are used.
+    """
+
+    def __init__(
+        self,
+        loaded: Loaded,
+        types: RecordTypes,
+        before: int | None = None,
+        whole: KeyedRecords | None = None,
+    ) -> None:
+        self.lock = RLock()
+        """Held while anything is decoded: a state is read by several threads."""
+        self.loaded = loaded
+        self.types = types
+        self.before = before
+        self._whole = whole
+        self._checked: set[str] = set()
+        self._columns: dict[tuple[str, frozenset[str] | None, frozenset[str] | None], KeyedColumns]
+        self._columns = {}
+
+    @property
+    def log(self) -> CoordinatorLog:
+        """Which coordinator's log it is."""
+        return self.types.log
+
+    def until(self, before: int) -> KeyedRecords:
+        """The records before a row, as of then; what is decoded of these is used for those."""
+        return KeyedRecords(self.loaded, self.types, before, whole=self._whole or self)
+
+    @lazy
+    def _framed(self) -> tuple[KeyedFrames, list[Fault]]:
+        return build_keyed_frames(self.loaded) if self._whole is None else self._whole._framed
+
+    @property
+    def frames(self) -> KeyedFrames:
+        """Every record of the files, those behind `before` too. Cost: the first look at them."""
+        return self._framed[0]
+
+    @property
+    def unframed(self) -> Sequence[Fault]:
+        """Faults of batches whose records could not be framed."""
+        return self._framed[1]
+
+    @property
+    def n_rows(self) -> int:
+        """How many records count."""
+        n = len(self.frames)
+        return n if self.before is None else min(self.before, n)
+
+    def rows(self, name: str) -> I64:
+        """int64: rows of a type's records, also of those at fault."""
+        number = self.types.by_name[name].number
+        rows: I64 = np.flatnonzero(self.frames.key_type[: self.n_rows] == number)
+        return rows
+
+    def columns(
+        self, name: str, key_fields: _Wanted = None, value_fields: _Wanted = None
+    ) -> KeyedColumns:
+        """Every sound record of a type, tombstones too, as columns of key and value.
+
+        Args:
+            name: The type's name, such as ``OffsetCommit``.
+            key_fields: Names of the key's fields wanted (snake_case), None for all.
+            value_fields: Names of the value's, None for all.
+
+        Returns:
+            The columns, which are kept. What is wrong with the type's other records is noted.
+        """
+        wanted = [None if f is None else frozenset(f) for f in (key_fields, value_fields)]
+        key = (name, wanted[0], wanted[1])
+        with self.lock:
+            if key not in self._columns:
+                if self._whole is not None:
+                    columns = self._whole.columns(name, key_fields, value_fields)
+                    self._columns[key] = columns.head(
+                        int(np.searchsorted(columns.rows, self.n_rows))
+                    )
+                else:
+                    rows = self.rows(name)
+                    self._columns[key] = self.decode(name, rows, key_fields, value_fields)
+                    self._checked.add(name)
+            return self._columns[key]
+
+    @lazy
+    def markers(self) -> Markers:
+        """The markers of transactions; other control records have no meaning in these logs."""
+        frames = self.frames
+        rows = np.flatnonzero(frames.is_control[: self.n_rows])
+        kinds = frames.control_types(rows)
+        ends = (kinds == ControlType.COMMIT) | (kinds == ControlType.ABORT)
+        rows = rows[ends]
+        return Markers(
+            rows,
+            frames.producer_ids(rows),
+            kinds[ends] == ControlType.COMMIT,
+            frames.coordinator_epochs(rows),
+        )
+
+    # What is wrong.
+
+    @lazy
+    def _flaws(self) -> I8:
+        """int8[number of frames]: what is wrong, as far as it was looked at."""
+        if self._whole is not None:
+            return self._whole._flaws
+        frames = self.frames
+        flaws = np.zeros(len(frames), dtype=np.int8)
+        # By type: the versions that its values may have. The last element is for unknown types.
+        low, high = np.zeros(_TYPES + 1, dtype=np.int32), np.full(_TYPES + 1, -1, dtype=np.int32)
+        for number, record_type in self.types.by_number.items():
+            versions = record_type.value.versions
+            low[number], high[number] = versions.low, versions.high
+        types, version = frames.key_type, frames.value_version
+        types = np.where((types >= 0) & (types < _TYPES), types, _TYPES)
+        strange = (version < low.take(types)) | (version > high.take(types))
+        flaws[strange & (frames.value_size >= 0)] = Flaw.UNKNOWN_VERSION
+        flaws[(version == NO_NUMBER) & (frames.value_size >= 0)] = Flaw.SHORT_VALUE
+        without = self.types.by_name.get(NEVER_TOMBSTONES.get(self.log, ""))
+        if without is not None:
+            flaws[(types == without.number) & (frames.value_size < 0)] = Flaw.NO_VALUE
+        flaws[high.take(types) < 0] = Flaw.UNKNOWN_TYPE
+        flaws[frames.key_type == NO_NUMBER] = Flaw.SHORT_KEY
+        flaws[frames.key_size < 0] = Flaw.NO_KEY
+        flaws[frames.is_control] = Flaw.NONE
+        return flaws
+
+    def flaws(self) -> I8:
+        """int8[n]: the `Flaw` of every record that counts. Cost: every type is walked."""
+        source = self._whole or self
+        with source.lock:
+            for name in self.types.by_name:
+                source._check(name)
+        return self._flaws[: self.n_rows]
+
+    def verdict(self, row: int) -> LoadVerdict:
+        """What a broker does with a record, whose type has been looked at."""
+        return verdict_of(self.log, Flaw(int(self._flaws[row])))
+
+    @lazy
+    def refusal(self) -> Refusal | None:
+        """The first record that ends the load; None where a broker loads all of them.
+
+        What a broker throws at because of the state before a record is not among it.
+        """
+        flaws = self.flaws()
+        refused = [flaw for flaw in Flaw if verdict_of(self.log, flaw) is LoadVerdict.REFUSED]
+        first = np.flatnonzero(np.isin(flaws, refused))[:1].tolist()
+        if not first:
+            return None
+        (row,) = first
+        offset, flaw = int(self.frames.offset[row]), Flaw(int(flaws[row]))
+        reason = self.reason(row)
+        text = what_a_broker_does(self.log, flaw, offset, reason)
+        return Refusal(row, offset, flaw, reason, text)
+
+    def reason(self, row: int) -> str:
+        """Why a record is at fault, whose type has been looked at; empty for a sound one."""
+        flaw, frames = Flaw(int(self._flaws[row])), self.frames
+        if flaw is Flaw.NONE:
+            return ""
+        number, version = int(frames.key_type[row]), int(frames.value_version[row])
+        (key,), (value,) = frames.keys([row]), frames.values([row])
+        return reason_of(self.types, flaw, number, version, key, value)
+
+    def faults(self, rows: I64 | None = None) -> list[Fault]:
+        """Faults of records, in log order, `MAX_FAULTS` at most; those of batches are not in it.
+
+        Args:
+            rows: Those that are looked at; None for all.
+        """
+        flaws = self.flaws()
+        rows = np.arange(self.n_rows) if rows is None else rows
+        found = []
+        for row in rows[flaws[rows] != Flaw.NONE][:MAX_FAULTS].tolist():
+            flaw, offset = Flaw(int(flaws[row])), int(self.frames.offset[row])
+            unknown = flaw in (Flaw.UNKNOWN_TYPE, Flaw.UNKNOWN_VERSION)
+            kind = FaultKind.UNKNOWN if unknown else FaultKind.RECORD
+            text = what_a_broker_does(self.log, flaw, offset, self.reason(row))
+            position = self.batch_position(row)
+            found.append(Fault(kind, text, self.file_of(row).name, position, offset))
+        return found
+
+    def file_of(self, row: int) -> LogFile:
+        """The file that a row's record lies in."""
+        return self.loaded.files[int(self.frames.batches.file[self.frames.batch[row]])]
+
+    def batch_position(self, row: int) -> int:
+        """Where the batch of a row's record begins in its file."""
+        return int(self.frames.batches.pos[self.frames.batch[row]]) - self.file_of(row).start
+
+    # Decoding.
+
+    def _check(self, name: str) -> None:
+        """See that what is wrong with a type's records is known."""
+        if name not in self._checked:
+            self.decode(name, self.rows(name), (), ())
+            self._checked.add(name)
+
+    def decode(
+        self, name: str, rows: I64, key_fields: _Wanted = None, value_fields: _Wanted = None
+    ) -> KeyedColumns:
+        """Decode the records of the rows given, ascending and of one type: as `columns`."""
+        record_type = self.types.by_name[name]
+        rows, key = self._keys(record_type, rows, key_fields)
+        rows, value, kept = self._values(record_type, rows, value_fields)
+        if len(kept) < key.n:
+            key = key.take(kept)
+        return KeyedColumns(rows, key, value, self.frames.value_size[rows] < 0)
+
+    def _keys(self, record_type: RecordType, rows: I64, wanted: _Wanted) -> tuple[I64, Columns]:
+        """The rows whose keys decode, and those keys."""
+        frames, spec = self.frames, record_type.key
+        starts, stops = frames.key[rows] + 2, frames.key[rows] + frames.key_size[rows]
+        key = decode(frames.arena, spec, spec.versions.low, starts, stops, wanted, trailing=True)
+        if key.ok.all():
+            return rows, key
+        self._note(rows[~key.ok], Flaw.BAD_KEY)
+        good = np.flatnonzero(key.ok)
+        return rows[good], key.take(good)
+
+    def _values(
+        self, record_type: RecordType, rows: I64, wanted: _Wanted
+    ) -> tuple[I64, Columns, I64]:
+        """Of rows whose keys decode those whose values do, too: rows, values and their places."""
+        frames, spec = self.frames, record_type.value
+        parts: list[tuple[I64, Columns]] = []
+        sound = self._flaws[rows] == Flaw.NONE
+        tombstones = np.flatnonzero(sound & (frames.value_size[rows] < 0))
+        if tombstones.size:
+            nothing = default_columns(frames.arena, spec, len(tombstones), wanted)
+            parts.append((tombstones, nothing))
+        readable = sound & (frames.value_size[rows] >= 0)
+        versions = frames.value_version[rows]
+        for version in np.unique(versions[readable]).tolist():
+            these = np.flatnonzero(readable & (versions == version))
+            parts.append(self._of_version(record_type, version, rows, these, wanted))
+        if not parts:
+            return rows[:0], default_columns(frames.arena, spec, 0, wanted), rows[:0]
+        kept, value = merge_columns(parts)
+        return rows[kept], value, kept
+
+    def _of_version(
+        self, record_type: RecordType, version: int, rows: I64, places: I64, wanted: _Wanted
+    ) -> tuple[I64, Columns]:
+        """Of some of the rows, all of one version: the places of those that decode, and values."""
+        frames, spec, these = self.frames, record_type.value, rows[places]
+        asked = wanted
+        if self.log is CoordinatorLog.TRANSACTIONS and wanted is not None:
+            asked = {*wanted, *_TRANSACTION_FIELDS}
+        starts, stops = frames.value[these] + 2, frames.value[these] + frames.value_size[these]
+        value = decode(frames.arena, spec, version, starts, stops, asked, trailing=True)
+        if not value.ok.all():
+            self._note(these[~value.ok], Flaw.BAD_VALUE)
+            good = np.flatnonzero(value.ok)
+            value, places = value.take(good), places[good]
+        if self.log is CoordinatorLog.TRANSACTIONS:
+            bad = self._note_transactions(rows[places], value)
+            if bad.any():
+                value, places = value.take(np.flatnonzero(~bad)), places[~bad]
+            if wanted is not None:
+                value.fields = {n: column for n, column in value.fields.items() if n in wanted}
+        return places, value
+
+    def _note_transactions(self, rows: I64, value: Columns) -> Bools:
+        """What a broker reads of a transaction beyond its bytes: bool[n], those that it refuses."""
+        if not set(_TRANSACTION_FIELDS) <= value.fields.keys():
+            # A user's definition, of which nothing is known.
+            return np.zeros(value.n, dtype=np.bool_)
+        states = value.fixed("transaction_status")
+        partitions = value.fields["transaction_partitions"]
+        levels = value.fixed("client_transaction_version")
+        nameless = (states < 0) | (states >= len(TRANSACTION_STATES))
+        null = np.zeros(value.n, dtype=np.bool_)
+        if isinstance(partitions, StructArrayColumn):
+            null = (partitions.counts < 0) & (states != 0)
+        strange = (levels < 0) | (levels >= _TRANSACTION_VERSIONS)
+        for mask, flaw in (
+            (strange, Flaw.UNKNOWN_TRANSACTION_VERSION),
+            (null, Flaw.NO_PARTITIONS),
+            (nameless, Flaw.UNKNOWN_STATE),
+        ):
+            self._flaws[rows[mask]] = flaw
+        bad: Bools = nameless | null | strange
+        return bad
+
+    def _note(self, rows: AnyArray, flaw: Flaw) -> None:
+        """Note rows that do not decode, but for those that a broker does decode."""
+        self._flaws[rows] = flaw
+        for row in rows[:MAX_FAULTS].tolist():
+            if self._is_over_limit(row, flaw):
+                self._flaws[row] = Flaw.OVER_LIMIT
+
+    def _is_over_limit(self, row: int, flaw: Flaw) -> bool:
+        """Whether only the columnar decoder refuses a record: an array in it is too large."""
+        frames = self.frames
+        record_type = self.types.by_number[int(frames.key_type[row])]
+        if flaw is Flaw.BAD_KEY:
+            spec, version, (data,) = (
+                record_type.key,
+                record_type.key.versions.low,
+                frames.keys([row]),
+            )
+        else:
+            spec, version = record_type.value, int(frames.value_version[row])
+            (data,) = frames.values([row])
+        try:
+            decode_prefix(spec, version, (data or b"")[2:])
+        except DecodeError:
+            return False
+        return True

@@ -1,0 +1,152 @@
+"""What is wrong with a coordinator's record, and what a broker does that meets it.
+
+A coordinator passes over a record type that it does not know. Whatever else it can't read ends the
+load: of groups and share state the whole partition then is not served, of transactions what came
+before is. Bytes behind a key or a value are ignored.
+
+Source: org.apache.kafka.coordinator.common.runtime.CoordinatorRecordSerde and CoordinatorLoaderImpl
+(KIP-915); org.apache.kafka.coordinator.transaction.TransactionLog and TransactionStateManager.
+"""
+
+from __future__ import annotations
+
+from enum import IntEnum, StrEnum
+from typing import Final
+
+from metashell.errors import DecodeError
+from metashell.schema.coordinators import CoordinatorLog, RecordType, RecordTypes
+from metashell.schema.model import MessageSpec
+from metashell.schema.scalar import decode_prefix
+
+
+class Flaw(IntEnum):
+    """What is wrong with a record; `NONE` where nothing is."""
+
+    NONE = 0
+    UNKNOWN_TYPE = 1
+    """No definition has the type of its key."""
+    NO_KEY = 2
+    """The key is null."""
+    SHORT_KEY = 3
+    """The key is too short for a type."""
+    BAD_KEY = 4
+    """The key's bytes do not hold what its definition says."""
+    SHORT_VALUE = 5
+    """The value is too short for a version."""
+    UNKNOWN_VERSION = 6
+    """The definition has no such version of the value."""
+    BAD_VALUE = 7
+    """The value's bytes do not hold what its definition says."""
+    UNKNOWN_STATE = 8
+    """A transaction is in a state that has no name."""
+    NO_PARTITIONS = 9
+    """A transaction has null partitions in a state other than Empty."""
+    UNKNOWN_TRANSACTION_VERSION = 10
+    """A transaction's client has a transaction.version that is not known."""
+    NO_VALUE = 11
+    """A tombstone of a type whose records are never removed so: a broker throws at it."""
+    OVER_LIMIT = 12
+    """Sound for a broker, but an array in it is larger than is read here."""
+
+
+class LoadVerdict(StrEnum):
+    """What a broker does with a record when it loads the partition."""
+
+    READ = "read"
+    SKIPPED = "skipped"
+    REFUSED = "refused"
+
+
+_SKIPPED: Final = {
+    CoordinatorLog.GROUPS: (Flaw.UNKNOWN_TYPE,),
+    CoordinatorLog.SHARE: (Flaw.UNKNOWN_TYPE,),
+    CoordinatorLog.TRANSACTIONS: (Flaw.UNKNOWN_TYPE, Flaw.UNKNOWN_VERSION),
+}
+NEVER_TOMBSTONES: Final = {CoordinatorLog.SHARE: "ShareUpdate"}
+"""By log, the type that has no tombstones. Source: ShareCoordinatorShard.handleShareUpdate."""
+
+_LEFT: Final = {
+    CoordinatorLog.GROUPS: "it serves no group of this partition",
+    CoordinatorLog.SHARE: "it serves no share state of this partition",
+    CoordinatorLog.TRANSACTIONS: "it has the transactions before that offset only",
+}
+
+
+def verdict_of(log: CoordinatorLog, flaw: Flaw) -> LoadVerdict:
+    """What a broker does with a record of a log that has a flaw."""
+    if flaw in (Flaw.NONE, Flaw.OVER_LIMIT):
+        return LoadVerdict.READ
+    return LoadVerdict.SKIPPED if flaw in _SKIPPED[log] else LoadVerdict.REFUSED
+
+
+def what_a_broker_does(log: CoordinatorLog, flaw: Flaw, offset: int, reason: str) -> str:
+    """The same in words, with the reason; only the reason where a broker reads the record."""
+    verdict = verdict_of(log, flaw)
+    if verdict is LoadVerdict.REFUSED:
+        return f"a broker stops at offset {offset}: {reason}; {_LEFT[log]}"
+    return f"{reason}; a broker skips it" if verdict is LoadVerdict.SKIPPED else reason
+
+
+def reason_of(
+    types: RecordTypes,
+    flaw: Flaw,
+    number: int,
+    version: int,
+    key: bytes | None,
+    value: bytes | None,
+) -> str:
+    """Why a record is at fault.
+
+    Args:
+        types: Definitions of the log's records.
+        flaw: What is wrong, not `Flaw.NONE`.
+        number: The type in its key, where it has one.
+        version: The version in its value, where it has one.
+        key: The whole key.
+        value: The whole value.
+    """
+    known = types.by_number.get(number)
+    name = types.type_name(number)
+    match flaw:
+        case Flaw.UNKNOWN_TYPE:
+            return f"record type {number} is not known"
+        case Flaw.NO_KEY:
+            return "the record has no key"
+        case Flaw.SHORT_KEY:
+            return f"the key has {len(key or b'')} bytes, too few for a record type"
+        case Flaw.SHORT_VALUE:
+            return f"{name}: the value has {len(value or b'')} bytes, too few for a version"
+        case Flaw.UNKNOWN_VERSION:
+            return f"{name}: value version {version} is not known"
+        case Flaw.BAD_KEY:
+            assert known is not None
+            why = _why_undecodable(known.key, known.key.versions.low, key)
+            return f"{name}: the key can't be decoded: {why}"
+        case Flaw.BAD_VALUE:
+            assert known is not None
+            why = _why_undecodable(known.value, version, value)
+            return f"{name}: value version {version} can't be decoded: {why}"
+        case Flaw.NO_VALUE:
+            return f"{name}: the record has no value"
+        case Flaw.OVER_LIMIT:
+            return f"{name}: an array in it is over the limit"
+    assert known is not None
+    return f"{name}: {_why_no_transaction(known, flaw, version, value)}"
+
+
+def _why_undecodable(spec: MessageSpec, version: int, data: bytes | None) -> str:
+    try:
+        decode_prefix(spec, version, (data or b"")[2:])
+    except DecodeError as e:
+        return e.message
+    return "an array in it is over the limit"
+
+
+def _why_no_transaction(known: RecordType, flaw: Flaw, version: int, value: bytes | None) -> str:
+    fields, _ = decode_prefix(known.value, version, (value or b"")[2:])
+    if flaw is Flaw.UNKNOWN_STATE:
+        return f"transaction state {fields['transaction_status']} is not known"
+    if flaw is Flaw.NO_PARTITIONS:
+        return f"null partitions in transaction state {fields['transaction_status']}"
+    level = fields["client_transaction_version"]
+    return f"transaction.version {level} is not known"
