@@ -31,6 +31,14 @@ from metashell.schema.scalar import decode_prefix
 SUBSCRIPTION: Final = "ConsumerProtocolSubscription"
 ASSIGNMENT: Final = "ConsumerProtocolAssignment"
 
+CONSUMER: Final = "consumer"
+"""The protocol type of the groups whose members speak it."""
+
+MEMBERS_RECORD: Final = "GroupMetadata"
+"""The record type whose members hold both."""
+PROTOCOLS_RECORD: Final = "ConsumerGroupMemberMetadata"
+"""The record type whose classic protocols hold subscriptions."""
+
 
 @dataclass(slots=True)
 class NestedColumns:

@@ -21,6 +21,10 @@ class JsonValues(JsonLines):
     def __init__(self, registry: Registry, redaction: Redaction) -> None:
         super().__init__(registry, TopicNames(), redaction)
 
+    def texts(self, spec: MessageSpec, version: int, columns: Columns) -> list[str]:
+        """The fields of messages, all of one version, as a JSON object each."""
+        return self._bodies(spec, 0, version, columns)
+
     def _topics(self, columns: Columns) -> None:
         # Whose names would have to be looked up.
         return None

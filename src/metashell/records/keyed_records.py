@@ -256,9 +256,13 @@ class KeyedRecords:
                 source._check(name)
         return self._flaws[: self.n_rows]
 
+    def flaw(self, row: int) -> Flaw:
+        """What is wrong with a record, whose type has been looked at."""
+        return Flaw(int(self._flaws[row]))
+
     def verdict(self, row: int) -> LoadVerdict:
         """What a broker does with a record, whose type has been looked at."""
-        return verdict_of(self.log, Flaw(int(self._flaws[row])))
+        return verdict_of(self.log, self.flaw(row))
 
     @lazy
     def refusal(self) -> Refusal | None:
@@ -279,7 +283,7 @@ class KeyedRecords:
 
     def reason(self, row: int) -> str:
         """Why a record is at fault, whose type has been looked at; empty for a sound one."""
-        flaw, frames = Flaw(int(self._flaws[row])), self.frames
+        flaw, frames = self.flaw(row), self.frames
         if flaw is Flaw.NONE:
             return ""
         number, version = int(frames.key_type[row]), int(frames.value_version[row])
@@ -330,6 +334,10 @@ class KeyedRecords:
         if len(kept) < key.n:
             key = key.take(kept)
         return KeyedColumns(rows, key, value, self.frames.value_size[rows] < 0)
+
+    def keys_of(self, record_type: RecordType, rows: I64, wanted: _Wanted = None) -> Columns:
+        """The keys that decode among rows of a type, whatever their values are."""
+        return self._keys(record_type, rows, wanted)[1]
 
     def _keys(self, record_type: RecordType, rows: I64, wanted: _Wanted) -> tuple[I64, Columns]:
         """The rows whose keys decode, and those keys."""

@@ -1,0 +1,373 @@
+"""Records of a coordinator's log as lines: JSON, or one that reads well.
+
+A record's key and value are shown as Kafka's own JSON has them. The texts of a block are built by
+type and version, as those of a metadata log are (`metashell.records.lines`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Final
+
+import numpy as np
+
+from metashell.log.control import CONTROL_NAMES
+from metashell.log.keyed_frames import NO_NUMBER, TRANSACTIONAL
+from metashell.records.consumer_protocol import (
+    CONSUMER,
+    MEMBERS_RECORD,
+    PROTOCOLS_RECORD,
+    members_json,
+    protocols_json,
+)
+from metashell.records.filter import TopicNames
+from metashell.records.json_values import JsonValues
+from metashell.records.keyed_records import KeyedColumns, KeyedRecords
+from metashell.records.lines import ReadableLines
+from metashell.records.verdicts import Flaw
+from metashell.redact import Redaction, hidden_bytes
+from metashell.schema.arena import I64
+from metashell.schema.columns import Columns
+from metashell.schema.coordinators import RecordType
+from metashell.schema.dump import fields_json, json_text
+from metashell.schema.model import FieldSpec, MessageSpec
+from metashell.schema.registry import Registry
+from metashell.schema.rows import to_rows
+from metashell.schema.timestamps import iso_time
+
+_KEY_IS_SOUND: Final = frozenset(
+    {
+        Flaw.SHORT_VALUE,
+        Flaw.UNKNOWN_VERSION,
+        Flaw.BAD_VALUE,
+        Flaw.NO_VALUE,
+        Flaw.UNKNOWN_STATE,
+        Flaw.NO_PARTITIONS,
+        Flaw.UNKNOWN_TRANSACTION_VERSION,
+    }
+)
+"""What may be wrong with a record whose key can be read."""
+
+
+class KeyedLineWriter(ABC):
+    """Writes the lines of records; one for a whole log.
+
+    Args:
+        redaction: What may be shown.
+    """
+
+    def __init__(self, redaction: Redaction) -> None:
+        self._redaction = redaction
+
+    def lines(self, records: KeyedRecords, rows: I64) -> list[str]:
+        """The line of each row, without its end. Rows ascend."""
+        bodies: dict[int, str] = {}
+        numbers = records.frames.key_type[rows]
+        for number in np.unique(numbers).tolist():
+            record_type = records.types.by_number.get(number)
+            if record_type is not None:
+                columns = records.decode(record_type.name, rows[numbers == number])
+                texts = self._sound(records, record_type, columns)
+                bodies.update(zip(columns.rows.tolist(), texts, strict=True))
+        control = rows[records.frames.is_control[rows]]
+        kinds = records.frames.control_types(control).tolist()
+        epochs = records.frames.coordinator_epochs(control).tolist()
+        for row, kind, epoch in zip(control.tolist(), kinds, epochs, strict=True):
+            bodies[row] = self._control(CONTROL_NAMES.get(kind, f"UNKNOWN({kind})"), epoch)
+        for row in rows.tolist():
+            if row not in bodies:
+                bodies[row] = self._at_fault(records, row)
+        return self._with_heads(records, rows, [bodies[row] for row in rows.tolist()])
+
+    def _sound(
+        self, records: KeyedRecords, record_type: RecordType, columns: KeyedColumns
+    ) -> list[str]:
+        """The bodies of sound records of a type."""
+        keys = self._texts(record_type.key, record_type.key.versions.low, columns.key)
+        versions = records.frames.value_version[columns.rows]
+        versions = np.where(columns.is_tombstone, NO_NUMBER, versions)
+        bodies = [""] * len(columns)
+        for version in np.unique(versions).tolist():
+            at = np.flatnonzero(versions == version)
+            if version == NO_NUMBER:
+                values: Sequence[tuple[str | None, str]] = [(None, "")] * len(at)
+            else:
+                whole = len(at) == len(columns)
+                value = columns.value if whole else columns.value.take(at)
+                values = self._values(record_type, version, value)
+            for i, (text, more) in zip(at.tolist(), values, strict=True):
+                bodies[i] = self._body(record_type, keys[i], version, text, more)
+        return bodies
+
+    def _values(
+        self, record_type: RecordType, version: int, value: Columns
+    ) -> Sequence[tuple[str, str]]:
+        """Texts of values, and what is said beside them of the bytes in them."""
+        if record_type.name not in (MEMBERS_RECORD, PROTOCOLS_RECORD):
+            return [(text, "") for text in self._texts(record_type.value, version, value)]
+        return [self._with_nested(record_type, version, fields) for fields in to_rows(value)]
+
+    def _at_fault(self, records: KeyedRecords, row: int) -> str:
+        """The body of a record that can't be read."""
+        at = np.array([row])
+        frames = records.frames
+        number, version = int(frames.key_type[row]), int(frames.value_version[row])
+        _ = records.flaws()
+        (key,), (value,) = frames.keys(at), frames.values(at)
+        key_text = None
+        if records.flaw(row) in _KEY_IS_SOUND:
+            record_type = records.types.by_number[number]
+            spec = record_type.key
+            (key_text,) = self._texts(spec, spec.versions.low, records.keys_of(record_type, at))
+        name = None if number == NO_NUMBER else records.types.type_name(number)
+        position = records.batch_position(row)
+        parts = {
+            "type": None if number == NO_NUMBER else number,
+            "version": None if version == NO_NUMBER else version,
+            "key": None if key is None else self._raw(key, position),
+            "value": None if value is None else self._raw(value, position),
+        }
+        return self._fault(name, key_text, parts, records.reason(row), records.verdict(row))
+
+    def _raw(self, data: bytes, position: int) -> str:
+        if self._redaction.hides_raw(None, None):
+            return hidden_bytes(None, data, position)
+        return data.hex()
+
+    # What the two forms of lines differ in.
+
+    @abstractmethod
+    def _texts(self, spec: MessageSpec, version: int, columns: Columns) -> list[str]:
+        """The fields of each message."""
+
+    @abstractmethod
+    def _with_nested(
+        self, record_type: RecordType, version: int, fields: Mapping[str, object]
+    ) -> tuple[str, str]:
+        """The fields of a value that holds messages of the consumer protocol, and those."""
+
+    @abstractmethod
+    def _body(
+        self, record_type: RecordType, key: str, version: int, value: str | None, more: str
+    ) -> str:
+        """What stands behind a sound record's place; the value is None for a tombstone."""
+
+    @abstractmethod
+    def _control(self, name: str, coordinator_epoch: int) -> str:
+        """The same of a control record."""
+
+    @abstractmethod
+    def _fault(
+        self,
+        name: str | None,
+        key: str | None,
+        parts: Mapping[str, int | str | None],
+        reason: str,
+        verdict: str,
+    ) -> str:
+        """The same of a record that can't be read."""
+
+    @abstractmethod
+    def _with_heads(self, records: KeyedRecords, rows: I64, bodies: list[str]) -> list[str]:
+        """Whole lines."""
+
+
+class KeyedJsonLines(KeyedLineWriter):
+    """JSON lines: the batch's fields, ``type``, ``key`` and ``value``.
+
+    ``key`` has ``type``, a number, and ``data``. ``value`` has ``version`` and ``data``, or is
+    null. A record that can't be read has ``raw`` where there is no ``data``, ``error``, and in
+    ``broker`` what a broker does with it.
+    """
+
+    def __init__(self, redaction: Redaction) -> None:
+        super().__init__(redaction)
+        self._data = JsonValues(Registry(()), redaction)
+
+    def _texts(self, spec: MessageSpec, version: int, columns: Columns) -> list[str]:
+        return self._data.texts(spec, version, columns)
+
+    def _with_nested(
+        self, record_type: RecordType, version: int, fields: Mapping[str, object]
+    ) -> tuple[str, str]:
+        text = json_text(fields_json(record_type.value, version, fields))
+        name, decoded = _nested(record_type, fields)
+        return text, "" if decoded is None else f',"{name}":{json_text(decoded)}'
+
+    def _body(
+        self, record_type: RecordType, key: str, version: int, value: str | None, more: str
+    ) -> str:
+        shown = "null" if value is None else f'{{"version":{version},"data":{value}}}'
+        number = record_type.number
+        head = f'"type":"{record_type.type_name}","key":{{"type":{number},"data":{key}}}'
+        return f'{head},"value":{shown}{more}'
+
+    def _control(self, name: str, coordinator_epoch: int) -> str:
+        return f'"control":{json_text(name)},"data":{{"coordinatorEpoch":{coordinator_epoch}}}'
+
+    def _fault(
+        self,
+        name: str | None,
+        key: str | None,
+        parts: Mapping[str, int | str | None],
+        reason: str,
+        verdict: str,
+    ) -> str:
+        shown_key = f'"data":{key}' if key is not None else f'"raw":{json_text(parts["key"])}'
+        number, version = json_text(parts["type"]), json_text(parts["version"])
+        key_text, value_text = f'{{"type":{number},{shown_key}}}', "null"
+        if parts["key"] is None:
+            key_text = "null"
+        if parts["value"] is not None:
+            value_text = f'{{"version":{version},"raw":{json_text(parts["value"])}}}'
+        head = "" if name is None else f'"type":{json_text(name)},'
+        tail = f'"error":{json_text(reason)},"broker":{json_text(str(verdict))}'
+        return f'{head}"key":{key_text},"value":{value_text},{tail}'
+
+    def _with_heads(self, records: KeyedRecords, rows: I64, bodies: list[str]) -> list[str]:
+        frames, header = records.frames, records.frames.batches.header[records.frames.batch[rows]]
+        starts = np.array([file.start for file in records.loaded.files], dtype=np.int64)
+        files = frames.batches.file[frames.batch[rows]]
+        names = [json_text(file.name) for file in records.loaded.files]
+        transactional = header["attributes"] & TRANSACTIONAL != 0
+        columns = (
+            files,
+            frames.batches.pos[frames.batch[rows]] - starts[files],
+            frames.offset[rows],
+            frames.timestamps(rows),
+            header["epoch"],
+            header["producer_id"],
+            header["producer_epoch"],
+            frames.sequences(rows),
+            transactional,
+        )
+        places = zip(*(column.tolist() for column in columns), bodies, strict=True)
+        return [
+            f'{{"file":{names[f]},"pos":{p},"offset":{o},"timestamp":{t},"epoch":{e},'
+            f'"producerId":{i},"producerEpoch":{n},"sequence":{s},'
+            f'"transactional":{"true" if x else "false"},{body}}}'
+            for f, p, o, t, e, i, n, s, x, body in places
+        ]
+
+
+class KeyedReadableLines(KeyedLineWriter):
+    """Lines to be read: place, type, the fields of the key, ``->`` and those of the value."""
+
+    def __init__(self, redaction: Redaction) -> None:
+        super().__init__(redaction)
+        self._data = _ReadableValues(Registry(()), TopicNames(), redaction)
+        self._time = lru_cache(maxsize=1024)(iso_time)
+
+    def _texts(self, spec: MessageSpec, version: int, columns: Columns) -> list[str]:
+        return self._data.texts(spec, version, columns)
+
+    def _with_nested(
+        self, record_type: RecordType, version: int, fields: Mapping[str, object]
+    ) -> tuple[str, str]:
+        data = fields_json(record_type.value, version, fields)
+        _, decoded = _nested(record_type, fields)
+        return self._data.of_fields(_readable(record_type, data, decoded)), ""
+
+    def _body(
+        self, record_type: RecordType, key: str, version: int, value: str | None, more: str
+    ) -> str:
+        return f"{record_type.type_name} {key} -> {'null' if value is None else value}"
+
+    def _control(self, name: str, coordinator_epoch: int) -> str:
+        return f"{name} coordinatorEpoch={coordinator_epoch}"
+
+    def _fault(
+        self,
+        name: str | None,
+        key: str | None,
+        parts: Mapping[str, int | str | None],
+        reason: str,
+        verdict: str,
+    ) -> str:
+        quoted = self._data.quoted
+        shown = "null" if parts["key"] is None else f"raw={quoted(str(parts['key']))}"
+        value = "null"
+        if parts["value"] is not None:
+            version = "" if parts["version"] is None else f"version={parts['version']} "
+            value = f"{version}raw={quoted(str(parts['value']))}"
+        head = f"{name or 'UNKNOWN'} {shown if key is None else key} -> {value}"
+        return f"{head} error={quoted(reason)} broker={verdict}"
+
+    def _with_heads(self, records: KeyedRecords, rows: I64, bodies: list[str]) -> list[str]:
+        frames, time = records.frames, self._time
+        header = frames.batches.header[frames.batch[rows]]
+        columns = (
+            frames.offset[rows],
+            frames.timestamps(rows),
+            header["epoch"],
+            header["producer_id"],
+            header["producer_epoch"],
+        )
+        places = zip(*(column.tolist() for column in columns), bodies, strict=True)
+        return [
+            f"{o} {time(t) if t >= 0 else '-'} {e} {body}"
+            + (f" producerId={i} producerEpoch={n}" if i >= 0 else "")
+            for o, t, e, i, n, body in places
+        ]
+
+
+class _ReadableValues(ReadableLines):
+    """The fields of messages alone, to be read."""
+
+    def texts(self, spec: MessageSpec, version: int, columns: Columns) -> list[str]:
+        """The fields of messages, all of one version."""
+        return self._bodies(spec, 0, version, columns)
+
+    def quoted(self, text: str) -> str:
+        """A text as a value of a field."""
+        return self._string(text)
+
+    def of_fields(self, data: Mapping[str, object]) -> str:
+        """Fields that were turned into plain values."""
+        return self._generic(data, with_topic=False)
+
+    def _fields(self, spec: MessageSpec) -> Sequence[FieldSpec]:
+        return spec.fields
+
+    def _topics(self, columns: Columns) -> None:
+        # Topics have names here, or ids whose names another log has.
+        return None
+
+    def _body(
+        self, spec: MessageSpec, key: int, version: int, texts: list[str], topics: list[str] | None
+    ) -> list[str]:
+        return texts
+
+
+def _nested(
+    record_type: RecordType, fields: Mapping[str, object]
+) -> tuple[str, list[dict[str, object]] | None]:
+    """What the bytes in a value say, and what that is called."""
+    if record_type.name == MEMBERS_RECORD:
+        members = fields["members"]
+        assert isinstance(members, list)
+        # Those of other protocols, such as ``connect``, say something else.
+        is_consumer = fields["protocol_type"] == CONSUMER
+        return "membersDecoded", members_json(members) if is_consumer else None
+    member = fields["classic_member_metadata"]
+    assert member is None or isinstance(member, dict)
+    return "classicProtocolsDecoded", None if member is None else protocols_json(member)
+
+
+def _readable(
+    record_type: RecordType, data: dict[str, object], decoded: list[dict[str, object]] | None
+) -> dict[str, object]:
+    """The fields of a value with what its bytes say in their place, where they say anything."""
+    structs: object = data.get("members")
+    if record_type.name == PROTOCOLS_RECORD:
+        member = data.get("classicMemberMetadata")
+        structs = member["supportedProtocols"] if isinstance(member, dict) else None
+    if decoded is None or not isinstance(structs, list):
+        return data
+    for shown, said in zip(structs, decoded, strict=True):
+        for part, message in said.items():
+            if isinstance(message, dict) and "data" in message:
+                shown[part] = message["data"]
+    return data

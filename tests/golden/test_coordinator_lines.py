@@ -1,0 +1,130 @@
+"""Lines of coordinators' records: the JSON that Kafka's classes print, and lines to be read."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, Final
+
+import numpy as np
+import pytest
+
+from metashell.records.keyed_lines import KeyedJsonLines, KeyedLineWriter, KeyedReadableLines
+from metashell.records.keyed_records import KeyedRecords
+from metashell.redact import Redaction
+from metashell.schema.coordinators import CoordinatorLog, load_record_types
+from support.coordinators import IDS, RecordedSegment, recorded_segments
+
+every_segment = pytest.mark.parametrize("segment", recorded_segments(), ids=IDS)
+
+# What Kafka's other classes see: records that its reader of bytes reads all the same.
+READ_BY_KAFKA: Final = ("is not known", "the record has no value")
+
+
+def lines_of(segment: RecordedSegment, writer: KeyedLineWriter) -> list[str]:
+    """Write every record of a segment."""
+    records = KeyedRecords(segment.load(), load_record_types(CoordinatorLog(segment.topic)))
+    return writer.lines(records, np.arange(records.n_rows))
+
+
+def expected_line(segment: RecordedSegment, record: dict[str, Any]) -> dict[str, Any]:
+    """What a sound record's line holds, made of what Kafka's classes said."""
+    batch = next(b for b in segment.batches if b["baseOffset"] == record["batchOffset"])
+    line = {
+        "file": segment.path.name,
+        "pos": batch["position"],
+        "offset": record["offset"],
+        "timestamp": record["timestamp"],
+        "epoch": batch.get("partitionLeaderEpoch", -1),
+        "producerId": batch.get("producerId", -1),
+        "producerEpoch": batch.get("producerEpoch", -1),
+        "sequence": record.get("sequence", -1),
+        "transactional": batch.get("isTransactional", False),
+    }
+    if "control" in record:
+        epoch = record["control"]["coordinatorEpoch"]
+        name = record["control"]["type"].capitalize()
+        return line | {"control": name, "data": {"coordinatorEpoch": epoch}}
+    line |= {"type": record.get("type"), "key": None, "value": None}
+    if "key" in record:
+        line["key"] = {"type": record["keyType"], "data": record["key"]}
+    if record.get("value") is not None:
+        line["value"] = {"version": record["valueVersion"], "data": record["value"]}
+    return line
+
+
+@every_segment
+def test_json(segment: RecordedSegment) -> None:
+    """A line has the batch's fields, the key and the value as Kafka's JSON has them, in order."""
+    lines = lines_of(segment, KeyedJsonLines(Redaction()))
+    for line, record in zip(map(json.loads, lines), segment.records, strict=True):
+        decoded = {name: line.pop(name, None) for name in DECODED}
+        if "error" in line:
+            assert line["broker"] in ("skipped", "refused")
+            of_kafka = "error" in record or "transactionStatusError" in record
+            assert of_kafka or line["error"].endswith(READ_BY_KAFKA)
+            assert line["offset"] == record["offset"]
+            if "key" in record:
+                assert {"type": record["keyType"], "data": record["key"]} == line["key"]
+            continue
+        assert "error" not in record
+        expected = expected_line(segment, record)
+        assert expected == line
+        assert json.dumps(expected) == json.dumps(line)
+        for name in DECODED:
+            assert bool(record.get(name)) == bool(decoded[name])
+
+
+DECODED: Final = ("membersDecoded", "classicProtocolsDecoded")
+
+
+@every_segment
+def test_readable(segment: RecordedSegment) -> None:
+    """A line to be read has the offset, the type, and an arrow unless it is of a marker."""
+    lines = lines_of(segment, KeyedReadableLines(Redaction()))
+    for line, record in zip(lines, segment.records, strict=True):
+        offset, _, _, name, *rest = line.split(" ")
+        assert str(record["offset"]) == offset
+        if "control" in record:
+            assert record["control"]["type"].capitalize() == name
+            assert f"coordinatorEpoch={record['control']['coordinatorEpoch']}" in rest
+            continue
+        unknown = f"UNKNOWN({record['keyType']})" if "keyType" in record else "UNKNOWN"
+        assert name == record.get("type", name)
+        assert "type" in record or name == unknown or "error" in record
+        assert "->" in rest
+        assert all(character >= " " for character in line)
+
+
+def line_at(segment_name: str, offset: int, *, json_lines: bool = False) -> str:
+    """One line of a segment."""
+    (segment,) = (s for s in recorded_segments() if s.name == segment_name)
+    writer = KeyedJsonLines(Redaction()) if json_lines else KeyedReadableLines(Redaction())
+    at = [record["offset"] for record in segment.records].index(offset)
+    return lines_of(segment, writer)[at]
+
+
+def test_some_readable_lines() -> None:
+    """Key and value stand on the two sides of an arrow; control characters are quoted."""
+    name = "__consumer_offsets-0"
+    assert (
+        '3 2024-03-09T16:00:09.577Z 0 LEGACY_OFFSET_COMMIT group="\\u007f\\u001b[31mred"'
+        ' topic="rtl-\\u202eabc" partition=0 -> offset=887825707 metadata="trailing space "'
+        " commitTimestamp=1700132931336"
+    ) == line_at(name, 3)
+    assert line_at(name, 9).endswith("group=dashboards topic=inventory partition=8 -> null")
+    assert line_at(name, 460).endswith(" Commit coordinatorEpoch=3 producerId=5007 producerEpoch=0")
+    assert '"subscription":{"topics":["clicks","orders"],"userData":"AQIDAA=="}' in line_at(
+        name, 69
+    )
+
+
+def test_bytes_that_are_not_understood_are_hidden() -> None:
+    """They may hold anything: only --show-secrets shows them."""
+    (segment,) = (s for s in recorded_segments() if s.name == "broken-null-key")
+    hidden = json.loads(lines_of(segment, KeyedJsonLines(Redaction()))[1])
+    shown = json.loads(lines_of(segment, KeyedJsonLines(Redaction(show_secrets=True)))[1])
+
+    assert None is hidden["key"] is shown["key"]
+    assert hidden["value"]["raw"].startswith("[redacted] 2 bytes in the batch at position 110")
+    assert {"version": 1, "raw": "0001"} == shown["value"]
+    assert ("the record has no key", "refused") == (hidden["error"], hidden["broker"])
