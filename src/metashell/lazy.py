@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Generic, TypeVar, overload
+from typing import Any, Final, Generic, TypeVar, overload
 
 _T = TypeVar("_T")
+_UNKNOWN: Final = object()
 
 
 class lazy(Generic[_T]):
     """As `functools.cached_property`, which since Python 3.12 may compute a value twice.
 
     The object's ``lock`` is held while a value is computed, so that one lazy value can use another.
+    Who asks for a value that is known waits for nobody.
     """
 
     def __init__(self, compute: Callable[[Any], _T]) -> None:
@@ -26,8 +28,11 @@ class lazy(Generic[_T]):
     def __get__(self, instance: Any, owner: type) -> lazy[_T] | _T:
         if instance is None:
             return self
+        values = instance.__dict__
+        found = values.get(self._name, _UNKNOWN)
+        if found is not _UNKNOWN:
+            return found  # type: ignore[no-any-return]
         with instance.lock:
-            values = instance.__dict__
             if self._name not in values:
                 values[self._name] = self._compute(instance)
             value: _T = values[self._name]

@@ -15,7 +15,7 @@ from textual.widgets import Input
 
 import metashell
 from metashell.fs.path import encode_name
-from metashell.tui.node.look import LookMode
+from metashell.tui.node.node_look import LookMode
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.views.explorer import ExplorerView
 from support.hostile import NAMES, hostile_cluster

@@ -8,8 +8,8 @@ from textual.color import Color
 from metashell.tui.frame.filter_bar import FilterBar
 from metashell.tui.frame.help import Help
 from metashell.tui.frame.key_bar import KeyBar
-from metashell.tui.node.look import LookMode
 from metashell.tui.node.node_lines import LineView
+from metashell.tui.node.node_look import LookMode
 from metashell.tui.node.pane import NodePane
 from metashell.tui.records.stream import RecordList
 from metashell.tui.rows.table import RowTable

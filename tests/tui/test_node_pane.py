@@ -15,8 +15,9 @@ from kraftgen.batch import encode_batch
 from metashell.fs.path import resolve
 from metashell.sources.opening import open_fleet
 from metashell.tui.node import look as node_look
-from metashell.tui.node.look import LookMode, Seen
+from metashell.tui.node.look import Seen
 from metashell.tui.node.node_lines import LineView
+from metashell.tui.node.node_look import LookMode
 from metashell.tui.node.pane import NodePane
 from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable

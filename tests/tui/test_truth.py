@@ -11,7 +11,7 @@ import pytest
 import metashell
 from metashell.commands.rows.output import WRITERS as ROW_WRITERS
 from metashell.sources.source import Source
-from metashell.tui.node.look import LookMode
+from metashell.tui.node.node_look import LookMode
 from metashell.tui.node.pane import NodePane
 from metashell.tui.views.explorer import ExplorerView
 from metashell.tui.views.records import RecordsView

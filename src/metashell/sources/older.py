@@ -6,6 +6,8 @@ the directory alone: neither on a cache, nor on the machine, nor on how long rea
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -42,6 +44,20 @@ def dated_image(source: Source) -> DatedImage:
     It holds the same as the source's own image. It is that image where there are no older files,
     where they have more than `OLDER_BYTES`, and where what they lead to is another state.
     """
+    undated = source.undated_image
+    if undated is not None:
+        return undated
+    try:
+        whole = source.full_log.history_image
+    except SourceError as error:
+        return _without_times(source, error)
+    if whole is source.image or not _is_same(whole, source.image):
+        return DatedImage(source.image)
+    return DatedImage(whole)
+
+
+def undated_image(source: Source) -> DatedImage | None:
+    """The same where no older file is read for it; None where some tell more, and are small."""
     settings = source.settings
     newest = source.newest.log
     if settings.strict or settings.committed_only:
@@ -58,12 +74,48 @@ def dated_image(source: Source) -> DatedImage:
                 source.image,
                 f"no times before offset {end:,}: --history reads the older files too ({size})",
             )
-        whole = source.full_log.history_image
     except SourceError as error:
-        return DatedImage(source.image, f"no times from older files: {error.message}")
-    if whole is source.image or not _is_same(whole, source.image):
-        return DatedImage(source.image)
-    return DatedImage(whole)
+        return _without_times(source, error)
+    return None
+
+
+def _without_times(source: Source, error: SourceError) -> DatedImage:
+    return DatedImage(source.image, f"no times from older files: {error.message}")
+
+
+def is_unread(source: Source) -> bool:
+    """Whether older files tell more than is known. Cost: lists the directory once."""
+    from metashell.sources.source import Source
+
+    return not Source.dated_image.is_known(source) and source.undated_image is None
+
+
+def read_older(source: Source, cancelled: Callable[[], bool]) -> None:
+    """Do what `Source.dated_image` takes time for, step by step, and without its source's lock.
+
+    Others can go on with the source meanwhile.
+
+    Args:
+        source: The source.
+        cancelled: Asked between the steps.
+
+    Raises:
+        KeyboardInterrupt: It was cancelled.
+    """
+
+    def go_on() -> None:
+        if cancelled():
+            raise KeyboardInterrupt
+
+    full = source.full_log
+    with suppress(SourceError):  # `dated_image` tells of it
+        _ = full.history.oldest
+        go_on()
+        whole = full.history_image
+        go_on()
+        _ = whole is source.image or _is_same(whole, source.image)
+        go_on()
+    _ = source.dated_image
 
 
 def older_bytes(log: MetadataLog) -> tuple[int, int]:

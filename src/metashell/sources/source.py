@@ -166,6 +166,13 @@ class Source:
 
         return dated_image(self)
 
+    @lazy
+    def undated_image(self) -> DatedImage | None:
+        """The same where no older file is read for it; None where some would be."""
+        from metashell.sources.older import undated_image
+
+        return undated_image(self)
+
     def _root_over(self, image: Callable[[], Image]) -> Directory:
         from metashell.version import __version__
 

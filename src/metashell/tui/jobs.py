@@ -24,6 +24,8 @@ _T = TypeVar("_T")
 
 THREAD_NAME = "metashell-explorer"
 """Name of the threads."""
+READING_OLDER = "reading older files: since when"
+"""Title of the jobs that fill in times."""
 OPENING = "open"
 """Key of the job that opens the source: nothing is left to be shown without it."""
 

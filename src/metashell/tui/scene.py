@@ -6,7 +6,7 @@ source make a new one.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
@@ -196,6 +196,8 @@ class CommandAnswer:
     """Diagnostics, a line each, escaped."""
     context: Context
     """As the command left it: `cd` and `at` change it."""
+    verdicts: Sequence[Iterable[str]] = ()
+    """What it said before its rows, as data; see `RowsQuery.verdict`."""
 
     @property
     def table(self) -> pa.Table | None:
@@ -205,13 +207,14 @@ class CommandAnswer:
 
 @dataclass(slots=True)
 class _Kept:
-    """An output that keeps what is written, as a `TableOutput`."""
+    """An output that keeps what is written, as a `VerdictOutput`."""
 
     width: int = 80
     on_text: Callable[[str], None] | None = None
     is_terminal: bool = True
     pieces: list[str] = field(default_factory=list)
     tables: list[pa.Table] = field(default_factory=list)
+    verdicts: list[Iterable[str]] = field(default_factory=list)
 
     def write(self, text: str) -> None:
         """Keep a piece of text, or hand it on."""
@@ -228,6 +231,10 @@ class _Kept:
         """Keep a table."""
         self.tables.append(table)
 
+    def take_verdict(self, verdict: Iterable[str]) -> None:
+        """Keep a verdict."""
+        self.verdicts.append(verdict)
+
 
 def ask(
     scene: Scene,
@@ -241,6 +248,7 @@ def ask(
     interactive: bool = False,
     history: Sequence[str] = (),
     on_text: Callable[[str], None] | None = None,
+    reads_older: bool = True,
 ) -> CommandAnswer:
     """Run a command on a scene; to be called in a job.
 
@@ -255,6 +263,7 @@ def ask(
         interactive: Whether `cd` and `at` make sense.
         history: Lines typed before.
         on_text: Called with each piece of text as it comes, in place of `CommandAnswer.text`.
+        reads_older: As `Context.reads_older`.
 
     Raises:
         KeyboardInterrupt: It was cancelled.
@@ -276,13 +285,15 @@ def ask(
         fleet=scene.fleet,
         habits=habits,
         kept={} if kept is None else kept,
+        reads_older=reads_older,
     )
     if isinstance(words, str):
         status = run_line(context, words)
     else:
         # A name with * in it is that name.
         status = run_words(context, [Word(word) for word in words])
-    return CommandAnswer(status, "".join(out.pieces), out.tables, warnings, context)
+    text = "".join(out.pieces)
+    return CommandAnswer(status, text, out.tables, warnings, context, out.verdicts)
 
 
 def is_older(scene: Scene, shown: Scene) -> bool:

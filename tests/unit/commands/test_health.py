@@ -13,10 +13,12 @@ import metashell
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from metashell.commands.health.log_problems import of_live
+from metashell.commands.health.verdict import HealthVerdict
 from metashell.fs.path import resolve
 from metashell.quorum.description import LiveStatus, QuorumDescription, Replica
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
+from metashell.tui.scene import Scene, ask
 from support.fixtures import fixture
 from support.fleets import backups
 from support.live import Cluster
@@ -133,6 +135,24 @@ def test_what_follows_stands_behind_its_cause() -> None:
     assert follows == [False, *[True] * sum(follows), *[False] * follows[1:].count(False)]
     # A live broker that is out of sync explains itself.
     assert [[name], []] == [row["causes"] for row in detail]
+
+
+def test_what_is_said_is_data_too(broken: Source) -> None:
+    """Iterating gives the lines that people read; the rest is told by its parts."""
+    source = metashell.open(fixture("real-44-broker-down").directory)
+    answer = ask(Scene(opened=source, cluster=source), ["health", "-o", "table"])
+    (verdict,) = answer.verdicts
+    assert isinstance(verdict, HealthVerdict)
+    assert answer.text.splitlines() == list(verdict)
+    cause = verdict.causes[0]
+    assert cause.words == "broker 103 is fenced"
+    assert cause.command == "changes /image/cluster/brokers/103"
+    assert dict(cause.effects)["offline-partitions"] == 3
+    line = next(line for line in verdict if line.startswith(cause.words))
+    assert line.endswith(f" (offset {cause.since_offset}): {cause.effects_text}")
+    (none,) = ask(Scene(opened=broken, cluster=broken), ["health", "-o", "table"]).verdicts
+    assert isinstance(none, HealthVerdict)
+    assert not none.lowered
 
 
 def test_causes_of_an_answer_without_their_column(broken: Source) -> None:

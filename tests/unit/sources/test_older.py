@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pyarrow.compute as pc
 import pytest
 
 import metashell
 from kraftgen.files import LOG_DIR_NAME
-from metashell.sources.older import dated_image, older_bytes
+from metashell.sources.older import dated_image, is_unread, older_bytes, read_older
+from metashell.tui.scene import Scene, ask
 from support.fixtures import copy_of, fixture
 from support.shell import run_on
 
@@ -122,3 +124,47 @@ def test_busiest_topics_are_counted_as_stats_does(monkeypatch: pytest.MonkeyPatc
     again = metashell.open(fixture(LIVE).directory)
     end = again.log.checkpoint.end_offset if again.log.checkpoint else None
     assert {row["history_first_offset"] for row in json.loads(run_on(again, counted).out)} == {end}
+
+
+def test_rows_that_do_not_wait_for_older_files() -> None:
+    """They say what the newest files tell, and before when the rest was; then all, once read."""
+    source = metashell.open(fixture(LIVE).directory)
+    scene = Scene(opened=source, cluster=source)
+    words = ["partitions", "-o", "table", "--columns", "all"]
+    assert is_unread(source)
+    quick = ask(scene, words, reads_older=False)
+    assert is_unread(source)
+    assert quick.warnings == []
+    hidden = quick.table.column("since_time").is_null()
+    assert pc.any(hidden).as_py()
+    ended = quick.table.column("since_before")
+    assert hidden == ended.is_valid()
+    (time,) = set(ended.filter(hidden).cast("int64").to_pylist())
+    assert time == source.image.records.checkpoint_time_ms
+    read_older(source, lambda: False)
+    assert not is_unread(source)
+    whole = ask(scene, words, reads_older=False).table
+    assert whole == ask(scene, words).table
+    assert not pc.any(whole.column("since_before").is_valid()).as_py()
+    assert pc.all(pc.less_equal(whole.column("since_time").filter(hidden), ended.filter(hidden)))
+
+
+def test_reading_older_files_can_be_cancelled() -> None:
+    """It ends at the next step, and nothing is taken for known."""
+    source = metashell.open(fixture(LIVE).directory)
+    with pytest.raises(KeyboardInterrupt):
+        read_older(source, lambda: True)
+    assert is_unread(source)
+    source.close()
+
+
+def test_where_no_older_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """None is waited for: large ones, and those of a file alone, are as they are at once."""
+    directory = Path(fixture(LIVE).directory) / LOG_DIR_NAME
+    assert not is_unread(metashell.open_file(newest_checkpoint(directory)))
+    monkeypatch.setattr("metashell.sources.older.OLDER_BYTES", 1000)
+    source = metashell.open(directory)
+    assert not is_unread(source)
+    scene = Scene(opened=source, cluster=source)
+    (hint,) = ask(scene, ["topics", "-o", "table", "--columns", "all"], reads_older=False).warnings
+    assert "--history reads the older files too" in hint

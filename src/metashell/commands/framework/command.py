@@ -9,7 +9,7 @@ commands with contexts of their own.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args, runtime_checkable
 
@@ -84,6 +84,14 @@ class TableOutput(Output, Protocol):
         """Take the rows in the order asked for, with the columns asked for."""
 
 
+@runtime_checkable
+class VerdictOutput(TableOutput, Protocol):
+    """One that also takes what is said before the rows, as data beside its text."""
+
+    def take_verdict(self, verdict: Iterable[str]) -> None:
+        """Take the verdict on one cluster; iterating gives its lines."""
+
+
 @dataclass(frozen=True, slots=True)
 class Nowhere:
     """The output of what writes nothing, such as completion."""
@@ -154,6 +162,9 @@ class Context:
     """The fleet behind `root`, where several directories were opened; then there is no `source`."""
     habits: Habits = NO_HABITS
     """Aliases and default options of commands."""
+    reads_older: bool = True
+    """Whether rows wait for small older files, which tell times. Without it they are there at once,
+    with the times that are known."""
 
     mode: LineMode | None = None
     """What reads the lines of a shell in place of commands; None for none."""

@@ -101,6 +101,7 @@ class HealthCommand(RowsCommand):
 
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Tell people in words how it is first; machines get rows alone."""
+        from metashell.commands.framework.command import VerdictOutput
         from metashell.commands.rows.fleet import answers, with_cluster
         from metashell.commands.rows.output import write_rows
 
@@ -117,6 +118,8 @@ class HealthCommand(RowsCommand):
             prefix = "" if name is None else f"{name}: "
             if in_words:
                 context.out.write("".join(escape(prefix + t) + "\n" for t in answered.verdict))
+                if isinstance(context.out, VerdictOutput):
+                    context.out.take_verdict(answered.verdict)
             tables.append(with_cluster(answered))
             status = max(status, answered.status)
         table = _of_all(tables, columns, is_sorted=bool(shape.sort))
@@ -129,16 +132,16 @@ class HealthCommand(RowsCommand):
     def answer(self, query: RowsQuery) -> None:
         """The problems asked for."""
         from metashell.commands.health.rows import in_order, summary_of
-        from metashell.commands.health.words import cause_lines, lowered_lines
+        from metashell.commands.health.verdict import LoweredVerdict, lowered_of, verdict_of
 
         codes = _chosen(query.parsed)
         level = _level(query.parsed)
         problems = _problems(query)
-        lowered: list[str] = []
+        lowered: list[LoweredVerdict] = []
 
         def look(problem: Problem) -> None:
             if problem.kind.code == "lowered-config":
-                lowered.extend(lowered_lines(problem))
+                lowered.extend(lowered_of(problem))
 
         parts = [
             part
@@ -148,10 +151,10 @@ class HealthCommand(RowsCommand):
         ]
         rows = in_order(parts)
         counts = summary_of(rows)
-        query.verdict = (
-            *_verdict(counts, query.image, is_all=codes is None and level == "note"),
-            *cause_lines(problems.effects(_asked(codes, level))),
-            *lowered,
+        query.verdict = verdict_of(
+            _how_it_is(counts, query.image, is_all=codes is None and level == "note"),
+            problems.effects(_asked(codes, level)),
+            lowered,
         )
         if any(rank == 0 and len(table) for (rank, _), table in parts):
             query.status = ExitCode.FAILED
@@ -255,7 +258,7 @@ def _parts(
             yield of_single(single)
 
 
-def _verdict(counts: pa.Table, image: Image, *, is_all: bool) -> Sequence[str]:
+def _how_it_is(counts: pa.Table, image: Image, *, is_all: bool) -> Sequence[str]:
     """How it is: a line for each severity."""
     found: dict[str, list[str]] = {level: [] for level in _LEVELS}
     # Without times: one may be outside of Python's calendar.

@@ -37,7 +37,8 @@ class Answered:
     """Its name in the fleet; None without one."""
     table: pa.Table
     status: int
-    verdict: tuple[str, ...]
+    verdict: Iterable[str]
+    """As `RowsQuery.verdict`; picklable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.image.image import Image
+    from metashell.sources.older import DatedImage
     from metashell.sources.source import Source
 
 RowMapping: TypeAlias = Mapping[str, Any]
@@ -62,8 +63,8 @@ class RowsQuery:
     """Tells why they are, such as ``broker 104 is fenced``; empty where that is not known. Asked
     only where a sentence about all rows is wanted.
     """
-    verdict: tuple[str, ...] = ()
-    """Lines that people are told before the rows."""
+    verdict: Iterable[str] = ()
+    """Lines that people are told before the rows: a tuple, or data that is also its lines."""
     remarks: list[str] = field(default_factory=list)
     """Diagnostics that come after the rows."""
     has_history: bool = False
@@ -99,7 +100,19 @@ class RowsQuery:
         """
         if HISTORY.flags[0] in self.parsed.switches:
             return self.source.full_log.history_image
-        return self.source.dated_image.image
+        return self._dated.image
+
+    @property
+    def _dated(self) -> DatedImage:
+        """The image of the rows, and why they do not know more times."""
+        from metashell.sources.older import DatedImage
+        from metashell.sources.source import Source
+
+        source = self.source
+        if self.context.reads_older:
+            return source.dated_image
+        known = Source.dated_image.known(source) or source.undated_image
+        return known or DatedImage(source.image)
 
     @property
     def now_ms(self) -> int | None:
@@ -118,7 +131,7 @@ class RowsQuery:
         """Remark that older files tell the times that rows lack, where they were not read."""
         if HISTORY.flags[0] in self.parsed.switches:
             return
-        hint = self.source.dated_image.hint
+        hint = self._dated.hint
         times = [name for name in table.column_names if name.endswith("_time")]
         is_looked_at = self.columns is None or not self.columns.isdisjoint(times)
         if hint is None or hint in self.remarks or not is_looked_at:

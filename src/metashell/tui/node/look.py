@@ -7,9 +7,7 @@ a cluster of a fleet needs nothing of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
-from enum import StrEnum
 from functools import partial
 from itertools import islice
 from typing import Any, Final
@@ -23,8 +21,10 @@ from metashell.fs.escape import escape
 from metashell.fs.node import Directory, JsonValue, Leaf, Node
 from metashell.fs.path import NodePlace, resolve, split
 from metashell.schema.json_writer import to_json
+from metashell.sources.older import is_unread, read_older
 from metashell.tui.node.described import Description, description_of, path_below
 from metashell.tui.node.history import find_history
+from metashell.tui.node.node_look import LookMode, NodeLook
 from metashell.tui.node.overview import overview
 from metashell.tui.node.record import record_lines
 from metashell.tui.node.value import ValueLine, clipped, text_lines, value_lines
@@ -48,51 +48,6 @@ _COMPARED: Final = 20_000
 _MS: Final = pa.timestamp("ms", tz="UTC")
 
 
-class LookMode(StrEnum):
-    """A way to look at a node."""
-
-    OVERVIEW = "overview"
-    """Of a cluster's root: how it is, in a few lines."""
-    VALUE = "value"
-    TEXT = "text"
-    RECORD = "record"
-    HISTORY = "history"
-    TABLE = "table"
-    """Of a directory: the answer of the command that describes it."""
-    CHILDREN = "children"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NodeLook:
-    """What is to be shown of a node."""
-
-    path: str
-    serial: int
-    """Of the scene that it was seen in."""
-    mode: LookMode
-    modes: Sequence[LookMode]
-    """In which ways it can be looked at."""
-    kind: str
-    """``leaf`` or ``directory``; ``gone`` where nothing is there."""
-    head: str
-    title: str = ""
-    """What the described table is called, where there is one."""
-    lines: Sequence[ValueLine] | None = None
-    table: pa.Table | None = None
-    first: Sequence[str] = ()
-    marked: pa.Array | None = None
-    changed: Mapping[str, pa.Array] | None = None
-    """By column, cells that changed since the previous stop."""
-    note: str = ""
-    """What is to be known besides."""
-    copy: Callable[[], str] | None = None
-    """Makes all of the text, where lines are shown."""
-    offset: int | None = None
-    """Of the record that last changed it."""
-    path_of: Callable[[Mapping[str, Any]], str | None] = field(default=lambda _: None)
-    """The path of the node that a row is about."""
-
-
 class Seen:
     """A node in a scene, looked at in a job.
 
@@ -100,12 +55,20 @@ class Seen:
         scene: What is shown.
         path: An absolute path of the whole tree.
         cancelled: Asked by long loops.
+        reads_older: Whether to wait for older files, which tell more times.
 
     Raises:
         SourceError: The cluster that the path lies in can't be read.
     """
 
-    def __init__(self, scene: Scene, path: str, cancelled: Callable[[], bool]) -> None:
+    def __init__(
+        self,
+        scene: Scene,
+        path: str,
+        cancelled: Callable[[], bool],
+        *,
+        reads_older: bool = False,
+    ) -> None:
         self._serial, self._span = scene.serial, scene.span
         self._previous = scene.previous
         self._is_back = self._span is not None and _offset_of(scene) == self._span[0]
@@ -121,7 +84,7 @@ class Seen:
         if scene.cluster is not None:
             # The cluster alone, as if nothing else were open.
             scene = Scene(opened=scene.cluster, cluster=scene.cluster)
-        self._scene = scene
+        self._scene, self._reads_older = scene, reads_older
         self._context = Context(
             root=scene.root,
             out=Nowhere(is_terminal=True),
@@ -130,6 +93,11 @@ class Seen:
             fleet=scene.fleet,
             cancelled=cancelled,
         )
+
+    def read_older(self) -> None:
+        """Read older files ahead; see `metashell.sources.older.read_older`."""
+        if self._scene.cluster is not None:
+            read_older(self._scene.cluster, self._cancelled)
 
     def look(
         self,
@@ -181,11 +149,13 @@ class Seen:
             for lines in overview(self._scene, self._ask):
                 content = _of_lines(lines, partial(_text_of, lines))
                 tell(NodeLook(**base, **content))
-            return NodeLook(**base, **content)
+            return NodeLook(**base, **content, lacks_times=self._lacks_times)
         content = self._content(mode, place, described, offset)
         if mode is LookMode.TABLE and described is not None:
-            tell(NodeLook(**base, **content))
-            content |= self._cells(described, content)
+            content["lacks_times"] = _hides_times(content.get("table")) and self._lacks_times
+            if not content["lacks_times"]:
+                tell(NodeLook(**base, **content))
+                content |= self._cells(described, content)
         return NodeLook(**base, **content)
 
     def _content(
@@ -414,8 +384,14 @@ class Seen:
             found = self._changed(place, (), place.node.names())
         return any(is_changed for _, is_changed in found)
 
+    @property
+    def _lacks_times(self) -> bool:
+        """Whether older files tell more times than are known."""
+        cluster = self._scene.cluster
+        return not self._reads_older and cluster is not None and is_unread(cluster)
+
     def _ask(self, *words: str) -> CommandAnswer:
-        return ask(self._scene, words, cancelled=self._cancelled)
+        return ask(self._scene, words, cancelled=self._cancelled, reads_older=self._reads_older)
 
     def _find(self, names: Sequence[str]) -> NodePlace | None:
         return _down(NodePlace(self._scene.root), names)
@@ -423,6 +399,13 @@ class Seen:
     def _outer(self, path: str) -> str:
         """A path below the cluster's root as one of the whole tree."""
         return self._prefix + path if path != "/" else self._prefix or "/"
+
+
+def _hides_times(table: pa.Table | None) -> bool:
+    """Whether a table has times that are not known."""
+    return table is not None and any(
+        table.column(name).null_count for name in table.column_names if name.endswith("_time")
+    )
 
 
 def _offset_of(scene: Scene) -> int | None:

@@ -12,9 +12,10 @@ from textual.containers import Horizontal, Vertical
 from textual.widgets import Static
 
 from metashell.errors import MetashellError
-from metashell.tui.jobs import Job
-from metashell.tui.node.look import LookMode, NodeLook, Seen
+from metashell.tui.jobs import READING_OLDER, Job
+from metashell.tui.node.look import Seen
 from metashell.tui.node.node_lines import LineView
+from metashell.tui.node.node_look import LookMode, NodeLook
 from metashell.tui.node.value import ValueLine
 from metashell.tui.part import AppPart
 from metashell.tui.rows.cluster_rows import applied_at
@@ -39,6 +40,8 @@ _SHORT: Final = {"Kafka's text": "Text"}
 """Titles where there is little room."""
 _ROOM: Final = 60
 _REMEMBERED: Final = 4
+_OLDER: Final = "older"
+"""Key of the job that reads older files."""
 _AS_A_WHOLE: Final = (LookMode.OVERVIEW, LookMode.TABLE)
 MODE_KEYS: Final = (
     *(
@@ -129,8 +132,13 @@ class NodePane(AppPart, Vertical):
         """Show a node of a scene, an absolute path of the whole tree."""
         if self._scene is not None and (self._scene.serial, self._path) == (scene.serial, path):
             return
+        before, path_before = self._scene, self._path
         self._scene, self._path = scene, path
-        self._start()
+        is_news = (
+            before is not None and before.is_newest and scene.is_newest and path == path_before
+        )
+        # Times that are shown do not go away for a moment.
+        self._start(reads_older=is_news and self._look is not None and not self._look.lacks_times)
 
     def look(self, mode: LookMode) -> None:
         """Look at the node in another way."""
@@ -150,19 +158,31 @@ class NodePane(AppPart, Vertical):
         """The node that is shown, which may not yet be the one that was asked for."""
         return None if self._look is None else self._look.path
 
-    def _start(self) -> None:
+    def _start(self, *, reads_older: bool = False) -> None:
+        """Look at the node; without waiting for older files they are read when it is shown."""
         scene, path = self._scene, self._path
         of_leaf, of_directory = self._of_leaf, self._of_directory
         if scene is None or path is None:
             return
 
+        jobs = self.explorer.jobs
+        jobs.cancel(self, _OLDER)
+
         def work(job: Job) -> NodeLook:
-            seen = Seen(scene, path, job.cancelled)
+            seen = Seen(scene, path, job.cancelled, reads_older=reads_older)
             return seen.look(of_leaf, of_directory, lambda look: job.tell(self._show, look))
 
-        self.explorer.jobs.start(
-            f"reading {path}", work, self._show, owner=self, key="node", failed=self._failed
-        )
+        def with_times(job: Job) -> NodeLook:
+            seen = Seen(scene, path, job.cancelled, reads_older=True)
+            seen.read_older()
+            return seen.look(of_leaf, of_directory)
+
+        def done(look: NodeLook) -> None:
+            self._show(look)
+            if look.lacks_times:
+                jobs.start(READING_OLDER, with_times, self._show, owner=self, key=_OLDER)
+
+        jobs.start(f"reading {path}", work, done, owner=self, key="node", failed=self._failed)
 
     def _failed(self, error: MetashellError) -> None:
         """Say what is wrong in place of the node."""

@@ -42,6 +42,9 @@ _CHUNK: Final = 1 << 16
 """Rows that are searched before it is asked whether anybody still wants them."""
 _IN_NUMBERS: Final = frozenset("0123456789-,")
 _IN_TIMES: Final = _IN_NUMBERS | frozenset("T:.Z+")
+_BEFORE_TIME: Final = {"since_time": "since_before"}
+"""Columns of times, and those that say before when a time was that a checkpoint hides."""
+_BEFORE: Final = "before "
 _MARK, _NO_MARK = "• ", "  "
 _CELL_MARK: Final = "•"
 """Directly before the text of a cell that changed."""
@@ -75,7 +78,8 @@ class TableRows(ArrowBackend):
         self._shown = shown
         self._words = [colours_of(field) for field in shown.schema]
         self._is_worst = [not whole and shows_the_worst(field) for field in shown.schema]
-        self._day = None if whole else newest_day(shown)
+        self._before = _befores(table, names)
+        self._day = None if whole else newest_day(_with_befores(shown, self._before))
         self._order = order
         self._marked = marked
         # Before the first column stands the mark of the row.
@@ -102,6 +106,9 @@ class TableRows(ArrowBackend):
             ]
             if self._marked is not None and self._widths:
                 self._widths[0] += len(_MARK)
+            for i, column in self._before.items():
+                width = len(_BEFORE) + content_width(column, self._texts)
+                self._widths[i] = max(self._widths[i], width)
             for i in self._changed:
                 self._widths[i] += len(_CELL_MARK)
         return self._widths
@@ -128,11 +135,18 @@ class TableRows(ArrowBackend):
 
         rows = block(self._shown)
         marked = None if self._marked is None else block(self._marked)
+        texts = [
+            self._texts(column, is_worst=is_worst)
+            for column, is_worst in zip(rows.columns, self._is_worst, strict=True)
+        ]
+        for i, column in self._before.items():
+            ends = block(column)
+            told = pc.binary_join_element_wise(_BEFORE, self._texts(ends), "")
+            is_hidden = pc.and_(rows.column(i).is_null(), ends.is_valid())
+            texts[i] = pc.if_else(is_hidden.combine_chunks(), told, texts[i])
         columns: list[Iterable[Text]] = [
-            self._cells(self._texts(column, is_worst=is_worst), words, to_the_right=right)
-            for column, words, right, is_worst in zip(
-                rows.columns, self._words, self.to_the_right, self._is_worst, strict=True
-            )
+            self._cells(column, words, to_the_right=right)
+            for column, words, right in zip(texts, self._words, self.to_the_right, strict=True)
         ]
         for i, changed in self._changed.items():
             columns[i] = [
@@ -167,6 +181,22 @@ class TableRows(ArrowBackend):
         """The date that the times of a column leave out; None where it is no column of times."""
         is_time = pa.types.is_timestamp(self._shown.schema.field(at).type)
         return self._day if is_time else None
+
+
+def _befores(table: pa.Table, names: Sequence[str]) -> dict[int, pa.ChunkedArray]:
+    """By the place of a column of times the times that its hidden ones are before."""
+    return {
+        i: table.column(_BEFORE_TIME[name])
+        for i, name in enumerate(names)
+        if _BEFORE_TIME.get(name) in table.column_names
+    }
+
+
+def _with_befores(shown: pa.Table, befores: Mapping[int, pa.ChunkedArray]) -> pa.Table:
+    """The columns shown, with the times that hidden ones are before."""
+    for i, column in befores.items():
+        shown = shown.append_column(f"before {i}", column)
+    return shown
 
 
 def _marked(cell: Text, mark: str) -> Text:

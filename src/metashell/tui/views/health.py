@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from itertools import compress
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
-import pyarrow as pa
-import pyarrow.compute as pc
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -17,112 +13,41 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from metashell.commands.health.rows import LEVELS, summary_of
-from metashell.commands.health.words import LOWERED
+from metashell.commands.health.rows import LEVELS
 from metashell.fs.path import cluster_path
 from metashell.tui.frame.taking_focus import take_focus
-from metashell.tui.jobs import Job
+from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.part import AppPart
 from metashell.tui.rows.cluster_rows import applied_at
 from metashell.tui.rows.table import RowTable
-from metashell.tui.scene import CommandAnswer, Scene, ask
+from metashell.tui.scene import Scene
 from metashell.tui.text import line
 from metashell.tui.view import View
+from metashell.tui.views.health_text import (
+    EVERY,
+    SYMBOLS,
+    HealthRows,
+    ask_health,
+    ask_with_times,
+    in_short,
+)
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from metashell.errors import MetashellError
 
-_SYMBOLS: Final = dict(zip(LEVELS, ("●", "▲", "·"), strict=True))
 _STYLES: Final = dict(zip(LEVELS, ("$text-error", "$text-warning", ""), strict=True))
-_EVERY: Final = ""
-"""Stands for all kinds."""
-_COLUMNS: Final = (
-    "cluster",
-    "subject",
-    "problem",
-    "severity",
-    "count",
-    "since_time",
-    "since_offset",
-    "causes",
-    "path",
-    "command",
-    "explanation",
-    "action",
-)
-"""What tells rows apart comes first."""
 _FIRST: Final = (
-    "cluster", "subject", "problem", "severity", "count", "since_time", "command",
+    "cluster", "subject", "problem", "count", "since_time", "why", "severity", "command",
 )  # fmt: skip
 """Columns shown at first; of one kind without what is the same in all of its rows."""
 _SAME_IN_KIND: Final = ("problem", "severity")
 _WIDE_CELLS: Final = 110
+_OLDER: Final = "older"
+"""Key of the job that reads older files."""
 _NO_NODE: Final = "this problem has no node"
 _NO_COMMAND: Final = "no row with a command is chosen"
-_CAUSES: Final = 2
-"""Causes that are told above the kinds."""
-
-
-@dataclass(frozen=True, slots=True)
-class HealthRows:
-    """What ``health`` said of a scene."""
-
-    words: str
-    """How it is, a line a cluster."""
-    rows: pa.Table
-    """All rows, the worst first."""
-    kinds: Sequence[Mapping[str, Any]]
-    """A row for each kind; see `summary_of`."""
-    by_kind: Mapping[str, pa.Table]
-    """The rows of each, and of `_EVERY`."""
-    warnings: Sequence[str]
-
-
-def found_in(answer: CommandAnswer, *, in_cluster: bool) -> HealthRows:
-    """What an answer with all columns says, sorted out; to be called in a job."""
-    words = answer.text.strip("\n")
-    rows = answer.table
-    if rows is None:
-        return HealthRows(words, pa.table({}), (), {}, answer.warnings)
-    names = [name for name in _COLUMNS if name in rows.column_names]
-    if in_cluster and "cluster" in names:
-        names.remove("cluster")
-    rows = rows.select(names)
-    if not len(rows):
-        return HealthRows(words, rows, (), {_EVERY: rows}, answer.warnings)
-    # Without times: one may be outside of Python's calendar.
-    summary = summary_of(rows)
-    is_time = [pa.types.is_timestamp(field.type) for field in summary.schema]
-    kinds = summary.drop_columns(list(compress(summary.column_names, is_time))).to_pylist()
-    by_kind = {_EVERY: rows}
-    for kind in kinds:
-        code = kind["problem"]
-        by_kind[code] = rows.filter(pc.equal(rows.column("problem"), code))
-    return HealthRows(words, rows, kinds, by_kind, answer.warnings)
-
-
-def in_short(found: HealthRows) -> str:
-    """How it is, in as few words as fit above the kinds themselves."""
-    levels = [kind["severity"] for kind in found.kinds]
-    if not set(LEVELS[:2]).intersection(levels):
-        return found.words
-    told = [
-        f"{_SYMBOLS[level]} {n} {level}{'s' * (n != 1 and level != LEVELS[0])}"
-        for level in LEVELS
-        if (n := levels.count(level))
-    ]
-    words = f"{'  '.join(told)}  (kinds of problems)"
-    # Of several clusters each has lines of its own: more than there is room for.
-    is_fleet = "cluster" in found.rows.column_names
-    causes = [] if is_fleet else [line for line in found.words.split("\n") if _is_cause(line)]
-    # What follows from each is in the rows.
-    shown = (c if c.startswith(LOWERED) else c.partition(": ")[0] for c in causes[:_CAUSES])
-    return "\n".join((words, *shown))
-
-
-def _is_cause(line: str) -> bool:
-    """Whether a line tells of no severity and of no command."""
-    return not line.startswith(("  ", *(f"{level}: " for level in LEVELS)))
 
 
 class KindList(AppPart, OptionList):
@@ -144,7 +69,7 @@ class KindList(AppPart, OptionList):
     def code(self) -> str:
         """The kind chosen; empty for all of them."""
         at = self.highlighted
-        return _EVERY if at is None or at >= len(self.codes) else self.codes[at]
+        return EVERY if at is None or at >= len(self.codes) else self.codes[at]
 
     def show(self, kinds: Sequence[Mapping[str, Any]]) -> None:
         """List other kinds; the one chosen stays chosen while it is there."""
@@ -152,9 +77,9 @@ class KindList(AppPart, OptionList):
         n_rows = sum(kind["subjects"] for kind in kinds)
         options = [Option(line(f"all {n_rows:,} rows", "bold"))]
         for level, problem, n in ((k["severity"], k["problem"], k["count"]) for k in kinds):
-            symbol = Content.styled(_SYMBOLS[level], _STYLES[level])
+            symbol = Content.styled(SYMBOLS[level], _STYLES[level])
             options.append(Option(Content.assemble(symbol, " ", line(f"{problem}  {n:,}"))))
-        self.codes = [_EVERY, *(kind["problem"] for kind in kinds)]
+        self.codes = [EVERY, *(kind["problem"] for kind in kinds)]
         with self.prevent(OptionList.OptionHighlighted):
             self.set_options(options)
             self.highlighted = self.codes.index(chosen) if chosen in self.codes else 0
@@ -247,27 +172,30 @@ class HealthView(View):
         if before is not None and not is_news:
             self.found = None
             self.add_class("-empty")
-        self._ask()
+        is_newest = before is not None and before.is_newest and scene.is_newest
+        # Times that are shown do not go away for a moment.
+        knows_times = self.found is not None and not self.found.lacks_times
+        self._ask(reads_older=is_newest and knows_times)
 
-    def _ask(self) -> None:
+    def _ask(self, *, reads_older: bool = False) -> None:
         scene = self._scene
         if scene is None:
             return
-        words = ["health", "-o", "table", "--columns", "all"]
-        words += ["--deep"] if self._is_deep else []
-        in_cluster = scene.cluster is not None
+        in_cluster, is_deep = scene.cluster is not None, self._is_deep
         fleet = scene.fleet
-        title = "looking for problems" if not self._is_deep else "checking everything"
+        title = "looking for problems" if not is_deep else "checking everything"
         if fleet is not None and not in_cluster:
             title += f" of {len(fleet.members):,} clusters"
         if self.found is None:
             self._say(f"{title}... this may take a while: escape cancels, r looks again", "")
 
         def work(job: Job) -> HealthRows:
-            answer = ask(scene, words, cwd=scene.prefix or "/", cancelled=job.cancelled)
-            return found_in(answer, in_cluster=in_cluster)
+            return ask_health(
+                scene, is_deep=is_deep, reads_older=reads_older, cancelled=job.cancelled
+            )
 
         self._is_stale = False
+        self.explorer.jobs.cancel(self, _OLDER)
         self._job = self.explorer.jobs.start(
             title, work, self._show, owner=self, key="health", failed=self._failed
         )
@@ -290,7 +218,19 @@ class HealthView(View):
             self._show_kind()
         take_focus(self)  # there may have been nothing before that could have it
         if self._is_stale:
-            self._ask()
+            self._ask(reads_older=not found.lacks_times)
+        elif found.lacks_times:
+            self._read_on()
+
+    def _read_on(self) -> None:
+        """Read older files in the background, and tell since when."""
+        scene = self._scene
+        assert scene is not None
+
+        def work(job: Job) -> HealthRows:
+            return ask_with_times(scene, job.cancelled)
+
+        self.explorer.jobs.start(READING_OLDER, work, self._show, owner=self, key=_OLDER)
 
     def _tell(self, warnings: Sequence[str]) -> None:
         """Tell diagnostics once, not with every piece of news."""
@@ -312,7 +252,7 @@ class HealthView(View):
         if rows is None:
             return
         self._shown_code = code
-        same = () if code == _EVERY else _SAME_IN_KIND
+        same = () if code == EVERY else _SAME_IN_KIND
         self._table.show(rows, first=[name for name in _FIRST if name not in same])
 
     def _explain(self) -> None:
@@ -325,6 +265,8 @@ class HealthView(View):
         parts = [line(str(row["explanation"])), line(str(row["action"]))]
         if row["causes"]:
             parts.insert(1, line(f"follows from: {', '.join(row['causes'])}"))
+        if row["why"]:
+            parts.insert(1, line(f"why: {row['why']}"))
         if row["command"]:
             parts.append(Content.assemble(("$ ", "bold"), line(str(row["command"]))))
         detail.update(Content("\n").join(parts))

@@ -1,0 +1,150 @@
+"""What ``health`` said of a scene, sorted out for its view. No widget."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import compress
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.commands.health.rows import LEVELS, summary_of
+from metashell.commands.health.verdict import ELECTION_DUE, HealthVerdict
+from metashell.commands.rows.short_times import newest_day
+from metashell.schema.timestamps import iso_time
+from metashell.sources.older import is_unread, read_older
+from metashell.tui.scene import CommandAnswer, Scene, ask
+
+SYMBOLS: Final = dict(zip(LEVELS, ("●", "▲", "·"), strict=True))
+EVERY: Final = ""
+"""Stands for all kinds."""
+_COLUMNS: Final = (
+    "cluster",
+    "subject",
+    "problem",
+    "severity",
+    "count",
+    "since_time",
+    "why",
+    "since_offset",
+    "since_before",
+    "causes",
+    "path",
+    "command",
+    "explanation",
+    "action",
+)
+"""What tells rows apart comes first."""
+_MOST_TOLD: Final = 2
+"""Causes and lowered configs that are told above the kinds."""
+
+
+@dataclass(frozen=True, slots=True)
+class HealthRows:
+    """What ``health`` said of a scene."""
+
+    words: str
+    """How it is, a line a cluster."""
+    verdict: HealthVerdict | None
+    """The same as data; None for a fleet, and where there is no answer."""
+    rows: pa.Table
+    """All rows, the worst first."""
+    kinds: Sequence[Mapping[str, Any]]
+    """A row for each kind; see `summary_of`."""
+    by_kind: Mapping[str, pa.Table]
+    """The rows of each, and of `EVERY`."""
+    warnings: Sequence[str]
+    lacks_times: bool = False
+    """Whether older files were not read that tell more."""
+
+
+def ask_health(
+    scene: Scene, *, is_deep: bool, reads_older: bool, cancelled: Callable[[], bool]
+) -> HealthRows:
+    """Ask `health` about a scene; to be called in a job.
+
+    Args:
+        scene: A cluster, or of a fleet all of them.
+        is_deep: Whether it runs every check.
+        reads_older: Whether to wait for older files, which tell since when.
+        cancelled: Asked by long loops.
+    """
+    cluster = scene.cluster
+    # Of a fleet each cluster is asked elsewhere; what takes long anyway is done once.
+    reads_older = reads_older or is_deep or cluster is None
+    words = ["health", "-o", "table", "--columns", "all", *(["--deep"] if is_deep else [])]
+    answer = ask(
+        scene, words, cwd=scene.prefix or "/", cancelled=cancelled, reads_older=reads_older
+    )
+    found = _found_in(answer, in_cluster=cluster is not None)
+    lacks_times = not reads_older and cluster is not None and is_unread(cluster)
+    return replace(found, lacks_times=lacks_times)
+
+
+def ask_with_times(scene: Scene, cancelled: Callable[[], bool]) -> HealthRows:
+    """The same once older files are read; to be called in a job."""
+    if scene.cluster is not None:
+        read_older(scene.cluster, cancelled)
+    return ask_health(scene, is_deep=False, reads_older=True, cancelled=cancelled)
+
+
+def _found_in(answer: CommandAnswer, *, in_cluster: bool) -> HealthRows:
+    """What an answer with all columns says, sorted out."""
+    words = answer.text.strip("\n")
+    verdicts = [v for v in answer.verdicts if isinstance(v, HealthVerdict)]
+    verdict = verdicts[0] if in_cluster and verdicts else None
+    rows = answer.table
+    if rows is None:
+        return HealthRows(words, None, pa.table({}), (), {}, answer.warnings)
+    names = [name for name in _COLUMNS if name in rows.column_names]
+    if in_cluster and "cluster" in names:
+        names.remove("cluster")
+    rows = rows.select(names)
+    if not len(rows):
+        return HealthRows(words, verdict, rows, (), {EVERY: rows}, answer.warnings)
+    # Without times: one may be outside of Python's calendar.
+    summary = summary_of(rows)
+    is_time = [pa.types.is_timestamp(field.type) for field in summary.schema]
+    kinds = summary.drop_columns(list(compress(summary.column_names, is_time))).to_pylist()
+    by_kind = {EVERY: rows}
+    for kind in kinds:
+        code = kind["problem"]
+        by_kind[code] = rows.filter(pc.equal(rows.column("problem"), code))
+    return HealthRows(words, verdict, rows, kinds, by_kind, answer.warnings)
+
+
+def in_short(found: HealthRows) -> str:
+    """How it is, in as few words as fit above the kinds themselves."""
+    levels = [kind["severity"] for kind in found.kinds]
+    if not set(LEVELS[:2]).intersection(levels):
+        return found.words
+    told = [
+        f"{SYMBOLS[level]} {n} {level}{'s' * (n != 1 and level != LEVELS[0])}"
+        for level in LEVELS
+        if (n := levels.count(level))
+    ]
+    return "\n".join((f"{'  '.join(told)}  (kinds of problems)", *_reasons(found)))
+
+
+def _reasons(found: HealthRows) -> Sequence[str]:
+    """A line for each of the first causes and lowered configs; their effects are in the rows."""
+    verdict = found.verdict
+    # Of several clusters each has lines of its own: more than there is room for.
+    if verdict is None:
+        return ()
+    day = newest_day(found.rows)
+    lines = [f"{cause.words}{_since(cause.since_time_ms, day)}" for cause in verdict.causes]
+    lines += [ELECTION_DUE] if verdict.elections else []
+    lines += [lowered.text for lowered in verdict.lowered]
+    return lines[:_MOST_TOLD]
+
+
+def _since(ms: int | None, day: str | None) -> str:
+    """Since when, without the date where it is that of the newest day; empty where unknown."""
+    if ms is None:
+        return ""
+    date, _, time = iso_time(ms).partition("T")
+    time = time.partition(".")[0]
+    return f" since {time}" if date == day else f" since {date} {time}"
