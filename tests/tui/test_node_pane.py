@@ -102,7 +102,7 @@ def test_leaf() -> None:
         await look.at(f"{ORDERS}/0")
         assert LookMode.VALUE is look.mode()
         assert "replicas             [101, 102]" in look.lines
-        assert "leaf  changed 3981 2026-11-21T08:28:53Z  created <=3262" in look.driver.screen()
+        assert "leaf  changed 3981 2026-11-21 08:28:53Z  created <=3262" in look.driver.screen()
         await look.driver.press("a")
         assert [look.driver.scene.source.cat(f"{ORDERS}/0")] == look.lines
         assert ("text", look.lines[0]) == look.pane.copyable()

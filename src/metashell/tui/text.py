@@ -16,6 +16,12 @@ def line(text: str, style: str = "") -> Content:
     return Content.styled(escape(text), style) if style else Content(escape(text))
 
 
+def short_time(text: str) -> str:
+    """A time as ISO 8601 has it, in a line: ``2026-11-22 12:43:40Z``; what is none stays."""
+    day, t, time = text.partition("T")
+    return f"{day} {time.partition('.')[0].removesuffix('Z')}Z" if t else text
+
+
 def lines(text: str) -> Content:
     """Text of several lines: all but their ends is escaped."""
     return Content(escape_text(text))

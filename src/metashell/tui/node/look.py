@@ -426,7 +426,7 @@ def moment(row: Mapping[str, Any], which: str) -> str:
 
 def _seconds(time: datetime | str) -> str:
     """A time without its fraction; one of no year as it is."""
-    return time if isinstance(time, str) else f"{time:%Y-%m-%dT%H:%M:%SZ}"
+    return time if isinstance(time, str) else f"{time:%Y-%m-%d %H:%M:%SZ}"
 
 
 def _down(place: NodePlace, names: Sequence[str]) -> NodePlace | None:

@@ -16,6 +16,7 @@ from metashell.tui.rows.bars import bars
 from metashell.tui.rows.changes import changed_rows
 from metashell.tui.rows.cluster_rows import cluster_rows, joined, previous_scene
 from metashell.tui.rows.drawn import with_columns
+from metashell.tui.text import short_time
 
 if TYPE_CHECKING:
     from metashell.tui.scene import Scene
@@ -237,7 +238,7 @@ def _since(texts: Mapping[str, str], what: str) -> str:
     if place == _NONE and time == _NONE:
         return ""
     at = "" if place == _NONE else f" at offset {place}"
-    return f"{at}{'' if time == _NONE else f', {time}'}"
+    return f"{at}{'' if time == _NONE else f', {short_time(time)}'}"
 
 
 # What if.

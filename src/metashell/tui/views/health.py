@@ -30,6 +30,7 @@ from metashell.tui.views.health_text import (
     ask_health,
     ask_with_times,
     in_short,
+    why_text,
 )
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
 
 _STYLES: Final = dict(zip(LEVELS, ("$text-error", "$text-warning", ""), strict=True))
 _FIRST: Final = (
-    "cluster", "subject", "problem", "count", "since_time", "why", "severity", "command",
+    "cluster", "subject", "problem", "since_time", "why", "count", "severity", "command",
 )  # fmt: skip
 """Columns shown at first; of one kind without what is the same in all of its rows."""
 _SAME_IN_KIND: Final = ("problem", "severity")
@@ -117,7 +118,7 @@ class HealthView(View):
     HealthView #health-words.-warning { color: $text-warning; }
     HealthView #health-words.-fine { color: $text-success; }
     HealthView #health-body { height: 1fr; layout: vertical; }
-    HealthView #health-kinds { height: auto; max-height: 7; padding: 0; }
+    HealthView #health-kinds { height: auto; max-height: 40%; padding: 0; }
     HealthView ProblemTable { height: 1fr; width: 1fr; }
     HealthView.-wide #health-body { layout: horizontal; }
     HealthView.-wide #health-kinds { width: 36; height: 1fr; max-height: 100%; }
@@ -263,10 +264,8 @@ class HealthView(View):
             detail.update("")
             return
         parts = [line(str(row["explanation"])), line(str(row["action"]))]
-        if row["causes"]:
-            parts.insert(1, line(f"follows from: {', '.join(row['causes'])}"))
-        if row["why"]:
-            parts.insert(1, line(f"why: {row['why']}"))
+        if row["why"] or row["causes"]:
+            parts.insert(1, line(why_text(row)))
         if row["command"]:
             parts.append(Content.assemble(("$ ", "bold"), line(str(row["command"]))))
         detail.update(Content("\n").join(parts))

@@ -148,3 +148,12 @@ def _since(ms: int | None, day: str | None) -> str:
     date, _, time = iso_time(ms).partition("T")
     time = time.partition(".")[0]
     return f" since {time}" if date == day else f" since {date} {time}"
+
+
+def why_text(row: Mapping[str, Any]) -> str:
+    """Why a row is there, in a line: what says it, and the rows that it follows from."""
+    told = [f"why: {row['why']}"] if row["why"] else []
+    # Of others the reason names what they follow from.
+    if row["causes"] and (not told or row["problem"] == "offline-partitions"):
+        told.append(f"follows from: {', '.join(row['causes'])}")
+    return " · ".join(told)

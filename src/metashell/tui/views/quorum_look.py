@@ -17,6 +17,7 @@ from metashell.tui.rows.bars import bars, sparkline
 from metashell.tui.rows.changes import changed_rows
 from metashell.tui.rows.cluster_rows import ClusterRows, cluster_rows, joined, previous_scene
 from metashell.tui.rows.drawn import with_columns
+from metashell.tui.text import short_time
 
 if TYPE_CHECKING:
     from metashell.quorum.description import LiveStatus
@@ -191,7 +192,7 @@ def summary_lines(look: QuorumLook) -> list[str]:
             )
         ),
         joined((majority_text(n_voters, n_silent(look)), observers if n_observers else None)),
-        f"from {look.text('origin')}, {look.text('time')}",
+        f"from {look.text('origin')}, {short_time(look.text('time'))}",
         connection_text(look.live),
     ]
 
