@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Write the pictures of the explorer that README and docs show: ``docs/images/explorer-*.svg``.
 
-Each is a screen of `tests/support/screens.py` on the bundled cluster, 100 columns by 30 rows. The
-same program draws the same pictures.
+Each is a screen of `tests/support/screens.py` on the bundled cluster, 100 columns by 30 rows; one,
+``timeline``, is the recording of the story there. The same program draws the same pictures.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -17,10 +18,13 @@ sys.path[:0] = [str(ROOT / "tests")]
 
 from support.fixtures import DEMO  # noqa: E402
 from support.pilot import session_on  # noqa: E402
-from support.screens import SCREENS, Screen, show  # noqa: E402
+from support.recording import recording  # noqa: E402
+from support.screens import POSTER, SCREENS, TOPIC, Screen, record, show  # noqa: E402
 from support.snapshots import picture  # noqa: E402
 
 SIZE = (100, 30)
+TIMELINE = "timeline"
+"""Name of the recording."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -29,7 +33,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("names", nargs="*", metavar="SCREEN", help="these screens alone")
     parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "images", metavar="DIR")
     arguments = parser.parse_args(argv)
-    known = {screen.name: screen for screen in SCREENS}
+    known = {screen.name: partial(take, screen) for screen in SCREENS}
+    known[TIMELINE] = take_recording
     unknown = [name for name in arguments.names if name not in known]
     if unknown:
         print(f"no screen is called {unknown[0]}; there are {', '.join(known)}", file=sys.stderr)
@@ -37,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments.folder.mkdir(parents=True, exist_ok=True)
     for name in arguments.names or known:
         path = arguments.folder / f"explorer-{name}.svg"
-        path.write_text(take(known[name]), "utf-8")
+        path.write_text(known[name](), "utf-8")
         print(path)
     return 0
 
@@ -50,6 +55,15 @@ def take(screen: Screen) -> str:
     )
     show(screen, lambda driver: drawn.append(picture(driver.app)), size=SIZE, session=session)
     return drawn[0]
+
+
+def take_recording() -> str:
+    """The recording of the timeline."""
+    session = session_on(
+        DEMO, name="demo", title=lambda _: "demo", theme="textual-dark", path=TOPIC
+    )
+    title = "The explorer goes along the timeline to the moment when partitions went offline"
+    return recording(record(session, SIZE), title, POSTER)
 
 
 if __name__ == "__main__":

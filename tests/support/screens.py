@@ -12,6 +12,7 @@ from typing import Final
 from metashell.tui.session import ExplorerSession
 from support.fixtures import DEMO
 from support.pilot import SMALL, Driver, drive, session_on
+from support.recording import Frame, frame_of
 
 Check = Callable[[Driver], object]
 TOPIC: Final = "/image/topics/byName/csv-imports"
@@ -60,6 +61,62 @@ SCREENS: Final = (
     ),
 )
 """All of them, on the bundled cluster."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """One step of a recording."""
+
+    keys: tuple[str, ...]
+    """Pressed one after the other."""
+    caption: str
+    seconds: float
+    is_there: Callable[[str], bool]
+    """Whether a text is the screen that it should be."""
+
+
+def _says(*texts: str) -> Callable[[str], bool]:
+    return lambda screen: all(text in screen for text in texts)
+
+
+BROKEN: Final = 1891
+"""Offset at which broker 104 is fenced for good."""
+STORY: Final = (
+    Step((), "csv-imports waits for broker 104: since when, and why?", 4.0,
+         _says("waits for 104 (ELR)", "end of the log")),
+    Step(("comma",), ",  the last time that partitions went offline", 4.0,
+         _says(f"offset {BROKEN}", "offline 0 → 3", "•offline")),
+    Step(("left_square_bracket",), "[  the change before: every partition has a leader", 4.0,
+         lambda screen: "waits for 104" not in screen),
+    Step(("right_square_bracket",), "]  forward again: • marks what changed", 4.0,
+         _says(f"offset {BROKEN}", "•offline")),
+    Step(("h",), "h  the topic's history: which records, from what to what", 4.0,
+         _says("leader 104 → -1")),
+    Step(("d", "comma"), ",  it happened before, six minutes earlier", 4.0,
+         _says("offset 1606", "12:33:40", "offline 0 → 3")),
+    Step(("full_stop",), ".  and the next time, which lasts", 3.0, _says(f"offset {BROKEN}")),
+    Step(("E",), "E  back to now", 3.0, _says("end of the log", "waits for 104 (ELR)")),
+)  # fmt: skip
+"""Through the timeline of the bundled cluster, where three partitions of a topic go offline."""
+POSTER: Final = 1
+"""The step that stands still where nothing may move."""
+
+
+def record(session: ExplorerSession, size: tuple[int, int]) -> list[Frame]:
+    """Go through `STORY`."""
+    frames: list[Frame] = []
+
+    async def test(driver: Driver) -> None:
+        for step in STORY:
+            for key in step.keys:
+                await driver.press(key)
+            driver.app.clear_notifications()
+            await driver.settled()
+            assert step.is_there(driver.screen()), f"{step.caption}:\n{driver.screen()}"
+            frames.append(frame_of(driver, step.caption, step.seconds))
+
+    drive(test, session, size)
+    return frames
 
 
 def show(
