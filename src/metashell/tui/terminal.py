@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
 import selectors
 import signal
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.drivers.linux_driver import LinuxDriver
 
+from metashell.tui.drawn_cells import DrawnCells
 from metashell.tui.keyboard import Keyboard
 
 if TYPE_CHECKING:
@@ -18,6 +20,10 @@ if TYPE_CHECKING:
 _LOOK_S: Final = 0.1
 """How often is looked whether a sequence goes on, and whether there is room for more keys."""
 _CHUNK: Final = 1 << 12
+_PICTURE: Final = re.compile(r"\x1b\[\d+;\d+H")
+"""How a picture begins: at a place."""
+_DRAWS_NOTHING: Final = re.compile(r"\x1b\[[?<>=]|\x1b\]|\x07")
+"""How modes, the title, the clipboard and the bell begin."""
 
 
 class Terminal(LinuxDriver):
@@ -28,9 +34,24 @@ class Terminal(LinuxDriver):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._input_ends = False
+        self._cells = DrawnCells()
         self._wakened, self._waker = os.pipe()
         """What is written to the second wakes the thread that reads keys."""
         os.set_blocking(self._wakened, False)
+
+    def start_application_mode(self) -> None:
+        """Begin on an empty screen, also when the program goes on after a stop."""
+        self._cells.forget()
+        super().start_application_mode()
+
+    def write(self, data: str) -> None:
+        """Send what Textual draws, as far as it is not there already."""
+        if _PICTURE.match(data):
+            data = self._cells.draw(data, *self._app.size)
+        elif not _DRAWS_NOTHING.match(data):
+            self._cells.forget()
+        if data:
+            super().write(data)
 
     def disable_input(self) -> None:
         """Have the thread end that reads keys, and wait for it."""
