@@ -26,6 +26,14 @@ echo "== Partitions without a leader: $n"
 "$metashell" "$@" partitions --offline --topic "$topic" --history \
     --columns topic,partition,replicas,isr,elr,would_elect,why,since_time || exit $?
 
+# health ends with 1 where something is critical, which it is here.
+told=$("$metashell" "$@" health coordinator-offline -o tsv --columns explanation | tail -n +2)
+if [ -n "$told" ]; then
+    echo
+    echo "== Groups and transactions without a coordinator"
+    printf '%s\n' "$told"
+fi
+
 echo
 echo "== The brokers"
 "$metashell" "$@" brokers --columns broker,state,rack,leaders,replicas

@@ -135,6 +135,24 @@ def test_partition_offline_as_a_last_resort(program: Path) -> None:
         assert "--election-type unclean --topic '" in done.stdout
 
 
+@pytest.mark.slow
+def test_coordinators_that_are_offline(program: Path, tmp_path: Path) -> None:
+    """Whose coordinator is missing; nothing of it where all are there."""
+    offsets = bytes([7]) * 16
+    values = [
+        broker(1, fenced=True),
+        record("TopicRecord", name="__consumer_offsets", topic_id=offsets),
+        record(
+            "PartitionRecord", topic_id=offsets, partition_id=0, replicas=[1], isr=[1], leader=-1
+        ),
+    ]
+    directory = make_directory(tmp_path, (0, encode_batch(values)))
+    done = run(program, "partition-offline", "*", "-d", str(directory))
+    assert done.returncode == 1, done.stderr
+    assert "groups and their offsets whose id hashes to partition 0 have no coord" in done.stdout
+    assert "coordinator" not in run(program, "partition-offline", "*", "-d", down()).stdout
+
+
 def test_partitions_of_a_topic_that_is_not_there(program: Path) -> None:
     """A mistyped name is no good news."""
     done = run(program, "partition-offline", "ordres", "-d", down())
