@@ -34,6 +34,10 @@ _CONF = {
     "spark.sql.python.filterPushdown.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.log.level": "ERROR",
+    # A Spark Connect server in the same Java, whose sessions are others; see `connect_url`.
+    "spark.plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+    "spark.connect.grpc.binding.address": "127.0.0.1",
+    "spark.connect.grpc.binding.port": "0",
 }
 
 
@@ -98,12 +102,14 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
 
 @pytest.fixture(scope="session")
-def connect_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A Spark Connect server that all tests share."""
-    from support.spark_server import connect_server
+def connect_url(spark: SparkSession) -> str:
+    """The Spark Connect server that all tests share.
 
-    with connect_server(tmp_path_factory.mktemp("connect")) as url:
-        yield url
+    What its workers need has to be sent, as to any: the name of a module sent comes first there.
+    """
+    services = spark.sparkContext._jvm.org.apache.spark.sql.connect.service  # type: ignore[union-attr]
+    service = getattr(getattr(services, "SparkConnectService$"), "MODULE$")
+    return f"sc://127.0.0.1:{service.localPort()}"
 
 
 @pytest.fixture
