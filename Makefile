@@ -32,16 +32,16 @@ demo: $(DEMO_STAMP) ## Open the shell on the bundled sample, a real controller's
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup
 
 .PHONY: test
-test: $(TEST_STAMP) ## Install everything and run all tests of the program
-	@$(PYTEST) -m 'not meta' $(PYTEST_ARGS)
+test: $(TEST_STAMP) ## Install everything and run the tests
+	@$(PYTEST) -m 'not meta and not slow' $(PYTEST_ARGS)
 
 .PHONY: test-fast
 test-fast: $(TEST_STAMP) ## Run a case or two of each test that is not slow
 	@$(PYTEST) --fast $(PYTEST_ARGS)
 
-.PHONY: test-meta
-test-meta: $(TEST_STAMP) ## Run the tests of the tests and of the benchmarks
-	@$(PYTEST) -m meta $(PYTEST_ARGS)
+.PHONY: test-rest
+test-rest: $(TEST_STAMP) ## Run the tests that `make test` leaves to CI
+	@$(PYTEST) -m 'meta or slow' $(PYTEST_ARGS)
 
 .PHONY: check
 check: $(TEST_STAMP) ## Lint, format, types and layers

@@ -14,30 +14,31 @@ from hypothesis.internal.conjecture import providers
 
 from support.fixtures import Fixture, fixture
 from support.s3 import S3Server, serving
-from support.seeds import PROFILE
+from support.seeds import PROFILE, chosen, examples
 
 # A run in the background of a script begins with ^C ignored, and so would all that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-# No Java of a test lives long enough to win back what the second compiler and several collectors
-# take from the tests.
-os.environ["SPARK_SUBMIT_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
-os.environ["SPARK_LAUNCHER_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+# No Java of a test lives long enough to win back what the second compiler, several collectors and
+# the check of Spark's own classes take from the tests.
+_JAVA_OPTIONS = (
+    "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+    " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+)
+os.environ["SPARK_SUBMIT_OPTS"] = os.environ["SPARK_LAUNCHER_OPTS"] = _JAVA_OPTIONS
 
 settings.register_profile(
     "default",
-    # The profile `exhaustive` looks further; this one has to end while somebody waits.
-    max_examples=25,
+    max_examples=examples(25),
     deadline=None,
     derandomize=True,
     print_blob=True,
     suppress_health_check=[HealthCheck.too_slow],
 )
-settings.register_profile(
-    "exhaustive", settings.get_profile("default"), derandomize=False, max_examples=2_000
-)
+settings.register_profile("thorough", settings.get_profile("default"))
+settings.register_profile("exhaustive", settings.get_profile("default"), derandomize=False)
 settings.load_profile(PROFILE)
-if PROFILE == "default":
+if PROFILE != "exhaustive":
     # Hypothesis parses every loaded module for constants to draw, which takes seconds in a fresh
     # clone. Which modules are loaded differs from run to run, and examples should not.
     providers._get_local_constants = lambda: providers._local_constants
@@ -46,7 +47,7 @@ if PROFILE == "default":
 _OF_THE_TESTS = frozenset(
     {
         "METASHELL_FIRST_SEED",
-        "METASHELL_HYPOTHESIS_PROFILE",
+        "METASHELL_TEST_PROFILE",
         "METASHELL_SEEDS",
         "METASHELL_UPDATE_DOCS",
         "METASHELL_UPDATE_SNAPSHOTS",
@@ -69,11 +70,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Choose what is fast, where that is asked for, and decide what runs where and when."""
+    # Whoever names cases wants them.
+    left: set[pytest.Item] = set() if config.option.keyword else _left_to_ci(items)
     if config.getoption("fast"):
-        chosen = _fast(items)
-        config.hook.pytest_deselected(items=[item for item in items if item not in chosen])
-        items[:] = [item for item in items if item in chosen]
+        left |= set(items) - _fast(items)
+    if left:
+        config.hook.pytest_deselected(items=[item for item in items if item in left])
+        items[:] = [item for item in items if item not in left]
     _order(config, items)
+
+
+def _left_to_ci(items: list[pytest.Item]) -> set[pytest.Item]:
+    """Cases beyond those that the marker `cases` asks for."""
+    tests: dict[tuple[Path, str], list[pytest.Item]] = {}
+    for item in items:
+        if item.get_closest_marker("cases"):
+            tests.setdefault((item.path, getattr(item, "originalname", "")), []).append(item)
+    left = set()
+    for cases in tests.values():
+        for marker in cases[0].iter_markers("cases"):
+            taken = chosen(marker.args[0], len(cases))
+            left |= {item for i, item in enumerate(cases) if i not in taken}
+    return left
 
 
 def _fast(items: list[pytest.Item]) -> set[pytest.Item]:
@@ -93,7 +111,7 @@ def _order(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Keep the tests of a file in one process, and all that share a Spark.
 
     Where there are several processes, what takes longest begins first, so that none is left alone
-    with it: the Spark session, then files that start Spark or have slow tests, then by size.
+    with it: the Spark session, then files that start Spark, then by size.
     """
     groups: dict[str, list[pytest.Item]] = {}
     for item in items:
@@ -108,8 +126,15 @@ def _order(config: pytest.Config, items: list[pytest.Item]) -> None:
 
 
 def _begins(name: str, group: list[pytest.Item]) -> tuple[bool, bool, int]:
-    takes_long = any(item.get_closest_marker(mark) for item in group for mark in ("spark", "slow"))
-    return name != "spark", not takes_long, -len(group)
+    starts_spark = any(item.get_closest_marker("spark") for item in group)
+    return name != "spark", not starts_spark, -sum(map(_weight, group))
+
+
+def _weight(item: pytest.Item) -> int:
+    """About how many cases of a plain function one takes as long as."""
+    if item.get_closest_marker("slow"):
+        return 100
+    return 20 if item.get_closest_marker("pty") or _ONE_A_FILE in item.path.parents else 1
 
 
 def pytest_collection_finish() -> None:

@@ -295,7 +295,6 @@ def texts_in(constant: object) -> Iterator[str]:
                 yield from texts_in(part)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("page", ["live.md", "spark.md", "stores.md"])
 def test_messages_in_guides_exist(page: str) -> None:
     """Each message that a guide explains is in the code; `...` stands for what is filled in."""

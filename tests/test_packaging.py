@@ -237,7 +237,6 @@ def test_offline_archive_installs_without_an_index(
     assert "7" in run(program, "demo", "sql", "select 3 + 4 as n", home=tmp_path)
 
 
-@pytest.mark.slow
 def test_offline_archive_refuses_what_it_can_not_use(wheel: Path, tmp_path: Path) -> None:
     """Another Python, and a directory that holds something else."""
     path = script("make_offline").write_archive(wheel, [], ("spark",), tmp_path / "out")
@@ -262,7 +261,7 @@ def test_offline_archive_refuses_what_it_can_not_use(wheel: Path, tmp_path: Path
         assert message in ran.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("tool", ["venv", "pipx", "uv"])
 def test_wheel_installs_as_tools_do(
     tool: str, wheel: Path, tmp_path: Path, request: pytest.FixtureRequest

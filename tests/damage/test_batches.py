@@ -26,6 +26,7 @@ from metashell.log.chain import Chainer
 from metashell.log.crc import crc32c
 from metashell.log.fault import Fault, FaultKind
 from support.logs import make_directory, topic_batch, topic_log, topic_record, topics_of
+from support.seeds import chosen
 
 NAME = segment_name(0)
 UNCOVERED = range(12, 16)
@@ -38,7 +39,6 @@ def fault_of(source: metashell.Source) -> Fault:
     return fault
 
 
-@pytest.mark.slow
 def test_truncated_at_every_byte(tmp_path: Path) -> None:
     """A segment cut anywhere shows its whole batches and says where the torn one begins."""
     batches = topic_log(3)
@@ -46,7 +46,7 @@ def test_truncated_at_every_byte(tmp_path: Path) -> None:
     ends = [sum(map(len, batches[: n + 1])) for n in range(3)]
     directory = make_directory(tmp_path, (0, whole))
     path = directory / NAME
-    for size in range(len(whole) + 1):
+    for size in sorted({*chosen(40, len(whole) + 1), *ends}):
         path.write_bytes(whole[:size])
         n_whole = sum(end <= size for end in ends)
         source = metashell.open(directory)
@@ -163,6 +163,7 @@ def test_bad_insides(tmp_path: Path, what: str) -> None:
     assert FaultKind.DAMAGED is faults[0].kind
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "snappy-raw", "lz4", "zstd"])
 def test_compressed_batch_cut_inside(tmp_path: Path, codec: Codec) -> None:
     """Compressed data that ends early, its CRC right, is a fault at every length."""

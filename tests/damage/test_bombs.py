@@ -86,7 +86,7 @@ def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
 
 
-@pytest.mark.slow
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("what", BOMBS)
 def test_bomb(tmp_path: Path, what: str) -> None:
     """A batch of gigabytes is left out with its place, and the batches around it count."""
@@ -231,16 +231,20 @@ KEPT_BYTES = 9 << 19
 """Of tiny records about as much as is still kept."""
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("value", "lines", "size", "n_batches", "bound_mb"),
     [
         *((value, ("check",), MAX_BATCH_BYTES - (64 << 10), 1, 150) for value in TINY),
-        ("unknown", ("check",), KEPT_BYTES, 1, 150),
-        ("cut off", ("check", "nodes", "health"), KEPT_BYTES, 1, 150),
-        # Each line costs time: half as many, whose bound notices what each line leaves in memory.
-        ("unknown", ("log --all",), KEPT_BYTES // 2, 1, 90),
-        ("no operation", ("check", "nodes", "log --all"), KEPT_BYTES, 12, 150),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("unknown", ("check",), KEPT_BYTES, 1, 150),
+                ("cut off", ("check", "nodes", "health"), KEPT_BYTES, 1, 150),
+                # Each line takes time: half as many, whose bound shows what a line leaves behind.
+                ("unknown", ("log --all",), KEPT_BYTES // 2, 1, 90),
+                ("no operation", ("check", "nodes", "log --all"), KEPT_BYTES, 12, 150),
+            )
+        ),
     ],
     ids=str,
 )

@@ -38,6 +38,7 @@ def with_time(parent: Path, timestamp: int) -> Source:
     return metashell.open(make_directory(parent, (0, topic_batch(0) + batch)))
 
 
+@pytest.mark.cases(37)
 @pytest.mark.parametrize("timestamp", ODD_TIMES)
 @pytest.mark.parametrize(
     "line",

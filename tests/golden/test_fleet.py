@@ -52,6 +52,7 @@ def on_fleet(line: str, cwd: str = "/") -> Ran:
     return run(fleet().root, line, cwd=cwd, source=fleet())
 
 
+@pytest.mark.cases(17)
 @pytest.mark.parametrize("line", TREES)
 @pytest.mark.parametrize("name", PATHS)
 def test_trees(name: str, line: str) -> None:
@@ -108,6 +109,7 @@ def test_times_from_above() -> None:
         assert any("is not covered" in told for told in ran.err)
 
 
+@pytest.mark.cases(19)
 @pytest.mark.parametrize("line", OF_ONE)
 @pytest.mark.parametrize("name", PATHS)
 def test_commands_of_one_cluster(name: str, line: str) -> None:

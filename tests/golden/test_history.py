@@ -67,7 +67,7 @@ def cut(copy: Path, segment: str, pos: int, offset: int) -> None:
                 path.unlink()
 
 
-@pytest.mark.slow
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", REAL)
 def test_at_is_the_tree_of_a_copy_cut_there(name: str, tmp_path: Path) -> None:
     """The state after any batch is what a directory that ends there shows."""
@@ -79,7 +79,7 @@ def test_at_is_the_tree_of_a_copy_cut_there(name: str, tmp_path: Path) -> None:
         assert texts(found, found.history_root) == expected, offset
 
 
-@pytest.mark.slow
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", REAL)
 def test_batch_ends_have_the_digests_of_copies_cut_there(name: str, tmp_path: Path) -> None:
     """As above at many more places, by the digest of the whole image."""
@@ -154,6 +154,7 @@ def test_time_means_up_to_the_batch_before_the_first_later_one() -> None:
         assert found == last[first_later - 1]
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", REAL)
 def test_changes_add_up_to_the_image(name: str) -> None:
     """Whoever applies all changes in order has the values of every node that they touched."""

@@ -70,17 +70,34 @@ def collected(*words: str) -> Counter[str]:
 
 def test_fast_is_a_case_or_two_of_each_test_that_is_not_slow() -> None:
     """Of what runs the whole explorer one of a file; nothing on a pseudo-terminal."""
-    places = ("tests/unit/fs", "tests/tui/test_app.py", "tests/repl/test_fleet_terminal.py")
+    unit = ("tests/unit/fs", "tests/unit/test_json.py")
+    places = (*unit, "tests/tui/test_app.py", "tests/repl/test_fleet_terminal.py")
     fast, slow = collected("--fast", *places), collected("-m", "slow", *places)
     expected = {
         name: min(n, 2)
         for name, n in collected(*places).items()
-        if "unit/fs" in name and name not in slow
+        if name.startswith(unit) and name not in slow
     }
     assert 2 in expected.values()
     assert slow
-    assert expected == {name: n for name, n in fast.items() if "unit/fs" in name}
+    assert expected == {name: n for name, n in fast.items() if name.startswith(unit)}
     assert ["tests/tui/test_app.py::test_opens"] == [name for name in fast if name not in expected]
+
+
+def test_ci_takes_every_case(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`cases` and the number of seeds leave some out of other runs, unless they are named."""
+    place, name = "tests/unit/commands/test_log.py", "test_json_is_kafkas"
+    seeds = "tests/property/test_changes.py"
+    monkeypatch.delenv("METASHELL_TEST_PROFILE", raising=False)
+    some, named = collected(place, seeds), collected(place, "-k", name)
+    monkeypatch.setenv("METASHELL_TEST_PROFILE", "thorough")
+    every = collected(place, seeds)
+    assert some.keys() == every.keys()
+    assert 21 == some[f"{place}::{name}"] < every[f"{place}::{name}"]
+    assert every[f"{place}::{name}"] == named[f"{place}::{name}"]
+    assert [14, 40] == [
+        cases[f"{seeds}::test_changes_add_up_to_the_image"] for cases in (some, every)
+    ]
 
 
 @pytest.mark.parametrize("name", ["test_dies", "test_hangs"])

@@ -452,7 +452,6 @@ def test_without(values: list[bytes], gone: frozenset[int]) -> None:
     assert expected == table.to_pylist()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("small", [True, False], ids=["as it is", "as for long lists, large ids"])
 @many
 @given(values=clusters())

@@ -19,11 +19,13 @@ from metashell.records.dump import dump
 from metashell.sources.source import Source
 from support.fixtures import fixture
 from support.golden_tree import product_tree
+from support.seeds import examples
 from support.shell import run
 from support.strategies import builtin_registry, damaged, damaged_values, records
 
 any_bytes = settings(
-    max_examples=30, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large]
+    max_examples=examples(30),
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 
 
@@ -74,7 +76,6 @@ SEGMENT = segment_name(0)
 CHECKPOINT = checkpoint_name(50, 1)
 
 
-@pytest.mark.slow
 @any_bytes
 @given(data=st.binary(max_size=300))
 def test_random_file(directory: Path, data: bytes) -> None:
@@ -131,7 +132,6 @@ def test_any_records(directory: Path, values: list[bytes | None], in_checkpoint:
     assert all((record.data is None) != (record.error is None) for record in dumped)
 
 
-@pytest.mark.slow
 @any_bytes
 @given(
     payload=st.binary(max_size=120),

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from metashell.answers.acls import Acl
 from metashell.answers.authorize import AccessDecision, Authorizer, Rules
 from metashell.answers.hosts import HostPattern, client_host, parse_host_pattern
+from support.seeds import examples
 
 TOPIC, GROUP, CLUSTER = 2, 3, 4
 ANY_PATTERN, LITERAL, PREFIXED = 1, 3, 4
@@ -244,14 +245,14 @@ def narrowest(decisions: list[AccessDecision], host: HostPattern) -> AccessDecis
     return max(fitting, key=lambda decision: decision.host.narrowness)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(questions())
 def test_decisions(question: Question) -> None:
     """Of every principal, from every host: asked for one host, and listed by host."""
     decides(question)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(questions_of_two_rights())
 def test_decisions_of_two_rights(question: Question) -> None:
     """The same, where brokers take another right too: one of the cluster, or on some topic."""

@@ -21,6 +21,7 @@ from metashell.schema.encode import encode_message, encode_uvarint
 from metashell.schema.model import NO_VERSIONS, FieldSpec, MessageSpec, Versions
 from metashell.schema.rows import to_rows
 from metashell.schema.scalar import UNKNOWN_TAGS, decode_message, decode_prefix, default_value
+from support.seeds import examples
 from support.strategies import (
     builtin_registry,
     coordinator_specs,
@@ -145,7 +146,7 @@ COORDINATOR_MESSAGES = [
 
 
 @every_message
-@settings(max_examples=6)
+@settings(max_examples=examples(6))
 @given(data=st.data())
 def test_every_message(spec: MessageSpec, version: int, data: st.DataObject) -> None:
     """Of every message in every version the same values are decoded, and the same bytes refused."""
@@ -220,6 +221,7 @@ def test_no_rows() -> None:
         assert {field.column_name for field in spec.fields} == set(columns.fields)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("flexible", [False, True])
 def test_too_many_structs(flexible: bool) -> None:
     """Arrays of structs above the limit are the one thing that only the scalar decoder reads."""

@@ -26,6 +26,7 @@ def opened(name: str) -> metashell.Source:
     return (metashell.open if it.kind == "directory" else metashell.open_file)(it.input)
 
 
+@pytest.mark.cases(11)
 @pytest.mark.parametrize("name", differing(fixture_names()))
 @pytest.mark.parametrize("seed", seeds(1))
 def test_condensed_fixture_is_the_whole_one(name: str, seed: int) -> None:
@@ -33,6 +34,7 @@ def test_condensed_fixture_is_the_whole_one(name: str, seed: int) -> None:
     assert_condensed_is_whole(opened(name), Random(f"{name} {seed}"))
 
 
+@pytest.mark.cases(11)
 @pytest.mark.parametrize("name", differing(fixture_names()))
 def test_condensed_without_secrets(name: str) -> None:
     """Overwritten secrets change nothing of what is shown without them."""

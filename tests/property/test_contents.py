@@ -204,6 +204,7 @@ def check(source: Source, tests: Sequence[str], walked: Container[str] | None = 
         assert count == run_on(source, f"find / {test} -count").out, test
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_tests_of_fixtures(name: str) -> None:
     """All tests on all directories; a walk over each leaf takes long, and stories have all."""
@@ -249,7 +250,6 @@ def test_tests_at_earlier_states() -> None:
         check(source.at(offset), TESTS[:12], walked=TESTS[:2])
 
 
-@pytest.mark.slow
 def test_tests_in_a_fleet(tmp_path: Path) -> None:
     """Each cluster is asked for itself."""
     fleet = open_fleet([str(path) for path in sorted(backups(tmp_path / "b").iterdir())])
@@ -356,6 +356,7 @@ def check_texts(root: Directory, rng: Random) -> int:
     return n
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_texts_of_fixtures(name: str) -> None:
     """Of all directories."""
@@ -386,7 +387,7 @@ def test_json_in_bulk_is_json_leaf_by_leaf(seed: int, tmp_path: Path) -> None:
         assert json.loads(whole) is not None
 
 
-@pytest.mark.slow
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("seed", seeds(2))
 def test_grep_in_bulk_is_grep_leaf_by_leaf(seed: int, tmp_path: Path) -> None:
     """Whatever is looked for and printed, and as a search by hand has it."""

@@ -14,11 +14,12 @@ from metashell.image.fold import group_keys, last_marked, sort_events, survivors
 from metashell.schema.arena import AnyArray, Arena, gather_ragged
 from metashell.schema.columns import SpanColumn
 from metashell.schema.uuids import parse_uuid, uuid_text, uuid_texts
+from support.seeds import examples
 
 ITEM_SIZES = {"u1": 1, ">i2": 2, ">i4": 4, ">i8": 8, "V16": 16}
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     dtype=st.sampled_from(sorted(ITEM_SIZES)),
     data=st.binary(max_size=300),

@@ -35,6 +35,7 @@ from metashell.schema.scalar import (
 )
 from support.dump import record_value
 from support.plain_batches import read_records
+from support.seeds import examples
 from support.strategies import DrawnRecord, builtin_registry, record_lists
 
 NAME = "00000000000000000000.log"
@@ -122,8 +123,7 @@ def batch_records(draw: st.DrawFn) -> list[Record]:
 codecs = st.sampled_from(sorted(CODEC_IDS))
 
 
-@pytest.mark.slow
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(
     batches=st.lists(st.tuples(batch_records(), codecs, st.integers(0, 5)), min_size=1, max_size=5)
 )
@@ -137,8 +137,7 @@ def test_small_batches(folder: Path, batches: list[tuple[list[Record], Codec, in
     check(folder, bytes(data))
 
 
-@pytest.mark.slow
-@settings(max_examples=30, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
 @given(
     batches=st.lists(
         st.tuples(record_lists(min_size=1, max_size=8), codecs), min_size=1, max_size=4
@@ -181,6 +180,7 @@ SHAPES: dict[str, Callable[[int], bytes]] = {
 }
 
 
+@pytest.mark.cases(11)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("count", [1, 2_048, 4_096, 4_097, 6_000, 13_000])
 def test_large_batches(folder: Path, shape: str, count: int) -> None:
@@ -198,6 +198,7 @@ def test_large_batches(folder: Path, shape: str, count: int) -> None:
     assert expected == [whole[a:b] for a, b in bounds]
 
 
+@pytest.mark.cases(7)
 @pytest.mark.parametrize(
     "unusual",
     [
@@ -296,7 +297,7 @@ def test_control_records(folder: Path) -> None:
     assert CONTROL & int(frames.batches.header["attributes"][0])
 
 
-@settings(max_examples=150)
+@settings(max_examples=examples(150))
 @given(
     payload=st.binary(max_size=80),
     count=st.integers(-2, 12),
@@ -326,7 +327,7 @@ def test_random_payloads(
     assert (np.diff(frames.offset) >= 0).all() or not attributes & CONTROL
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(
     records=st.lists(st.binary(max_size=25), min_size=1, max_size=5), last_delta=st.integers(0, 6)
 )

@@ -58,6 +58,7 @@ def _past_snapshot(log: LiveLog, piece: memoryview) -> memoryview:
     return piece
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("name", DIRECTORIES)
 @pytest.mark.parametrize("seed", seeds(1))
 def test_grown_image_is_the_whole_one(name: str, seed: int) -> None:

@@ -39,7 +39,7 @@ from support.condensed import assert_condensed_is_whole
 from support.described import StandInLive, status_of
 from support.golden_tree import product_tree
 from support.replay import Base, Replayed, replay
-from support.seeds import PROFILE, seeds
+from support.seeds import examples, seeds
 from support.stories import Teller
 from support.strategies import builtin_registry
 
@@ -532,10 +532,9 @@ def partition_rows(
     return fixed, lists
 
 
-@pytest.mark.slow
 @settings(
     # Each is written and opened in every layout; most rules meet in the long stories below.
-    max_examples=settings.get_profile(PROFILE).max_examples * 3 // 5,
+    max_examples=examples(15),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 @given(log=logs())
@@ -544,7 +543,6 @@ def test_any_log(log: Log, directory: Path) -> None:
     compare(log, directory)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("seed", seeds(8))
 def test_long_stories(seed: int, directory: Path) -> None:
     """The same of long stories that mostly make sense, with and without a checkpoint."""

@@ -39,6 +39,7 @@ def _cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 DIRECTORIES = differing_directories()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_fixture_from_the_cache(name: str) -> None:
     """What is kept of a real directory gives its tables, nodes, faults and times."""
@@ -49,6 +50,7 @@ def test_fixture_from_the_cache(name: str) -> None:
     assert_as_whole(directory, log)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", DIRECTORIES)
 @pytest.mark.parametrize("seed", seeds(1))
 def test_tail_of_any_length(name: str, seed: int, tmp_path: Path) -> None:

@@ -45,9 +45,10 @@ from support.fake_connection import FakeConnection
 from support.fake_faults import Faults, Lies
 from support.fake_habits import broker_versions
 from support.fake_quorum import FakeQuorum
+from support.seeds import examples
 from support.simulation import Simulation
 
-SEEDS = int(os.environ.get("METASHELL_SEEDS", "75"))
+SEEDS = int(os.environ.get("METASHELL_SEEDS", examples(75)))
 FIRST = int(os.environ.get("METASHELL_FIRST_SEED", "0"))
 BLOCK = 25
 
@@ -387,7 +388,6 @@ def check_error(error: object) -> None:
     assert not error.message.endswith(".")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("block", range(FIRST, FIRST + SEEDS, BLOCK))
 def test_catches_up(block: int) -> None:
     """After the chaos all that was committed is here, byte for byte."""
@@ -400,11 +400,10 @@ def test_fetches_once(block: int) -> None:
     failing(iter(range(block, min(block + BLOCK, FIRST + SEEDS))), fetches_once)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("block", range(FIRST, FIRST + SEEDS, 4 * BLOCK))
 def test_lies(block: int) -> None:
     """Numbers that no checksum covers may say anything: nothing breaks, nothing runs in circles."""
-    failing(iter(range(block, min(block + BLOCK, FIRST + SEEDS))), lied_to)
+    failing(iter(range(block, block + examples(min(BLOCK, FIRST + SEEDS - block)))), lied_to)
 
 
 def test_every_pair_has_a_transition() -> None:

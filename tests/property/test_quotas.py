@@ -12,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from metashell.answers.quotas import CLIENT_KEYS, Client, Quota, effective
+from support.seeds import examples
 
 NAMES: Final = ["a", "b", None]
 
@@ -70,7 +71,7 @@ def broker(drawn: list[Quota], key: str, user: str, client_id: str) -> float | N
     return next((overridden[level] for level in order if level in overridden), None)
 
 
-@settings(max_examples=100)
+@settings(max_examples=examples(100))
 @given(quotas, st.sampled_from(["a", "c"]), st.sampled_from(["a", "c", ""]))
 def test_effective(drawn: list[Quota], user: str, client_id: str) -> None:
     """For clients that quotas name, that none names, and without an id."""

@@ -44,6 +44,7 @@ def plain(value: Any) -> Any:
     return value.timestamp() if hasattr(value, "timestamp") else value
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_every_table_is_as_arrow_has_it(name: str) -> None:
     """All rows and columns, of the image and of each record type."""
@@ -57,6 +58,7 @@ def test_every_table_is_as_arrow_has_it(name: str) -> None:
             assert {k: plain(v) for k, v in mine.items()} == {k: plain(theirs[k]) for k in mine}
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_records_are_those_of_their_types(name: str) -> None:
     """What the table of all has of a type is what the type's own table has, where it decodes."""

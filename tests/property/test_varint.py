@@ -15,6 +15,7 @@ from metashell.schema import scalar
 from metashell.schema import varint as vectors
 from metashell.schema.arena import I64, Arena
 from metashell.schema.encode import encode_uvarint, encode_varint
+from support.seeds import examples
 
 Vector: TypeAlias = Callable[[Arena, I64, I64], tuple[I64, I64]]
 Single: TypeAlias = Callable[[bytes, int, int], tuple[int, int]]
@@ -69,7 +70,7 @@ def check(vector: Vector, single: Single, pieces: Sequence[bytes]) -> None:
 
 
 @pytest.mark.parametrize(("vector", "single"), READERS)
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(pieces=st.lists(encoded, min_size=1, max_size=8))
 def test_like_single_ones(vector: Vector, single: Single, pieces: list[bytes]) -> None:
     """Values and cursors are those of the scalar reader; where that refuses, a cursor is beyond."""

@@ -115,7 +115,7 @@ def steering(data: bytes) -> list[bytes]:
     return [sequence for sequence in STEERING if sequence in data]
 
 
-@pytest.mark.slow
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("form", FORMS)
 def test_rows(directory: Path, form: str) -> None:
     """Every command that has rows, in every form."""
@@ -158,6 +158,7 @@ def test_colours_are_ours(directory: Path) -> None:
     assert [] == steering(sent.replace(b"\x1b[1;31m", b"").replace(b"\x1b[0m", b""))
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("pager", ["cat", ""])
 def test_the_shell_and_its_pager(directory: Path, tmp_path: Path, pager: str) -> None:
     """In the shell as well, on the screen and in the pager, streamed rows too."""

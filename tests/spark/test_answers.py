@@ -15,7 +15,6 @@ from support.questions import ROWS, SQL, TABLES, WALKS
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.slow,
     pytest.mark.skipif(missing() is not None, reason=str(missing())),
 ]
 

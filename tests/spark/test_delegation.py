@@ -22,7 +22,6 @@ from support.waiting import LIMIT_S, wait_until
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.slow,
     pytest.mark.skipif(missing() is not None, reason=str(missing())),
 ]
 
@@ -94,6 +93,7 @@ def test_auto_says_why_and_no_cache_leaves_nothing(metashell: Metashell, cwd: Pa
     assert not (cwd / "cache").exists()
 
 
+@pytest.mark.slow
 def test_find_draws_its_progress_and_erases_it(marked: Marked, tmp_path: Path) -> None:
     """Standard output has the paths alone; on the terminal only diagnostics are left."""
     place, out = str(fixture("real-44-torn").input), tmp_path / "out"

@@ -41,6 +41,7 @@ def pruned(table: pa.Table, *left_out: str) -> pa.Table:
     return table.drop_columns([name for name in left_out if name in table.column_names])
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("name", DIRECTORIES)
 @pytest.mark.parametrize("split_bytes", [4096, 1 << 20])
 def test_records_are_those_of_the_dump(name: str, split_bytes: int) -> None:
@@ -66,7 +67,7 @@ def test_records_are_those_of_the_dump(name: str, split_bytes: int) -> None:
     assert sorted(map(repr, wanted)) == sorted(map(repr, found))
 
 
-@pytest.mark.slow
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_typed_tables_equal_the_local_ones(name: str) -> None:
     """For every record type, as `Source.records` gives it file by file.
@@ -133,7 +134,6 @@ def test_raw_bytes_on_request_and_secrets_redacted() -> None:
     assert all(row["stored_key"] == REDACTED.encode() for row in scram)
 
 
-@pytest.mark.slow
 def test_bad_files_and_directories_are_faults(tmp_path: Path) -> None:
     """And everything else is read."""
     good = copy_of(LIVE, tmp_path)

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.slow,
     pytest.mark.skipif(missing() is not None, reason=str(missing())),
 ]
 
@@ -138,6 +137,7 @@ def places() -> list[str]:
     return [str(fixture(name).input) for name in PLACES]
 
 
+@pytest.mark.slow
 def test_a_cluster_that_loses_an_executor(marked: Marked) -> None:
     """Workers are other processes; one is killed in the middle, and the result is the same.
 

@@ -110,6 +110,7 @@ def every_row(table: str) -> list[dict[str, Any]]:
     return read(table, fixture(LIVE).input).to_pylist()
 
 
+@pytest.mark.cases(10)
 @pytest.mark.parametrize("at", range(len(some_filters())))
 def test_filters_leave_what_they_say(at: int) -> None:
     """All rows that Spark keeps are there; those that it drops may be."""

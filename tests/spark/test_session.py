@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 pytestmark = [
     pytest.mark.spark,
-    pytest.mark.slow,
     pytest.mark.skipif(missing() is not None, reason=str(missing())),
 ]
 
@@ -142,6 +141,7 @@ def marked(tmp_path: Path) -> Marked:
     return Marked(uuid.uuid4().hex, tmp_path)
 
 
+@pytest.mark.slow
 def test_sessions_are_quiet_and_leave_nothing(marked: Marked) -> None:
     """Two in one process, with workers that print; the process is as it was before each.
 
@@ -165,7 +165,12 @@ def test_sessions_are_quiet_and_leave_nothing(marked: Marked) -> None:
 @pytest.mark.parametrize(
     ("master", "message", "hint"),
     [
-        ("spark://127.0.0.1:9", "the Spark master spark://127.0.0.1:9 can't be reached", "check"),
+        pytest.param(
+            "spark://127.0.0.1:9",
+            "the Spark master spark://127.0.0.1:9 can't be reached",
+            "check",
+            marks=pytest.mark.slow,  # starts Java
+        ),
         (
             "sc://127.0.0.1:9/;token=tok3n;use_ssl=false",
             "the Spark Connect server sc://127.0.0.1:9 can't be reached",

@@ -23,6 +23,7 @@ StructType = pytest.importorskip("pyspark.sql.types").StructType
 DIRECTORIES = differing_directories()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_image_tables_equal_the_local_ones(name: str) -> None:
     """In every column and row, nested ones and times included."""
@@ -37,6 +38,7 @@ def test_image_tables_equal_the_local_ones(name: str) -> None:
             assert found[column].null_count == len(found)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_nodes_are_those_of_a_walk(name: str) -> None:
     """Paths in its order, texts and values of the leaves."""

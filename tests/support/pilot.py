@@ -37,6 +37,8 @@ class Driver:
 
     def __init__(self, app: Explorer, pilot: Pilot[int]) -> None:
         self.app, self.pilot = app, pilot
+        self.has_drawn = False
+        """Whether the test has looked at the screen."""
 
     @property
     def scene(self) -> Scene:
@@ -90,6 +92,7 @@ class Driver:
 
     def screen(self) -> str:
         """The screen as text."""
+        self.has_drawn = True
         strips = self.app.screen._compositor.render_strips()
         return "\n".join(strip.text.rstrip() for strip in strips)
 
@@ -127,7 +130,7 @@ def drive(
         session: What it shows; the sample with none.
         size: Columns and rows of the screen.
         draws: Whether each change is drawn as it comes. Without it the screen is drawn where the
-            test looks at it, and at the end.
+            test looks at it, or at the end.
     """
 
     async def run() -> None:
@@ -142,7 +145,7 @@ def drive(
                 )
                 await driver.settled()
                 await test(driver)
-                if app.is_running:
+                if app.is_running and not driver.has_drawn:
                     driver.screen()
 
     draws_none = nullcontext() if draws else patch.object(Compositor, "render_update", _not_drawn)

@@ -54,15 +54,25 @@ async def _handled(app: App[Any]) -> None:
     for step in range(_STEPS):
         # What was called from a thread comes before what waits here.
         await asyncio.sleep(0 if step < _STEPS // 2 else 0.002)
-        if step and not _has_messages(app) and all(map(_waits, _pumps(app))):
+        if step and not _is_typed_at(app) and all(map(_rests, _pumps(app))):
             return
 
 
-def _has_messages(app: App[Any]) -> bool:
+def _is_typed_at(app: App[Any]) -> bool:
     typed = getattr(app, "type_ahead", None)
-    if typed is not None and app.is_open and not typed.is_at_rest:
-        return True
-    return any(pump._message_queue.qsize() or pump._next_callbacks for pump in _pumps(app))
+    return typed is not None and app.is_open and not typed.is_at_rest
+
+
+def _has_messages(app: App[Any]) -> bool:
+    return _is_typed_at(app) or any(map(_is_told, _pumps(app)))
+
+
+def _is_told(pump: MessagePump) -> bool:
+    return bool(pump._message_queue.qsize() or pump._next_callbacks)
+
+
+def _rests(pump: MessagePump) -> bool:
+    return not _is_told(pump) and _waits(pump)
 
 
 def _waits(pump: MessagePump) -> bool:

@@ -1,14 +1,29 @@
-"""How many seeds a test draws its stories from."""
+"""How many cases, seeds and examples a run takes of a test."""
 
 from __future__ import annotations
 
 import os
 
-PROFILE = os.environ.get("METASHELL_HYPOTHESIS_PROFILE", "default")
+PROFILE = os.environ.get("METASHELL_TEST_PROFILE", "default")
+"""`default` is for whoever waits, `thorough` is what `.ci/run` takes, `exhaustive` looks long."""
 
+_SHARE = 3
+"""Of the examples and seeds of CI, every how manieth is taken by default."""
 _TIMES = 40
 
 
+def examples(n: int) -> int:
+    """How many examples this run draws where CI draws n."""
+    return {"default": -(-n // _SHARE), "exhaustive": n * _TIMES}.get(PROFILE, n)
+
+
 def seeds(n: int) -> range:
-    """A few seeds on every run, and many more with the profile `exhaustive`."""
-    return range(n * _TIMES if PROFILE == "exhaustive" else n)
+    """The seeds that this run takes where CI takes n."""
+    return range(examples(n))
+
+
+def chosen(n: int, n_all: int) -> range | set[int]:
+    """Which cases of a test this run takes: n by default, at equal distances, and else all."""
+    if PROFILE != "default" or n >= n_all:
+        return range(n_all)
+    return {round(i * (n_all - 1) / max(1, n - 1)) for i in range(n)}

@@ -49,7 +49,6 @@ async def proposed(driver: Driver, text: str) -> Proposals:
     return line.proposals
 
 
-@pytest.mark.slow
 def test_completes() -> None:
     """Tab takes what is common, arrows choose, enter takes the choice and then runs."""
 
@@ -195,6 +194,7 @@ def test_exits() -> None:
     drive(test)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -35,7 +35,6 @@ async def opened(driver: Driver, monkeypatch: pytest.MonkeyPatch, where: Path) -
     return screen
 
 
-@pytest.mark.slow
 def test_writes_a_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """The table at hand is written under the name that is made up, which is told."""
 
@@ -142,6 +141,7 @@ def _read(path: Path, form: str) -> Any:
     return path.read_text()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("form", FORMATS)
 def test_formats(form: str, tmp_path: Path) -> None:
     """Each format holds every row; JSON is text in those of columns."""

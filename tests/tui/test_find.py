@@ -70,6 +70,7 @@ def test_finds_by_tests() -> None:
     drive(test, session_on(fixture("real-44-broker-down").input))
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("text", "said"),
     [

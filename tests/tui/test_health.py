@@ -70,7 +70,7 @@ async def to_kind(driver: Driver, code: str) -> None:
     await driver.settled()
 
 
-@pytest.mark.slow
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("size", [SMALL, WIDE], ids=["small", "wide"])
 def test_shows_what_the_command_says(size: tuple[int, int]) -> None:
     """All rows at first, then those of each kind; symbols tell levels apart."""

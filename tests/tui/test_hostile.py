@@ -110,6 +110,7 @@ def test_every_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         drive(test, session_on(lambda: source), size=WIDE)
 
 
+@pytest.mark.slow
 @settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
 @given(st.lists(st.text(min_size=1, max_size=30), min_size=5, max_size=12, unique=True))
 def test_any_names(names: list[str]) -> None:
@@ -127,6 +128,7 @@ def test_any_names(names: list[str]) -> None:
         drive(test, session_on(lambda: source), size=WIDE)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("key", ["colon", "g", "at", "f", "slash", "x", "ctrl+p"])
 def test_paste(key: str) -> None:
     """What was pasted into a line is drawn as escapes."""
@@ -177,6 +179,7 @@ def with_secrets() -> Iterator[str]:
         yield str(source.path)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("show_secrets", [False, True])
 def test_secrets(show_secrets: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are drawn, copied, exported and pictured only where that was asked for."""

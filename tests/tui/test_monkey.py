@@ -45,7 +45,7 @@ SOURCES: dict[str, Callable[[Path], ExplorerSession]] = {
 }
 
 
-@pytest.mark.slow
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", sorted(SOURCES))
 def test_monkey(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is open."""
@@ -69,6 +69,7 @@ def _empty(directory: Path) -> None:
             os.truncate(file, 0)
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("harm", [_vanish, _empty])
 def test_the_directory_goes(
     harm: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -87,6 +88,7 @@ def test_the_directory_goes(
     drive(test, session_on(directory), draws=True)
 
 
+@pytest.mark.slow
 def test_the_quorum_dies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Controllers that are there no more."""
     monkeypatch.chdir(tmp_path)

@@ -23,6 +23,7 @@ MOST_BYTES: Final = 400_000
 """Of a recording: it is part of a page."""
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.name)
 def test_screen(screen: Screen) -> None:
     """It is the screen that it should be, and looks as it did."""

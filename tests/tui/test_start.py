@@ -146,6 +146,7 @@ def test_begins_at_a_path() -> None:
     drive(test, session_on(path="/image/topics/byName"))
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("theme", ["high-contrast", "nord", "no such theme"])
 def test_themes(theme: str) -> None:
     """One of the configuration file is used."""

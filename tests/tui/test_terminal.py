@@ -66,6 +66,7 @@ def test_opens_moves_travels_and_quits(tmp_path: Path) -> None:
         check_restored(terminal)
 
 
+@pytest.mark.slow
 def test_malformed_input(tmp_path: Path) -> None:
     """What is no key does nothing, and the next key is one."""
     with explorer(tmp_path, "demo", "tui") as terminal:
@@ -83,6 +84,7 @@ def test_malformed_input(tmp_path: Path) -> None:
         check_restored(terminal, modes)
 
 
+@pytest.mark.slow
 def test_what_is_typed_at_once(tmp_path: Path) -> None:
     """Keys that come before a line is there are for the line, those behind it for what follows."""
     with explorer(tmp_path, "demo", "tui") as terminal:
@@ -96,6 +98,7 @@ def test_what_is_typed_at_once(tmp_path: Path) -> None:
         terminal.read_until(re.compile("^.? *orders$", re.MULTILINE))
 
 
+@pytest.mark.slow
 def test_defect_of_the_keyboard(tmp_path: Path) -> None:
     """What goes wrong where keys are read is told as any defect; the terminal is as it was."""
     program = (
@@ -112,6 +115,7 @@ def test_defect_of_the_keyboard(tmp_path: Path) -> None:
         check_restored(terminal, modes)
 
 
+@pytest.mark.slow
 def test_keys_are_awaited_asleep(tmp_path: Path) -> None:
     """Nothing is looked at again and again while nothing is typed; leaving wakes it up."""
     program = (
@@ -153,6 +157,7 @@ def test_resize(tmp_path: Path) -> None:
         assert terminal.read_to_end() == 0
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("key", [CTRL_C, "q"])
 def test_leaving_while_it_opens(tmp_path: Path, key: str) -> None:
     """A quorum that does not answer is not waited for."""
@@ -166,6 +171,7 @@ def test_leaving_while_it_opens(tmp_path: Path, key: str) -> None:
             check_restored(terminal)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("words", "code", "message"),
     [
@@ -263,6 +269,7 @@ def test_suspended_and_back(tmp_path: Path) -> None:
         check_restored(terminal)
 
 
+@pytest.mark.slow
 def test_stopped_by_force(tmp_path: Path) -> None:
     """SIGSTOP says nothing before: afterwards all is drawn, and the terminal's modes are known.
 
@@ -311,6 +318,7 @@ def told(base: tuple[str, ...], *words: str) -> str:
     return done.stdout
 
 
+@pytest.mark.slow
 def test_in_tmux(tmp_path: Path) -> None:
     """A terminal that is not ours: the same visit."""
 

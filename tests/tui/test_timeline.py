@@ -352,6 +352,7 @@ def test_plays() -> None:
     drive_on(test, "real-44-broker-down")
 
 
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("key", ["space", "escape", "left"])
 def test_a_key_stops_it(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is; + and - do not."""

@@ -92,7 +92,7 @@ def leaves(source: Source) -> list[str]:
     return found
 
 
-@pytest.mark.slow
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("name", "offset"), PLACES)
 def test_nodes(name: str, offset: int | None) -> None:
     """Kafka's text, the value and the history of leaves."""
@@ -120,6 +120,7 @@ def test_nodes(name: str, offset: int | None) -> None:
     drive(test, session_on(directory(name)), size=WIDE)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(("name", "offset"), PLACES)
 def test_tables(name: str, offset: int | None) -> None:
     """Directories that a command describes."""

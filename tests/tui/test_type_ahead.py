@@ -34,6 +34,7 @@ async def at_once(driver: Driver, *keys: str) -> None:
     await driver.settled()
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("key", [":", "f", "g", "/", "@", "i", "ctrl+p"])
 def test_lines_get_all_that_is_typed(key: str) -> None:
     """Whatever opens a line: nothing typed behind it is lost or does something else."""

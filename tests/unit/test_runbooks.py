@@ -76,7 +76,6 @@ def test_they_are_posix_shell(name: str) -> None:
     assert subprocess.run([shell, "-n", str(path)], check=False).returncode == 0
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     ("line", "found"),
     [
@@ -94,7 +93,6 @@ def test_on_the_demo(program: Path, line: str, found: str) -> None:
     assert found in done.stdout
 
 
-@pytest.mark.slow
 def test_upgrade_blocked(program: Path) -> None:
     """Every node that blocks it is listed; what can be done is done with 0."""
     done = run(program, "upgrade-blocked", "4.4", "-d", down())
@@ -113,7 +111,6 @@ def test_upgrade_of_a_source_that_is_not_there(program: Path, tmp_path: Path) ->
     assert "nothing" in done.stderr
 
 
-@pytest.mark.slow
 def test_partition_offline(program: Path) -> None:
     """Whom the partitions wait for, and nothing about unclean elections where none would help."""
     done = run(program, "partition-offline", "*", "-d", down())
@@ -125,7 +122,6 @@ def test_partition_offline(program: Path) -> None:
     assert (led.returncode, led.stdout) == (0, "All partitions of orders have a leader.\n")
 
 
-@pytest.mark.slow
 def test_partition_offline_as_a_last_resort(program: Path) -> None:
     """Where another replica is live the command that loses data is given, with a warning."""
     done = run(program, "partition-offline", "*", "-d", str(fixture_dir("real-44-live")))
@@ -160,7 +156,6 @@ def test_partitions_of_a_topic_that_is_not_there(program: Path) -> None:
     assert "ordres: no such topic" in done.stderr
 
 
-@pytest.mark.slow
 def test_a_topic_that_would_break_out_of_a_command(program: Path, tmp_path: Path) -> None:
     """What is there to be pasted into a shell holds nothing that Kafka never made."""
     topic = (1).to_bytes(16, "big")
@@ -186,7 +181,6 @@ def test_a_topic_that_would_break_out_of_a_command(program: Path, tmp_path: Path
     assert not [line for line in done.stdout.splitlines() if "kafka-" in line and "touch" in line]
 
 
-@pytest.mark.slow
 def test_broker_stuck_fenced(program: Path) -> None:
     """Its registration, when it was fenced, and who waits for it."""
     done = run(program, "broker-stuck-fenced", "103", "-d", down())
@@ -211,7 +205,6 @@ def test_a_broker_that_is_not_there(program: Path) -> None:
     assert run(program, "broker-stuck-fenced", "x", "-d", down()).returncode == 2
 
 
-@pytest.mark.slow
 def test_quorum_lost(program: Path) -> None:
     """Copies that agree: how far each goes, and that they are equal so far."""
     copies = [str(fixture_dir(name)) for name in ("real-44-live", "real-44-torn")]
@@ -222,7 +215,6 @@ def test_quorum_lost(program: Path) -> None:
     assert "Copy it away before anything is started" in done.stdout
 
 
-@pytest.mark.slow
 def test_quorum_lost_of_other_clusters(program: Path) -> None:
     """One copy alone is enough to ask; a directory that is none is told."""
     done = run(program, "quorum-lost", down())
@@ -230,7 +222,6 @@ def test_quorum_lost_of_other_clusters(program: Path) -> None:
     assert run(program, "quorum-lost", down(), "/nonexistent/place").returncode == 2
 
 
-@pytest.mark.slow
 def test_who_changed_config(program: Path) -> None:
     """What it is, every change of it, and that the log does not know who."""
     done = run(program, "who-changed-config", "topic:clicks", "retention.ms", "-d", down())

@@ -66,6 +66,7 @@ WARNINGS_AND_NOTES = {
 }
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", REAL)
 def test_real_directories_are_clean(name: str) -> None:
     """Exit 0, no errors, and only the warnings and notes that are true of each."""
@@ -79,6 +80,7 @@ def test_real_directories_are_clean(name: str) -> None:
     assert 0 == check(directory).status
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", REAL)
 def test_leaderless_are_those_without_a_leader(name: str) -> None:
     """Every partition whose leader is -1 is named, with broker states as the tree has them."""

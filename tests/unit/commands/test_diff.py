@@ -173,7 +173,7 @@ DIRECTORIES = [
 ]
 
 
-@pytest.mark.slow
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_two_offsets_against_a_walk(name: str) -> None:
     """Added, removed and changed leaves with their fields are those of both trees, walked."""

@@ -106,6 +106,7 @@ def total_of(source: metashell.Source, by: str, options: str = "") -> list[int]:
     return [int(last[0]), int(last[2])]
 
 
+@pytest.mark.cases(17)
 @pytest.mark.parametrize("checkpoints", [False, True], ids=["segments", "all"])
 @pytest.mark.parametrize("by", BY)
 @pytest.mark.parametrize("name", REAL)

@@ -25,6 +25,7 @@ from metashell.sources.source import Source
 from support.admin_tools import Cluster, run_script
 from support.fixtures import fixture
 from support.logs import make_directory, record
+from support.seeds import examples
 from support.shell import run_on
 
 FIXTURES: Final = ("real-44-admin", "real-44-broker-down", "all-records-dir")
@@ -321,7 +322,7 @@ hostile = st.one_of(
 plain_values = st.one_of(hostile, st.text(string.digits + ",=[]", max_size=6))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(st.lists(hostile, min_size=3, max_size=3), plain_values, plain_values, st.floats(0, 1e300))
 def test_hostile_names_stay_words(
     names: list[str], of_topic: str, of_group: str, rate: float

@@ -394,7 +394,6 @@ def test_a_live_source() -> None:
     assert ran.out.startswith("critical: quorum-no-leader (1)")
 
 
-@pytest.mark.slow
 def test_fleets(tmp_path: Path) -> None:
     """Rows of all clusters, the worst first; each says how it is in words."""
     fleet: Any = open_fleet(sorted(map(str, backups(tmp_path / "all").iterdir())))

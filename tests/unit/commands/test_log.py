@@ -65,6 +65,7 @@ def offsets(records: list[Record]) -> list[int]:
 # JSON, against Kafka's.
 
 
+@pytest.mark.cases(21)
 @pytest.mark.parametrize("name", fixture_names())
 def test_json_is_kafkas(name: str) -> None:
     """Every record of every file has the fields that kafka-dump-log prints."""
@@ -90,6 +91,7 @@ def test_json_is_kafkas(name: str) -> None:
                 assert [theirs.get(k) for k in keys] == [ours.get(k) for k in keys]
 
 
+@pytest.mark.cases(14)
 @pytest.mark.parametrize("name", fixture_names())
 def test_json_text_is_that_of_plain_values(name: str) -> None:
     """The texts built from columns are those of each record's values written one by one."""
@@ -439,6 +441,7 @@ def test_unreadable_records(tmp_path: Path) -> None:
     assert 5 == len(run_on(source, "log").out.split("\n")[:-1])
 
 
+@pytest.mark.cases(14)
 @pytest.mark.parametrize("name", fixture_names())
 def test_secrets_are_redacted(name: str) -> None:
     """No secret of any record is printed, in either form."""

@@ -315,6 +315,7 @@ def wide_table() -> pa.Table:
     )
 
 
+@pytest.mark.cases(61)
 @pytest.mark.parametrize("width", range(20, 201))
 def test_a_table_fits_the_terminal(width: int, sample: metashell.Source) -> None:
     """No line is wider; numbers are whole; what is cut says so, and so do columns left out."""
@@ -522,6 +523,7 @@ def on_fleet(parent: Path, line: str, cwd: str = "/") -> Ran:
     return run(fleet.root, line, cwd=cwd, source=fleet)
 
 
+@pytest.mark.cases(7)
 @pytest.mark.parametrize("command", ["partitions", "topics", "brokers", "brokers --without 101"])
 @pytest.mark.parametrize("form", ["json", "csv", "table"])
 def test_fleet(command: str, form: str, parent: Path) -> None:

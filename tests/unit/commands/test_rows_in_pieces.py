@@ -18,6 +18,7 @@ LINES = (
 )
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize("form", ["json", "jsonl", "csv", "tsv", "yaml"])
 @pytest.mark.parametrize("line", LINES)
 def test_pieces_are_the_whole(monkeypatch: pytest.MonkeyPatch, form: str, line: str) -> None:

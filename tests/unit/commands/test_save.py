@@ -41,6 +41,7 @@ def checksum(source: Source) -> str:
     return ran.out
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", REAL)
 def test_saved_is_the_same_cluster(name: str, tmp_path: Path) -> None:
     """It has the same digest, tree and records, and check finds no error that was not there."""

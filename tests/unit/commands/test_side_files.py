@@ -58,6 +58,7 @@ def spoilt(parent: Path, file: str, how: str, monkeypatch: pytest.MonkeyPatch) -
     return metashell.open(directory)
 
 
+@pytest.mark.cases(6)
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("file", NODES)
 def test_walks_go_on(file: str, how: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -97,6 +98,7 @@ def test_what_a_document_has_in_its_place(tmp_path: Path, monkeypatch: pytest.Mo
     assert "null\n" == run_on(source, "export /quorum/quorum-state").out
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize("how", HOW)
 @pytest.mark.parametrize("file", NODES)
 def test_quorum_goes_on(

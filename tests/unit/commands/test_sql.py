@@ -113,7 +113,6 @@ def test_errors_are_lines(sample: Source) -> None:
     assert 2 == len(ran.out.splitlines())
 
 
-@pytest.mark.slow
 def test_tables_and_schemas(sample: Source) -> None:
     """All that there are, each with its columns, which a query has as well."""
     tables = [row["table"] for row in objects(run_on(sample, "sql -o jsonl .tables"))]

@@ -202,6 +202,7 @@ def test_find_usage(made: Source, words: str) -> None:
     assert run_on(made, f"find / {words}").status == 2
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("name", ["real-44-live", "real-44-trimmed", "real-40-static"])
 @pytest.mark.parametrize(
     ("words", "chooses"),

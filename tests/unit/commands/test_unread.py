@@ -66,6 +66,7 @@ def spoilt(parent: Path, spoil: Spoil) -> tuple[Source, str]:
     return metashell.open(directory), LACKING + reason
 
 
+@pytest.mark.cases(9)
 @pytest.mark.parametrize(
     "line",
     [

@@ -86,7 +86,6 @@ def test_a_listed_child_that_is_not_there_is_still_listed() -> None:
     assert "/\n/gone\n/x\n" == "".join(paths(tree({"gone": None, "x": ""}), "/"))
 
 
-@pytest.mark.slow
 def test_a_deep_tree_does_not_recurse() -> None:
     """Five thousand levels are walked."""
     spec: Spec = {}

@@ -61,6 +61,7 @@ def records_of(name: str, redaction: Redaction = HIDDEN) -> pa.Table:
     return pa.Table.from_batches(batches, schema=records_schema(raw=True))
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_records_are_those_of_a_dump(name: str) -> None:
     """Every record with its place, type, version and fields."""
@@ -94,6 +95,7 @@ def test_records_are_those_of_kafka(name: str) -> None:
         assert one in found
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_messages_are_those_of_a_source(name: str) -> None:
     """Each message's table has the columns of the local engine's, from every record."""
@@ -149,6 +151,7 @@ def test_faults_are_those_of_a_source(name: str) -> None:
     assert all(row[0] in applied for row in found - expected)
 
 
+@pytest.mark.cases(3)
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_files(name: str) -> None:
     """A row for each file, the same whether it was cut or not."""
@@ -187,7 +190,7 @@ def filters(table: pa.Table) -> Iterator[tuple[RowFilter, pa.ChunkedArray]]:
     yield RowFilter(types=frozenset()), pc.equal(offset, -5)
 
 
-@pytest.mark.slow
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ["real-44-admin", "all-records-dir", "real-44-trimmed"])
 def test_filters_leave_the_rows_that_match(name: str) -> None:
     """As filtering afterwards does."""

@@ -29,6 +29,7 @@ from metashell.schema.encode import encode_message, encode_record
 from metashell.schema.scalar import decode_message, decode_record
 from support.fixtures import fixture
 from support.plain_batches import read_batches, read_records
+from support.seeds import examples
 from support.strategies import builtin_registry, record_lists
 
 pytestmark = pytest.mark.meta
@@ -115,7 +116,7 @@ def test_batches_as_kafka(name: str) -> None:
 
 
 @pytest.mark.parametrize("codec", CODEC_IDS)
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(records=record_lists(min_size=1, max_size=5))
 def test_codecs(codec: Codec, records: list[Any]) -> None:
     """Batches of every codec hold their records."""

@@ -25,7 +25,6 @@ def batches_of(splits: tuple[Split, ...]) -> list[tuple[str, int]]:
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("every", [False, True])
 def test_a_directory_in_a_store(s3: S3Server, monkeypatch: pytest.MonkeyPatch, every: bool) -> None:
     """Is cut and read as one of this machine, its index files used."""

@@ -70,7 +70,6 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 # What is there.
 
 
-@pytest.mark.slow
 def test_directory_in_a_bucket_gives_what_the_local_one_gives(
     server: S3Server, real_directory: Fixture
 ) -> None:
@@ -265,7 +264,6 @@ def _assert_secret(*texts: str | None) -> None:
             assert secret not in (text or "")
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("form", [0, 1])
 def test_secrets_of_a_uri_are_in_no_output(stored: S3Server, form: int) -> None:
     """Not where it opens, and not where that fails for any reason."""
@@ -326,7 +324,6 @@ def test_closed_port_is_said_in_bounded_time(server: S3Server) -> None:
     assert "endpoint_override=HOST:PORT" in str(error.hint)
 
 
-@pytest.mark.slow
 def test_silent_server_is_given_up(server: S3Server) -> None:
     """A server that takes connections and says nothing is not waited for without end."""
     with socket.create_server(("127.0.0.1", 0)) as silent:

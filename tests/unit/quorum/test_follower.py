@@ -260,7 +260,6 @@ class Bearer:
         return text
 
 
-@pytest.mark.slow
 def test_authentication_is_renewed() -> None:
     """Before an authentication runs out a new connection is made, and nothing is lost."""
     with (

@@ -39,6 +39,7 @@ def dumped(record: PlainRecord) -> dict[str, object]:
     return out | record_json(decoded.spec, decoded.version, decoded.fields)
 
 
+@pytest.mark.cases(21)
 @pytest.mark.parametrize("name", fixture_names())
 def test_golden(name: str) -> None:
     """Every record of every fixture is as kafka-dump-log gives it, in the order of its fields."""

@@ -20,6 +20,7 @@ from metashell.quorum.protocol import (
 from metashell.schema.encode import encode_message
 from metashell.schema.model import MessageSpec, parse_message
 from metashell.schema.scalar import decode_message
+from support.seeds import examples
 from support.strategies import definitions, field_values
 
 APIS = [api for api in Api if api is not Api.METADATA]
@@ -32,7 +33,7 @@ VERSIONS = [
 
 
 @pytest.mark.parametrize(("spec", "version"), VERSIONS)
-@settings(max_examples=12, deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(data=st.data())
 def test_round_trip(spec: MessageSpec, version: int, data: st.DataObject) -> None:
     """Every version of every message decodes to what was encoded, strictly or leniently."""
@@ -42,8 +43,7 @@ def test_round_trip(spec: MessageSpec, version: int, data: st.DataObject) -> Non
     assert encoded == encode_message(spec, version, fields, leaves_out=True)
 
 
-@pytest.mark.slow
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(data=st.data())
 def test_any_definition(data: st.DataObject) -> None:
     """What no message of ours has (tagged structs that may be null) is encoded as well."""

@@ -23,6 +23,7 @@ from metashell.schema.scalar import (
     read_varint,
     read_varlong,
 )
+from support.seeds import examples
 from support.strategies import (
     DrawnRecord,
     builtin_registry,
@@ -78,7 +79,7 @@ def test_random_bytes(value: bytes) -> None:
     assert value == decoded.raw
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(records(unknown_tags=False))
 def test_truncated(record: DrawnRecord) -> None:
     """A record cut off anywhere is an error whose position is within what is left."""

@@ -296,7 +296,7 @@ def test_damaged_pem(text: str) -> None:
         )
 
 
-@pytest.mark.slow
+@pytest.mark.cases(1)
 @pytest.mark.skipif(shutil.which("keytool") is None, reason="keytool is not installed")
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])
 def test_stores_of_keytool(kind: str, tmp_path: Path) -> None:

@@ -47,7 +47,6 @@ def fleet(n: int) -> list[FoldJob]:
     ]
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("n", "n_tasks"), [(500, 13), (2_000, 13), (9_000, 46)])
 def test_tasks_of_a_fleet_grow_with_it(n: int, n_tasks: int) -> None:
     """There are few, each directory is in one, and each task carries no other."""
@@ -83,7 +82,7 @@ def test_a_small_directory_is_not_spread(tmp_path: Path) -> None:
     assert 1 == job_of(place, ReadSettings(), 100).n_parts
 
 
-@pytest.mark.slow
+@pytest.mark.cases(2)
 @pytest.mark.parametrize("table", ["topics", "records", "nodes", "faults"])
 def test_tasks_of_the_data_source_carry_their_own_directories(tmp_path: Path, table: str) -> None:
     """Neither a task nor the function that reads it names any other."""

@@ -191,7 +191,7 @@ def told(ran: Ran) -> list[str]:
     return sorted(line.rpartition(": ")[0] for line in ran.err)
 
 
-@pytest.mark.slow
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_find_prints_what_the_local_one_prints(name: str) -> None:
     """Every kind of test, action, start and depth, on a directory in parts."""
@@ -294,7 +294,6 @@ def test_find_in_a_fleet(places: list[Path]) -> None:
             assert failures.keys() == parts.failures.keys(), line
 
 
-@pytest.mark.slow
 def test_directories_do_not_mix() -> None:
     """Many directories in one heap of pieces are each their own."""
     rng = Random(7)

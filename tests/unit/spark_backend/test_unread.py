@@ -56,6 +56,7 @@ def copied(parent: Path) -> Path:
     return copy_of("real-44-live", parent) / METADATA_DIRECTORY
 
 
+@pytest.mark.cases(5)
 @pytest.mark.parametrize("table", [RECORDS, FILES, "TopicRecord", "SnapshotFooterRecord"])
 @pytest.mark.parametrize("old", ["862.log", "3389.log", "1469-0000000001.checkpoint"])
 def test_file_that_can_not_be_opened(table: str, old: str, tmp_path: Path) -> None:

@@ -321,6 +321,7 @@ def test_secrets_are_refused(directory: Path) -> None:
     assert not store(str(directory), condense_directory(plan, how), how)
 
 
+@pytest.mark.cases(7)
 @pytest.mark.parametrize("damage", ["cut", "garbage", "gone", "flipped"])
 @pytest.mark.parametrize("which", ["manifest", "partitions", "rest"])
 def test_damaged_entry_is_removed(directory: Path, cache: Path, which: str, damage: str) -> None:
@@ -546,7 +547,6 @@ def _keep(directory: str) -> bool:
     return keep(directory)
 
 
-@pytest.mark.slow
 def test_two_writers_at_once(directory: Path, cache: Path) -> None:
     """Whoever is last wins, and what is there is whole."""
     with get_context("spawn").Pool(2) as pool:

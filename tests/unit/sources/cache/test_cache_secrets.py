@@ -107,6 +107,7 @@ def test_faults_are_told_as_by_who_has_the_bytes(directory: Path, opened: object
     assert list(local.warnings) == list(source.warnings)
 
 
+@pytest.mark.cases(7)
 @pytest.mark.parametrize("opened", [condensed, kept])
 @pytest.mark.parametrize("line", QUESTIONS)
 def test_answers_are_those_of_the_bytes(directory: Path, opened: object, line: str) -> None:
