@@ -203,12 +203,13 @@ def _decoded(
         batch,
         start=begin,
         offset=np.repeat(batches.header["base_offset"].astype(np.int64), counts),
-        key=np.zeros(total, dtype=np.int64),
-        key_size=np.full(total, -1, dtype=np.int32),
-        value=np.zeros(total, dtype=np.int64),
-        value_size=np.full(total, -1, dtype=np.int32),
-        key_type=np.full(total, NO_NUMBER, dtype=np.int32),
-        value_version=np.full(total, NO_NUMBER, dtype=np.int32),
+        # Filled in for every record, below or as a message of an older format.
+        key=np.empty(total, dtype=np.int64),
+        key_size=np.empty(total, dtype=np.int32),
+        value=np.empty(total, dtype=np.int64),
+        value_size=np.empty(total, dtype=np.int32),
+        key_type=np.empty(total, dtype=np.int32),
+        value_version=np.empty(total, dtype=np.int32),
     )
     last_delta = np.repeat(batches.header["last_delta"].astype(np.int32), counts)
     control = np.repeat(batches.header["attributes"] & CONTROL != 0, counts)

@@ -363,7 +363,8 @@ class KeyedRecords:
             parts.append((tombstones, nothing))
         readable = sound & (frames.value_size[rows] >= 0)
         versions = frames.value_version[rows]
-        for version in np.unique(versions[readable]).tolist():
+        # No version below 0 is of a definition.
+        for version in np.flatnonzero(np.bincount(versions[readable])).tolist():
             these = np.flatnonzero(readable & (versions == version))
             parts.append(self._of_version(record_type, version, rows, these, wanted))
         if not parts:

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from metashell.schema.arena import I64, Arena
+from metashell.schema.arena import I64, Arena, Bools
 
 
 def read_uvarint(arena: Arena, pos: I64, end: I64) -> tuple[I64, I64]:
@@ -51,14 +51,16 @@ def read_varlong(arena: Arena, pos: I64, end: I64) -> tuple[I64, I64]:
     if not first.size or int(first.max()) < 0x80:
         value = first.astype(np.int64)
         return (value >> 1) ^ -(value & 1), pos + 1
-    raw, following = _read_bytewise(arena, pos, end, max_bytes=10)
-    return (raw >> np.uint64(1)).astype(np.int64) ^ -(raw & np.uint64(1)).astype(
-        np.int64
-    ), following
+    value, following, long = _read_two_bytes(arena, pos)
+    raw = value.view(np.uint64)
+    if long.any():
+        rows = np.flatnonzero(long)
+        raw[rows], following[rows] = _read_bytewise(arena, pos[rows], end[rows], max_bytes=10)
+    return (raw >> np.uint64(1)).view(np.int64) ^ -(raw & np.uint64(1)).view(np.int64), following
 
 
-def _read_multibyte(arena: Arena, pos: I64, end: I64, *, zigzag: bool = False) -> tuple[I64, I64]:
-    """One or two bytes from one load each, which is nearly all there is; longer ones one by one."""
+def _read_two_bytes(arena: Arena, pos: I64) -> tuple[I64, I64, Bools]:
+    """The value of one or two bytes, the next position, and which have more bytes than that."""
     word = arena.le16[pos]
     more = (word & np.uint16(0x80)) >> np.uint16(7)
     following = pos + 1
@@ -66,7 +68,12 @@ def _read_multibyte(arena: Arena, pos: I64, end: I64, *, zigzag: bool = False) -
     # Without a continuation bit the second byte is the next field's.
     second = (word >> np.uint16(1)) & np.uint16(0x3F80)
     value = ((word & np.uint16(0x7F)) | (second * more)).astype(np.int64)
-    long = (word & np.uint16(0x8080)) == np.uint16(0x8080)
+    return value, following, (word & np.uint16(0x8080)) == np.uint16(0x8080)
+
+
+def _read_multibyte(arena: Arena, pos: I64, end: I64, *, zigzag: bool = False) -> tuple[I64, I64]:
+    """One or two bytes from one load each, which is nearly all there is; longer ones one by one."""
+    value, following, long = _read_two_bytes(arena, pos)
     if long.any():
         rows = np.flatnonzero(long)
         raw, after = _read_bytewise(arena, pos[rows], end[rows], max_bytes=5)
