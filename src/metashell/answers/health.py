@@ -5,6 +5,7 @@ Source: the filters of org.apache.kafka.tools.TopicCommand, which count in the s
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Final
 
@@ -43,11 +44,27 @@ class Health:
         self.image = image
         self.assumptions = assumptions
         self._partitions = image.partitions
+        self._set_by: dict[str, I64] = {}
 
     def mask(self, state: str) -> Bools:
         """bool[k]: which partitions are in a state of `LOOKS_AT`."""
         found: Bools = getattr(self, state.replace("-", "_"))
         return found
+
+    def last_set(self, fields: Iterable[str], rows: I64) -> I64:
+        """int64[n]: row of the record that last set any of some fields of partitions.
+
+        Args:
+            fields: As `LOOKS_AT` has them.
+            rows: int64[n]: the partitions.
+        """
+        found = []
+        for name in fields:
+            if name not in self._set_by:
+                self._set_by[name] = self._partitions.set_by(name)
+            found.append(self._set_by[name][rows])
+        newest: I64 = np.maximum.reduce(found)
+        return newest
 
     @cached_property
     def min_isr(self) -> TopicSetting:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cache, cached_property, partial
 from typing import Final
 
 import numpy as np
@@ -31,6 +31,8 @@ from metashell.schema.uuids import LOST, MIGRATING, UNASSIGNED, uuid_text
 RESERVED_DIRECTORIES: Final = {"MIGRATING": MIGRATING, "UNASSIGNED": UNASSIGNED, "LOST": LOST}
 """Kafka's names of the directory ids that are none. Source: DirectoryId."""
 
+_WRONG: Final = ("under-replicated", "offline")
+"""States whose beginning is told unasked."""
 _LISTS: Final = (
     "replicas",
     "isr",
@@ -53,8 +55,9 @@ def partitions_table(
     Args:
         health: Of the image.
         rows: int64[n]: which partitions, in the order wanted.
-        states: The states that were asked for: ``since`` is when what decides them was last set;
-            the last change of the partition where there are none.
+        states: The states that were asked for: ``since`` is when what decides them was last set.
+            Where there are none, it is that of `_WRONG` for partitions in such a state, else the
+            last change.
         wanted: The columns to make (``partition`` where that is none of them); all if None.
         whys: Of the same image, for one who asks for several tables.
 
@@ -114,8 +117,13 @@ def _makers(of: _Rows, states: Collection[str]) -> Mapping[str, Callable[[], pa.
     image = health.image
     partitions, topics = image.partitions, image.topics
 
-    def since(name: str) -> pa.Array:
-        return when(image, "since", _since(health, rows, states))[name]
+    @cache
+    def since_rows() -> I64:
+        return _since(health, rows, states)
+
+    @cache
+    def since() -> Mapping[str, pa.Array]:
+        return when(image, "since", since_rows())
 
     return {
         "topic": lambda: string_array(topics.raw_names.take(partitions.topic[rows])),
@@ -134,21 +142,24 @@ def _makers(of: _Rows, states: Collection[str]) -> Mapping[str, Callable[[], pa.
         "partition_epoch": lambda: fixed_array(partitions.partition_epoch[rows]),
         "directories": lambda: directories_of(image, rows),
         "topic_id": lambda: uuid_array(topics.ids[partitions.topic[rows]]),
-        "since_offset": lambda: since("since_offset"),
-        "since_time": lambda: since("since_time"),
-        "since_before": lambda: before(image, _since(health, rows, states)),
+        "since_offset": lambda: since()["since_offset"],
+        "since_time": lambda: since()["since_time"],
+        "since_before": lambda: before(image, since_rows()),
     }
 
 
 def _since(health: Health, rows: I64, states: Collection[str]) -> I64:
     """Row of the record that last set what the states look at."""
-    partitions = health.image.partitions
     fields = {field for state in states for field in LOOKS_AT[state]}
-    if not fields:
-        return partitions.changed[rows]
-    set_by = [partitions.set_by(field)[rows] for field in sorted(fields)]
-    newest: I64 = np.maximum.reduce(set_by)
-    return newest
+    if fields:
+        return health.last_set(sorted(fields), rows)
+    since = health.image.partitions.changed[rows].copy()
+    # What else changed meanwhile is not when it went wrong; the worse comes last.
+    for state in _WRONG:
+        at = np.flatnonzero(health.mask(state)[rows])
+        if len(at):
+            since[at] = health.last_set(LOOKS_AT[state], rows[at])
+    return since
 
 
 def _list(image: Image, name: str, rows: I64) -> pa.Array:

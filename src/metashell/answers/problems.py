@@ -175,7 +175,6 @@ class Problems:
         self._voters = voters
         self._ghost_after_ms, self._now_ms = ghost_after_ms, now_ms
         self._detail = detail
-        self._set_by: dict[str, I64] = {}
         self._links: dict[str, tuple[I64, Links]] = {}
         self._facts = _FACTS.setdefault(image, _Facts(image))
 
@@ -229,7 +228,7 @@ class Problems:
         rows, links = self._linked(kind.code)
         if not len(rows):
             return
-        since = self._since(_FIELDS[kind.code], rows)
+        since = self.health.last_set(_FIELDS[kind.code], rows)
         if self._detail:
             yield self._each_partition(kind, rows, since, links)
             return
@@ -285,7 +284,7 @@ class Problems:
             self.health.preferred[rows], return_inverse=True, return_counts=True
         )
         since = np.full(len(brokers), np.iinfo(np.int64).max)
-        np.minimum.at(since, at, self._since(("leader",), rows))
+        np.minimum.at(since, at, self.health.last_set(("leader",), rows))
         order = np.argsort(-counts, kind="stable")
         names = fixed_array(brokers[order]).cast(pa.string())
         yield self._problem(kind, "broker", names, fixed_array(counts[order]), since[order])
@@ -335,14 +334,6 @@ class Problems:
             n_all = len(partitions.ids_of(topic))
             told.append(self._coordinators[topic].without_coordinator(numbers, n_all))
         return told
-
-    def _since(self, fields: Sequence[str], rows: I64) -> I64:
-        """int64[n]: row of the record that last set any of the fields."""
-        for name in fields:
-            if name not in self._set_by:
-                self._set_by[name] = self.image.partitions.set_by(name)
-        newest: I64 = np.maximum.reduce([self._set_by[name][rows] for name in fields])
-        return newest
 
     def _problem(
         self,

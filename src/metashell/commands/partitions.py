@@ -137,7 +137,8 @@ COLUMNS: Final = (
     integer(
         "since_offset",
         "Offset of the record that last set the leader, ISR or reassignment asked for. Without "
-        "such an option: of the last change. Null: the newest checkpoint or older.",
+        "such an option: since when it has no leader, or lacks replicas; else of the last "
+        "change. Null: the newest checkpoint or older.",
         shown=False,
     ),
     time_at("since_time", "Time of that record.", priority=4),

@@ -96,3 +96,21 @@ def test_commands_say_the_same() -> None:
             "offline-partitions,waits for 1 (ISR); waits for 2 (ISR) and 1 more",
             "under-replicated,brokers 1 and 2 are fenced",
         ]
+
+
+def test_since_when_without_a_state() -> None:
+    """Since it has no leader, or lacks replicas, whatever changed later; else the last change."""
+    later = [
+        record("PartitionChangeRecord", topic_id=TOPIC_ID, partition_id=number, **fields)
+        for number, fields in (
+            (0, {"isr": [1]}),
+            (3, {"leader": 3}),
+            (5, {"leader": 3}),
+        )
+    ]
+    with cluster(*VALUES, *later) as source:
+        first = len(VALUES)
+        found = run_on(source, "partitions --columns partition,since_offset -o csv").out
+        told = dict(map(int, line.split(",")) for line in found.splitlines()[1:])
+        begun = {number: 4 + number for number in range(6)}
+        assert told == {**begun, 5: first + 2}
