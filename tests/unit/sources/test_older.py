@@ -9,11 +9,14 @@ import pyarrow.compute as pc
 import pytest
 
 import metashell
+from kraftgen.batch import encode_batch
 from kraftgen.files import LOG_DIR_NAME
 from metashell.sources.older import dated_image, is_unread, older_bytes, read_older
 from metashell.tui.scene import Scene, ask
 from support.fixtures import copy_of, fixture
+from support.live import Cluster
 from support.shell import run_on
+from support.small_cluster import broker
 
 LIVE = "real-44-live"
 
@@ -159,9 +162,10 @@ def test_reading_older_files_can_be_cancelled() -> None:
 
 
 def test_where_no_older_file_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
-    """None is waited for: large ones, and those of a file alone, are as they are at once."""
+    """None is waited for: neither large ones, nor those of a file alone or of a live quorum."""
     directory = Path(fixture(LIVE).directory) / LOG_DIR_NAME
     assert not is_unread(metashell.open_file(newest_checkpoint(directory)))
+    assert not is_unread(Cluster(encode_batch([broker(1)])).source())
     monkeypatch.setattr("metashell.sources.older.OLDER_BYTES", 1000)
     source = metashell.open(directory)
     assert not is_unread(source)
