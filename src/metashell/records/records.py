@@ -229,6 +229,9 @@ class Records:
         Records that do not decode become faults. The result is kept.
         """
         key = (name, None if fields is None else frozenset(fields))
+        known = self._columns.get(key)
+        if known is not None:
+            return known
         with self.lock:
             if key not in self._columns:
                 if self._whole is not None:

@@ -23,6 +23,7 @@ from metashell.tui.frame.idle_keys import IdleKeys
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.frame.keys import KEYS
 from metashell.tui.frame.layout import tell_all_sizes
+from metashell.tui.frame.main_screen import MainScreen
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.frame.tabs import TabStrip
 from metashell.tui.frame.taking_focus import take_focus
@@ -121,6 +122,10 @@ class Explorer(Actions, IdleKeys, App[int]):
 
     # The screen.
 
+    def get_default_screen(self) -> MainScreen:
+        """The screen of the views."""
+        return MainScreen(id="_default")
+
     def compose(self) -> ComposeResult:
         """The frame; views come when they are looked at."""
         yield TabStrip(self.session.name)
@@ -144,6 +149,14 @@ class Explorer(Actions, IdleKeys, App[int]):
         from metashell.tui.terminal import Terminal
 
         return Terminal
+
+    def action_redraw(self) -> None:
+        """Draw everything anew, where another program wrote over it."""
+        from metashell.tui.terminal import Terminal
+
+        if isinstance(self._driver, Terminal):
+            self._driver.forget_cells()
+        self.screen.refresh()
 
     async def on_event(self, event: Event) -> None:
         """Note that the user does something, and have one key done before the next is begun."""
@@ -406,9 +419,11 @@ class Explorer(Actions, IdleKeys, App[int]):
     async def action_view(self, view_id: str) -> None:
         """Show a view; what is typed next is for it."""
         self.show_view(view_id)
-        if self.view is not None:
+        if self.view is None:
+            return
+        if not self.view.is_composed:
             await AwaitMount(self.view, [self.view])
-            self.come_to_view()
+        self.come_to_view()
 
     def show_view(self, view_id: str) -> None:
         """Show a view, as soon as it is there."""

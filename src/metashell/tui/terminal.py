@@ -41,15 +41,19 @@ class Terminal(LinuxDriver):
 
     def start_application_mode(self) -> None:
         """Begin on an empty screen, also when the program goes on after a stop."""
-        self._cells.forget()
+        self.forget_cells()
         super().start_application_mode()
+
+    def forget_cells(self) -> None:
+        """Send the next picture whole: the terminal may show something else."""
+        self._cells.forget()
 
     def write(self, data: str) -> None:
         """Send what Textual draws, as far as it is not there already."""
         if _PICTURE.match(data):
             data = self._cells.draw(data, *self._app.size)
         elif not _DRAWS_NOTHING.match(data):
-            self._cells.forget()
+            self.forget_cells()
         if data:
             super().write(data)
 

@@ -39,6 +39,7 @@ KEYS: Final = (
     Binding("y", "copy_path", "Copy path", show=False, id="copy.path"),
     Binding("Y", "copy_value", "Copy value", show=False, id="copy.value"),
     Binding("z", "maximise", "Maximise", show=False, id="maximise"),
+    Binding("ctrl+l", "redraw", "Draw again", show=False, id="redraw"),
     Binding("f2", "screenshot_file", "Screenshot", show=False, id="screenshot"),
     Binding("p", "pause", "Pause", show=False, id="live.pause"),
     Binding("left_square_bracket", "step(-1)", "Earlier", show=False, id="time.earlier"),

@@ -64,7 +64,7 @@ class ModeTab(AppPart, Static):
     def name_it(self, title: str, *, is_narrow: bool) -> None:
         """Say what it shows."""
         title = title or self._title
-        self.update(line(f" {self._key} {_SHORT.get(title, title) if is_narrow else title} "))
+        _say(self, f" {self._key} {_SHORT.get(title, title) if is_narrow else title} ", layout=True)
 
     def on_click(self, event: events.Click) -> None:
         """Look at the node so."""
@@ -205,7 +205,7 @@ class NodePane(AppPart, Vertical):
     def _show(self, look: NodeLook) -> None:
         before, self._look = self._look, look
         is_afresh = before is None or (before.path, before.mode) != (look.path, look.mode)
-        self.query_one("#node-head", Static).update(line(look.head))
+        _say(self.query_one("#node-head", Static), look.head)
         self._show_tabs()
         lines, table = self._lines, self._table
         had_focus = lines.has_focus or table.has_focus
@@ -222,7 +222,7 @@ class NodePane(AppPart, Vertical):
         if had_focus:
             (lines if look.table is None else table).focus(scroll_visible=False)
         note = self.query_one("#node-note", Static)
-        note.update(line(look.note))
+        _say(note, look.note)
         note.display = bool(look.note)
         self._show_count()
         self.refresh_bindings()
@@ -242,7 +242,7 @@ class NodePane(AppPart, Vertical):
         if self._look is not None and self._look.table is not None and table is not None:
             n_shown, n_all = self._table.row_count, len(table)
             text = f"{n_shown:,}" if n_shown == n_all else f"{n_shown:,} of {n_all:,}"
-        self.query_one("#node-count", Static).update(line(text))
+        _say(self.query_one("#node-count", Static), text)
 
     def on_resize(self) -> None:
         """Name the tabs as there is room."""
@@ -359,6 +359,19 @@ class NodePane(AppPart, Vertical):
             text = self._table.row_text
             return None if text is None else ("row", text)
         return None if look.copy is None else (look.mode.value, look.copy())
+
+
+def _say(static: Static, text: str, *, layout: bool = False) -> None:
+    """Show a line of data where it is not shown: every layout looks at the whole screen.
+
+    Args:
+        static: Where.
+        text: The line.
+        layout: Whether the width of the widget is that of its text.
+    """
+    said = line(text)
+    if static.content != said:
+        static.update(said, layout=layout)
 
 
 def _name_below(path: str, directory: str) -> str | None:

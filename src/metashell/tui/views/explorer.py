@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 _BESIDE_NAMES: Final = 2
 """Columns of the tree's scroll bar and of its border."""
 _LEAST_TREE: Final = 24
-_SHOWN_AFTER_S: Final = 0.08
+_SHOWN_AFTER_S: Final = 0.12
 """How long the cursor must rest before its node is shown: not each one on the way is."""
 
 
