@@ -43,6 +43,7 @@ ROWS = (
     "health",
     "quorum",
     "who-can READ topic:t",
+    f"coordinator 'share:{NAMES[0]}:t:0' 'group:{NAMES[1]}' 'txn:{NAMES[2]}'",
 )
 SQL = "sql 'select * from configs'"
 OTHERS = (
@@ -76,6 +77,8 @@ MISTAKES = (
     f"find / -name '{NAMES[0]}' '-{NAMES[1]}'",
     f"at '{NAMES[0]}'",
     f"who-can '{NAMES[0]}' '{NAMES[1]}'",
+    f"coordinator '{NAMES[0]}'",
+    f"coordinator 'share:{NAMES[0]}'",
 )
 
 
