@@ -17,6 +17,9 @@ from metashell.node_files.properties import parse_properties
 from metashell.places.bounded_file import MIB, read_bounded
 
 METADATA_LOG_NAME: Final = "__cluster_metadata-0"
+_METADATA: Final = "metadata.log.dir"
+_LOGS: Final = ("log.dirs", "log.dir")
+"""Keys of directories with logs; the first that is set counts."""
 _LIMIT_BYTES: Final = 4 * MIB
 _QUORUM_KEYS: Final = (
     "bootstrap.controllers",
@@ -51,19 +54,38 @@ class KafkaConfig:
         Raises:
             UsageError: The value can't be a path.
         """
-        for key in ("metadata.log.dir", "log.dirs", "log.dir"):
-            value = self.settings.get(key, "").strip()
-            if key == "log.dirs":
-                value = next((part.strip() for part in value.split(",") if part.strip()), "")
-            if not value:
-                continue
-            if "\0" in value or "${" in value:
-                raise UsageError(
-                    f"{self.file}: `{key}` is not a plain path",
-                    hint="give the directory itself: `metashell -d DIR`",
-                )
-            return LogDir(Path(value), key)
+        for key in (_METADATA, *_LOGS):
+            for path in self._paths(key):
+                return self._plain(path, key)
         return None
+
+    def log_dirs(self) -> tuple[LogDir, ...]:
+        """Every log directory that is named, as Kafka has them; the metadata log's may be one more.
+
+        Raises:
+            UsageError: A value can't be a path.
+        """
+        key = next((key for key in _LOGS if self._paths(key)), _LOGS[0])
+        found: dict[Path, LogDir] = {}
+        for one in (key, _METADATA):
+            for path in self._paths(one):
+                named = self._plain(path, one)
+                found.setdefault(named.path, named)
+        return tuple(found.values())
+
+    def _paths(self, key: str) -> list[str]:
+        """The directories that a key names, as they stand there."""
+        value = self.settings.get(key, "")
+        words = value.split(",") if key == "log.dirs" else [value]
+        return [word.strip() for word in words if word.strip()]
+
+    def _plain(self, path: str, key: str) -> LogDir:
+        if "\0" in path or "${" in path:
+            raise UsageError(
+                f"{self.file}: `{key}` is not a plain path",
+                hint="give the directory itself: `metashell -d DIR`",
+            )
+        return LogDir(Path(path), key)
 
     def names_quorum(self) -> bool:
         """Whether it names addresses of controllers."""

@@ -79,3 +79,29 @@ def test_unreadable(tmp_path: Path) -> None:
     for path in (tmp_path, tmp_path / "no"):
         with pytest.raises(SourceError, match=str(path)):
             read_config(path)
+
+
+@pytest.mark.parametrize(
+    ("settings", "expected"),
+    [
+        ({}, []),
+        ({"log.dirs": "/a, /c,/a", "log.dir": "/b"}, ["/a", "/c"]),
+        ({"log.dirs": " , ", "log.dir": "/b,c"}, ["/b,c"]),
+        ({"log.dirs": "/a,/c", "metadata.log.dir": "/m"}, ["/a", "/c", "/m"]),
+        ({"log.dirs": "/a,/c", "metadata.log.dir": "/c"}, ["/a", "/c"]),
+        ({"metadata.log.dir": "/m"}, ["/m"]),
+    ],
+)
+def test_all_log_dirs(settings: dict[str, str], expected: list[str]) -> None:
+    """Those of the logs, and the metadata log's where it is another."""
+    assert expected == [str(one.path) for one in KafkaConfig("f", settings).log_dirs()]
+
+
+def test_one_of_several_is_no_path() -> None:
+    """Who asks for the first alone gets it; who asks for all is told."""
+    config = KafkaConfig("f", {"log.dirs": "/a,${env:DIR}"})
+    first = config.log_dir()
+    assert first is not None
+    assert Path("/a") == first.path
+    with pytest.raises(UsageError, match="not a plain path"):
+        config.log_dirs()

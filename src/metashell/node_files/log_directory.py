@@ -1,0 +1,114 @@
+"""A node's log directory: which logs lie in it, and what the files beside them say.
+
+Owns the listing of one directory, by names alone; files are read when they are asked for. Nothing
+here opens a log. Works on this machine and in stores alike.
+
+Source: org.apache.kafka.storage.internals.log.LogManager.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from metashell.errors import SourceError
+from metashell.node_files.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
+from metashell.node_files.clean_shutdown import CleanShutdown, read_clean_shutdown
+from metashell.node_files.log_name import LogName, LogState, is_ignored, parse_log_name
+from metashell.node_files.meta_properties import FILE_NAME as META_PROPERTIES
+from metashell.node_files.meta_properties import MetaProperties, read_meta_properties
+from metashell.node_files.offset_checkpoint import (
+    OffsetCheckpoint,
+    TopicPartition,
+    read_offset_checkpoint,
+)
+from metashell.node_files.partition_metadata import PartitionMetadata, read_partition_metadata
+from metashell.places.place import Place, child_of, entries_in
+from metashell.places.remote import in_parallel
+
+
+@dataclass(frozen=True, slots=True)
+class LogDirectory:
+    """A log directory as it was listed."""
+
+    place: Place
+    files: frozenset[str]
+    """Names of its files."""
+    logs: tuple[LogName, ...]
+    """Its logs, by topic, partition and state."""
+    not_logs: tuple[str, ...]
+    """Other directories in it, sorted: with one of these the node does not start."""
+    identity: MetaProperties | None
+    """Its ``meta.properties``; None where there is none."""
+
+    def logs_of(self, topic: str, *states: LogState) -> tuple[LogName, ...]:
+        """The logs of a topic's name in some states, `LogState.CURRENT` unless others are given."""
+        wanted = states or (LogState.CURRENT,)
+        return tuple(log for log in self.logs if log.topic == topic and log.state in wanted)
+
+    def place_of(self, log: LogName) -> Place:
+        """Where a log of it is."""
+        return child_of(self.place, log.name)
+
+    def offsets(self, which: OffsetCheckpoint) -> Mapping[TopicPartition, int]:
+        """The offsets of a checkpoint file; empty where there is none.
+
+        Raises:
+            SourceError: It can't be read or is malformed.
+        """
+        if which not in self.files:
+            return {}
+        return read_offset_checkpoint(self.place, which) or {}
+
+    def clean_shutdown(self) -> CleanShutdown | None:
+        """What the broker left when it stopped cleanly; None where it runs, or was killed.
+
+        Raises:
+            SourceError: The file can't be read.
+        """
+        return read_clean_shutdown(self.place) if CLEAN_SHUTDOWN in self.files else None
+
+
+def read_log_directory(place: Place) -> LogDirectory:
+    """List a log directory and read its ``meta.properties``.
+
+    Raises:
+        SourceError: It can't be listed, or that file can't be read or is malformed.
+    """
+    entries = entries_in(place)
+    files = frozenset(entry.name for entry in entries if not entry.is_directory)
+    directories = [e.name for e in entries if e.is_directory and not is_ignored(e.name)]
+    parsed = {name: parse_log_name(name) for name in directories}
+    identity = None
+    if META_PROPERTIES in files:
+        identity = read_meta_properties(child_of(place, META_PROPERTIES))
+    return LogDirectory(
+        place,
+        files,
+        tuple(sorted(log for log in parsed.values() if log is not None)),
+        tuple(sorted(name for name, log in parsed.items() if log is None)),
+        identity,
+    )
+
+
+def read_topics_of_logs(
+    directory: LogDirectory, logs: Sequence[LogName]
+) -> list[PartitionMetadata | SourceError | None]:
+    """The ``partition.metadata`` of each of some logs; in a store many are read at a time.
+
+    Returns:
+        For each log what the file says; None where there is none; the error where it can't be read
+        or is malformed, which for a node takes the log directory offline.
+    """
+    jobs = [partial(_topic_of, directory.place_of(log)) for log in logs]
+    if isinstance(directory.place, str):
+        return [job() for job in jobs]
+    return in_parallel(jobs)
+
+
+def _topic_of(place: Place) -> PartitionMetadata | SourceError | None:
+    try:
+        return read_partition_metadata(place)
+    except SourceError as error:
+        return error

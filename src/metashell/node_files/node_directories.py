@@ -1,0 +1,114 @@
+"""The log directories of one node: which of several belong together, and what does not agree.
+
+Source: MetaPropertiesEnsemble.verify, LogManager.{loadLog, loadLogs}.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+from metashell.node_files.log_directory import LogDirectory
+from metashell.node_files.log_name import LogName, LogState
+
+
+class ConflictKind(StrEnum):
+    """Why a node does not start on some log directories."""
+
+    NO_META_PROPERTIES = "no-meta-properties"
+    OTHER_CLUSTER_ID = "other-cluster-id"
+    OTHER_NODE_ID = "other-node-id"
+    SAME_DIRECTORY_ID = "same-directory-id"
+    NOT_A_LOG = "not-a-log"
+    TWO_LOGS = "two-logs"
+    TWO_FUTURES = "two-futures"
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """One reason."""
+
+    kind: ConflictKind
+    text: str
+    """In a sentence without a full stop. It may hold names from the disk: escape it."""
+
+
+def group_by_node(directories: Sequence[LogDirectory]) -> list[list[LogDirectory]]:
+    """Put the directories of each node together, in their order.
+
+    They are of one node where their ``meta.properties`` have the same cluster.id and node.id. One
+    that does not say both stands alone.
+    """
+    groups: dict[object, list[LogDirectory]] = defaultdict(list)
+    for i, directory in enumerate(directories):
+        of = directory.identity
+        is_known = of is not None and of.cluster_id is not None and of.node_id is not None
+        groups[(of.cluster_id, of.node_id) if of is not None and is_known else i].append(directory)
+    return list(groups.values())
+
+
+def conflicts_in(directories: Sequence[LogDirectory]) -> list[Conflict]:
+    """Why a node would not start with these as its ``log.dirs``; empty where nothing hinders it.
+
+    Only the directories count. A log that the metadata calls a stray, which a node renames first,
+    is not known here; so two logs of a partition may be a conflict that the node resolves.
+    """
+    return [*_of_identities(directories), *_of_names(directories), *_of_logs(directories)]
+
+
+def _of_identities(directories: Sequence[LogDirectory]) -> Iterator[Conflict]:
+    first: dict[str, tuple[object, LogDirectory]] = {}
+    ids: dict[str, LogDirectory] = {}
+    for directory in directories:
+        of = directory.identity
+        if of is None:
+            yield Conflict(
+                ConflictKind.NO_META_PROPERTIES, f"{directory.place}: there is no meta.properties"
+            )
+            continue
+        for key, value, kind in (
+            ("cluster.id", of.cluster_id, ConflictKind.OTHER_CLUSTER_ID),
+            ("node.id", of.node_id, ConflictKind.OTHER_NODE_ID),
+        ):
+            if value is None:
+                continue
+            known, where = first.setdefault(key, (value, directory))
+            if value != known:
+                yield Conflict(
+                    kind, f"{directory.place}: {key} is {value}; in {where.place} it is {known}"
+                )
+        if of.directory_id is not None:
+            other = ids.setdefault(of.directory_id, directory)
+            if other is not directory:
+                yield Conflict(
+                    ConflictKind.SAME_DIRECTORY_ID,
+                    f"{directory.place}: directory.id {of.directory_id} is also in {other.place}",
+                )
+
+
+def _of_names(directories: Sequence[LogDirectory]) -> Iterator[Conflict]:
+    for directory in directories:
+        for name in directory.not_logs:
+            yield Conflict(
+                ConflictKind.NOT_A_LOG, f"{directory.place}: the directory {name} is not a log's"
+            )
+
+
+def _of_logs(directories: Sequence[LogDirectory]) -> Iterator[Conflict]:
+    """Partitions with two logs, or two futures. What is to be deleted or stray does not count."""
+    found: dict[tuple[str, int, LogState], tuple[LogDirectory, LogName]] = {}
+    kinds = {LogState.CURRENT: ConflictKind.TWO_LOGS, LogState.FUTURE: ConflictKind.TWO_FUTURES}
+    for directory in directories:
+        for log in directory.logs:
+            if log.state not in kinds:
+                continue
+            key = (log.topic, log.partition, log.state)
+            other, known = found.setdefault(key, (directory, log))
+            if (other, known) != (directory, log):
+                yield Conflict(
+                    kinds[log.state],
+                    f"{log.topic}-{log.partition}: two {log.state} logs,"
+                    f" {other.place_of(known)} and {directory.place_of(log)}",
+                )

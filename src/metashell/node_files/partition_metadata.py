@@ -1,0 +1,77 @@
+"""`partition.metadata`: which topic, by its id, a log belongs to.
+
+Text of two lines, ``version: 0`` and ``topic_id: <base64>``; a later version is read by the same
+lines. A node takes a log without this file for a stray, and takes the whole log directory offline
+where the file is malformed or names the zero id.
+
+Source: org.apache.kafka.storage.internals.checkpoint.PartitionMetadataReadBuffer, Uuid.fromString.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from dataclasses import dataclass
+from typing import Final
+
+from metashell.errors import SourceError
+from metashell.places.bounded_file import AnyPlace, child_of, name_of, read_if_present
+
+FILE_NAME: Final = "partition.metadata"
+_LIMIT_BYTES: Final = 4096
+_VERSION: Final = re.compile(r"version:\s+\+?([0-9]{1,10})")
+_TOPIC_ID: Final = re.compile(r"topic_id:\s+([A-Za-z0-9_=-]{1,24})")
+_INT32_MAX: Final = 2**31 - 1
+_ID_BYTES: Final = 16
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionMetadata:
+    """What the file says."""
+
+    version: int
+    topic_id: str
+    """As Kafka writes ids: base64 for URLs, without padding; never the zero id."""
+
+
+def read_partition_metadata(directory: AnyPlace) -> PartitionMetadata | None:
+    """Read the file of a log's directory; None where there is none.
+
+    Raises:
+        SourceError: It can't be read or is malformed.
+    """
+    place = child_of(directory, FILE_NAME)
+    data = read_if_present(place, limit_bytes=_LIMIT_BYTES)
+    return None if data is None else parse_partition_metadata(data, name_of(place))
+
+
+def parse_partition_metadata(data: bytes, file: str) -> PartitionMetadata:
+    """Parse the file's content; `file` names it in errors.
+
+    Raises:
+        SourceError: A line is missing or malformed, or the id is zero.
+    """
+    lines = [*data.decode("latin-1").replace("\r\n", "\n").replace("\r", "\n").split("\n"), ""]
+    version, topic_id = _VERSION.fullmatch(lines[0]), _TOPIC_ID.fullmatch(lines[1])
+    if version is None or int(version[1]) > _INT32_MAX:
+        raise SourceError(f"{file}:1: no version: {lines[0][:40]!r}")
+    raw = None if topic_id is None else _id_bytes(topic_id[1])
+    if raw is None:
+        raise SourceError(f"{file}:2: no topic id: {lines[1][:40]!r}")
+    if not any(raw):
+        raise SourceError(f"{file}:2: the topic id is zero")
+    text = base64.urlsafe_b64encode(raw).decode("ascii").rstrip("=")
+    return PartitionMetadata(int(version[1]), text)
+
+
+def _id_bytes(text: str) -> bytes | None:
+    """The sixteen bytes of an id's text, with its padding or without."""
+    bare = text.rstrip("=")
+    if "=" in bare or (bare != text and len(text) % 4):
+        return None
+    try:
+        raw = base64.b64decode(bare + "=" * (-len(bare) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        return None
+    return raw if len(raw) == _ID_BYTES else None
