@@ -86,7 +86,7 @@ def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
 
 
-@pytest.mark.cases(5)
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("what", BOMBS)
 def test_bomb(tmp_path: Path, what: str) -> None:
     """A batch of gigabytes is left out with its place, and the batches around it count."""
@@ -181,6 +181,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Sequence[str]], 
     return cache(lambda lines: _peak(directory, lines))
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("codec", "content", "lines"),
     [

@@ -72,7 +72,7 @@ def test_contrast(theme: str, least: float) -> None:
     drive(test, session_on(theme=theme))
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize("size", [(60, 20), SMALL, WIDE])
 def test_keys_at_the_bottom(size: tuple[int, int]) -> None:
     """They fit in every view, in one order, and help is always there."""

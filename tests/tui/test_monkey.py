@@ -69,7 +69,7 @@ def _empty(directory: Path) -> None:
             os.truncate(file, 0)
 
 
-@pytest.mark.cases(1)
+@pytest.mark.slow
 @pytest.mark.parametrize("harm", [_vanish, _empty])
 def test_the_directory_goes(
     harm: Callable[[Path], None], tmp_path: Path, monkeypatch: pytest.MonkeyPatch

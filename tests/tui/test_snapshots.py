@@ -31,6 +31,7 @@ def test_screen(screen: Screen) -> None:
     show(screen, lambda driver: check_snapshot(driver.app, screen.name))
 
 
+@pytest.mark.slow
 def test_pictures_are_the_same_each_time() -> None:
     """Nothing in them depends on the run."""
     drawn: list[str] = []

@@ -120,7 +120,7 @@ def test_nodes(name: str, offset: int | None) -> None:
     drive(test, session_on(directory(name)), size=WIDE)
 
 
-@pytest.mark.cases(2)
+@pytest.mark.cases(1)
 @pytest.mark.parametrize(("name", "offset"), PLACES)
 def test_tables(name: str, offset: int | None) -> None:
     """Directories that a command describes."""

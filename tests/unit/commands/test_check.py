@@ -533,6 +533,7 @@ DAMAGES: dict[str, Callable[[Path], dict[str, Any]]] = {
 }
 
 
+@pytest.mark.cases(15)
 @pytest.mark.parametrize("name", DAMAGES)
 def test_damage_is_named(name: str, tmp_path: Path) -> None:
     """Each damage has a finding at its place, and decides the exit status."""

@@ -60,10 +60,11 @@ def sample() -> Source:
 
 
 @cache
-def opened(name: str) -> Source:
+def opened(name: str, **options: bool) -> Source:
     """A fixture."""
     found = fixture(name)
-    return (metashell.open if found.kind == "directory" else metashell.open_file)(found.input)
+    opener = metashell.open if found.kind == "directory" else metashell.open_file
+    return opener(found.input, **options)
 
 
 def rows(line: str, source: Source | None = None, form: str = "--output json") -> list[Row]:
@@ -567,9 +568,8 @@ def test_own_output_does_not_change() -> None:
 @pytest.mark.parametrize("name", ["real-44-live", "real-40-static"])
 def test_secrets_stay_redacted(name: str, line: str) -> None:
     """No form has a word of what --show-secrets alone shows."""
-    directory = fixture(name).directory
-    bare = run_on(metashell.open(directory, show_secrets=True), f"{line} -o jsonl").out
-    safe = run_on(metashell.open(directory), f"{line} -o jsonl").out
+    bare = run_on(opened(name, show_secrets=True), f"{line} -o jsonl").out
+    safe = run_on(opened(name), f"{line} -o jsonl").out
     secrets = {
         word
         for word in re.findall(r'"((?:[^"\\]|\\.)*)"', bare)
@@ -577,7 +577,7 @@ def test_secrets_stay_redacted(name: str, line: str) -> None:
     }
     assert secrets
     for form in ("csv", "yaml", "table", "tsv", "json"):
-        told = run_on(metashell.open(directory), f"{line} -o {form}").out
+        told = run_on(opened(name), f"{line} -o {form}").out
         assert [] == [secret for secret in secrets if secret in told]
 
 

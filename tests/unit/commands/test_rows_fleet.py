@@ -97,7 +97,7 @@ def opened(parent: Path) -> FleetSource:
     return fleet
 
 
-@pytest.mark.cases(14)
+@pytest.mark.cases(9)
 @pytest.mark.parametrize("line", ELSEWHERE)
 def test_rows_are_the_same_elsewhere(line: str, parent: Path, opened: FleetSource) -> None:
     """With their order, warnings and status; nothing is opened here."""

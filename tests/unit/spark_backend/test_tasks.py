@@ -191,8 +191,13 @@ def told(ran: Ran) -> list[str]:
     return sorted(line.rpartition(": ")[0] for line in ran.err)
 
 
-@pytest.mark.cases(4)
-@pytest.mark.parametrize("name", DIRECTORIES)
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(name, marks=pytest.mark.slow) if name in ALL_WORDS else name
+        for name in DIRECTORIES
+    ],
+)
 def test_find_prints_what_the_local_one_prints(name: str) -> None:
     """Every kind of test, action, start and depth, on a directory in parts."""
     rng, source = Random(name), opened(name)
