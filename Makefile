@@ -36,7 +36,7 @@ test: $(TEST_STAMP) ## Install everything and run the tests
 	@$(PYTEST) -m 'not meta and not slow' $(PYTEST_ARGS)
 
 .PHONY: test-fast
-test-fast: $(TEST_STAMP) ## Run a case or two of each test that is not slow
+test-fast: $(TEST_STAMP) ## Run a case of each test that takes no second
 	@$(PYTEST) --fast $(PYTEST_ARGS)
 
 .PHONY: test-rest

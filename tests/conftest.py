@@ -56,16 +56,27 @@ _OF_THE_TESTS = frozenset(
 """Variables that are no settings of the program."""
 
 
-_NOT_FAST = ("meta", "pty", "slow", "spark")
-_ONE_A_FILE = Path(__file__).parent / "tui"
+_NOT_FAST = ("cases", "long", "meta", "pty", "slow", "spark")
+_TESTS = Path(__file__).parent
+_NOT_FAST_PLACES = tuple(
+    _TESTS / place
+    for place in ("damage", "live", "property", "spark", "test_packaging.py", "unit/spark_backend")
+)
+"""What is here looks far, or starts programs."""
+_ONE_A_FILE = _TESTS / "tui"
 """Each test here starts the explorer."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Make the choice of `make test-fast` known."""
     parser.addoption(
-        "--fast", action="store_true", help="the first and last case of each test that is not slow"
+        "--fast", action="store_true", help="the first case of each test that takes no second"
     )
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not even look at what is never fast."""
+    return True if config.getoption("fast") and collection_path in _NOT_FAST_PLACES else None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -95,16 +106,12 @@ def _left_to_ci(items: list[pytest.Item]) -> set[pytest.Item]:
 
 
 def _fast(items: list[pytest.Item]) -> set[pytest.Item]:
-    cases: dict[tuple[Path, str], list[pytest.Item]] = {}
+    chosen: dict[tuple[Path, str], pytest.Item] = {}
     for item in items:
         if not any(item.get_closest_marker(mark) for mark in _NOT_FAST):
             name = "" if _ONE_A_FILE in item.path.parents else getattr(item, "originalname", "")
-            cases.setdefault((item.path, name), []).append(item)
-    return {
-        item
-        for (_, name), group in cases.items()
-        for item in ({group[0], group[-1]} if name else {group[0]})
-    }
+            chosen.setdefault((item.path, name), item)
+    return set(chosen.values())
 
 
 def _order(config: pytest.Config, items: list[pytest.Item]) -> None:

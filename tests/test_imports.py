@@ -108,6 +108,7 @@ def test_listing_what_is_always_there_imports_no_arrays() -> None:
     none_imports(ARRAYS | FRONT_ENDS, ["demo", "ls", "/"], ["demo", "ls", "/image"])
 
 
+@pytest.mark.long
 def test_answers_import_no_pandas() -> None:
     """Where pandas is installed pyarrow would import it, and no answer asks for it."""
     lines, unwanted = [["demo", *words] for words in ROWS_COMMANDS], FRONT_ENDS | {"pandas"}

@@ -127,6 +127,7 @@ def test_reassignments(name: str, source: Source) -> None:
     assert ("shop" == name) == bool(theirs)
 
 
+@pytest.mark.long
 def test_topics(name: str, source: Source) -> None:
     """Ids, numbers of partitions, replicas and configs.
 

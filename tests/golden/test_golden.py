@@ -209,6 +209,7 @@ def _state(directory: FilePath) -> dict[str, tuple[int, int, int]]:
     return state
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["real-44-live", "all-records-dir", "all-records-checkpoint"])
 def test_one_shot_through_a_pipe(name: str) -> None:
     """The program itself writes the same bytes to a pipe, whatever the names hold."""

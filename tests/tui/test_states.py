@@ -52,6 +52,7 @@ def rows(driver: Driver) -> list[str]:
     return driver.one(Timeline).render().plain.split("\n")
 
 
+@pytest.mark.long
 def test_second_line(tmp_path: Path) -> None:
     """It shows when partitions were in each state, by signs that differ without colour."""
 

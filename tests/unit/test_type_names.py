@@ -6,6 +6,8 @@ import ast
 from collections import defaultdict
 from pathlib import Path
 
+import pytest
+
 import metashell
 
 SRC = Path(metashell.__file__).parent
@@ -22,6 +24,7 @@ def public_types(text: str) -> list[str]:
     return [name for name in names if not name.startswith("_")]
 
 
+@pytest.mark.long
 def test_each_public_type_has_a_name_of_its_own() -> None:
     """A name that means two things has to be explained wherever it stands."""
     modules = defaultdict(list)

@@ -108,6 +108,7 @@ def test_distance_is_that_of_the_slow_way() -> None:
         assert expected == distance(a, b, 1), (a, b)
 
 
+@pytest.mark.long
 def test_paths_of_large_directories() -> None:
     """Names beside the word in the order are looked at, not all of them; numbers are no slips."""
     names = [f"topic-{i:05d}" for i in range(30_000)]

@@ -113,6 +113,7 @@ def test_errors_are_lines(sample: Source) -> None:
     assert 2 == len(ran.out.splitlines())
 
 
+@pytest.mark.long
 def test_tables_and_schemas(sample: Source) -> None:
     """All that there are, each with its columns, which a query has as well."""
     tables = [row["table"] for row in objects(run_on(sample, "sql -o jsonl .tables"))]
@@ -137,6 +138,7 @@ def test_a_plan_is_text(sample: Source) -> None:
     assert any("Scan" in line or "SCAN" in line for line in lines)
 
 
+@pytest.mark.long
 def test_statements_on_standard_input() -> None:
     """Where there is no terminal; nothing is an error."""
     program = [sys.executable, "-m", "metashell", "demo", "sql", "-o", "jsonl"]
@@ -154,6 +156,7 @@ def test_statements_on_standard_input() -> None:
     assert ran.stderr.startswith("sql: no statement given\n")
 
 
+@pytest.mark.long
 def test_rows_left_unread_end_with_the_program() -> None:
     """No thread goes on reading records when the program ends."""
     program = [sys.executable, "-m", "metashell", "demo", "sql", "-o", "jsonl"]

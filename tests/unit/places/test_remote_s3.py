@@ -70,6 +70,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 # What is there.
 
 
+@pytest.mark.long
 def test_directory_in_a_bucket_gives_what_the_local_one_gives(
     server: S3Server, real_directory: Fixture
 ) -> None:
@@ -264,6 +265,7 @@ def _assert_secret(*texts: str | None) -> None:
             assert secret not in (text or "")
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("form", [0, 1])
 def test_secrets_of_a_uri_are_in_no_output(stored: S3Server, form: int) -> None:
     """Not where it opens, and not where that fails for any reason."""
@@ -288,6 +290,7 @@ def test_secrets_of_a_uri_are_in_no_output(stored: S3Server, form: int) -> None:
         _assert_secret(error.message, error.hint, repr(error.__cause__))
 
 
+@pytest.mark.long
 def test_program_on_a_uri(server: S3Server) -> None:
     """`-d URI` and `-s URI` reach the store, and nothing that is printed holds a secret."""
     uri = _secretive(server.uri(quote(NODE)))[0]

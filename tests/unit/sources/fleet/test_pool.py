@@ -25,6 +25,7 @@ def test_one_worker_is_this_process() -> None:
     assert {os.getpid()} == {row["pid"] for _, row in [*alone, *single] if row is not None}
 
 
+@pytest.mark.long
 def test_a_worker_that_dies_costs_its_own_row() -> None:
     """The others come from other processes."""
     words = ["a", "die", "b", "c"]
@@ -49,6 +50,7 @@ def test_stopping_ends_what_is_under_way(tmp_path: Path) -> None:
     assert_gone(tmp_path)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_workers_do_not_outlive_their_parent(tmp_path: Path, number: signal.Signals) -> None:
     """Neither ^C on the terminal's whole group nor the parent's sudden end leaves one."""
