@@ -106,12 +106,12 @@ def _left_to_ci(items: list[pytest.Item]) -> set[pytest.Item]:
 
 
 def _fast(items: list[pytest.Item]) -> set[pytest.Item]:
-    chosen: dict[tuple[Path, str], pytest.Item] = {}
+    first: dict[tuple[Path, str], pytest.Item] = {}
     for item in items:
         if not any(item.get_closest_marker(mark) for mark in _NOT_FAST):
             name = "" if _ONE_A_FILE in item.path.parents else getattr(item, "originalname", "")
-            chosen.setdefault((item.path, name), item)
-    return set(chosen.values())
+            first.setdefault((item.path, name), item)
+    return set(first.values())
 
 
 def _order(config: pytest.Config, items: list[pytest.Item]) -> None:
