@@ -350,16 +350,31 @@ def test_rows_fill_the_screen_and_back_shows_them_again() -> None:
     drive(test)
 
 
-def test_a_line_that_is_typed_keeps_the_focus() -> None:
-    """Rows that come while the next line is typed do not take its keys."""
+def test_keys_behind_a_command_are_for_its_rows() -> None:
+    """What is typed while it runs waits for its rows, which have the focus then."""
 
     async def test(driver: Driver) -> None:
         screen = await opened(driver)
         screen.run("partitions")
-        await driver.pilot.press("t", "o")
+        await driver.pilot.press("down", "down")
         await driver.settled()
         assert screen.has_class("-full")
-        assert screen.line.has_focus
-        assert "to" == screen.line.value
+        (table,) = screen.pane.row_tables
+        assert table.has_focus
+        assert table.cursor_row == 2
+        assert "" == screen.line.value
+
+    drive(test)
+
+
+def test_a_colon_begins_no_command() -> None:
+    """Who is in the line already and types `:` once more gets no `:` in it."""
+
+    async def test(driver: Driver) -> None:
+        screen = await opened(driver)
+        await driver.press("colon", "colon")
+        assert "" == screen.line.value
+        await driver.press("p", "w", "d", "colon")
+        assert "pwd:" == screen.line.value
 
     drive(test)

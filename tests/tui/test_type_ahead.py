@@ -5,31 +5,47 @@ from __future__ import annotations
 import asyncio
 import threading
 from collections.abc import Callable
+from pathlib import Path
+from typing import Any, Final
 
 import pytest
 from textual.events import Key, Paste
 from textual.widgets import Input
 
 import metashell
+from metashell.errors import UsageError
+from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from metashell.tui.app import Explorer
 from metashell.tui.asking.completing import CompletingInput
 from metashell.tui.frame.filter_bar import FilterBar
 from metashell.tui.frame.help import Help
+from metashell.tui.jobs import Job, Jobs
 from metashell.tui.keyboard import MOST_PASTED
+from metashell.tui.node.pane import NodePane
 from metashell.tui.screens.command import CommandScreen
+from metashell.tui.screens.go_to import PathTarget
+from metashell.tui.session import ExplorerSession
 from metashell.tui.tree.jump_bar import JumpBar
 from metashell.tui.views.records import RecordsView
+from support.fleets import backups
 from support.pilot import SAMPLE, SMALL, Driver, drive, session_on
 from support.waiting import LIMIT_S
 
-_NAMES = {":": "colon", "/": "slash", "?": "question_mark", "@": "at", "\r": "enter"}
+_NAMES = {
+    ":": "colon",
+    "/": "slash",
+    "?": "question_mark",
+    "@": "at",
+    "\r": "enter",
+    "-": "minus",
+}
 
 
 async def at_once(driver: Driver, *keys: str) -> None:
     """Type keys as a terminal hands them over: all of them before any is handled."""
     for key in keys:
-        character = key if len(key) == 1 else None
+        character = " " if key == "space" else key if len(key) == 1 else None
         driver.app.post_message(Key(_NAMES.get(key, key), character))
     await driver.settled()
 
@@ -156,6 +172,104 @@ def test_leaving_does_not_wait() -> None:
 
     asyncio.run(run())
     go_on.set()
+
+
+@pytest.fixture
+def slow(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every job takes a while: what comes at once would hide what is lost."""
+    start = Jobs.start
+
+    def slowly(jobs: Jobs, title: str, work: Callable[[Job], Any], *args: Any, **more: Any) -> Job:
+        def later(job: Job) -> Any:
+            if title:
+                job.rest(0.05)
+            return work(job)
+
+        return start(jobs, title, later, *args, **more)
+
+    monkeypatch.setattr(Jobs, "start", slowly)
+
+
+def compare(session: ExplorerSession, *keys: str) -> None:
+    """Type keys one by one, and all at once: the program must end up in the same place."""
+    ends = []
+
+    def ended(driver: Driver) -> tuple[object, ...]:
+        pane = next(iter(driver.app.query(NodePane)), None)
+        mode = None if pane is None else pane.mode
+        records = [view.records.here for view in driver.app.query(RecordsView)]
+        return driver.app.path, driver.view.id, driver.app.here.offset, mode, records
+
+    async def one_by_one(driver: Driver) -> None:
+        for key in keys:
+            await at_once(driver, key)
+        ends.append(ended(driver))
+
+    async def all_at_once(driver: Driver) -> None:
+        await at_once(driver, *keys)
+        ends.append(ended(driver))
+
+    drive(one_by_one, session)
+    drive(all_at_once, session)
+    assert ends[0] == ends[1]
+
+
+_PLACES: Final = {
+    "a path": ("g", *"/image/topics/byName", "enter", "right", "down", "h"),
+    "a path, its table": ("g", *"/image/topics", "enter", "tab", "down", "enter"),
+    "names in the tree": ("home", "right", "down", "down", "right", "right", "right", "down"),
+    "another node": ("g", *"/image/topics/byName", "enter", "right", "down", "tab", "down", "r"),
+    "a view": ("2", "home", "down", "m"),
+    "a filter of records": ("2", "a", *"type", "space", *"RemoveTopic", "enter", "home", "enter"),
+    "a search of records": ("2", "/", *"REMOVE", "enter", "home", "n", "n", "enter"),
+    "a command": (":", *"topics", "enter", "/", *"topic-027", "enter", "enter"),
+    "a directory of a command": (":", *"cd", "space", *"/image/topics", "enter", "right", "right"),
+    "a search": ("f", *"topic-02", "enter", "enter", "down"),
+    "neighbours": ("g", *"/image/topics/byName/topic-000", "enter", "R", "c", "enter"),
+}  # fmt: skip
+"""What keys lead to, and keys that go on there."""
+
+
+@pytest.mark.usefixtures("slow")
+@pytest.mark.parametrize("keys", _PLACES.values(), ids=list(_PLACES))
+def test_at_once_as_one_by_one(keys: tuple[str, ...]) -> None:
+    """What is typed in one go does what it does with a rest behind each key."""
+    compare(session_on(), *keys)
+
+
+@pytest.mark.usefixtures("slow")
+def test_into_a_cluster(tmp_path: Path) -> None:
+    """Keys behind the choice of a cluster are for the cluster, however long it takes to open."""
+    paths = [str(path) for path in sorted(backups(tmp_path / "fleet").iterdir())]
+
+    session = session_on(lambda: open_fleet(paths))  # type: ignore[arg-type,return-value]
+    compare(session, "enter", "right", "right", "down")
+
+
+def test_escape_ends_what_keys_wait_for() -> None:
+    """What takes long says that keys wait for it; Escape ends it, and they are forgotten."""
+    goes_on = threading.Event()
+
+    def slowly(*_: object) -> PathTarget:
+        goes_on.wait(LIMIT_S)
+        raise UsageError("too late")
+
+    async def test(driver: Driver) -> None:
+        for key in ("g", *"/image", "enter", "x", "y"):
+            driver.app.post_message(Key(_NAMES.get(key, key), key if len(key) == 1 else None))
+        await driver.until(lambda: driver.told, "not told")
+        assert driver.told == ["going to /image: your keys wait for it, escape ends it"]
+        driver.app.post_message(Key("escape", None))
+        await driver.until(lambda: driver.app.type_ahead.is_at_rest, "they wait")
+        assert not driver.app.screen.is_modal
+        goes_on.set()
+        await driver.settled()
+        assert driver.app.path == "/"
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("metashell.tui.screens.go_to.follow", slowly)
+        patch.setattr("metashell.tui.type_ahead._PATIENCE_S", 0.05)
+        drive(test)
 
 
 def test_goes_on_whatever_a_key_does() -> None:

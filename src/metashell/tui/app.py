@@ -306,6 +306,7 @@ class Explorer(Actions, IdleKeys, App[int]):
             self._renew(
                 f"going to {place}",
                 lambda: scene_there(scene, path, moves=is_exact, point=offset),
+                leads=True,
             )
         elif is_exact:
             self.jobs.cancel(self, _SCENE)  # the way elsewhere is not gone any more
@@ -353,7 +354,7 @@ class Explorer(Actions, IdleKeys, App[int]):
         where = "the end of the log" if point is None else str(point)
         self._renew(f"going to {where}", lambda: scene_there(scene, path, moves=True, point=point))
 
-    def _renew(self, title: str, make: Callable[[], Scene]) -> None:
+    def _renew(self, title: str, make: Callable[[], Scene], *, leads: bool = False) -> None:
         """Show another scene as soon as it is made."""
         if self.timeline is not None:
             self.timeline.give_up()
@@ -368,7 +369,12 @@ class Explorer(Actions, IdleKeys, App[int]):
             self._job_failed(error)
             self.moved_to(self.path)  # the cluster that is looked at, whichever state it is in
 
-        self.jobs.start(title, work, self._arrived, owner=self, key=_SCENE, failed=failed)
+        def done(scene: Scene) -> None:
+            self._arrived(scene)
+            if leads and self.view is not None:
+                self.jobs.lead(self.view, "look")
+
+        self.jobs.start(title, work, done, owner=self, key=_SCENE, failed=failed, leads=leads)
 
     def _arrived(self, scene: Scene) -> None:
         """Show the scene that was gone to, unless the user went elsewhere meanwhile."""
@@ -450,6 +456,7 @@ class Explorer(Actions, IdleKeys, App[int]):
             if not self.is_open:
                 self.is_open = True
                 self.call_later(self.type_ahead.go_on)  # behind what has the focus
+            self.type_ahead.go_on_behind()
 
     # Asking.
 
@@ -481,6 +488,7 @@ class Explorer(Actions, IdleKeys, App[int]):
         """Do what a job has to say, unless the program ends and the frame is gone."""
         if self._status_line.is_attached:
             self.jobs.carry_out(told)
+            self.type_ahead.go_on_behind()
 
     def _jobs_changed(self) -> None:
         for status in self.query(StatusLine):

@@ -18,6 +18,7 @@ from metashell.errors import MetashellError
 
 if TYPE_CHECKING:
     from textual.app import App
+    from textual.dom import DOMNode
     from textual.message_pump import MessagePump
 
 _T = TypeVar("_T")
@@ -34,13 +35,21 @@ class Job:
     """One piece of work."""
 
     def __init__(
-        self, title: str, owner: MessagePump, key: str, post: Callable[[Told], Any]
+        self,
+        title: str,
+        owner: MessagePump,
+        key: str,
+        post: Callable[[Told], Any],
+        *,
+        leads: bool = False,
     ) -> None:
         self.title = title
         """What it does, as a person reads it, such as ``listing /image/topics``."""
         self.owner = owner
         self.key = key
         self.began = time.monotonic()
+        self.leads = leads
+        """Whether the keys typed behind it are for where it leads: they wait for it."""
         self.progress: tuple[int, int] | None = None
         """(done, in all) where it tells."""
         self._post = post
@@ -112,6 +121,7 @@ class Jobs:
         owner: MessagePump,
         key: str = "",
         failed: Callable[[MetashellError], object] | None = None,
+        leads: bool = False,
     ) -> Job:
         """Begin a job; one of the same owner and key is cancelled.
 
@@ -122,9 +132,10 @@ class Jobs:
             owner: The widget it is for: where that is gone, nothing is done.
             key: Which of its jobs it is.
             failed: Called in place of `done` for an error that is no defect; else it is shown.
+            leads: Whether the keys typed behind it are for where it leads.
         """
         self.cancel(owner, key)
-        job = Job(title, owner, key, self._app.post_message)
+        job = Job(title, owner, key, self._app.post_message, leads=leads)
 
         def run() -> None:
             end: Callable[[], object]
@@ -145,6 +156,24 @@ class Jobs:
         threading.Thread(target=run, name=THREAD_NAME, daemon=True).start()
         self._changed()
         return job
+
+    @property
+    def leading(self) -> Job | None:
+        """The newest one that keys wait for."""
+        running = reversed(self.running)
+        return next((job for job in running if job.leads and job.owner.is_attached), None)
+
+    def lead(self, part: DOMNode, *keys: str) -> None:
+        """Have keys wait for what goes on in a part: they are for what it will show.
+
+        Args:
+            part: The owner of the jobs, or what it is in.
+            keys: Which jobs.
+        """
+        for job in self.running:
+            owner: Any = job.owner
+            if job.key in keys and part in owner.ancestors_with_self:
+                job.leads = True
 
     def cancel(self, owner: MessagePump, key: str = "") -> None:
         """Cancel a widget's job of that key."""

@@ -1,11 +1,12 @@
 """Keys, one after the other: the next is handled when all that the one before does is done.
 
 A key may open a line or a screen, or move the focus. What was typed behind it is meant for that,
-and comes before any of it is there.
+and comes before any of it is there. The same holds for a job that leads to another place.
 """
 
 from __future__ import annotations
 
+import time
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
@@ -19,11 +20,16 @@ if TYPE_CHECKING:
     from textual.timer import Timer
 
     from metashell.tui.app import Explorer
+    from metashell.tui.jobs import Job
 
 _WITHOUT_SOURCE: Final = ("quit", "suspend_process", "cancel", "help", "screenshot_file")
 """What keys do while the source is being opened; all others wait for it."""
 _AT_ONCE: Final = ("ctrl+c", "ctrl+z")
 """Keys that wait for nothing while it is."""
+_GIVING_UP: Final = ("ctrl+c", "escape")
+"""Keys that end what other keys wait for."""
+_PATIENCE_S: Final = 0.5
+"""So long they wait for a job as well: what was typed in one go stays in order."""
 _LEAST_ROUNDS: Final = 3
 """A key's own handlers, those of what these say, and once more: a list tells what was chosen."""
 _MOST_ROUNDS: Final = 8
@@ -49,6 +55,8 @@ class TypeAhead:
         """Counts the keys that were followed."""
         self._timer: Timer | None = None
         """Gives up on the one that is followed; None while none is."""
+        self._patience: Timer | None = None
+        """Tells what keys wait for; None while they wait for nothing, or it was told."""
 
     @property
     def is_full(self) -> bool:
@@ -66,8 +74,11 @@ class TypeAhead:
             self._next = None
         elif not self._app.is_open and isinstance(event, Key) and event.key in _AT_ONCE:
             return True
-        elif self._has_to_wait(event) or not self.is_at_rest:
+        elif self._gives_up(event):
+            self._kept.clear()  # they were for what will not be there
+        elif self._has_to_wait(event) or not self.is_at_rest or self._is_led:
             self._kept.append(event)
+            self._tell_soon()
             return False
         if isinstance(event, Paste):
             self._clean(event)
@@ -84,6 +95,43 @@ class TypeAhead:
                 return False
             self._app.tell("the source is not open yet: your keys wait for it")
         return True
+
+    @property
+    def _leading(self) -> Job | None:
+        """What keys wait for besides each other."""
+        return self._app.jobs.leading if self._app.is_open else None
+
+    @property
+    def _is_led(self) -> bool:
+        """Whether the way to what keys are for goes on."""
+        view = self._app.view
+        return self._leading is not None or (view is not None and not view.is_composed)
+
+    def _gives_up(self, event: Key | Paste) -> bool:
+        """Whether a key ends what the others wait for, which takes long."""
+        job = self._leading
+        if job is None or not isinstance(event, Key) or event.key not in _GIVING_UP:
+            return False
+        return time.monotonic() - job.began >= _PATIENCE_S
+
+    def _tell_soon(self) -> None:
+        if self._patience is None and self._leading is not None:
+            self._patience = self._app.set_timer(_PATIENCE_S, self._tell)
+
+    def _tell(self) -> None:
+        """Say what keys wait for, or let one of them end that."""
+        self._patience = None
+        job = self._leading
+        if job is None or not self._kept:
+            return
+        keys = [event.key if isinstance(event, Key) else "" for event in self._kept]
+        at = next((i for i, key in enumerate(keys) if key in _GIVING_UP), None)
+        if at is None:
+            self._app.tell(f"{job.title}: your keys wait for it, escape ends it")
+            return
+        for _ in range(at):
+            self._kept.popleft()
+        self._send()
 
     def _clean(self, paste: Paste) -> None:
         """Let nothing be pasted that steers a terminal, nor more than a line can be."""
@@ -107,9 +155,21 @@ class TypeAhead:
 
     def go_on(self) -> None:
         """Have the next key handled."""
+        if not self._kept or self._timer is not None or self._next is not None:
+            return
+        if self._is_led:
+            self._tell_soon()
+        else:
+            self._send()
+
+    def go_on_behind(self) -> None:
+        """Have the next key handled when all is done that a job's end does."""
         if self._kept and self._timer is None and self._next is None:
-            self._next = self._kept.popleft()
-            self._app.post_message(self._next)
+            self.follow(is_text=False)
+
+    def _send(self) -> None:
+        self._next = self._kept.popleft()
+        self._app.post_message(self._next)
 
     def _go_round(self, number: int, n_rounds: int, before: DOMNode | None) -> None:
         """Follow the way of a key, again where it changed what keys go to."""

@@ -63,6 +63,10 @@ class View(AppPart, Vertical):
     def filter_by(self, text: str) -> None:
         """Show only what contains a text; empty for all. Called as it is typed."""
 
+    def keep_filter(self) -> None:
+        """Take the filter as it is typed now: the next keys are for what it leaves."""
+        self.explorer.jobs.lead(self, "arrange", "filter")
+
     @property
     def filter_text(self) -> str | None:
         """The filter that holds; None where nothing can be filtered at the moment."""

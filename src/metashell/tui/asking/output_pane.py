@@ -137,6 +137,10 @@ class OutputPane(AppPart, Vertical):
         if self._table is not None:
             self._table.filter_by(text)
 
+    def keep_filter(self) -> None:
+        """Have the next keys wait for the rows that are left."""
+        self.explorer.jobs.lead(self, "arrange")
+
     def focus_content(self) -> None:
         """Go on in the table, or else in the text."""
         (self._table or self.text).focus()

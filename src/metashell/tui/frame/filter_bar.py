@@ -18,6 +18,9 @@ class Filterable(Protocol):
     def filter_by(self, text: str) -> None:
         """Show only what contains a text; empty for all."""
 
+    def keep_filter(self) -> None:
+        """Take the filter as it is typed now."""
+
     def focus_content(self) -> None:
         """Put the focus back."""
 
@@ -65,6 +68,7 @@ class FilterBar(Input):
     def on_input_submitted(self, event: Input.Submitted) -> None:
         """Keep the filter."""
         event.stop()
+        self._view.keep_filter()
         self._end()
 
     def action_drop(self) -> None:

@@ -107,6 +107,7 @@ class NodePane(AppPart, Vertical):
         self._of_leaf: tuple[LookMode, ...] = ()
         self._of_directory: tuple[LookMode, ...] = ()
         """Ways to look that the user took, the last one first."""
+        self._reading: Job | None = None
         self._look: NodeLook | None = None
 
     def compose(self) -> ComposeResult:
@@ -141,12 +142,26 @@ class NodePane(AppPart, Vertical):
         self._start(reads_older=is_news and self._look is not None and not self._look.lacks_times)
 
     def look(self, mode: LookMode) -> None:
-        """Look at the node in another way."""
-        if self._look is None or self._look.kind == "directory":
+        """Look at the node in another way; the next keys are for that."""
+        kind = None if self._look is None or self.is_behind else self._look.kind
+        if kind in (None, "directory"):
             self._of_directory = (mode, *self._of_directory)[:_REMEMBERED]
-        if self._look is None or self._look.kind != "directory":
+        if kind != "directory":
             self._of_leaf = (mode, *self._of_leaf)[:_REMEMBERED]
-        self._start()
+        self._start(leads=True)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether another node is shown than that which was asked for."""
+        look, scene = self._look, self._scene
+        if look is None or scene is None:
+            return True
+        return (look.path, look.serial) != (self._path, scene.serial)
+
+    def lead(self) -> None:
+        """Have keys wait for the node that was asked for."""
+        if self.is_behind:
+            self.explorer.jobs.lead(self, "node")
 
     @property
     def mode(self) -> LookMode | None:
@@ -158,7 +173,7 @@ class NodePane(AppPart, Vertical):
         """The node that is shown, which may not yet be the one that was asked for."""
         return None if self._look is None else self._look.path
 
-    def _start(self, *, reads_older: bool = False) -> None:
+    def _start(self, *, reads_older: bool = False, leads: bool = False) -> None:
         """Look at the node; without waiting for older files they are read when it is shown."""
         scene, path = self._scene, self._path
         of_leaf, of_directory = self._of_leaf, self._of_directory
@@ -182,7 +197,10 @@ class NodePane(AppPart, Vertical):
             if look.lacks_times:
                 jobs.start(READING_OLDER, with_times, self._show, owner=self, key=_OLDER)
 
-        jobs.start(f"reading {path}", work, done, owner=self, key="node", failed=self._failed)
+        self._reading = jobs.start(
+            f"reading {path}", work, done, owner=self, key="node", failed=self._failed,
+            leads=leads,
+        )  # fmt: skip
 
     def _failed(self, error: MetashellError) -> None:
         """Say what is wrong in place of the node."""
@@ -204,6 +222,8 @@ class NodePane(AppPart, Vertical):
 
     def _show(self, look: NodeLook) -> None:
         before, self._look = self._look, look
+        if self._reading is not None:
+            self._reading.leads = False  # the rest of it is no other place
         is_afresh = before is None or (before.path, before.mode) != (look.path, look.mode)
         _say(self.query_one("#node-head", Static), look.head)
         self._show_tabs()
@@ -274,7 +294,7 @@ class NodePane(AppPart, Vertical):
         """Offer only what there is for the node."""
         look = self._look
         if action == "look":
-            return look is not None and parameters[0] in look.modes
+            return look is not None and (self.is_behind or parameters[0] in look.modes)
         if action == "other_table":
             return look is not None and LookMode.CHILDREN in look.modes and len(look.modes) > 1
         return True

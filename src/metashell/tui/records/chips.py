@@ -72,7 +72,10 @@ class ChipBar(AppPart, Widget, can_focus=True):
 
     def render(self) -> Content:
         """Draw the line; where it is too long, from a chip on that lets the current one be seen."""
-        pieces: list[Content | tuple[str, str]] = [(" Filter ", "$text-muted")]
+        # Without a chip this alone shows that the line has the focus.
+        pieces: list[Content | tuple[str, str]] = [
+            (" Filter ", "reverse bold" if self.has_focus else "$text-muted")
+        ]
         self._spans, at = [], len(" Filter ")
         skipped = self._n_skipped()
         if skipped:
@@ -254,6 +257,7 @@ class ChipPrompt(AppPart, ModalScreen[Chip | None]):
         self.explorer.jobs.start(
             "checking the filter", lambda _: check(chip), lambda _: self.dismiss(chip),
             owner=self, key="check", failed=lambda error: self._tell("\n".join(error.lines(""))),
+            leads=True,
         )  # fmt: skip
 
     def action_leave(self) -> None:

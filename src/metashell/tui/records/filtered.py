@@ -53,15 +53,26 @@ class FilteredRecords(View):
         self._newest: Source | None = None
         """The end of the log that is shown, of which the reader is."""
         self._typing: Timer | None = None
+        self._typed: str | None = None
+        """What is to be searched as soon as nothing more is typed; None for nothing else."""
         self._jobs: dict[str, Job] = {}
         """The last job of each key."""
 
     @abstractmethod
-    def _show_matches(self) -> None:
-        """Show what is wanted now, in place of what was before."""
+    def _show_matches(self, *, leads: bool) -> None:
+        """Show what is wanted now, in place of what was before.
 
-    def _refilter(self, chips: Sequence[Chip]) -> None:
-        """Show what matches these chips; wrong ones are told and do not hold."""
+        Args:
+            leads: Whether keys wait for the first of it.
+        """
+
+    def _refilter(self, chips: Sequence[Chip], *, leads: bool = True) -> None:
+        """Show what matches these chips; wrong ones are told and do not hold.
+
+        Args:
+            chips: All of them.
+            leads: Whether the next keys are for what matches.
+        """
         newest = self._newest
         if newest is None or self.reader is None:
             return
@@ -69,14 +80,15 @@ class FilteredRecords(View):
         def done(wanted: Filter) -> None:
             self.wanted, self.chips = wanted, list(chips)
             self.query_one(ChipBar).show(self.chips)
-            self._show_matches()
+            self._show_matches(leads=self._jobs["filter"].leads)
 
         def failed(error: MetashellError) -> None:
             self.query_one(ChipBar).show(self.chips, error.message)
 
         self._start(
-            "filter", "filtering", lambda _: filter_of(context_of(newest), chips), done, failed
-        )
+            "filter", "filtering", lambda _: filter_of(context_of(newest), chips), done, failed,
+            leads=leads,
+        )  # fmt: skip
 
     def show_only(self, chip: Chip) -> None:
         """Show what matches one chip alone."""
@@ -140,13 +152,23 @@ class FilteredRecords(View):
         """Search by a regular expression, as soon as nothing more is typed."""
         if self._typing is not None:
             self._typing.stop()
-        self._typing = self.set_timer(_TYPING_S, lambda: self._grep(text))
+        self._typed = text
+        self._typing = self.set_timer(_TYPING_S, self._grep)
 
-    def _grep(self, text: str) -> None:
-        if text == grep_of(self.chips):
+    def keep_filter(self) -> None:
+        """Search at once: the next keys are for what is found."""
+        if self._typing is not None:
+            self._typing.stop()
+        self._grep()
+        super().keep_filter()
+
+    def _grep(self) -> None:
+        """Search what was typed."""
+        text, self._typing, self._typed = self._typed, None, None
+        if text is None or text == grep_of(self.chips):
             return
         kept = without(self.chips, GREP)
-        self._refilter(with_chip(kept, Chip(GREP, text)) if text else kept)
+        self._refilter(with_chip(kept, Chip(GREP, text)) if text else kept, leads=False)
 
     @property
     def filter_text(self) -> str:
@@ -162,9 +184,13 @@ class FilteredRecords(View):
         work: Callable[[Job], _T],
         done: Callable[[_T], object],
         failed: Callable[[MetashellError], object] | None = None,
+        *,
+        leads: bool = False,
     ) -> Job:
         """Start a job."""
-        job = self.explorer.jobs.start(title, work, done, owner=self, key=key, failed=failed)
+        job = self.explorer.jobs.start(
+            title, work, done, owner=self, key=key, failed=failed, leads=leads
+        )
         self._jobs[key] = job
         return job
 

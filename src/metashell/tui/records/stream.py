@@ -210,6 +210,8 @@ class RecordList(AppPart, ScrollView, can_focus=True):
     def action_edge(self, is_end: bool) -> None:
         """Go to the first or last row."""
         self.move_to(len(self.model) - 1 if is_end else 0)
+        if not is_end and isinstance(self.here, Gap):
+            self.follows = False  # the first record is wanted, as soon as it is known
 
     def action_batch(self, by: int) -> None:
         """Go to the first record of the next batch, or of this one or the one before."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
+from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
@@ -39,6 +40,16 @@ _HISTORY: Final = "history"
 _FOLLOW: Final = ("-f", "--follow")
 _MARGIN: Final = 2
 """Columns that a command leaves to the scroll bar."""
+
+
+class _CommandLine(CompletingInput):
+    """The line, which is there already where `:` is typed to get to it."""
+
+    def on_key(self, event: events.Key) -> None:
+        """Begin no command with a colon: none has one."""
+        if event.character == ":" and not self.value:
+            event.stop()
+            event.prevent_default()
 
 
 class CommandScreen(AppPart, ModalScreen[None]):
@@ -109,7 +120,7 @@ class CommandScreen(AppPart, ModalScreen[None]):
             yield proposals
             with Horizontal(id="command-line"):
                 yield Label(line(":"), markup=False)
-                yield CompletingInput(
+                yield _CommandLine(
                     lambda scene, text, cancelled: _complete(scene, text, where, habits, cancelled),
                     proposals,
                     history=EnteredLines(kept),
@@ -190,6 +201,7 @@ class CommandScreen(AppPart, ModalScreen[None]):
             lambda found: self._ended(scene, text, *found),
             owner=self,
             key="command",
+            leads=not follows,
             failed=lambda error: pane.note([escape(text) for text in error.lines("")]),
         )
 
@@ -222,7 +234,7 @@ class CommandScreen(AppPart, ModalScreen[None]):
             pane.note(["done"])  # such as `ls > FILE`
 
     def _show_result(self, result: CommandResult) -> None:
-        """Fill the screen with a command's rows, unless the next line is typed already."""
+        """Fill the screen with a command's rows."""
         self._result = result
         n_rows = sum(map(len, result.answer.tables))
         rows = f"{n_rows:,} row{'s' * (n_rows != 1)}"
@@ -230,12 +242,7 @@ class CommandScreen(AppPart, ModalScreen[None]):
         self.query_one("#command-title", Static).update(line(f"{shown}  {rows}"))
         self.add_class("-full")
         self.pane.end(result.answer)
-        if not self.line.value:
-            self.call_after_refresh(self._look_at_result)
-
-    def _look_at_result(self) -> None:
-        if not self.line.value and self._result is not None:
-            self.pane.focus_content()
+        self.call_after_refresh(self.pane.focus_content)
 
     # Keys.
 

@@ -97,7 +97,8 @@ class FindScreen(AppPart, ModalScreen[None]):
         self._is_everywhere = False
         self._timer: Timer | None = None
         self._job: Job | None = None
-        self._counts_for: Job | None = None
+        self._goes = False
+        """Whether to go to the first result when it comes."""
         self.problem: str | None = None
         """What is wrong with what is typed."""
 
@@ -147,21 +148,23 @@ class FindScreen(AppPart, ModalScreen[None]):
         self._timer = self.set_timer(_REST_S, self._search)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Go to the first result, or begin at once."""
+        """Go to the first result, as soon as there is one."""
         event.stop()
         if self._timer is not None:
-            self._search()
+            self._search(goes=True)
         elif self.results.chosen is not None:
             self._go(self.results.chosen)
+        elif self._job is not None:
+            self._goes = self._job.leads = True
 
-    def _search(self) -> None:
+    def _search(self, *, goes: bool = False) -> None:
         if self._timer is not None:
             self._timer.stop()
             self._timer = None
         self._cancel()
         results = self.results
         results.clear()
-        self.problem = None
+        self.problem, self._goes = None, goes
         text, scene = self.query_one(CompletingInput).value, self.explorer.scene
         if scene is None:
             return
@@ -178,6 +181,8 @@ class FindScreen(AppPart, ModalScreen[None]):
             if job is self._job:
                 results.add(paths)
                 self._tell(f"{len(results.paths):,} found, searching…")
+                if self._goes and results.chosen is not None:
+                    self._go(results.chosen)
 
         def work(job: Job) -> tuple[CommandAnswer | None, bool]:
             words = find_words(text, where)
@@ -195,7 +200,7 @@ class FindScreen(AppPart, ModalScreen[None]):
         self._tell("searching…")
         self._job = self.explorer.jobs.start(
             f"find {text.strip()}", work, lambda found: self._ended(*found), owner=self,
-            key="find", failed=lambda error: self._fail(error.lines("")),
+            key="find", failed=lambda error: self._fail(error.lines("")), leads=goes,
         )  # fmt: skip
 
     def _ended(self, answer: CommandAnswer | None, is_full: bool) -> None:

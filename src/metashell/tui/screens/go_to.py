@@ -159,8 +159,9 @@ class GoToScreen(AppPart, ModalScreen[None]):
             return follow(scene, text, self._cwd or directory_at(scene, here))
 
         self.explorer.jobs.start(
-            f"going to {text}", work, self._arrive, owner=self, key="go", failed=self._failed
-        )
+            f"going to {text}", work, self._arrive, owner=self, key="go", failed=self._failed,
+            leads=True,
+        )  # fmt: skip
 
     def _arrive(self, target: PathTarget) -> None:
         self.dismiss()

@@ -62,9 +62,6 @@ class RelationsScreen(AppPart, ModalScreen[None]):
         """The nodes on the way, the last one is shown; paths below the cluster's root."""
         self._shown: list[Relation | None] = []
         """What each line is about; None for the heading."""
-        self._is_looking = False
-        self._typed: list[str] = []
-        """Keys that came while neighbours were looked for."""
 
     def compose(self) -> ComposeResult:
         """The list, and a hint."""
@@ -95,27 +92,23 @@ class RelationsScreen(AppPart, ModalScreen[None]):
             self._list(None)
             return
         self._clear()
-        self._is_looking = True
 
         def work(job: Job) -> Relations | None:
             return relations_of(scene, path, job.cancelled)
 
         self.explorer.jobs.start(
-            f"looking for neighbours of {path}", work, self._list, owner=self, key="relations"
-        )
+            f"looking for neighbours of {path}", work, self._list, owner=self, key="relations",
+            leads=True,
+        )  # fmt: skip
 
     def _list(self, found: Relations | None) -> None:
         options = self._clear()
-        self._is_looking = False
         if found is None or not found.groups:
             self._shown.append(None)
             options.add_option(Option(line(_NONE), disabled=True))
         else:
             self._draw(found)
             options.highlighted = 0
-        typed, self._typed = self._typed, []
-        for key in typed:
-            self.app.simulate_key(key)
 
     def _draw(self, found: Relations) -> None:
         for i, group in enumerate(found.groups):
@@ -140,11 +133,7 @@ class RelationsScreen(AppPart, ModalScreen[None]):
         )
 
     def on_key(self, event: events.Key) -> None:
-        """Go to the group of a letter, as soon as the groups are there."""
-        if self._is_looking and event.key != "escape":
-            event.stop()
-            self._typed.append(event.key)
-            return
+        """Go to the group of a letter."""
         for at, relation in enumerate(self._shown):
             if relation is not None and relation.key and relation.key == event.key:
                 event.stop()

@@ -30,13 +30,14 @@ class Fetching:
         self._jobs: dict[NodeKey, Job] = {}
         self._timer: Timer | None = None
 
-    def start(self, root: Directory, key: NodeKey, path: str) -> None:
+    def start(self, root: Directory, key: NodeKey, path: str, *, leads: bool = False) -> None:
         """Fetch the names of a directory.
 
         Args:
             root: The root that the key begins at.
             key: The directory.
             path: What to call it.
+            leads: Whether the keys typed meanwhile are for the names.
         """
 
         def work(job: Job) -> FetchedNames | None:
@@ -54,8 +55,9 @@ class Fetching:
             self._tree.explorer.tell("\n".join(error.lines("")), "error")
 
         job = self._jobs[key] = self._tree.explorer.jobs.start(
-            f"listing {path}", work, done, owner=self._tree, key=f"list {path}", failed=failed
-        )
+            f"listing {path}", work, done, owner=self._tree, key=f"list {path}", failed=failed,
+            leads=leads,
+        )  # fmt: skip
         if self._timer is None:
             self._timer = self._tree.set_interval(_TIDY_S, self._tidy)
 

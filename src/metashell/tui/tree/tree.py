@@ -156,6 +156,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
 
     def show(self, scene: Scene, path: str) -> None:
         """Show a scene, with the cursor at a path; what is open stays open."""
+        leads = path != self._goal or (self._looking is not None and self._is_led_by(self._looking))
         self._goal, self._next = path, scene
         outline = self.outline
         wanted = {ROOT} if outline is None else set(outline.wanted)
@@ -173,7 +174,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
             self._looked(scene, path, *found)
 
         self._looking = self.explorer.jobs.start(
-            f"listing {path}", work, done, owner=self, key="look"
+            f"listing {path}", work, done, owner=self, key="look", leads=leads
         )
 
     def _looked(
@@ -201,8 +202,9 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         line = outline.nearest(key)
         self._keep_on_screen(anchor, line)
         self._put(line)
+        leads = self._looking is not None and self._looking.leads
         for key in outline.unlisted():
-            self._fetch(key)
+            self._fetch(key, leads=leads)
         self.post_message(self.Arrived(self._goal, len(found.missing)))
 
     def _goal_key(self, path: str, found: TreeLook, anchor: tuple[NodeKey, int] | None) -> NodeKey:
@@ -232,7 +234,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
     def open_at(self, key: NodeKey) -> None:
         """Open a directory: its names come as soon as they are known."""
         if self.outline is not None and not self.outline.is_open(key) and self.outline.open(key):
-            self._fetch(key)
+            self._fetch(key, leads=True)
             self._resize()
 
     def close_at(self, key: NodeKey) -> None:
@@ -246,10 +248,10 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         if at is not None:
             self._put(self.outline.nearest(at.key), tell=at.key != key)
 
-    def _fetch(self, key: NodeKey) -> None:
+    def _fetch(self, key: NodeKey, *, leads: bool = False) -> None:
         assert self._scene is not None
         assert self.outline is not None
-        self._fetching.start(self._scene.root, key, self.outline.path_of(key))
+        self._fetching.start(self._scene.root, key, self.outline.path_of(key), leads=leads)
 
     def fetched(self, key: NodeKey, listing: FetchedNames | None) -> None:
         """Take the names of a directory that was opened; None where there are none to be had."""
@@ -409,6 +411,10 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
             self.show(self._next, self._goal)
             return None
         return self.line
+
+    def _is_led_by(self, job: Job) -> bool:
+        """Whether a job is still on the way to where the user wants to be."""
+        return job.leads and job in self.explorer.jobs.running
 
     @property
     def _is_looking(self) -> bool:

@@ -186,10 +186,12 @@ class ExplorerView(View):
 
     def action_look(self, mode: str) -> None:
         """Look at the node in another way."""
+        self._show_node()
         self.pane.action_look(mode)
 
     def action_other_table(self) -> None:
         """Show the children of the directory, or what describes it."""
+        self._show_node()
         self.pane.action_other_table()
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
@@ -203,6 +205,9 @@ class ExplorerView(View):
     def on_descendant_focus(self, event: events.DescendantFocus) -> None:
         """Note which side is looked at."""
         self._on_the_right = self.pane in event.widget.ancestors_with_self
+        if self._on_the_right:
+            self._show_node()
+            self.pane.lead()
 
     def focus_content(self) -> None:
         """Put the focus on the side that had it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
@@ -63,6 +63,15 @@ class RecordsView(FilteredRecords):
     RecordsView .records-line { height: 1; width: 1fr; background: $panel; }
     RecordsView #records-head { layout: horizontal; height: 1; background: $panel; }
     RecordsView #records-columns { width: 1fr; height: 1; color: $text-muted; text-wrap: nowrap; }
+    /* The library styles the parts of what has a rule of its own. */
+    RecordsView #records-main:focus-within { text-style: none; }
+    RecordsView #records-main:focus-within #records-head,
+    RecordsView #records-main:focus-within #records-columns,
+    RecordsView #records-main:focus-within #records-count {
+        background: $primary; color: $text; text-style: bold;
+    }
+    RecordsView:nocolor #records-main:focus-within #records-columns,
+    RecordsView:nocolor #records-main:focus-within #records-count { text-style: bold reverse; }
     RecordsView #records-count { width: auto; height: 1; text-wrap: nowrap; padding: 0 1; }
     """
 
@@ -74,6 +83,8 @@ class RecordsView(FilteredRecords):
         self._seen: int | None = None
         """The last offset that was there while the cursor was on the last row."""
         self._scan: Job | None = None
+        self._then: Callable[[RecordDetail], object] | None = None
+        """What is to be done with the record of the cursor once it was looked at."""
         self._exported: pa.Table | None = None
 
     def compose(self) -> ComposeResult:
@@ -143,11 +154,11 @@ class RecordsView(FilteredRecords):
             self.model.plan(opened.reader.pieces, opened.wanted, anew=is_other)
             self.model.take(opened.found)
             self._up_to(limit, end)
-            self._look()
+            self._look(leads=is_other)
             if chips != tuple(self.chips):  # they came meanwhile
                 self._refilter(self.chips)
 
-        self._start("plan", "looking at the log's files", work, done)
+        self._start("plan", "looking at the log's files", work, done, leads=is_other)
 
     def _drop(self, why: str) -> None:
         """Show no log."""
@@ -175,8 +186,12 @@ class RecordsView(FilteredRecords):
         last = self.model.at(len(self.model) - 1) if len(self.model) else None
         return last.last if isinstance(last, Gap) else last
 
-    def _look(self) -> None:
-        """Look through what nobody has looked through yet."""
+    def _look(self, *, leads: bool = False) -> None:
+        """Look through what nobody has looked through yet.
+
+        Args:
+            leads: Whether keys wait for the first of it.
+        """
         reader, wanted, waiting = self.reader, self.wanted, self.model.waiting
         if reader is None or not waiting:
             if self._scan is not None:
@@ -193,7 +208,9 @@ class RecordsView(FilteredRecords):
 
         self._near = near
         self._aim()
-        self._scan = self._start("scan", "looking through the log", work, lambda _: None)
+        self._scan = self._start(
+            "scan", "looking through the log", work, lambda _: self._looked(), leads=leads
+        )
 
     _near: list[int] | None = None
 
@@ -209,8 +226,17 @@ class RecordsView(FilteredRecords):
     def _found(self, found: list[PieceMatches]) -> None:
         self.model.take(found)
         self.records.reshape()
+        self._looked()
 
-    def _show_matches(self) -> None:
+    def _looked(self) -> None:
+        """Go on with what waits for the record of the cursor, if it is known by now."""
+        then, is_known = self._then, isinstance(self.records.here, int)
+        if self._scan is not None:
+            self._scan.leads = then is not None and not is_known
+        if then is not None and is_known:
+            self._with_detail(then)
+
+    def _show_matches(self, *, leads: bool) -> None:
         """Show what is wanted now, in place of what was before."""
         assert self.reader is not None
         self.model.plan(self.reader.pieces, self.wanted, anew=True)
@@ -218,7 +244,7 @@ class RecordsView(FilteredRecords):
         self.records.pattern = self.wanted.grep
         self.pane.forget_width()
         self.records.reshape()
-        self._look()
+        self._look(leads=leads)
 
     # The list.
 
@@ -255,12 +281,12 @@ class RecordsView(FilteredRecords):
         """Go to the node that the record is about; on a gap, look through it."""
         event.stop()
         here = self.records.here
-        if isinstance(here, Gap):
+        if isinstance(here, Gap) and not self._goes_on("scan"):
             self._look()
             return
-        detail = self.detail
-        if detail is None:
-            return
+        self._with_detail(self._go_to_node)
+
+    def _go_to_node(self, detail: RecordDetail) -> None:
         if detail.target is None:
             self.explorer.tell(f"{detail.type} has no node")
             return
@@ -288,11 +314,26 @@ class RecordsView(FilteredRecords):
         def done(found: RecordDetail | None) -> None:
             if found is not None:
                 self.pane.show_record(found)
+            then, detail = self._then, self.detail
             if at != self.records.here:
                 self._detail()
+                if then is not None:
+                    self.explorer.jobs.lead(self, "detail")
+            elif then is not None and detail is not None:
+                self._with_detail(then)
 
         self._start("detail", f"reading record {at}",
                     lambda _: record_detail(reader, piece, at), done)  # fmt: skip
+
+    def _with_detail(self, then: Callable[[RecordDetail], object]) -> None:
+        """Do something with the record of the cursor, as soon as it was looked at."""
+        detail, self._then = self.detail, None
+        if detail is not None:
+            then(detail)
+        elif self.records.here is not None:
+            self._then = then
+            self._detail()
+            self.explorer.jobs.lead(self, "detail", "scan")
 
     def _tell_count(self) -> None:
         model, records = self.model, self.records
@@ -325,8 +366,11 @@ class RecordsView(FilteredRecords):
 
     def action_next(self, by: int) -> None:
         """Go to the next record (1) or the previous one (-1) like the one of the cursor."""
-        like, reader = self.detail, self.reader
-        if like is None or reader is None:
+        self._with_detail(lambda like: self._go_to_next(like, by))
+
+    def _go_to_next(self, like: RecordDetail, by: int) -> None:
+        reader = self.reader
+        if reader is None:
             return
         wanted, pieces, limit = self.wanted, self.model.pieces, self.model.limit
         what = f"record of type {like.type}" if like.topic is None else f"record of {like.topic}"
@@ -340,14 +384,13 @@ class RecordsView(FilteredRecords):
         self._start(
             "next", f"looking for a {what}",
             lambda job: find_next(job, reader, wanted, pieces, like, by, limit), done,
+            leads=True,
         )  # fmt: skip
 
     def action_as_of(self) -> None:
         """Show the whole cluster as of the record of the cursor."""
-        detail = self.detail
-        if detail is not None:
-            # A batch counts as a whole: before its end the record is not there.
-            self.explorer.travel(detail.span[1])
+        # A batch counts as a whole: before its end the record is not there.
+        self._with_detail(lambda detail: self.explorer.travel(detail.span[1]))
 
     def export(self) -> None:
         """Read the rows that are to be exported, then ask where to."""
