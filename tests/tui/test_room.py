@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from metashell.tui.node.pane import NodePane
+from metashell.tui.records.chips import ChipBar
+from metashell.tui.records.pane import RecordPane
 from metashell.tui.records.stream import RecordList
 from metashell.tui.rows.table import RowTable
 from metashell.tui.tree.tree import NodeTree
@@ -50,10 +52,37 @@ def test_the_focus_is_seen_without_colours() -> None:
         assert "thick" == tree.styles.border_right[0]
         table = driver.one(RowTable)
         head = table.get_component_rich_style("datatable--header")
+        title = pane.query_one("#node-head")
+        before = title.styles.background
         table.focus()
         await driver.settled()
+        assert before != title.styles.background
         assert "vkey" == tree.styles.border_right[0]
         assert head != table.get_component_rich_style("datatable--header")
         assert pane.has_focus_within
+        tree.focus()
+        await driver.settled()
+        assert before == title.styles.background
+
+    drive(test)
+
+
+def test_the_focus_is_seen_among_records() -> None:
+    """The list has a header of its own, the filters a word, and the details a thick border."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("2")
+        view = driver.view
+        head, pane = view.query_one("#records-head"), driver.one(RecordPane)
+        focused = head.styles.background
+        assert "solid" == pane.styles.border_top[0]
+        await driver.press("tab")
+        assert pane.has_focus
+        assert "heavy" == pane.styles.border_top[0]
+        assert focused != head.styles.background
+        await driver.press("shift+tab", "shift+tab")
+        chips = driver.one(ChipBar)
+        assert chips.has_focus
+        assert chips.render().spans[0].style == "reverse bold"
 
     drive(test)
