@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 
 _WITHOUT_SOURCE: Final = ("quit", "suspend_process", "cancel", "help", "screenshot_file")
 """What keys do while the source is being opened; all others wait for it."""
-_AT_ONCE: Final = ("ctrl+c", "ctrl+z")
+_SUSPEND: Final = "ctrl+z"
+_AT_ONCE: Final = ("ctrl+c", _SUSPEND)
 """Keys that wait for nothing while it is."""
 _GIVING_UP: Final = ("ctrl+c", "escape")
 """Keys that end what other keys wait for."""
@@ -72,7 +73,7 @@ class TypeAhead:
         """Whether a key, or what was pasted, is to be handled now; else it comes again."""
         if event is self._next:
             self._next = None
-        elif not self._app.is_open and isinstance(event, Key) and event.key in _AT_ONCE:
+        elif self._is_at_once(event):
             return True
         elif self._gives_up(event):
             self._kept.clear()  # they were for what will not be there
@@ -83,6 +84,14 @@ class TypeAhead:
         if isinstance(event, Paste):
             self._clean(event)
         return True
+
+    def _is_at_once(self, event: Key | Paste) -> bool:
+        """Whether a key waits for nothing."""
+        if not isinstance(event, Key):
+            return False
+        if not self._app.is_open:
+            return event.key in _AT_ONCE
+        return event.key == _SUSPEND and self._leading is not None
 
     def _has_to_wait(self, event: Key | Paste) -> bool:
         """Whether it needs the source, which is not open yet."""
@@ -123,6 +132,9 @@ class TypeAhead:
         self._patience = None
         job = self._leading
         if job is None or not self._kept:
+            return
+        if self._timer is not None or self._next is not None:
+            self._tell_soon()  # behind the key at hand
             return
         keys = [event.key if isinstance(event, Key) else "" for event in self._kept]
         at = next((i for i, key in enumerate(keys) if key in _GIVING_UP), None)
