@@ -350,6 +350,32 @@ def test_rows_fill_the_screen_and_back_shows_them_again() -> None:
     drive(test)
 
 
+def test_rows_with_a_summary_fill_the_screen_too() -> None:
+    """What a command says of its rows stands above them, when they come back too."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        pane = await run(driver, "health")
+        (table,) = pane.row_tables
+        said = pane.text.text
+        assert said.startswith("critical:")
+        assert table.has_focus
+        assert table.region.y > pane.text.region.y
+        assert table.size.height > 9
+        assert driver.screen().startswith(f" health  {table.row_count:,} rows")
+        await driver.press("enter")
+        assert not driver.app.screen.is_modal
+        await driver.press("alt+left")
+        again = driver.app.screen
+        assert isinstance(again, CommandScreen)
+        assert said == again.pane.text.text
+        assert again.has_class("-full")
+        await driver.press("escape")
+        assert not driver.app.screen.is_modal
+
+    drive(test)
+
+
 def test_keys_behind_a_command_are_for_its_rows() -> None:
     """What is typed while it runs waits for its rows, which have the focus then."""
 

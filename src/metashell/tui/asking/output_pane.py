@@ -181,6 +181,11 @@ def _candidates(row: Mapping[str, Any]) -> list[str | list[str]]:
         if isinstance(partition, int):
             found.append([*of_topic, str(partition)])
         found.append(of_topic)
+    kind, _, name = str(row.get("subject") or "").partition(" ")  # as `health` has it
+    if kind == "topic":
+        found.append(["image", "topics", "byName", name])
+    elif kind in ("broker", "controller"):
+        found.append(["image", "cluster", f"{kind}s", name])
     for column in ("broker", "node", "id"):
         node = row.get(column)
         if isinstance(node, int):

@@ -134,6 +134,8 @@ class CommandScreen(AppPart, ModalScreen[None]):
         self.set_class(self.size.height > 32, "-tall")
         self.line.focus()
         if self._result is not None:
+            said = self._result.answer.text
+            self.pane.write(said.split("\n") if said else ())
             self._show_result(self._result)
         elif self._runs:
             self.run(self._text)
@@ -215,7 +217,8 @@ class CommandScreen(AppPart, ModalScreen[None]):
                 is_full=True,
             )
             return
-        if answer.tables and not pane.text.lines:
+        if answer.tables:
+            answer.text = pane.text.text  # it stands above the rows, when they come back too
             self._show_result(CommandResult(text.strip(), answer, cwd))
         else:
             pane.end(answer)
