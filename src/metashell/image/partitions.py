@@ -35,7 +35,7 @@ from metashell.log.frames import Merged
 from metashell.parts.partition_fields import LISTS
 from metashell.records.records import Records
 from metashell.schema.arena import I32, I64, AnyArray, Bools
-from metashell.schema.columns import Columns, SpanColumn
+from metashell.schema.columns import Columns, SpanColumn, constant
 from metashell.schema.uuids import uuid_texts
 
 if TYPE_CHECKING:
@@ -148,12 +148,17 @@ class Partitions:
         return self._lists[name]
 
     def _list_column(self, name: str) -> SpanColumn:
-        provider = self._provider(name)
-        at = self._events.order[np.maximum(provider, 0)]
         base = self._h.base.span(LISTS[name])
         change = self._h.change.span(LISTS[name])
+        if not ((base.counts > 0).any() or (change.counts > 0).any()):
+            # Most clusters have several lists that are empty everywhere: they take no memory.
+            starts, counts = (constant(kind(0), len(self)) for kind in (np.int64, np.int32))
+            return SpanColumn(base.arena, base.dtype, starts, counts)
+        provider = self._provider(name)
+        at = self._events.order[np.maximum(provider, 0)]
         starts = np.concatenate([base.starts, change.starts])[at]
-        counts = np.concatenate([base.counts, change.counts])[at]
+        counts = np.concatenate([base.counts, change.counts], dtype=np.int32)[at]
+        del at
         starts = np.where(provider < 0, 0, starts)
         counts = np.where((provider < 0) | (counts < 0), 0, counts)
         return SpanColumn(base.arena, base.dtype, starts, counts)

@@ -2,11 +2,14 @@
 
 A job computes and touches no widget; what it has to say is carried out in the thread that draws.
 The result of one that was cancelled, or whose widget is gone, is dropped. A thread can't be killed:
-work that may take long asks `Job.cancelled` now and then, as commands do.
+work that may take long asks `Job.cancelled` now and then, as commands do. The thread that draws
+goes first where several wait for a processor.
 """
 
 from __future__ import annotations
 
+import os
+import sys
 import threading
 import time
 from collections.abc import Callable
@@ -29,6 +32,10 @@ READING_OLDER = "reading older files: since when"
 """Title of the jobs that fill in times."""
 OPENING = "open"
 """Key of the job that opens the source: nothing is left to be shown without it."""
+_NICENESS = 10
+"""How much a job gives way to the thread that draws, and to other programs."""
+_LOOK_S = 0.05
+"""How often a job that waits for the others looks whether they have ended."""
 
 
 class Job:
@@ -52,6 +59,8 @@ class Job:
         """Whether the keys typed behind it are for where it leads: they wait for it."""
         self.progress: tuple[int, int] | None = None
         """(done, in all) where it tells."""
+        self.waits = False
+        """Whether it waits for the others to end."""
         self._post = post
         self._cancelled = threading.Event()
 
@@ -70,6 +79,13 @@ class Job:
     def tell(self, action: Callable[..., object], *args: object) -> None:
         """Have something done in the thread that draws, from within the work."""
         self._post(Told(self, lambda: action(*args)))
+
+
+def _give_way() -> None:
+    """Have the thread that calls it run after others: on Linux each has its own priority."""
+    if sys.platform == "linux":
+        thread = threading.get_native_id()
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, 0) + _NICENESS)
 
 
 class Told(Message):
@@ -122,6 +138,7 @@ class Jobs:
         key: str = "",
         failed: Callable[[MetashellError], object] | None = None,
         leads: bool = False,
+        comes_last: bool = False,
     ) -> Job:
         """Begin a job; one of the same owner and key is cancelled.
 
@@ -133,13 +150,19 @@ class Jobs:
             key: Which of its jobs it is.
             failed: Called in place of `done` for an error that is no defect; else it is shown.
             leads: Whether the keys typed behind it are for where it leads.
+            comes_last: Begin once nothing else goes on that the user waits for: two jobs that fold
+                all partitions take the memory of both.
         """
         self.cancel(owner, key)
         job = Job(title, owner, key, self._app.post_message, leads=leads)
+        job.waits = comes_last
 
         def run() -> None:
             end: Callable[[], object]
+            if key != OPENING:
+                _give_way()
             try:
+                self._wait_for_others(job)
                 result = work(job)
                 end = lambda: done(result)  # noqa: E731
             except KeyboardInterrupt:
@@ -174,6 +197,20 @@ class Jobs:
             owner: Any = job.owner
             if job.key in keys and part in owner.ancestors_with_self:
                 job.leads = True
+
+    def _wait_for_others(self, job: Job) -> None:
+        """Wait until a job may begin; in its thread.
+
+        Raises:
+            KeyboardInterrupt: It was cancelled meanwhile.
+        """
+        while job.waits:
+            if job.cancelled():
+                raise KeyboardInterrupt
+            if any(not other.waits for other in self.busy):
+                job.rest(_LOOK_S)
+            else:
+                job.waits = False
 
     def cancel(self, owner: MessagePump, key: str = "") -> None:
         """Cancel a widget's job of that key."""

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from metashell.tui.gc_policy import Collecting, keep_all, ready_for_keys
+from metashell.tui.gc_policy import Collecting, _call_allocator, keep_all, ready_for_keys
 
 
 @pytest.fixture
@@ -61,3 +61,9 @@ def test_keys_put_it_off_for_a_while_only() -> None:
     now = time.monotonic()
     collecting._collected, collecting._touched = now - 60, now
     assert collecting.is_due(now, (0, 0, 1000))
+
+
+def test_memory_goes_back_where_the_allocator_can() -> None:
+    """A function that the allocator does not have is not missed."""
+    _call_allocator("no_such_function", 1)
+    _call_allocator("malloc_trim", 0)

@@ -59,7 +59,7 @@ class StateWatch:
 
         title = "looking for offline partitions" if known is None else ""
         self._job = self._timeline.explorer.jobs.start(
-            title, work, done, owner=self._timeline, key="states"
+            title, work, done, owner=self._timeline, key="states", comes_last=True
         )
 
     def _go_on(self) -> None:

@@ -1,0 +1,65 @@
+"""Jobs: who goes first."""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+
+import pytest
+
+from metashell.tui.jobs import Job
+from support.pilot import Driver, drive
+
+_LEAST = 19
+"""Of the priorities that a thread can have."""
+
+
+def niceness(_job: Job) -> int:
+    """That of the thread."""
+    return os.getpriority(os.PRIO_PROCESS, threading.get_native_id())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have one priority")
+def test_the_thread_that_draws_goes_first() -> None:
+    """A job gives way; the thread that draws stays as it was."""
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+
+    async def test(driver: Driver) -> None:
+        found: list[int] = []
+        driver.app.jobs.start("", niceness, found.append, owner=driver.app, key="test")
+        await driver.until(lambda: found, "the job ended")
+        assert found[0] > before or before == _LEAST
+        assert before == os.getpriority(os.PRIO_PROCESS, 0)
+
+    drive(test)
+
+
+def test_a_job_that_comes_last_begins_behind_the_others() -> None:
+    """It begins once no other with a title goes on; nothing is left of one that was cancelled."""
+
+    async def test(driver: Driver) -> None:
+        jobs, app, done = driver.app.jobs, driver.app, list[str]()
+        go_on = threading.Event()
+        jobs.start("one", lambda _: go_on.wait(), lambda _: done.append("one"), owner=app, key="1")
+
+        def begin(title: str) -> Job:
+            return jobs.start(
+                title,
+                lambda _: None,
+                lambda _: done.append(title),
+                owner=app,
+                key=title,
+                comes_last=True,
+            )
+
+        last, dropped = begin("last"), begin("dropped")
+        assert last.waits
+        dropped.cancel()
+        go_on.set()
+        await driver.until(lambda: "last" in done, "the last job ended")
+        await driver.settled()
+        assert ["one", "last"] == done
+        assert not last.waits
+
+    drive(test)
