@@ -19,12 +19,18 @@ sys.path[:0] = [str(ROOT / "tests")]
 from support.fixtures import DEMO  # noqa: E402
 from support.pilot import session_on  # noqa: E402
 from support.recording import recording  # noqa: E402
-from support.screens import POSTER, SCREENS, TOPIC, Screen, record, show  # noqa: E402
+from support.screens import (  # noqa: E402
+    POSTER,
+    SCREENS,
+    STORY_NAME,
+    TOPIC,
+    Screen,
+    record,
+    show,
+)
 from support.snapshots import picture  # noqa: E402
 
 SIZE = (100, 30)
-TIMELINE = "timeline"
-"""Name of the recording."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -34,7 +40,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "images", metavar="DIR")
     arguments = parser.parse_args(argv)
     known = {screen.name: partial(take, screen) for screen in SCREENS}
-    known[TIMELINE] = take_recording
+    known[STORY_NAME] = take_recording
     unknown = [name for name in arguments.names if name not in known]
     if unknown:
         print(f"no screen is called {unknown[0]}; there are {', '.join(known)}", file=sys.stderr)

@@ -98,6 +98,8 @@ STORY: Final = (
     Step(("E",), "E  back to now", 3.0, _says("end of the log", "waits for 104 (ELR)")),
 )  # fmt: skip
 """Through the timeline of the bundled cluster, where three partitions of a topic go offline."""
+STORY_NAME: Final = "timeline"
+"""What its recording is called."""
 POSTER: Final = 1
 """The step that stands still where nothing may move."""
 
