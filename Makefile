@@ -29,7 +29,7 @@ demo: $(DEMO_STAMP) ## Open the shell on the bundled sample, a real controller's
 	@$(BIN)/metashell demo
 
 # Tests start the program often: where no bytecode is written, each start compiles all of it.
-PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadgroup
+PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile
 
 .PHONY: test
 test: $(TEST_STAMP) ## Install everything and run the tests

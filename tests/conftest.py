@@ -7,6 +7,7 @@ import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -65,6 +66,8 @@ _NOT_FAST_PLACES = tuple(
 """What is here looks far, or starts programs."""
 _ONE_A_FILE = _TESTS / "tui"
 """Each test here starts the explorer."""
+_SPARK = "tests/spark/"
+"""Tests here share a session, and some start Java themselves."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -114,32 +117,37 @@ def _fast(items: list[pytest.Item]) -> set[pytest.Item]:
     return set(first.values())
 
 
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """Keep the tests of a file in one process, and all that share a Spark session."""
+    from xdist.scheduler import LoadFileScheduling
+
+    class Scheduler(LoadFileScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return _group(nodeid)
+
+    return Scheduler(config, log) if config.getvalue("dist") == "loadfile" else None
+
+
+def _group(nodeid: str) -> str:
+    file = nodeid.partition("::")[0]
+    return _SPARK if file.startswith(_SPARK) else file
+
+
 def _order(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests of a file in one process, and all that share a Spark.
-
-    Where there are several processes, what takes longest begins first, so that none is left alone
-    with it: the Spark session, then files that start Spark, then by size.
-    """
-    groups: dict[str, list[pytest.Item]] = {}
-    for item in items:
-        shares = not {"spark", "connect_url"}.isdisjoint(getattr(item, "fixturenames", ()))
-        groups.setdefault("spark" if shares else str(item.path), []).append(item)
-    for name, group in groups.items():
-        for item in group:
-            item.add_marker(pytest.mark.xdist_group(Path(name).name))
+    """Let what takes longest begin first, so that no process is left alone with it."""
     if hasattr(config, "workerinput"):
-        order = sorted(groups, key=lambda name: _begins(name, groups[name]))
+        groups: dict[str, list[pytest.Item]] = {}
+        for item in items:
+            groups.setdefault(_group(item.nodeid), []).append(item)
+        # Sorting keeps the order of groups that weigh the same.
+        order = sorted(groups, key=lambda name: -sum(map(_weight, groups[name])))
         items[:] = [item for name in order for item in groups[name]]
-
-
-def _begins(name: str, group: list[pytest.Item]) -> tuple[bool, bool, int]:
-    starts_spark = any(item.get_closest_marker("spark") for item in group)
-    return name != "spark", not starts_spark, -sum(map(_weight, group))
 
 
 def _weight(item: pytest.Item) -> int:
     """About how many cases of a plain function one takes as long as."""
-    if item.get_closest_marker("slow"):
+    if item.get_closest_marker("slow") or item.nodeid.startswith(_SPARK):
         return 100
     return 20 if item.get_closest_marker("pty") or _ONE_A_FILE in item.path.parents else 1
 

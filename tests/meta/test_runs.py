@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from collections import Counter
@@ -22,8 +23,6 @@ import threading
 
 import pytest
 
-pytestmark = pytest.mark.xdist_group("dies")
-
 @pytest.mark.parametrize("i", range(3))
 def test_before(i):
     pass
@@ -41,7 +40,6 @@ def test_after():
 PASSES = """
 import pytest
 
-@pytest.mark.xdist_group({name!r})
 @pytest.mark.parametrize("i", range(3))
 def test_passes(i):
     pass
@@ -98,15 +96,24 @@ def test_ci_takes_every_case(monkeypatch: pytest.MonkeyPatch) -> None:
     ]
 
 
+def test_all_tests_of_a_file_run_in_one_process() -> None:
+    """What its fixtures open is opened once."""
+    files = [f"tests/unit/fs/test_{name}.py" for name in ("glob", "pattern", "walk")]
+    ran = pytest_ran(ROOT, "-n2", "--dist=loadfile", "-v", *files)
+    assert 0 == ran.returncode, (ran.stdout, ran.stderr)
+    found = set(re.findall(r"^\[(gw\d)\] .*PASSED (.*?)::", ran.stdout, re.MULTILINE))
+    assert files == sorted(file for _, file in found)
+
+
 @pytest.mark.parametrize("name", ["test_dies", "test_hangs"])
 def test_a_process_that_dies_ends_the_run_and_names_its_test(tmp_path: Path, name: str) -> None:
     """Also where its process has run other files, and the other has nothing left to do."""
     (tmp_path / "test_z.py").write_text(DIES)
     for other in "abcdef":
-        (tmp_path / f"test_{other}.py").write_text(PASSES.format(name=other))
+        (tmp_path / f"test_{other}.py").write_text(PASSES)
     other = {"test_dies": "test_hangs", "test_hangs": "test_dies"}[name]
     settings = ("-c", str(ROOT / "pyproject.toml"), f"--rootdir={tmp_path}")
-    options = ("-n2", "--dist=loadgroup", "-k", f"not {other}")
+    options = ("-n2", "--dist=loadfile", "-k", f"not {other}")
     ran = pytest_ran(tmp_path, *settings, *options, str(tmp_path))
     assert 1 == ran.returncode, (ran.stdout, ran.stderr)
     assert f"crashed while running 'test_z.py::{name}" in ran.stdout
