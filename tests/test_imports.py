@@ -108,6 +108,13 @@ def test_listing_what_is_always_there_imports_no_arrays() -> None:
     none_imports(ARRAYS | FRONT_ENDS, ["demo", "ls", "/"], ["demo", "ls", "/image"])
 
 
+def test_metadata_imports_nothing_of_coordinators() -> None:
+    """What reads coordinators' logs is not imported for a metadata log."""
+    check = "assert not [m for m in sys.modules if 'keyed_' in m or 'coordinator' in m]\n"
+    lines = [["demo", "ls", "/image/topics"], ["demo", "log", "-n", "1"]]
+    imported_by(MAIN.format(lines=lines, unwanted=set()) + check)
+
+
 @pytest.mark.long
 def test_answers_import_no_pandas() -> None:
     """Where pandas is installed pyarrow would import it, and no answer asks for it."""

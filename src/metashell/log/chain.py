@@ -36,6 +36,8 @@ MIN_LENGTH: Final = HEADER_BYTES - 12
 HEAD: Final = Struct(">qiiBIhi")
 """A batch's first 27 bytes: base offset, length, leader epoch, magic, CRC, attributes, and the last
 offset's distance from the base."""
+MAGIC_POS: Final = 16
+"""Where a batch has its magic."""
 MAX_TIMESTAMP: Final = Struct(">q")
 MAX_TIMESTAMP_POS: Final = 35
 """Where a batch has its maxTimestamp."""

@@ -22,6 +22,7 @@ from metashell.log.changed import DirectoryState, list_directory
 from metashell.log.control import CHECKPOINT_ENDS, first_control_type
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import (
+    COORDINATOR_TOPICS,
     METADATA_DIRECTORY,
     METADATA_TOPIC_ID,
     CheckpointName,
@@ -162,6 +163,8 @@ def _refuse_other_directories(
         topic_id is not None or (not listing.is_empty and not listing.checkpoints)
     ):
         known = f" (topic id {topic_id})" if topic_id else ""
+        if topic[0] in COORDINATOR_TOPICS:
+            hint = "`metashell -d DIR log` prints the records of a coordinator's log"
         raise SourceError(
             f"{path}: the log of topic `{topic[0]}`, partition {topic[1]}{known},"
             " not the cluster's metadata log",

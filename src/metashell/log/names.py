@@ -18,6 +18,8 @@ from typing import Final
 
 METADATA_DIRECTORY: Final = "__cluster_metadata-0"
 METADATA_TOPIC_ID: Final = "AAAAAAAAAAAAAAAAAAAAAQ"
+COORDINATOR_TOPICS: Final = ("__consumer_offsets", "__transaction_state", "__share_group_state")
+"""Topics whose partitions are coordinators' logs; see `metashell.schema.coordinators`."""
 
 _SEGMENT: Final = re.compile(r"(\d{20})\.log", re.ASCII)
 _MAX_OFFSET: Final = (1 << 63) - 1

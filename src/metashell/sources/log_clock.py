@@ -8,7 +8,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING
 
-from metashell.log.chain import MAX_TIMESTAMP, MAX_TIMESTAMP_POS
+from metashell.log.chain import MAGIC_POS, MAX_TIMESTAMP, MAX_TIMESTAMP_POS
 from metashell.log.point import LogClock
 
 if TYPE_CHECKING:
@@ -66,7 +66,12 @@ def _latest_ms(loaded: Loaded, file: LogFile) -> int:
     """The latest maxTimestamp of a file's batches."""
     import numpy as np
 
-    at = np.frombuffer(file.chain.positions, dtype=np.int64) + MAX_TIMESTAMP_POS
+    begin = np.frombuffer(file.chain.positions, dtype=np.int64)
+    # Messages from before there were batches have it elsewhere, or nowhere.
+    begin = begin[np.frombuffer(loaded.buffer, dtype=np.uint8)[begin + MAGIC_POS] >= 2]
+    if not begin.size:
+        return file.chain.last_timestamp_ms
+    at = begin + MAX_TIMESTAMP_POS
     times: AnyArray = np.ndarray(
         shape=(loaded.size - MAX_TIMESTAMP.size + 1,),
         dtype=">i8",

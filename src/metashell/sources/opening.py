@@ -23,7 +23,8 @@ from typing import TYPE_CHECKING
 
 from metashell.errors import SourceError
 from metashell.log.directory import list_metadata_directory, read_file
-from metashell.places.place import Place, RemotePlace, base_name, is_directory, place_of
+from metashell.log.names import COORDINATOR_TOPICS, topic_of
+from metashell.places.place import Place, RemotePlace, base_name, is_directory, parent_of, place_of
 from metashell.places.uri import shown
 from metashell.read_settings import ReadSettings
 from metashell.sources.cache.place import may_be_cached
@@ -220,12 +221,28 @@ def _open_newest(request: OpenRequest, watch: OpeningWatch) -> Source | FleetSou
     choice = request.choice
     if choice.paths:
         return _open_fleet(request, watch)
+    if request.reads_coordinators and choice.quorum is None:
+        of_coordinator = _open_coordinator(request, watch)
+        if of_coordinator is not None:
+            return of_coordinator
     if choice.quorum is None and not choice.is_file:
         return _open_directory(request, watch)
     with watch.reading("loading") as bar:
         if choice.quorum is not None:
             return _open_quorum(choice.quorum, request.settings, request.cluster_id, bar)
         return _open_file(place_of(choice.path), request.settings, bar)
+
+
+def _open_coordinator(request: OpenRequest, watch: OpeningWatch) -> Source | None:
+    """Open the log of a coordinator's partition; None where it is none by its name."""
+    place, is_file = place_of(request.choice.path), request.choice.is_file
+    topic = topic_of(base_name(parent_of(place) if is_file else place))
+    if topic is None or topic[0] not in COORDINATOR_TOPICS:
+        return None  # so that nothing is imported for a metadata log
+    from metashell.sources.coordinator import open_coordinator
+
+    with watch.reading("loading") as bar:
+        return open_coordinator(place, request.settings, bar, is_file=is_file)
 
 
 def _open_directory(request: OpenRequest, watch: OpeningWatch) -> Source:
@@ -297,6 +314,13 @@ def _open_quorum(
 
 
 def _open_file(place: Place, settings: ReadSettings, progress: ReadProgress | None) -> Source:
+    topic = topic_of(base_name(parent_of(place)))
+    if topic is not None and topic[0] in COORDINATOR_TOPICS:
+        raise SourceError(
+            f"{place}: a segment of topic `{topic[0]}`, partition {topic[1]},"
+            " not of the cluster's metadata log",
+            hint="`metashell -s SEGMENT log` prints its records",
+        )
     if settings.committed_only and not base_name(place).endswith(".checkpoint"):
         raise SourceError(f"{place}: a segment does not say which of its records are committed")
     return Source(read_file(place, progress=progress), settings)

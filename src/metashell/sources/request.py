@@ -62,6 +62,8 @@ class OpenRequest:
     """Whether an offset inside a batch means up to the record itself."""
     is_searched: bool = False
     """Whether what is asked of it can be answered without having the image here."""
+    reads_coordinators: bool = False
+    """Whether the log of a coordinator's partition is wanted, too: it has records and no image."""
 
 
 class JobProgress(Protocol):

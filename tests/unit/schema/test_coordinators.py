@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from metashell.errors import SchemaError
+from metashell.log.names import COORDINATOR_TOPICS
 from metashell.schema.coordinators import (
     CoordinatorLog,
     coordinator_log,
@@ -78,6 +79,7 @@ def test_type_names() -> None:
 def test_topics() -> None:
     """The three topics are coordinators' logs, and no other is."""
     assert CoordinatorLog.GROUPS is coordinator_log("__consumer_offsets")
+    assert [*CoordinatorLog] == list(COORDINATOR_TOPICS)
     assert [None] * 3 == [coordinator_log(t) for t in ("orders", "", "__cluster_metadata")]
 
 

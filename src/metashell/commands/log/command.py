@@ -32,6 +32,7 @@ from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
     from metashell.commands.log.follow import LogGrowth
+    from metashell.commands.log.keyed import KeyedRun
     from metashell.commands.rows.output import Shape
     from metashell.log.directory import MetadataLog
     from metashell.log.fault import Fault
@@ -75,6 +76,14 @@ class LogCommand(RowsCommand):
             "Records about a topic have its name in topic, or null. Records that can't be "
             "decoded have error and raw. Secrets are redacted. raw may hold a secret, so it "
             "only has size, position and digest; --show-secrets prints the bytes in hex.\n\n"
+            "`metashell -d DIR log` also prints the log of a coordinator's partition, such as "
+            "__consumer_offsets-3. -s prints one segment of it. A line has the fields of the key, "
+            "-> and the fields of the value. The value null is a tombstone. A JSON line has the "
+            "fields of the batch, type, key and value. The data of key and value are as in "
+            "Kafka's own JSON. A record that can't be read has error, and broker: a broker skips "
+            "or refuses it. A broker that refuses one record loads no group of the partition. "
+            "--topic, --partition, --broker, --checkpoints and --follow are for metadata logs "
+            "only.\n\n"
             "Rows (-o) have the same values as columns. Only jsonl, csv and tsv can be "
             "followed.\n\n"
             "--follow prints new records as they are committed. A directory does not say what "
@@ -156,13 +165,14 @@ class LogCommand(RowsCommand):
 
     def write_text(self, context: Context, parsed: Parsed) -> int:
         """Print lines."""
-        return _Run(context, request_of(context, parsed)).run()
+        keyed = _of_coordinator(context, parsed)
+        return (keyed or _Run(context, request_of(context, parsed))).run()
 
     def answer(self, query: RowsQuery) -> None:
         """Add the records asked for."""
         context = query.context
-        request = request_of(context, query.parsed)
-        query.status = _Run(context, request, query).run()
+        keyed = _of_coordinator(context, query.parsed, query)
+        query.status = (keyed or _Run(context, request_of(context, query.parsed), query)).run()
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose options, and types, topics, brokers and files as their values."""
@@ -464,6 +474,20 @@ class _Run:
     def _is_filtered(self) -> bool:
         selection = self._request.selection
         return selection.by_content or selection.since_ms is not None or self._n_faults > 0
+
+
+def _of_coordinator(
+    context: Context, parsed: Parsed, query: RowsQuery | None = None
+) -> KeyedRun | None:
+    """A run on a coordinator's log; None where another one is open."""
+    source = context.needs_source()
+    if source.capabilities.has_image:
+        return None
+    from metashell.commands.log.keyed import KeyedRun
+    from metashell.sources.coordinator import CoordinatorSource
+
+    assert isinstance(source, CoordinatorSource)
+    return KeyedRun(context, source, parsed, query)
 
 
 def _file_alone(source: Source) -> str | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -112,13 +112,13 @@ def request_of(context: Context, parsed: Parsed) -> Request:
     """
     source = context.needs_source()
     values, switches = parsed.values, parsed.switches
-    first, last = _range("--offset", values.get("--offset"))
+    first, last = offsets("--offset", values.get("--offset"))
     end = source.moment_offset
     if end is not None:
         last = end if last is None else min(last, end)
     single = first if first is not None and first == last else None
-    around = _number("--context", values.get("--context")) or 0
-    types, not_types = _each(parsed, "--type"), _each(parsed, "--not-type")
+    around = number("--context", values.get("--context")) or 0
+    types, not_types = each(parsed, "--type"), each(parsed, "--not-type")
     keys = _keys(source.registry, types) if types else None
     noop = source.registry.by_name.get("NoOpRecord")
     names_noops = keys is not None and noop is not None and noop.api_key in keys
@@ -138,7 +138,7 @@ def request_of(context: Context, parsed: Parsed) -> Request:
     return Request(
         selection,
         single,
-        _regex(values.get("--grep")),
+        regex(values.get("--grep")),
         parsed.count("--limit"),
         parsed.count("--tail", least=0 if FOLLOW in switches else 1),
         hides_noops=not ("--all" in switches or names_noops or single is not None),
@@ -150,7 +150,7 @@ def request_of(context: Context, parsed: Parsed) -> Request:
     )
 
 
-def _each(parsed: Parsed, flag: str) -> list[str]:
+def each(parsed: Parsed, flag: str) -> list[str]:
     """All values of an option that may be repeated and lists several."""
     values = parsed.every.get(flag, [])
     return [name for value in values for name in value.split(",") if name]
@@ -174,7 +174,7 @@ def _selection(
         low = max(low, since.offset)
     if until is not None and until.offset is not None:
         high = min(high, until.offset)
-    epochs = _range("--epoch", values.get("--epoch"))
+    epochs = offsets("--epoch", values.get("--epoch"))
     topic: Callable[[str], bool] | None = None
     if "--topic" in values:
         # A glob however it is quoted, as with `find -name`: the shell would expand a bare one.
@@ -191,12 +191,12 @@ def _selection(
         not_keys=not_keys,
         control="--control" in parsed.switches,
         topic=topic,
-        partition=_number("--partition", values.get("--partition")),
-        broker=_number("--broker", values.get("--broker")),
+        partition=number("--partition", values.get("--partition")),
+        broker=number("--broker", values.get("--broker")),
     )
 
 
-def _number(flag: str, text: str | None) -> int | None:
+def number(flag: str, text: str | None) -> int | None:
     if text is None:
         return None
     if not (text.isascii() and text.isdigit() and len(text) <= 9):
@@ -204,7 +204,7 @@ def _number(flag: str, text: str | None) -> int | None:
     return int(text)
 
 
-def _range(flag: str, text: str | None) -> tuple[int | None, int | None]:
+def offsets(flag: str, text: str | None) -> tuple[int | None, int | None]:
     """First and last of ``A..B``, ``A..``, ``..B`` or ``N``, None for what is left out."""
     if text is None:
         return None, None
@@ -220,7 +220,7 @@ def _range(flag: str, text: str | None) -> tuple[int | None, int | None]:
     return low, high
 
 
-def _regex(text: str | None) -> re.Pattern[str] | None:
+def regex(text: str | None) -> re.Pattern[str] | None:
     import re
 
     if text is None:
@@ -238,22 +238,34 @@ def _keys(registry: Registry, names: Sequence[str]) -> frozenset[int]:
         UsageError: There is no such type.
     """
     by_name = _type_keys(registry)
-    keys = set()
-    for name in names:
-        key = by_name.get(_plain(name))
-        if key is None and name.isascii() and name.isdigit() and len(name) <= 9:
-            key = int(name)
-        if key is None:
-            from metashell.spelling import did_you_mean, near_names
-
-            near = near_names(_plain(name), by_name)
-            hint = did_you_mean([n for n in _type_names(registry) if _plain(n) in near]) or None
-            raise UsageError(f"{name}: no such type of record", hint=hint)
-        keys.add(key)
-    return frozenset(keys)
+    shown = {plain(name): name for name in _type_names(registry)}
+    known = {name: (key, shown.get(name)) for name, key in by_name.items()}
+    return frozenset(type_key(name, known) for name in names)
 
 
-def _plain(name: str) -> str:
+def type_key(name: str, known: Mapping[str, tuple[int, str | None]]) -> int:
+    """The number of a type of records.
+
+    Args:
+        name: What was typed: its name, or the number.
+        known: By `plain` name: the number, and the name to propose.
+
+    Raises:
+        UsageError: There is no such type.
+    """
+    found = known.get(plain(name))
+    if found is not None:
+        return found[0]
+    if name.isascii() and name.isdigit() and len(name) <= 9:
+        return int(name)
+    from metashell.spelling import did_you_mean, near_names
+
+    near = [known[n][1] for n in near_names(plain(name), known)]
+    hint = did_you_mean(sorted(n for n in near if n is not None)) or None
+    raise UsageError(f"{name}: no such type of record", hint=hint)
+
+
+def plain(name: str) -> str:
     """A type's name without what people may leave out."""
     plain = name.replace("_", "").casefold()
     for ending in ("record", "message"):
@@ -265,9 +277,9 @@ def _type_keys(registry: Registry) -> dict[str, int]:
     from metashell.log.control import CONTROL_NAMES
     from metashell.log.frames import control_key
 
-    keys = {_plain(name): control_key(kind) for kind, name in CONTROL_NAMES.items()}
-    keys.update({_plain(s.name): control_key(kind) for kind, s in registry.control.items()})
-    keys.update({_plain(s.name): key for key, s in registry.metadata.items()})
+    keys = {plain(name): control_key(kind) for kind, name in CONTROL_NAMES.items()}
+    keys.update({plain(s.name): control_key(kind) for kind, s in registry.control.items()})
+    keys.update({plain(s.name): key for key, s in registry.metadata.items()})
     return keys
 
 

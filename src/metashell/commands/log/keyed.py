@@ -1,0 +1,275 @@
+"""``log`` of a coordinator's log: its records as lines, JSON lines or rows."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.period import period_of
+from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.commands.log.options import FOLLOW, each, number, offsets, plain, regex, type_key
+from metashell.commands.log.output import TABLES
+from metashell.errors import ExitCode, UsageError
+from metashell.fs.escape import escape
+from metashell.log.compression import NAMES
+from metashell.log.control import CONTROL_NAMES
+from metashell.log.fault import Fault, FaultKind
+from metashell.log.frames import CONTROL
+from metashell.log.keyed_frames import TRANSACTIONAL, control_key_type
+from metashell.log.payloads import CODEC
+from metashell.records.keyed_lines import KeyedJsonLines, KeyedLineWriter, KeyedReadableLines
+from metashell.records.keyed_stream import MAX_OFFSET, KeyedBlock, KeyedSelection, KeyedStream
+from metashell.schema.json_writer import to_json
+
+if TYPE_CHECKING:
+    from metashell.commands.framework.command import Context
+    from metashell.commands.rows.query import RowsQuery
+    from metashell.records.keyed_records import KeyedRecords
+    from metashell.schema.arena import I64
+    from metashell.schema.coordinators import RecordTypes
+    from metashell.sources.coordinator import CoordinatorSource
+
+_OF_METADATA: Final = ("--topic", "--partition", "--broker", "--checkpoints", FOLLOW)
+"""Options that ask for something that only a metadata log has."""
+_GREP_CHARS: Final = 65_536
+"""Characters of a line that ``--grep`` looks at."""
+_FAULTS_TOLD: Final = 20
+
+
+class KeyedRun:
+    """One run of the command on a coordinator's log.
+
+    Args:
+        context: Where it runs.
+        source: The log.
+        parsed: The command's words.
+        query: Takes rows; None for lines.
+
+    Raises:
+        UsageError: The words are wrong, or ask for what only a metadata log has.
+        NotCoveredError: A point lies outside the log.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        source: CoordinatorSource,
+        parsed: Parsed,
+        query: RowsQuery | None = None,
+    ) -> None:
+        given = {*parsed.switches, *parsed.values}
+        for flag in _OF_METADATA:
+            if flag in given:
+                raise UsageError(
+                    f"{flag} is for metadata logs, and this is {source.partition_log.partition}",
+                    hint="--grep REGEX finds records by what their lines say",
+                )
+        self._context, self._source, self._query = context, source, query
+        self._grep = regex(parsed.values.get("--grep"))
+        self._left = parsed.count("--limit")
+        self._tail = parsed.count("--tail")
+        self._batches = "--batches" in parsed.switches
+        self._json = "--json" in parsed.switches
+        self._file = parsed.values.get("--file")
+        self._selection, self._single = _selection(context, source, parsed)
+        self._is_filtered = len(given - {"--offset", "--json", "--all", "--batches"}) > 0
+        self._single_found = False
+        self._n_faults = 0
+        self._told = frozenset(source.log.faults)
+        self._status = ExitCode.OK
+        self._readable = KeyedReadableLines(source.redaction)
+        self._json_lines = KeyedJsonLines(source.redaction)
+        self._last_batch = "", -1
+
+    def run(self) -> int:
+        """Print, then tell what is wrong."""
+        stream = KeyedStream(
+            self._source.partition_log,
+            self._source.record_types,
+            self._selection,
+            self._fault,
+            poll=lambda: stop_if_cancelled(self._context),
+        )
+        if self._file is None:
+            blocks = stream.blocks()
+        else:
+            known = [segment.name for segment in self._source.partition_log.segments]
+            if self._file not in known:
+                hint = f"one of {', '.join(known[:3])}{', ...' if known[3:] else ''}"
+                raise UsageError(f"--file {self._file}: no such file in the directory", hint=hint)
+            blocks = stream.blocks_of(self._file)
+        last: deque[Any] | None = None if self._tail is None else deque(maxlen=self._tail)
+        for block in blocks:
+            stop_if_cancelled(self._context)
+            items = self._items(block)
+            if last is not None:
+                last.extend(items)
+            elif self._write(items):
+                break
+        if last is not None:
+            self._write(list(last))
+        self._tell_the_rest()
+        return self._status
+
+    def _items(self, block: KeyedBlock) -> Sequence[Any]:
+        """What is written of each record of a block."""
+        records, rows = block.records, block.rows
+        if self._single is not None:
+            self._single_found |= bool((records.frames.offset[rows] == self._single).any())
+        if self._grep is not None:
+            search = self._grep.search
+            lines = self._readable.lines(records, rows)
+            rows = rows[[i for i, line in enumerate(lines) if search(line[:_GREP_CHARS])]]
+        if self._left is not None:
+            rows = rows[: self._left]
+        if not len(rows):
+            return []
+        if self._query is not None:
+            return [_row(line) for line in self._json_lines.lines(records, rows)]
+        writer: KeyedLineWriter = self._json_lines if self._json else self._readable
+        lines = writer.lines(records, rows)
+        return self._with_batches(records, rows, lines) if self._batches else lines
+
+    def _write(self, items: Sequence[Any]) -> bool:
+        """Write some of them; returns whether no more are wanted."""
+        if self._query is not None:
+            columns = [c.name for c in TABLES[0].columns]
+            self._query.add([{name: row.get(name) for name in columns} for row in items])
+        elif items:
+            self._context.write("\n".join(items) + "\n")
+        if self._left is not None:
+            self._left -= len(items)
+        return self._left == 0
+
+    def _with_batches(self, records: KeyedRecords, rows: I64, lines: list[str]) -> list[str]:
+        """Lines, that of a batch before that of its first record."""
+        frames = records.frames
+        batch = frames.batch[rows]
+        for i in np.flatnonzero(np.diff(batch, prepend=-1)).tolist():
+            number_of = int(batch[i])
+            file = records.file_of(int(rows[i]))
+            position = int(frames.batches.pos[number_of]) - file.start
+            if (file.name, position) == self._last_batch:
+                continue
+            self._last_batch = file.name, position
+            header = frames.batches.header[number_of]
+            lines[i] = f"{self._batch_line(file.name, position, header)}\n{lines[i]}"
+        return lines
+
+    def _batch_line(self, file: str, position: int, header: Any) -> str:
+        fields = _batch_fields(header)
+        if self._json:
+            return to_json({"file": file, "pos": position, "batch": fields})
+        first, last = fields["baseOffset"], fields["lastOffset"]
+        words = [f"# batch {first}..{last} of {file} position {position}:"]
+        words.append(f"{fields['count']} records, {fields['bytes']} bytes,")
+        words.append(f"epoch {fields['epoch']}, crc {fields['crc']}, format {fields['magic']}")
+        if fields["codec"] != "none":
+            words.append(str(fields["codec"]))
+        words += [name for name in ("control", "transactional") if fields[name]]
+        return " ".join(words)
+
+    def _fault(self, fault: Fault, at_the_end: bool) -> None:
+        if not (at_the_end and fault.kind is FaultKind.TORN):
+            self._status = ExitCode.FAILED
+        # What was wrong when the source was opened has been told by then.
+        if fault in self._told:
+            return
+        self._n_faults += 1
+        if self._n_faults <= _FAULTS_TOLD:
+            self._context.warn(escape(f"log: {fault}"))
+
+    def _tell_the_rest(self) -> None:
+        if self._n_faults > _FAULTS_TOLD:
+            self._context.warn(f"log: {self._n_faults - _FAULTS_TOLD} more faults")
+        if self._single is not None and not self._single_found and not self._is_filtered:
+            self._context.warn(f"log: no record at offset {self._single}")
+            self._status = ExitCode.FAILED
+
+
+def _selection(
+    context: Context, source: CoordinatorSource, parsed: Parsed
+) -> tuple[KeyedSelection, int | None]:
+    """Which records are asked for, and the one offset where it is one."""
+    values = parsed.values
+    first, last = offsets("--offset", values.get("--offset"))
+    single = first if first is not None and first == last else None
+    around = number("--context", values.get("--context")) or 0
+    low = 0 if first is None else max(first - around, 0)
+    high = MAX_OFFSET if last is None else min(last + around, MAX_OFFSET)
+    period = period_of(source, parsed, lambda text: context.warn(f"log: {text}"))
+    if period.since is not None and period.since.offset is not None:
+        low = max(low, period.since.offset)
+    if period.until is not None and period.until.offset is not None:
+        high = min(high, period.until.offset)
+    epochs = offsets("--epoch", values.get("--epoch"))
+    wanted, unwanted = each(parsed, "--type"), each(parsed, "--not-type")
+    names = _type_names(source.record_types)
+    return KeyedSelection(
+        first_offset=min(low, MAX_OFFSET),
+        last_offset=high,
+        since_ms=None if period.since is None else period.since.timestamp_ms,
+        until_ms=None if period.until is None else period.until.timestamp_ms,
+        first_epoch=-1 if epochs[0] is None else min(epochs[0], (1 << 31) - 1),
+        last_epoch=(1 << 31) - 1 if epochs[1] is None else min(epochs[1], (1 << 31) - 1),
+        key_types=frozenset(type_key(name, names) for name in wanted) if wanted else None,
+        not_key_types=frozenset(type_key(name, names) for name in unwanted),
+        control="--control" in parsed.switches,
+    ), single
+
+
+def _type_names(types: RecordTypes) -> dict[str, tuple[int, str]]:
+    """By a type's name without what may be left out: its number and its name."""
+    names = {plain(name): (control_key_type(kind), name) for kind, name in CONTROL_NAMES.items()}
+    names.update({plain(t.name): (t.number, t.name) for t in types.by_number.values()})
+    return names
+
+
+def _batch_fields(header: Any) -> dict[str, object]:
+    """A batch's header, as ``--batches`` shows it."""
+    attributes, base = int(header["attributes"]), int(header["base_offset"])
+    codec = attributes & CODEC
+    return {
+        "baseOffset": base,
+        "lastOffset": base + int(header["last_delta"]),
+        "count": int(header["count"]),
+        "epoch": int(header["epoch"]),
+        "bytes": int(header["length"]) + 12,
+        "baseTimestamp": int(header["base_timestamp"]),
+        "maxTimestamp": int(header["max_timestamp"]),
+        "codec": NAMES.get(codec, str(codec)),
+        "control": bool(attributes & CONTROL),
+        "crc": f"{int(header['crc']):08x}",
+        "magic": int(header["magic"]),
+        "transactional": bool(attributes & TRANSACTIONAL),
+        "producerId": int(header["producer_id"]),
+        "producerEpoch": int(header["producer_epoch"]),
+        "baseSequence": int(header["base_sequence"]),
+    }
+
+
+def _row(line: str) -> Mapping[str, object]:
+    """A JSON line as a row."""
+    record = json.loads(line)
+    control, value, key = record.get("control"), record.get("value"), record.get("key")
+    failed = record.get("error")
+    row = {name: record[name] for name in ("offset", "epoch", "file", "pos")}
+    time = record["timestamp"]
+    row |= {"time": time if time >= 0 else None, "type": control or record.get("type")}
+    row["control"], row["error"] = control is not None, failed
+    row["version"] = value.get("version") if value else None
+    if control is not None:
+        return row | {"data": to_json(record["data"])}
+    if failed is None:
+        topic = key["data"].get("topic")
+        parts = {
+            name: None if p is None else p["data"] for name, p in (("key", key), ("value", value))
+        }
+        return row | {"topic": topic, "data": to_json(parts)}
+    raws = {name: p["raw"] for name, p in (("key", key), ("value", value)) if p and "raw" in p}
+    return row | {"raw": to_json(raws)}

@@ -1,0 +1,243 @@
+"""``log`` of a coordinator's log: which records, in which form, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from metashell.cli import main
+from metashell.errors import SourceError
+from metashell.read_settings import READ_DEFAULTS, ReadSettings
+from metashell.schema.timestamps import iso_time
+from metashell.sources.coordinator import CoordinatorSource, open_coordinator
+from metashell.sources.opening import open_request
+from metashell.sources.request import Choice, OpenRequest
+from support.coordinators import NODE, RECORDS, recorded_segments
+from support.fixtures import fixture_dir
+from support.shell import Ran, run_on
+
+BROKER = fixture_dir(NODE) / "broker101"
+OFFSETS = BROKER / "d1" / "__consumer_offsets-3"
+TRANSACTIONS = BROKER / "d2" / "__transaction_state-1"
+
+
+def opened(path: Path, **settings: Any) -> CoordinatorSource:
+    """Open a directory or a segment as ``log`` does."""
+    choice = Choice(str(path), is_file=path.is_file())
+    source = open_request(
+        OpenRequest(
+            choice=choice,
+            settings=ReadSettings.of(**settings),
+            reads_coordinators=True,
+        )
+    )
+    assert isinstance(source, CoordinatorSource)
+    return source
+
+
+@cache
+def kept() -> CoordinatorSource:
+    """Open `OFFSETS`, once."""
+    return opened(OFFSETS)
+
+
+def log(options: str = "", source: CoordinatorSource | None = None) -> list[dict[str, Any]]:
+    """Run ``log --json`` and read what it prints."""
+    ran = run_on(source or kept(), f"log --json {options}")
+    return [json.loads(line) for line in ran.out.split("\n")[:-1]]
+
+
+def recorded(directory: Path) -> list[dict[str, Any]]:
+    """What Kafka's classes read in a directory's segments, in order."""
+    segments = [s for s in recorded_segments() if s.path.parent == directory]
+    return [record for segment in segments for record in segment.records]
+
+
+@cache
+def everything() -> list[dict[str, Any]]:
+    """All lines of `OFFSETS`."""
+    return log()
+
+
+@pytest.mark.parametrize("directory", [OFFSETS, TRANSACTIONS], ids=lambda p: p.name)
+def test_every_record(directory: Path) -> None:
+    """The records of all segments come in offset order, as Kafka reads them."""
+    lines = log(source=opened(directory))
+    expected = recorded(directory)
+
+    assert [r["offset"] for r in expected] == [line["offset"] for line in lines]
+    for record, line in zip(expected, lines, strict=True):
+        assert record["key"] == line["key"]["data"]
+        assert record["value"] == (None if line["value"] is None else line["value"]["data"])
+
+
+@pytest.mark.parametrize(
+    ("options", "holds"),
+    [
+        ("--type OffsetCommit", lambda r: r["type"] == "OFFSET_COMMIT"),
+        ("--type GROUP_METADATA,1", lambda r: r["type"] in ("GROUP_METADATA", "OFFSET_COMMIT")),
+        ("--not-type OffsetCommit", lambda r: r["type"] != "OFFSET_COMMIT"),
+        ("--offset 10..20", lambda r: 10 <= r["offset"] <= 20),
+        ("--offset 100..", lambda r: r["offset"] >= 100),
+        ("--offset 50 --context 5", lambda r: 45 <= r["offset"] <= 55),
+        ("--since 60 --until 90", lambda r: 60 <= r["offset"] <= 90),
+        ("--epoch 0", lambda r: r["epoch"] == 0),
+        ("--epoch 1..", lambda r: r["epoch"] >= 1),
+        ("--control", lambda r: "control" in r),
+        (
+            "--grep 'topic=orders'",
+            lambda r: r.get("key", {}).get("data", {}).get("topic") == "orders",
+        ),
+        ("--file 00000000000000000123.log", lambda r: r["file"] == "00000000000000000123.log"),
+    ],
+)
+def test_selection(options: str, holds: Any) -> None:
+    """Each option takes the records that it says, and no other."""
+    expected = [record for record in everything() if holds(record)]
+    assert expected == log(options)
+
+
+def test_times() -> None:
+    """Points may be times."""
+    time = everything()[40]["timestamp"]
+    assert [r for r in everything() if r["timestamp"] >= time] == log(f"--since {iso_time(time)}")
+
+
+@pytest.mark.parametrize("n", [1, 5, 1_000])
+def test_limit_and_tail(n: int) -> None:
+    """The first N, and the last N."""
+    assert everything()[:n] == log(f"--limit {n}")
+    assert everything()[-n:] == log(f"--tail {n}")
+    assert everything()[:n] == [json.loads(x) for x in run(f"log --json -n {n}").out.splitlines()]
+
+
+def run(line: str, source: CoordinatorSource | None = None) -> Ran:
+    """Run a line."""
+    return run_on(source or kept(), line)
+
+
+def test_lines() -> None:
+    """A line has offset, time, epoch, type, key, an arrow and the value."""
+    first = run("log -n 1").out
+    assert first.startswith("0 2026-11-22T11:56:00.927Z 0 OFFSET_COMMIT group=c-altered ")
+    assert " partition=1 -> offset=1 leaderEpoch=-1 " in first
+    assert run("log --tail 1").out.endswith("GROUP_METADATA group=n-roll-6 -> null\n")
+
+
+def test_batches() -> None:
+    """The header of a batch stands before its first record, once."""
+    lines = run("log --batches -n 3").out.splitlines()
+    head = "# batch 0..3 of 00000000000000000000.log position 0: 3 records, 286 bytes, epoch 0"
+    assert head == lines[0].partition(", crc")[0]
+    assert ["0", "1", "2"] == [line.partition(" ")[0] for line in lines[1:]]
+    documents = [json.loads(x) for x in run("log --batches --json").out.splitlines()]
+    batches = [d["batch"] for d in documents if "batch" in d]
+    expected = [b for s in recorded_segments() if s.path.parent == OFFSETS for b in s.batches]
+    with_records = [b for b in expected if b["count"]]
+    assert [b["baseOffset"] for b in with_records] == [b["baseOffset"] for b in batches]
+    assert [b["count"] for b in with_records] == [b["count"] for b in batches]
+    assert [f"{b['crc']:08x}" for b in with_records] == [b["crc"] for b in batches]
+
+
+def test_rows() -> None:
+    """Rows have the same values."""
+    lines = run("log -o jsonl --columns offset,type,version,topic,data,error").out.splitlines()
+    rows = [json.loads(line) for line in lines]
+
+    assert [r["offset"] for r in everything()] == [row["offset"] for row in rows]
+    for row, record in zip(rows, everything(), strict=True):
+        data = json.loads(row["data"]) if isinstance(row["data"], str) else row["data"]
+        assert record["key"]["data"] == data["key"]
+        assert record["type"] == row["type"]
+        assert record["key"]["data"].get("topic") == row["topic"]
+    assert f"{len(everything())}\n" == run("log --count").out
+
+
+def test_segment_alone() -> None:
+    """-s reads one segment."""
+    alone = opened(OFFSETS / "00000000000000000123.log")
+    assert [r for r in everything() if r["offset"] >= 123] == log(source=alone)
+
+
+def test_records_at_fault() -> None:
+    """What can't be read has an error, what a broker does with it, and hidden bytes."""
+    directory = fixture_dir(RECORDS) / "__consumer_offsets-0"
+    source, shown = opened(directory), opened(directory, show_secrets=True)
+    failed = [line for line in log(source=source) if "error" in line]
+
+    assert {"skipped", "refused"} == {line["broker"] for line in failed}
+    raws = [line["key"].get("raw", "") for line in failed if line["key"]]
+    assert any(raw.startswith("[redacted] ") for raw in raws)
+    assert not any("redacted" in str(line) for line in log(source=shown))
+    rows = run("log -o jsonl --columns offset,error,raw", source).out.splitlines()
+    assert [x["error"] for x in failed] == [r["error"] for r in map(json.loads, rows) if r["error"]]
+
+
+def test_damage(tmp_path: Path) -> None:
+    """A wrong CRC makes the status 1, and it is said that a broker may have loaded the batch."""
+    directory = tmp_path / "__consumer_offsets-9"
+    shutil.copytree(fixture_dir(RECORDS) / "broken-crc", directory)
+    source = opened(directory)
+    ran = run("log --json", source)
+
+    assert 1 == ran.status
+    assert [0, 3] == [json.loads(line)["offset"] for line in ran.out.splitlines()]
+    assert any("a broker may have loaded it" in warning for warning in source.warnings)
+
+
+@pytest.mark.parametrize(
+    "option", ["--topic x", "--partition 1", "--broker 1", "--checkpoints", "--follow"]
+)
+def test_options_of_metadata_logs(option: str) -> None:
+    """What only a metadata log has can't be asked for."""
+    ran = run(f"log {option}")
+    assert 2 == ran.status
+    assert "" == ran.out
+    assert option.partition(" ")[0] in ran.err[0]
+
+
+def test_unknown_type() -> None:
+    """A wrong type is told, with one that is like it."""
+    ran = run("log --type OffsetComit")
+    assert (2, "") == (ran.status, ran.out)
+    assert "did you mean LegacyOffsetCommit or OffsetCommit?" in ran.err[1]
+
+
+def test_no_record_at_an_offset() -> None:
+    """One offset that compaction removed is told to have no record."""
+    ran = run("log --offset 3")
+    assert (1, "") == (ran.status, ran.out)
+    assert ("log: no record at offset 3",) == ran.err
+
+
+def test_program(capsys: pytest.CaptureFixture[str]) -> None:
+    """The program reads records of a coordinator's log, and says so where more is wanted."""
+    assert 0 == main(["-d", str(OFFSETS), "log", "-n", "1", "--json"])
+    assert 0 == json.loads(capsys.readouterr().out)["offset"]
+    assert 0 == main(["-s", str(OFFSETS / "00000000000000000000.log"), "log", "--tail", "1"])
+    assert "-> " in capsys.readouterr().out
+
+    for arguments in (["-d", str(OFFSETS)], ["-s", str(OFFSETS / "00000000000000000000.log")]):
+        assert main([*arguments, "ls", "/"]) not in (0, None)
+        captured = capsys.readouterr()
+        assert "" == captured.out
+        assert "not the cluster's metadata log" in captured.err or "not of the" in captured.err
+        assert "log` prints" in captured.err
+    assert main(["-d", str(OFFSETS), "--strict", "log"]) not in (0, None)
+    assert main(["-d", str(OFFSETS), "--committed-only", "log"]) not in (0, None)
+    assert main(["-d", str(OFFSETS), "--at", "5", "log"]) not in (0, None)
+    assert "coordinator's log" in capsys.readouterr().err
+
+
+def test_has_no_image() -> None:
+    """Who asks for the state of a cluster is told that there is none."""
+    with pytest.raises(SourceError, match="__consumer_offsets-3 is a coordinator's log"):
+        _ = kept().image
+    assert ["log"] == list(kept().root.names())
+    assert [] == kept().all_faults() == kept().faults
+    assert open_coordinator(str(BROKER / "d1"), READ_DEFAULTS, None, is_file=False) is None

@@ -1,0 +1,94 @@
+"""A coordinator's log is streamed in windows of any size, and damage is told on the way."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from metashell.log.fault import Fault, FaultKind
+from metashell.log.partition import read_partition
+from metashell.records.keyed_stream import KeyedSelection, KeyedStream
+from metashell.schema.coordinators import load_record_types
+from support.coordinators import NODE
+from support.fixtures import fixture_dir
+
+OFFSETS = fixture_dir(NODE) / "broker101" / "d1" / "__consumer_offsets-1"
+
+
+def streamed(
+    directory: Path, selection: KeyedSelection, window_bytes: int = 1 << 20
+) -> tuple[list[int], list[tuple[Fault, bool]]]:
+    """Stream a directory: offsets, and what is told."""
+    log = read_partition(str(directory))
+    faults = list[tuple[Fault, bool]]()
+    stream = KeyedStream(
+        log,
+        load_record_types(log.partition.log),
+        selection,
+        lambda fault, at_the_end: faults.append((fault, at_the_end)),
+        window_bytes=window_bytes,
+    )
+    return [
+        offset
+        for block in stream.blocks()
+        for offset in block.records.frames.offset[block.rows].tolist()
+    ], faults
+
+
+@pytest.mark.parametrize("window_bytes", [1, 100, 1_000, 10_000])
+@pytest.mark.parametrize(
+    "selection", [KeyedSelection(), KeyedSelection(first_offset=50, last_offset=135)]
+)
+def test_windows(selection: KeyedSelection, window_bytes: int) -> None:
+    """The records are the same, however much is read at a time."""
+    whole, _ = streamed(OFFSETS, selection)
+    assert whole
+    assert (whole, []) == streamed(OFFSETS, selection, window_bytes)
+    assert [o for o in whole if selection.first_offset <= o <= selection.last_offset] == whole
+
+
+def test_segments() -> None:
+    """Only segments are read that may hold what is asked for."""
+    log = read_partition(str(OFFSETS))
+    types = load_record_types(log.partition.log)
+    bases = [segment.base_offset for segment in log.segments]
+    for first, last, expected in (
+        (0, bases[1] - 1, log.segments[:1]),
+        (bases[1], bases[1], log.segments[1:2]),
+        (bases[-1] + 9_999, 1 << 62, log.segments[-1:]),
+    ):
+        selection = KeyedSelection(first_offset=first, last_offset=last)
+        stream = KeyedStream(log, types, selection, lambda *_: None)
+        assert [segment.name for segment in expected] == list(stream.segments)
+
+
+def test_damage(tmp_path: Path) -> None:
+    """Damage is told with whether it is the end of the last file; a file may go meanwhile."""
+    directory = tmp_path / OFFSETS.name
+    shutil.copytree(OFFSETS, directory)
+    whole, _ = streamed(directory, KeyedSelection())
+    first, *_, last = sorted(directory.glob("*.log"))
+    last.write_bytes(last.read_bytes()[:-1])
+    damaged = bytearray(first.read_bytes())
+    damaged[70] ^= 1
+    first.write_bytes(damaged)
+    offsets, faults = streamed(directory, KeyedSelection())
+
+    assert set(offsets) < set(whole)
+    assert [(FaultKind.DAMAGED, False), (FaultKind.TORN, True)] == [
+        (fault.kind, at_the_end) for fault, at_the_end in faults
+    ]
+
+    log = read_partition(str(directory))
+    first.unlink()
+    told = list[Fault]()
+    stream = KeyedStream(
+        log,
+        load_record_types(log.partition.log),
+        KeyedSelection(),
+        lambda fault, _: told.append(fault),
+    )
+    assert [offset for block in stream.blocks() for offset in block.rows.tolist()]
+    assert FaultKind.UNREADABLE is told[0].kind
