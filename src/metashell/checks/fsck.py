@@ -31,7 +31,7 @@ REMOVE_CHECKPOINT: Final = (
     "stop the node and move this file away; an older checkpoint or the leader's serves instead"
 )
 
-_CODES: Final = (
+FAULT_CODES: Final = (
     ("CRC mismatch", "crc-mismatch"),
     ("no record batch: magic", "bad-magic"),
     ("no record batch: length", "bad-length"),
@@ -176,7 +176,7 @@ def _goes_back(fault: Fault) -> bool:
 
 def _of_fault(facts: CheckedFile, fault: Fault, n_back: int, *, is_last: bool) -> Finding:
     place = {"file": fault.file, "pos": fault.pos, "offset": fault.offset}
-    code = next((c for text, c in _CODES if fault.reason.startswith(text)), None)
+    code = next((c for text, c in FAULT_CODES if fault.reason.startswith(text)), None)
     is_segment = isinstance(facts.parsed, SegmentName)
     action = REPLACE_SEGMENT if is_segment else REMOVE_CHECKPOINT
     if fault.kind is FaultKind.TORN and is_segment and is_last:

@@ -32,7 +32,7 @@ _WARNINGS_MAX: Final = 10
 """Warnings printed one by one in a run; further ones are counted."""
 _IS_SEARCHED: Final = (("find",), ("sql",))
 """Commands that can be answered without having the image here."""
-_OF_RECORDS: Final = (("log",),)
+_OF_RECORDS: Final = (("log",), ("check",))
 """Commands that need records alone, which coordinators' logs have, too."""
 
 

@@ -164,7 +164,7 @@ def _refuse_other_directories(
     ):
         known = f" (topic id {topic_id})" if topic_id else ""
         if topic[0] in COORDINATOR_TOPICS:
-            hint = "`metashell -d DIR log` prints the records of a coordinator's log"
+            hint = "`metashell -d DIR log` prints the records there, and `check` finds damage"
         raise SourceError(
             f"{path}: the log of topic `{topic[0]}`, partition {topic[1]}{known},"
             " not the cluster's metadata log",

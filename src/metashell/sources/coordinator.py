@@ -74,7 +74,7 @@ class CoordinatorSource(Source):
         raise SourceError(
             f"{self.path}: {self.partition_log.partition} is a coordinator's log,"
             " and has no cluster metadata",
-            hint="`log` prints its records",
+            hint="`log` prints its records, and `check` finds damage",
         )
 
     @lazy

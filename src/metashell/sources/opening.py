@@ -319,7 +319,7 @@ def _open_file(place: Place, settings: ReadSettings, progress: ReadProgress | No
         raise SourceError(
             f"{place}: a segment of topic `{topic[0]}`, partition {topic[1]},"
             " not of the cluster's metadata log",
-            hint="`metashell -s SEGMENT log` prints its records",
+            hint="`metashell -s SEGMENT log` prints its records, and `check` finds damage",
         )
     if settings.committed_only and not base_name(place).endswith(".checkpoint"):
         raise SourceError(f"{place}: a segment does not say which of its records are committed")

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from metashell.checks.finding import CheckReport, Finding
     from metashell.checks.fsck import CheckedFile
     from metashell.checks.quorum_findings import CheckedNodeFiles
+    from metashell.commands.check.keyed import KeyedCheck
     from metashell.commands.check.replay import ReplayFaults
     from metashell.log.frames import Frames
     from metashell.log.read import Loaded
@@ -67,6 +68,9 @@ class CheckCommand(RowsCommand):
             "need damage: a crash leaves a torn tail. --state adds warnings about the cluster's "
             "state, such as partitions without a leader; `health` tells more about these. "
             "Identical findings are printed together. check changes and repairs nothing.\n\n"
+            "`metashell -d DIR check` also checks the log of a coordinator's partition, such as "
+            "__consumer_offsets-3. It tells which records a broker refuses or skips. A record that "
+            "ends the load of the partition is an error.\n\n"
             "The exit status is 0 without errors, 1 with errors, 3 if a file can't be read."
         ),
         options=(
@@ -125,16 +129,30 @@ def _levels(parsed: Parsed) -> Sequence[str]:
     return _SEVERITIES[: _SEVERITIES.index(level) + 1]
 
 
-def _checked(context: Context, parsed: Parsed, limit: int | None) -> tuple[_Run, _Printer]:
+def _checked(
+    context: Context, parsed: Parsed, limit: int | None
+) -> tuple[_Run | KeyedCheck, _Printer]:
     """Check what the words ask for."""
     from metashell.checks.finding import CheckReport
 
-    run = _Run(context, context.needs_source(), CheckReport(parsed.count("--limit") or limit))
+    source, report = context.needs_source(), CheckReport(parsed.count("--limit") or limit)
+    run = _of_coordinator(source, report) or _Run(context, source, report)
     run.all(quick="--quick" in parsed.switches)
     printer = _Printer(
         context, run.report, _levels(parsed), with_state="--state" in parsed.switches
     )
     return run, printer
+
+
+def _of_coordinator(source: Source, report: CheckReport) -> KeyedCheck | None:
+    """A run over a coordinator's log; None where another one is open."""
+    if source.capabilities.has_image:
+        return None
+    from metashell.commands.check.keyed import KeyedCheck
+    from metashell.sources.coordinator import CoordinatorSource
+
+    assert isinstance(source, CoordinatorSource)
+    return KeyedCheck(source, report)
 
 
 def check_source(context: Context, source: Source, report: CheckReport) -> None:
