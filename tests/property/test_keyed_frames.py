@@ -180,6 +180,19 @@ def test_hostile_messages(path: Path, message: bytes) -> None:
     assert [0] == [fault.pos for fault in (*faults, *loaded.files[0].chain.faults)]
 
 
+@pytest.mark.parametrize("filler", [b"\x00", b"\x00\x01", b"\x00\x00\x00\x0e"])
+def test_filled_with_what_is_like_messages(path: Path, filler: bytes) -> None:
+    """Behind zeros the next sound batch is found; what is like messages ends the search early."""
+    fill = filler * (200_000 // len(filler))
+    message = encode_message(1, 5, b"k", b"v", timestamp=7)
+    path.write_bytes(b"\xff" + fill + message + b"\xff" + fill)
+    loaded = load([str(path)], chainer=KeyedChainer)
+    frames, _ = build_keyed_frames(loaded)
+
+    assert ([(5, 7, b"k", b"v")] if filler == b"\x00" else []) == rows_of(frames)
+    assert loaded.files[0].chain.faults
+
+
 def test_wrapped_bomb(path: Path) -> None:
     """A message of a few bytes that inflates to more than a batch may have is left out."""
     bomb = wrap_messages(0, [(5, b"k", bytes(13 << 20), 0)], "gzip")

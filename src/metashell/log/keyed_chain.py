@@ -37,10 +37,11 @@ _NEWEST: Final = 2
 _NEGATIVE: Final = 0x80
 
 _LOOKS_LIKE_BATCH: Final = re.compile(
-    rb"(?s)(?=\x00.{7}[\x00-\x7f].{3}.{4}"
-    rb"(?:\x02.{4}\x00[\x00-\x7f][\x00-\x7f]|[\x00\x01][\x00-\x0f]))"
+    rb"(?s)(?=\x00.{7}(?:[\x00-\x7f].{7}\x02.{4}\x00[\x00-\x7f][\x00-\x7f]"
+    rb"|\x00(?!\x00\x00[\x00-\x0d]).{7}[\x00\x01][\x00-\x0b]))"
 )
-"""As `metashell.log.chain.LOOKS_LIKE_BATCH`, or a message of an older format."""
+"""As `metashell.log.chain.LOOKS_LIKE_BATCH`, or a message of an older format, of at least fourteen
+bytes and below 16 MiB: what is filled with zeros looks like neither."""
 
 LOADED_ALL_THE_SAME: Final = "a broker may have loaded it: its loader checks no CRC"
 
