@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from metashell.schema.coordinators import CoordinatorLog
+
 _FEW: Final = 8
 """Partitions that are told one by one."""
 
@@ -20,14 +22,19 @@ class CoordinatorKind:
 
     word: str
     """How it is typed."""
-    topic: str
-    """The topic that holds the state; the leader of a partition is a coordinator."""
+    log: CoordinatorLog
+    """What holds the state."""
     partitions_key: str
     """The broker's config that says how many partitions the topic gets when it is created."""
     hashes: str
     """Whose key chooses a partition, such as ``groups whose id hashes to``."""
     fails: str
     """What fails without a coordinator."""
+
+    @property
+    def topic(self) -> str:
+        """The topic that holds the state; the leader of a partition is a coordinator."""
+        return self.log.value
 
     def without_coordinator(self, partitions: Sequence[int], n_partitions: int) -> str:
         """Who has no coordinator, and what fails.
@@ -49,21 +56,21 @@ class CoordinatorKind:
 
 GROUP: Final = CoordinatorKind(
     "group",
-    "__consumer_offsets",
+    CoordinatorLog.GROUPS,
     "offsets.topic.num.partitions",
     "groups and their offsets whose id hashes to",
     "they can neither commit nor rebalance",
 )
 TRANSACTION: Final = CoordinatorKind(
     "txn",
-    "__transaction_state",
+    CoordinatorLog.TRANSACTIONS,
     "transaction.state.log.num.partitions",
     "transactional ids that hash to",
     "they can neither begin nor end a transaction",
 )
 SHARE: Final = CoordinatorKind(
     "share",
-    "__share_group_state",
+    CoordinatorLog.SHARE,
     "share.coordinator.state.topic.num.partitions",
     "share-group partitions whose key hashes to",
     "their consumers get no records",

@@ -105,6 +105,18 @@ def partition_count(
     return PartitionCount(default, is_assumed=True, is_default=True)
 
 
+def leaders_of(image: Image, kind: CoordinatorKind) -> Mapping[int, int | None]:
+    """The leader of each partition of a coordinators' topic; None where there is none."""
+    topic = image.topics.find_name(kind.topic)
+    if topic is None:
+        return {}
+    partitions = image.partitions_of(topic)
+    begin, end = np.searchsorted(partitions.topic, [topic, topic + 1])
+    leaders = partitions.leader[begin:end].tolist()
+    numbers = partitions.partition[begin:end].tolist()
+    return {n: None if at == NOBODY else at for n, at in zip(numbers, leaders, strict=True)}
+
+
 def coordinators_table(
     image: Image, keys: Sequence[CoordinatorKey], assumptions: Assumptions = NO_ASSUMPTIONS
 ) -> pa.Table:

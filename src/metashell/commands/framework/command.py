@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from metashell.sources.fleet import FleetSource
     from metashell.sources.source import Source
 
-Group = Literal["look", "what is wrong", "history", "access", "whole cluster", "shell"]
+Group = Literal["look", "what is wrong", "history", "access", "groups", "whole cluster", "shell"]
 """The groups of commands."""
 GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 """The same in the order in which ``help`` shows them."""

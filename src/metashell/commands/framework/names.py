@@ -40,6 +40,7 @@ def rows_named(
     what: str,
     *,
     plain: Callable[[str], str] = str,
+    words: Sequence[str] | None = None,
 ) -> pa.Table:
     """The rows that the command's arguments name; all where it has none.
 
@@ -49,8 +50,9 @@ def rows_named(
         column: Its column of names or numbers.
         what: What a row stands for, in the singular.
         plain: Takes from an argument what people may write around a name.
+        words: The arguments that count; None for all.
     """
-    words = query.parsed.arguments
+    words = query.parsed.arguments if words is None else words
     if not words:
         return table
     import pyarrow as pa

@@ -1,0 +1,424 @@
+"""Groups, their members and what they committed, as the log of a coordinator's partition has it.
+
+States are not in the log; they follow from what is.
+
+Source: ClassicGroup, ConsumerGroup.maybeUpdateGroupState, ShareGroup.maybeUpdateGroupState and
+StreamsGroup.maybeUpdateGroupState.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.image.coordinators.group_events import GroupEvent, GroupType
+from metashell.image.coordinators.group_log import GroupLog
+from metashell.image.fold import group_keys
+from metashell.image.keyed import join_spans
+from metashell.records.consumer_protocol import ASSIGNMENT, SUBSCRIPTION, nested_columns
+from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.arrow import list_array, string_array, uuid_array
+from metashell.schema.columns import Columns, SpanColumn, StructArrayColumn
+from metashell.schema.plan import ELEMENT
+
+TIME: Final = pa.timestamp("ms", tz="UTC")
+_SETTLED: Final = {GroupType.CONSUMER: 0, GroupType.STREAMS: 1}
+"""The number of STABLE among the states of members. Source: MemberState of either type."""
+_EMPTY: Final = "Empty"
+_STABLE: Final = "Stable"
+_MODERN: Final = (GroupType.CONSUMER, GroupType.SHARE, GroupType.STREAMS)
+_CONSUMER_PROTOCOL: Final = "consumer"
+
+GROUP_SCHEMA: Final = pa.schema(
+    [
+        ("group", pa.string()),
+        ("type", pa.string()),
+        ("state", pa.string()),
+        ("protocol", pa.string()),
+        ("members", pa.int64()),
+        ("coordinator", pa.int32()),
+        ("partition", pa.int32()),
+        ("topics", pa.list_(pa.string())),
+        ("epoch", pa.int32()),
+        ("committed_time", TIME),
+    ]
+)
+MEMBER_SCHEMA: Final = pa.schema(
+    [
+        ("group", pa.string()),
+        ("member", pa.string()),
+        ("instance", pa.string()),
+        ("client", pa.string()),
+        ("host", pa.string()),
+        ("epoch", pa.int32()),
+        ("topics", pa.list_(pa.string())),
+        ("assigned", pa.list_(pa.string())),
+    ]
+)
+OFFSET_SCHEMA: Final = pa.schema(
+    [
+        ("group", pa.string()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("leader_epoch", pa.int32()),
+        ("metadata", pa.string()),
+        ("committed_time", TIME),
+        ("pending", pa.bool_()),
+    ]
+)
+
+
+@dataclass(slots=True)
+class _Names:
+    """Names of things: ``of``: int64[n], which thing; ``name``: what it names."""
+
+    of: I64
+    name: SpanColumn
+
+
+def groups_table(log: GroupLog, coordinator: int | None = None) -> pa.Table:
+    """The groups of a partition, by name: columns of `GROUP_SCHEMA`.
+
+    Args:
+        log: The partition's log.
+        coordinator: The broker that leads it; None where that is not known.
+    """
+    state, k = log.state, len(log.state.group)
+    members = np.bincount(state.member_group, minlength=1)
+    members = members[np.minimum(state.group, len(members) - 1)] * (state.group < len(members))
+    words = np.full(k, _EMPTY, dtype=object)
+    protocol = pa.array([kind.name.lower() for kind in GroupType])
+    protocols = protocol.take(pa.array(state.type))
+    epochs = np.full(k, -1, dtype=np.int64)
+    named = [_committed_topics(log)]
+    for kind in _MODERN:
+        at = np.flatnonzero(state.type == kind)
+        value, _ = log.values(GroupEvent.GROUP, kind, state.about[at])
+        epochs[at] = value.fixed("epoch")
+        words[at] = _modern_states(log, kind, at, epochs[at])
+        named.append(_subscribed(log, kind))
+    at = np.flatnonzero(state.type == GroupType.CLASSIC)
+    value, has = log.values(GroupEvent.CLASSIC, GroupType.CLASSIC, state.about[at])
+    listed = value.structs("members")
+    members[at] = np.maximum(listed.counts, 0)
+    words[at[members[at] > 0]] = _STABLE
+    epochs[at] = np.where(has, value.fixed("generation"), -1)
+    protocols = pc.replace_with_mask(
+        protocols, pa.array(state.type == GroupType.CLASSIC), _text(value.span("protocol_type"))
+    )
+    named.append(_classic_topics(log))
+    table = pa.table(
+        [
+            string_array(log.names(state.made)),
+            protocol.take(pa.array(state.type)),
+            pa.array(words, pa.string()),
+            pc.if_else(pc.equal(protocols, ""), pa.scalar(None, pa.string()), protocols),
+            pa.array(members),
+            pa.array([coordinator] * k, pa.int32()),
+            pa.array([log.partition] * k, pa.int32()),
+            _lists(state.group, named),
+            pa.array(epochs, mask=epochs < 0).cast(pa.int32()),
+            _last_commits(log),
+        ],
+        schema=GROUP_SCHEMA,
+    )
+    return table.sort_by("group")
+
+
+def _text(column: SpanColumn) -> pa.Array:
+    """Text, null where it is null."""
+    return string_array(column).cast(pa.string())
+
+
+def _modern_states(log: GroupLog, kind: GroupType, at: I64, epochs: I64) -> AnyArray:
+    """Words for the states of groups of one type: object[len(at)]."""
+    state = log.state
+    of = np.isin(state.member_group, state.group[at])
+    groups, where = state.group[at], np.flatnonzero(of)
+    counts = np.isin(groups, state.member_group[where])
+    words = np.where(counts, _STABLE, _EMPTY).astype(object)
+    if kind == GroupType.SHARE or not len(at):
+        return words
+    target, has = log.values(GroupEvent.TARGET_EPOCH, kind, state.target_epoch[at])
+    targets = np.where(has, target.fixed("assignment_epoch"), 0)
+    current, _ = log.values(GroupEvent.CURRENT, kind, state.current[where])
+    place = np.searchsorted(np.sort(groups), state.member_group[where])
+    place = np.argsort(groups, kind="stable")[place]
+    settled = (current.fixed("state") == _SETTLED[kind]) & (
+        current.fixed("member_epoch") == targets[place]
+    )
+    moving = np.zeros(len(at), dtype=np.bool_)
+    moving[place[~settled]] = True
+    words[counts & moving] = "Reconciling"
+    words[counts & (epochs > targets)] = "Assigning"
+    if kind == GroupType.STREAMS:
+        words[counts & ~_topology_is_validated(log, at)] = "NotReady"
+    return words
+
+
+def _topology_is_validated(log: GroupLog, at: I64) -> Bools:
+    """Whether the topology of streams groups is the one that was validated: bool[len(at)]."""
+    value, _ = log.values(GroupEvent.GROUP, GroupType.STREAMS, log.state.about[at])
+    events = log.events
+    newest = np.full(len(at), -1, dtype=np.int64)
+    told = np.flatnonzero(
+        (events.event == GroupEvent.OTHER) & (events.type == GroupType.STREAMS) & events.is_put
+    )
+    groups = log.state.group[at]
+    order = np.argsort(groups, kind="stable")
+    place = np.searchsorted(groups[order], events.group[told])
+    known = (place < len(at)) & (
+        groups[order][np.minimum(place, max(len(at) - 1, 0))] == events.group[told]
+    )
+    newest[order[place[known]]] = told[known]
+    topology, has = log.values(GroupEvent.OTHER, GroupType.STREAMS, newest)
+    validated: Bools = has & (topology.fixed("epoch") == value.fixed("validated_topology_epoch"))
+    return validated
+
+
+def _group_of_commits(log: GroupLog, at: I64) -> I64:
+    """The group numbers of commits."""
+    events = log.events
+    groups: I64 = events.group[np.searchsorted(events.row, log.commits.rows[at])]
+    return groups
+
+
+def _committed_topics(log: GroupLog) -> _Names:
+    at = log.offsets.last
+    return _Names(_group_of_commits(log, at), log.commits.topic.take(at))
+
+
+def _last_commits(log: GroupLog) -> pa.Array:
+    """When each group last committed what holds; null for never."""
+    at, state = log.offsets.last, log.state
+    n = int(log.events.group.max(initial=-1)) + 1
+    newest = np.full(n, -1, dtype=np.int64)
+    np.maximum.at(newest, _group_of_commits(log, at), log.commits.time_ms[at])
+    times = newest[state.group]
+    return pa.array(times, mask=times < 0).cast(TIME)
+
+
+def _flat(of: I64, lists: StructArrayColumn) -> _Names:
+    """The elements of lists of strings, with what each list is of."""
+    sizes = np.maximum(lists.counts, 0)
+    return _Names(np.repeat(of, sizes), lists.items.span(ELEMENT))
+
+
+def _subscribed(log: GroupLog, kind: GroupType) -> _Names:
+    """Topics that members of a type name."""
+    state = log.state
+    of_kind = np.zeros(int(log.events.group.max(initial=-1)) + 1, dtype=np.bool_)
+    of_kind[state.group[state.type == kind]] = True
+    at = np.flatnonzero(of_kind[state.member_group])
+    value, _ = log.values(GroupEvent.MEMBER, kind, state.told[at])
+    if "subscribed_topic_names" not in value.fields:
+        return _Names(at[:0], log.commits.topic.take(at[:0]))
+    return _flat(state.member_group[at], value.structs("subscribed_topic_names"))
+
+
+@dataclass(slots=True)
+class _ClassicMembers:
+    """Members of classic groups: ``group``: int64[m], numbers; ``items``: what the log says."""
+
+    group: I64
+    name: SpanColumn
+    items: Columns
+    generation: AnyArray
+    uses_consumer_protocol: Bools
+
+
+def _classic_members(log: GroupLog) -> _ClassicMembers:
+    state = log.state
+    at = np.flatnonzero(state.type == GroupType.CLASSIC)
+    value, _ = log.values(GroupEvent.CLASSIC, GroupType.CLASSIC, state.about[at])
+    listed = value.structs("members")
+    of = np.repeat(np.arange(len(at)), np.maximum(listed.counts, 0))
+    types = np.array(value.span("protocol_type").texts(), dtype=object)
+    return _ClassicMembers(
+        state.group[at][of],
+        log.names(state.made[at]).take(of),
+        listed.items,
+        value.fixed("generation")[of],
+        (types == _CONSUMER_PROTOCOL)[of],
+    )
+
+
+def _classic_topics(log: GroupLog) -> _Names:
+    members = _classic_members(log)
+    return _flat(members.group, _classic_subscriptions(log, members))
+
+
+def _classic_subscriptions(log: GroupLog, members: _ClassicMembers) -> StructArrayColumn:
+    arena = log.records.frames.arena
+    nested = nested_columns(arena, members.items.span("subscription"), SUBSCRIPTION, {"topics"})
+    topics = nested.fields.structs("topics")
+    return _without(topics, ~(nested.ok & members.uses_consumer_protocol))
+
+
+def _without(lists: StructArrayColumn, left_out: Bools) -> StructArrayColumn:
+    """The same lists, those left out empty."""
+    counts = np.where(left_out, 0, np.maximum(lists.counts, 0))
+    kept = np.repeat(~left_out, np.maximum(lists.counts, 0))
+    list_offsets = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=list_offsets[1:])
+    return StructArrayColumn(counts, list_offsets, lists.items.take(np.flatnonzero(kept)))
+
+
+def _lists(things: I64, named: Sequence[_Names]) -> pa.Array:
+    """A list of the different names of each thing, sorted."""
+    of = np.concatenate([each.of for each in named])
+    spans = named[0].name
+    for each in named[1:]:
+        spans = join_spans(spans, each.name)
+    if len(of):
+        _, first = np.unique(group_keys([of, spans], len(of)), return_index=True)
+        of, spans = of[first], spans.take(first)
+    table = pa.table({"of": pa.array(of), "name": string_array(spans)})
+    table = table.sort_by([("of", "ascending"), ("name", "ascending")])
+    sorted_of = table.column("of").to_numpy()
+    starts, stops = (np.searchsorted(sorted_of, things, side=side) for side in ("left", "right"))
+    sizes = stops - starts
+    list_offsets = np.zeros(len(things) + 1, dtype=np.int64)
+    np.cumsum(sizes, out=list_offsets[1:])
+    index = np.repeat(starts - list_offsets[:-1], sizes) + np.arange(int(list_offsets[-1]))
+    return list_array(_one(table.column("name").take(pa.array(index))), list_offsets, None)
+
+
+def _one(column: pa.ChunkedArray | pa.Array) -> pa.Array:
+    """A column in one piece."""
+    if isinstance(column, pa.Array):
+        return column
+    return pa.concat_arrays(column.chunks) if column.num_chunks else pa.array([], column.type)
+
+
+def members_table(log: GroupLog, topics: Mapping[str, str] | None = None) -> pa.Table:
+    """The members of a partition's groups, by group and name: columns of `MEMBER_SCHEMA`.
+
+    Args:
+        log: The partition's log.
+        topics: Names of topics by the text of their ids; a topic without one is called by its id.
+    """
+    tables = [_modern_members(log, kind, topics or {}) for kind in _MODERN]
+    tables.append(_classic_table(log))
+    return pa.concat_tables(tables).sort_by([("group", "ascending"), ("member", "ascending")])
+
+
+def _modern_members(log: GroupLog, kind: GroupType, topics: Mapping[str, str]) -> pa.Table:
+    state = log.state
+    at = np.flatnonzero(np.isin(state.member_group, state.group[state.type == kind]))
+    value, has = log.values(GroupEvent.MEMBER, kind, state.told[at])
+    current, is_assigned = log.values(GroupEvent.CURRENT, kind, state.current[at])
+    some = np.where(has, state.told[at], state.current[at])
+    k = len(at)
+    nothing = pa.nulls(k, pa.string())
+    lists = pa.nulls(k, pa.list_(pa.string()))
+    if "subscribed_topic_names" in value.fields:
+        named = value.structs("subscribed_topic_names")
+        lists = list_array(string_array(named.items.span(ELEMENT)), named.list_offsets, None)
+    if kind == GroupType.STREAMS:
+        tasks = current.structs("active_tasks")
+        assigned = partition_names(tasks, string_array(tasks.items.span("subtopology_id")), "_")
+    else:
+        parts = current.structs("assigned_partitions")
+        assigned = partition_names(parts, _topic_names(parts.items.fixed("topic_id"), topics))
+    return pa.table(
+        [
+            string_array(log.names(some)),
+            string_array(log.member_names(some)),
+            _text(value.span("instance_id")) if "instance_id" in value.fields else nothing,
+            _text(value.span("client_id")),
+            _text(value.span("client_host")),
+            pa.array(current.fixed("member_epoch"), mask=~is_assigned).cast(pa.int32()),
+            lists,
+            assigned,
+        ],
+        schema=MEMBER_SCHEMA,
+    )
+
+
+def _topic_names(ids: AnyArray, topics: Mapping[str, str]) -> pa.Array:
+    """Names of topics; the id of those that have none here."""
+    texts = uuid_array(ids).cast(pa.string())
+    encoded = texts.dictionary_encode()
+    names = [topics.get(text, text) for text in encoded.dictionary.to_pylist()]
+    return pa.array(names, pa.string()).take(encoded.indices)
+
+
+def partition_names(
+    lists: StructArrayColumn, names: pa.Array, between: str = "-", field: str = "partitions"
+) -> pa.Array:
+    """For each list of structs with partitions a list of ``NAME-PARTITION``.
+
+    Args:
+        lists: The lists.
+        names: The name of each of their structs.
+        between: What stands between a name and a partition.
+        field: The field with the partitions.
+    """
+    partitions = lists.items.span(field)
+    values, bounds = partitions.gather()
+    sizes = np.diff(bounds)
+    of = np.repeat(np.arange(len(sizes)), sizes)
+    texts = pc.binary_join_element_wise(
+        names.cast(pa.string()).take(pa.array(of)), pa.array(values).cast(pa.string()), between
+    )
+    return list_array(texts, bounds[lists.list_offsets], None)
+
+
+def _classic_table(log: GroupLog) -> pa.Table:
+    members = _classic_members(log)
+    items, arena = members.items, log.records.frames.arena
+    named = _classic_subscriptions(log, members)
+    nested = nested_columns(arena, items.span("assignment"), ASSIGNMENT, {"assigned_partitions"})
+    readable = nested.ok & members.uses_consumer_protocol
+    parts = _without(nested.fields.structs("assigned_partitions"), ~readable)
+    return pa.table(
+        [
+            string_array(members.name),
+            string_array(items.span("member_id")),
+            _text(items.span("group_instance_id")),
+            _text(items.span("client_id")),
+            _text(items.span("client_host")),
+            pa.array(members.generation).cast(pa.int32()),
+            list_array(string_array(named.items.span(ELEMENT)), named.list_offsets, None),
+            partition_names(parts, _text(parts.items.span("topic"))),
+        ],
+        schema=MEMBER_SCHEMA,
+    )
+
+
+def offsets_table(log: GroupLog) -> pa.Table:
+    """Committed offsets, by group, topic and partition: columns of `OFFSET_SCHEMA`.
+
+    A key that has only a pending commit has a row with null for its offset.
+    """
+    state, commits, keys = log.offsets, log.commits, log.commit_keys
+    alone = ~np.isin(keys[state.pending], keys[state.last])
+    _, first = np.unique(keys[state.pending[alone]], return_index=True)
+    only = state.pending[alone][first]
+    at = np.concatenate([state.last, only])
+    lacks = np.arange(len(at)) >= len(state.last)
+    epochs = commits.leader_epoch[at]
+    metadata = _text(commits.metadata.take(at))
+    table = pa.table(
+        [
+            string_array(commits.group.take(at)),
+            string_array(commits.topic.take(at)),
+            pa.array(commits.partition[at]),
+            pa.array(commits.offset[at], mask=lacks),
+            pa.array(epochs, mask=lacks | (epochs < 0)),
+            pc.if_else(pa.array(lacks), pa.scalar(None, pa.string()), metadata),
+            pa.array(commits.time_ms[at], mask=lacks).cast(TIME),
+            pa.array(np.isin(keys[at], keys[state.pending])),
+        ],
+        schema=OFFSET_SCHEMA,
+    )
+    return table.sort_by(
+        [("group", "ascending"), ("topic", "ascending"), ("partition", "ascending")]
+    )

@@ -1,0 +1,145 @@
+"""What commands about groups and transactions share: whose logs are read, and what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.framework.names import rows_named
+from metashell.errors import ExitCode, MetashellError, SourceError, UsageError
+from metashell.places.place import parent_of, shown
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.answers.coordinator_kinds import CoordinatorKind
+    from metashell.commands.rows.query import RowsQuery
+    from metashell.records.keyed_records import KeyedRecords
+    from metashell.sources.coordinator_logs import CoordinatorPartition
+
+WHERE: Final = (
+    "The answer comes from the partitions of `{}` in the log directory that the metadata log lies "
+    "in: it has to be a broker's. They are read to their end. What is missing is told. The exit "
+    "status is 1 if a record could not be read, or if a name is unknown."
+)
+"""What a manual says of the logs; takes the topic's name."""
+
+_TOLD: Final = 5
+"""Faults of a partition that are told one by one."""
+
+AnswerOfPartition = Callable[["KeyedRecords", int, "int | None"], "pa.Table"]
+"""(the records, the number of the partition, its leader) -> rows."""
+
+
+def coordinator_rows(
+    query: RowsQuery, kind: CoordinatorKind, answer: AnswerOfPartition, column: str, what: str
+) -> None:
+    """Add the rows of every partition of a coordinators' topic that is here.
+
+    What could not be read is told, and the exit status is then 1.
+
+    Args:
+        query: Its words are names in the column; with none all rows are added.
+        kind: Which coordinator.
+        answer: Makes the rows of one partition.
+        column: The column of names that the words choose by.
+        what: What has such a name, in the singular.
+
+    Raises:
+        UsageError: The source can't have such logs.
+        MetashellError: There is none.
+    """
+    import pyarrow as pa
+
+    from metashell.answers.coordinators import leaders_of
+
+    found = _partitions(query, kind)
+    leaders = leaders_of(query.source.image, kind)
+    here: list[int] = []
+    tables: list[pa.Table] = []
+    for partition in found:
+        try:
+            records = _read(query, partition)
+        except SourceError as error:
+            query.warn(error.message)
+            query.status = ExitCode.FAILED
+            continue
+        here.append(partition.partition)
+        tables.append(answer(records, partition.partition, leaders.get(partition.partition)))
+    if len(leaders) > len(here):
+        query.remarks.append(
+            f"partitions of {kind.topic} in this directory: {len(here)} of {len(leaders)}"
+        )
+    if tables:
+        table = pa.concat_tables(tables).sort_by(column)
+        query.add(_named(query, table, column, what, _Missing(kind, len(leaders), set(here))))
+
+
+def _partitions(query: RowsQuery, kind: CoordinatorKind) -> list[CoordinatorPartition]:
+    from metashell.sources.coordinator_logs import coordinator_partitions
+
+    source = query.source
+    directory = source.metadata_directory
+    hint = f"a broker's log directory has the partitions of {kind.topic}: `metashell -d DIR`"
+    if directory is None:
+        raise UsageError("this source has no coordinator's logs", hint=hint)
+    if source.settings.committed_only:
+        raise UsageError("--committed-only is not for the coordinators' logs")
+    if source.moment_offset is not None:
+        query.remarks.append("`at` moves the metadata alone: this is the end of the log")
+    found = coordinator_partitions(directory, kind.log)
+    if not found:
+        place = shown(str(parent_of(directory)))
+        raise MetashellError(f"{place}: no partition of {kind.topic} there", hint=hint)
+    return found
+
+
+def _read(query: RowsQuery, partition: CoordinatorPartition) -> KeyedRecords:
+    """Read a partition and tell what of it can't be read."""
+    from metashell.sources.coordinator_logs import faults_of, read_partition
+
+    records = read_partition(partition, query.source.settings)
+    faults = faults_of(records)
+    for fault in islice(faults, _TOLD):
+        query.warn(f"{partition}: {fault}")
+        query.status = ExitCode.FAILED
+    n_more = sum(1 for _ in faults)
+    if n_more:
+        query.warn(f"{partition}: {n_more} more faults")
+    return records
+
+
+class _Missing:
+    """Which keys belong to partitions that are not here."""
+
+    def __init__(self, kind: CoordinatorKind, count: int, here: set[int]) -> None:
+        self.kind, self.count, self.here = kind, count, here
+
+    def partition_of(self, key: str) -> int | None:
+        """The partition of a key where that is not here; None where it is, or nobody knows."""
+        from metashell.answers.coordinators import partition_of
+
+        if not self.count:
+            return None
+        number = partition_of(key, self.count)
+        return None if number in self.here else number
+
+
+def _named(
+    query: RowsQuery, table: pa.Table, column: str, what: str, missing: _Missing
+) -> pa.Table:
+    """The rows that the words name; a name that may be in another directory is told so."""
+    words = query.parsed.arguments
+    if not words:
+        return table
+    known = set(table.column(column).to_pylist())
+    elsewhere = {word: missing.partition_of(word) for word in words if word not in known}
+    for word, number in elsewhere.items():
+        if number is not None and not set("*?[{") & set(word):
+            query.warn(f"{word}: partition {number} of {missing.kind.topic} is not here")
+            query.status = ExitCode.FAILED
+            words = [each for each in words if each != word]
+    if not words:
+        return table.slice(0, 0)
+    return rows_named(query, table, column, what, words=words)

@@ -1,0 +1,86 @@
+"""``groups``: the groups that a broker's coordinator logs tell of."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from metashell.answers.coordinator_kinds import GROUP
+from metashell.commands.framework.command import Manual
+from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows
+from metashell.commands.rows.columns import integer, one_table, text, texts, time_at
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.records.keyed_records import KeyedRecords
+
+COLUMNS: Final = (
+    text("group", "The group's id.", priority=9),
+    text("type", "classic, consumer, share or streams.", priority=7),
+    text(
+        "state",
+        "The state that follows from the log, in Kafka's words. Rebalances of classic groups are "
+        "not in the log: such a group with members is Stable.",
+        priority=8,
+        yellow=("Assigning", "Reconciling", "NotReady"),
+    ),
+    text(
+        "protocol",
+        "The protocol type, such as consumer or connect; null for a group that only commits.",
+        priority=2,
+    ),
+    integer("members", "The number of its members.", priority=6),
+    integer("coordinator", "The broker that leads the partition; null for none.", priority=5),
+    integer("partition", f"The partition of `{GROUP.topic}` that tells of it.", priority=3),
+    texts(
+        "topics",
+        "Topics with a committed offset, and those that members name in their subscriptions.",
+        priority=4,
+    ),
+    integer(
+        "epoch",
+        "The group's epoch; a classic group's generation. Null for a group that only commits.",
+        priority=1,
+    ),
+    time_at("committed_time", "Time of its newest committed offset.", priority=5),
+)
+
+
+class GroupsCommand(RowsCommand):
+    """List groups."""
+
+    group = "groups"
+    name = "groups"
+    summary = "List the groups in a broker's logs: type, state, members, last commit."
+    noun = ("group", "groups")
+    tables = one_table(*COLUMNS)
+    takes_paths = False
+    of_each_cluster = True
+    manual = Manual(
+        synopsis="groups [OPTION...] [GROUP...]",
+        description=(
+            "Lists consumer groups, classic groups, share groups and streams groups. GROUP may "
+            f"hold wildcards.\n\n{WHERE.format(GROUP.topic)}"
+        ),
+        examples=(
+            ("groups", "all groups in this directory"),
+            ("groups 'order-*'", "some of them, by name"),
+            ("groups --sort committed_time", "who committed longest ago"),
+        ),
+    )
+
+    def answer(self, query: RowsQuery) -> None:
+        """The groups of every partition."""
+        coordinator_rows(query, GROUP, _groups, "group", "group")
+
+
+def _groups(records: KeyedRecords, partition: int, coordinator: int | None) -> pa.Table:
+    from metashell.answers.groups import groups_table
+    from metashell.image.coordinators.group_log import GroupLog
+
+    return groups_table(GroupLog(records, partition), coordinator)
+
+
+COMMAND = GroupsCommand()

@@ -1,0 +1,81 @@
+"""``members``: the members of groups, and what they are assigned."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from metashell.answers.coordinator_kinds import GROUP
+from metashell.commands.framework.command import Manual
+from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows
+from metashell.commands.rows.columns import integer, one_table, text, texts
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from metashell.records.keyed_records import KeyedRecords
+
+COLUMNS: Final = (
+    text("group", "The group's id.", priority=9),
+    text("member", "The member's id.", priority=6),
+    text("instance", "The id of a static member; else null.", priority=4),
+    text("client", "The client's id.", priority=7),
+    text("host", "The client's address.", priority=5),
+    integer(
+        "epoch",
+        "The member's epoch: its group's once it has what it is assigned, -2 for a static member "
+        "that is away. Of a classic group the generation. Null: nothing was assigned yet.",
+        priority=3,
+    ),
+    texts("topics", "Topics that it names in its subscription.", priority=2),
+    texts(
+        "assigned",
+        "What it has: TOPIC-PARTITION, in a streams group its active tasks. A topic whose name is "
+        "not in the metadata is called by its id.",
+        priority=8,
+    ),
+)
+
+
+class MembersCommand(RowsCommand):
+    """List members of groups."""
+
+    group = "groups"
+    name = "members"
+    summary = "List the members of groups in a broker's logs, and what they are assigned."
+    noun = ("member", "members")
+    tables = one_table(*COLUMNS)
+    takes_paths = False
+    of_each_cluster = True
+    manual = Manual(
+        synopsis="members [OPTION...] [GROUP...]",
+        description=(
+            f"Lists the members of groups. GROUP may hold wildcards.\n\n{WHERE.format(GROUP.topic)}"
+        ),
+        examples=(
+            ("members", "all members in this directory"),
+            ("members orders-app -o json", "those of a group"),
+        ),
+    )
+
+    def answer(self, query: RowsQuery) -> None:
+        """The members of the groups of every partition."""
+        topics = query.source.image.topics
+        names = dict(zip(topics.id_texts, topics.names, strict=True))
+        coordinator_rows(query, GROUP, partial(_members, names), "group", "group with members")
+
+
+def _members(
+    names: Mapping[str, str], records: KeyedRecords, partition: int, _coordinator: int | None
+) -> pa.Table:
+    from metashell.answers.groups import members_table
+    from metashell.image.coordinators.group_log import GroupLog
+
+    return members_table(GroupLog(records, partition), names)
+
+
+COMMAND = MembersCommand()

@@ -1,0 +1,273 @@
+"""What one partition of ``__consumer_offsets`` says: its groups, members and committed offsets.
+
+Nothing is decoded before it is asked for: offsets leave the records of groups alone.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+
+from metashell.image.coordinators.group_events import (
+    GroupEvent,
+    GroupEvents,
+    GroupsState,
+    GroupType,
+)
+from metashell.image.coordinators.groups import fold_groups
+from metashell.image.coordinators.offsets import OffsetsState, TransactionEnds, fold_offsets
+from metashell.image.fold import group_keys
+from metashell.image.keyed import join_spans
+from metashell.lazy import lazy
+from metashell.records.keyed_records import KeyedColumns, KeyedRecords
+from metashell.schema.arena import I32, I64, AnyArray, Bools
+from metashell.schema.columnar import default_columns
+from metashell.schema.columns import Columns, SpanColumn, merge_columns
+
+COMMITS: Final = ("OffsetCommit", "LegacyOffsetCommit")
+"""Types of commits, which have one key."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """What the records of a type tell of groups."""
+
+    name: str
+    event: GroupEvent
+    type: GroupType
+    epoch: str = ""
+    """The field with the epoch that matters."""
+
+
+def _told(type: GroupType, prefix: str, epoch: str = "epoch") -> tuple[_Told, ...]:
+    return (
+        _Told(f"{prefix}Metadata", GroupEvent.GROUP, type),
+        _Told(f"{prefix}MemberMetadata", GroupEvent.MEMBER, type),
+        _Told(
+            f"{prefix}TargetAssignmentMetadata", GroupEvent.TARGET_EPOCH, type, "assignment_epoch"
+        ),
+        _Told(f"{prefix}TargetAssignmentMember", GroupEvent.TARGET, type),
+        _Told(f"{prefix}CurrentMemberAssignment", GroupEvent.CURRENT, type, "member_epoch"),
+    )
+
+
+_TOLD: Final = (
+    _Told("GroupMetadata", GroupEvent.CLASSIC, GroupType.CLASSIC),
+    *_told(GroupType.CONSUMER, "ConsumerGroup"),
+    _Told("ConsumerGroupPartitionMetadata", GroupEvent.OTHER, GroupType.CONSUMER),
+    _Told("ConsumerGroupRegularExpression", GroupEvent.OTHER, GroupType.CONSUMER),
+    *_told(GroupType.SHARE, "ShareGroup"),
+    _Told("ShareGroupStatePartitionMetadata", GroupEvent.OTHER, GroupType.SHARE),
+    *_told(GroupType.STREAMS, "StreamsGroup"),
+    _Told("StreamsGroupTopology", GroupEvent.OTHER, GroupType.STREAMS),
+    *(_Told(name, GroupEvent.COMMIT, GroupType.CLASSIC) for name in COMMITS),
+)
+
+
+@dataclass(slots=True)
+class Commits:
+    """Commits of offsets, tombstones among them, in the order of the log."""
+
+    rows: I64
+    group: SpanColumn
+    topic: SpanColumn
+    partition: I32
+    is_tombstone: Bools
+    producer: I64
+    """int64: producer id of each commit's batch, -1 for none."""
+    offset: I64
+    leader_epoch: I32
+    """int32: -1 where none was committed."""
+    metadata: SpanColumn
+    time_ms: I64
+    expire_ms: I64
+    """int64: when it expires, where the commit says it itself; else -1."""
+
+
+class GroupLog:
+    """The state of a group coordinator's partition after some of its records.
+
+    Args:
+        records: The records of its log.
+        partition: Which partition of ``__consumer_offsets`` it is.
+    """
+
+    def __init__(self, records: KeyedRecords, partition: int) -> None:
+        self.records = records
+        self.lock = records.lock
+        self.partition = partition
+
+    @lazy
+    def commits(self) -> Commits:
+        """All commits."""
+        parts = [self.records.columns(name) for name in COMMITS]
+        found = [_commits(part, self.records) for part in parts if len(part)]
+        if not found:
+            return _commits(parts[0], self.records)
+        return found[0] if len(found) == 1 else _merge(*found)
+
+    @lazy
+    def commit_keys(self) -> I64:
+        """int64[n]: equal for commits of equal group, topic and partition."""
+        commits = self.commits
+        keys = (commits.group, commits.topic, commits.partition)
+        return group_keys(keys, len(commits.rows))
+
+    @lazy
+    def offsets(self) -> OffsetsState:
+        """Which of the commits hold, and which are pending."""
+        commits, markers = self.commits, self.records.markers
+        ends = TransactionEnds(markers.rows, markers.producer_id, markers.is_commit)
+        return fold_offsets(
+            self.commit_keys, commits.rows, commits.producer, commits.is_tombstone, ends
+        )
+
+    @lazy
+    def _parts(self) -> list[tuple[_Told, KeyedColumns]]:
+        known = self.records.types.by_name
+        return [(told, self.records.columns(told.name)) for told in _TOLD if told.name in known]
+
+    @lazy
+    def _places(self) -> tuple[I64, I64]:
+        """Of each event, in the order of rows: which of `_parts` it is of, and its place there."""
+        sizes = [len(columns) for _, columns in self._parts]
+        part = np.repeat(np.arange(len(sizes)), sizes)
+        place = np.concatenate([np.arange(size) for size in sizes])
+        order = np.argsort(np.concatenate([c.rows for _, c in self._parts]), kind="stable")
+        self._order = order
+        return part[order], place[order]
+
+    @lazy
+    def group_names(self) -> SpanColumn:
+        """The group of each event."""
+        _ = self._places
+        names = self._parts[0][1].key.span("group")
+        for told, columns in self._parts[1:]:
+            commits = told.event in (GroupEvent.COMMIT, GroupEvent.CLASSIC)
+            names = join_spans(names, columns.key.span("group" if commits else "group_id"))
+        return names.take(self._order)
+
+    @lazy
+    def events(self) -> GroupEvents:
+        """All that tells of groups, in the order of the log."""
+        part = self._places[0]
+        n = len(part)
+        joined: dict[str, list[AnyArray]] = {"row": [], "put": [], "epoch": [], "simple": []}
+        for told, columns in self._parts:
+            joined["row"].append(columns.rows)
+            joined["put"].append(~columns.is_tombstone)
+            epochs = columns.value.fixed(told.epoch) if told.epoch else np.zeros(len(columns))
+            joined["epoch"].append(np.where(columns.is_tombstone, 0, epochs).astype(np.int32))
+            joined["simple"].append(_is_simple(told, columns))
+        of = {name: np.concatenate(parts)[self._order] for name, parts in joined.items()}
+        events = np.array([told.event for told, _ in self._parts], dtype=np.int8)[part]
+        group = group_keys([self.group_names], n)
+        has_member = np.isin(events, (GroupEvent.MEMBER, GroupEvent.TARGET, GroupEvent.CURRENT))
+        member = np.full(n, -1, dtype=np.int64)
+        chosen = np.flatnonzero(has_member)
+        if chosen.size:
+            member[chosen] = group_keys(
+                [group[chosen], self._member_names.take(chosen)], len(chosen)
+            )
+        types = np.array([told.type for told, _ in self._parts], dtype=np.int8)[part]
+        return GroupEvents(
+            of["row"], group, member, events, types, of["put"], of["epoch"], of["simple"]
+        )
+
+    @lazy
+    def _member_names(self) -> SpanColumn:
+        """The member of each event; the group where there is none."""
+        _ = self._places
+        names = None
+        for told, columns in self._parts:
+            key = columns.key
+            name = "member_id" if "member_id" in key.fields else None
+            commits = told.event in (GroupEvent.COMMIT, GroupEvent.CLASSIC)
+            found = key.span(name or ("group" if commits else "group_id"))
+            names = found if names is None else join_spans(names, found)
+        assert names is not None
+        return names.take(self._order)
+
+    @lazy
+    def state(self) -> GroupsState:
+        """Which groups and members there are: indexes of `events`."""
+        return fold_groups(self.events)
+
+    def values(self, event: GroupEvent, type: GroupType, at: I64) -> tuple[Columns, Bools]:
+        """Values of the records that some events are.
+
+        Args:
+            event: What the records are about.
+            type: Of which groups.
+            at: int64[k], indexes of `events`, -1 for none.
+
+        Returns:
+            (k values, which of them are there: those of others hold their defaults).
+        """
+        (number,) = (
+            i for i, (t, _) in enumerate(self._parts) if t.event == event and t.type == type
+        )
+        told, columns = self._parts[number]
+        part, place = self._places
+        has = (at >= 0) & (part[at] == number) if len(part) else np.zeros(len(at), dtype=np.bool_)
+        there, missing = np.flatnonzero(has), np.flatnonzero(~has)
+        spec = self.records.types.by_name[told.name].value
+        pieces = [(missing, default_columns(self.records.frames.arena, spec, len(missing)))]
+        if there.size:
+            pieces.append((there, columns.value.take(place[at[there]])))
+        return merge_columns([piece for piece in pieces if len(piece[0])] or pieces)[1], has
+
+    def names(self, at: I64) -> SpanColumn:
+        """The groups of the events given."""
+        return self.group_names.take(at)
+
+    def member_names(self, at: I64) -> SpanColumn:
+        """The members of the events given."""
+        return self._member_names.take(at)
+
+
+def _is_simple(told: _Told, columns: KeyedColumns) -> Bools:
+    """Classic groups without protocol type and members. Source: ClassicGroup.isSimpleGroup."""
+    if told.event != GroupEvent.CLASSIC:
+        return np.zeros(len(columns), dtype=np.bool_)
+    none = columns.value.span("protocol_type").counts <= 0
+    simple: Bools = none & (columns.value.structs("members").counts <= 0)
+    return simple
+
+
+def _commits(found: KeyedColumns, records: KeyedRecords) -> Commits:
+    value, n = found.value, len(found)
+
+    def number(name: str, dtype: type) -> AnyArray:
+        if name in value.fields:
+            return value.fixed(name)
+        return np.full(n, -1, dtype=dtype)
+
+    return Commits(
+        found.rows,
+        found.key.span("group"),
+        found.key.span("topic"),
+        found.key.fixed("partition"),
+        found.is_tombstone,
+        records.frames.producer_ids(found.rows),
+        value.fixed("offset"),
+        number("leader_epoch", np.int32),
+        value.span("metadata"),
+        value.fixed("commit_timestamp"),
+        number("expire_timestamp", np.int64),
+    )
+
+
+def _merge(a: Commits, b: Commits) -> Commits:
+    """Both, in the order of the log."""
+    order = np.argsort(np.concatenate([a.rows, b.rows]), kind="stable")
+
+    def joined(name: str) -> Any:
+        one, other = getattr(a, name), getattr(b, name)
+        if isinstance(one, SpanColumn):
+            return join_spans(one, other).take(order)
+        return np.concatenate([one, other])[order]
+
+    return Commits(*(joined(name) for name in Commits.__slots__))

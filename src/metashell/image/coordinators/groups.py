@@ -1,0 +1,256 @@
+"""Which groups and members exist after the last record of a group coordinator's log.
+
+A group's records are of one type (consumer, share, streams), or say what a classic group is; a
+commit makes a *simple* classic group where there is none. Some records a broker refuses: those of
+another type, a tombstone of a member that still has an assignment, a tombstone of a group that
+still has members. Groups that may have such a record are replayed, one record after the other; all
+others are read off by columns.
+
+A group's records fall into *terms*: each ends with a record that removes or replaces the group.
+
+Source: org.apache.kafka.coordinator.group.GroupMetadataManager.replay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+
+import numpy as np
+
+from metashell.image.coordinators.group_events import (
+    GroupEvent,
+    GroupEvents,
+    GroupsState,
+    GroupType,
+)
+from metashell.image.coordinators.group_replay import NO_EPOCH, replay_groups
+from metashell.image.fold import last_marked, sort_events
+from metashell.schema.arena import I64, Bools
+
+
+def fold_groups(events: GroupEvents) -> GroupsState:
+    """Read off what exists after all events; groups come by number, members by group."""
+    if not len(events.row):
+        return replay_groups(events, np.empty(0, dtype=np.int64))
+    terms = _Terms(events)
+    life = _Life(events, terms)
+    doubtful = terms.doubtful | life.doubtful
+    groups = np.zeros(int(events.group.max()) + 1, dtype=np.bool_)
+    groups[events.group[doubtful]] = True
+    nothing = np.empty(0, dtype=np.int64)
+    sound = GroupsState.of(terms.state(groups), life.state(groups), nothing)
+    if not doubtful.any():
+        return sound
+    replayed = replay_groups(events, np.flatnonzero(groups[events.group]))
+    return _sorted(sound, replayed)
+
+
+class _Terms:
+    """The events in the order of their groups, and of which term each is.
+
+    Every array has one element an event, in that order but for `doubtful`.
+    """
+
+    def __init__(self, events: GroupEvents) -> None:
+        self.events = events
+        self.by_group = sort_events(events.group, events.row)
+        order = self.by_group.order
+        self.event, self.type = events.event[order], events.type[order]
+        self.is_put = events.is_put[order]
+        self.is_modern: Bools = self.event >= GroupEvent.GROUP
+        ends = self.event == GroupEvent.CLASSIC
+        ends |= (self.event == GroupEvent.GROUP) & ~self.is_put
+        self.ends: Bools = ends
+        self.begin = self._before(ends)
+        """int64[n]: the event that ended the term before; -1 in the first term of a group."""
+        self.doubtful: Bools = np.zeros(len(order), dtype=np.bool_)
+        self.doubtful[order] = self._wrong_type()
+
+    def _before(self, marked: Bools) -> I64:
+        """The nearest marked event of the group before each; -1 for none."""
+        before = np.full(len(marked), -1, dtype=np.int64)
+        before[1:] = last_marked(self.by_group, marked)[:-1]
+        before[before < self.by_group.first] = -1
+        return before
+
+    def before(self, marked: Bools) -> I64:
+        """The nearest marked event of the term before each; -1 for none."""
+        before = self._before(marked)
+        return np.where(before > self.begin, before, -1)
+
+    def begins_with(self, marked: Bools) -> Bools:
+        """Whether each event's term was begun by a marked one."""
+        return (self.begin >= 0) & marked[self.begin]
+
+    def _wrong_type(self) -> Bools:
+        """Events of a type that the group may not have: bool[n]."""
+        is_simple = self.events.is_simple[self.by_group.order]
+        is_classic = (self.event == GroupEvent.CLASSIC) & self.is_put
+        other = self.before(self.is_modern)
+        wrong = (other >= 0) & (self.type[other] != self.type)
+        wrong |= self.begins_with(is_classic & ~is_simple)
+        commit = self.before((self.event == GroupEvent.COMMIT) & self.is_put) >= 0
+        simple = self.begins_with(is_classic & is_simple) | commit
+        first = self.before(self.is_modern & self.is_put) < 0
+        replaces = self.is_put & np.isin(self.type, (GroupType.CONSUMER, GroupType.STREAMS))
+        wrong |= first & simple & ~replaces
+        found: Bools = wrong & self.is_modern
+        return found
+
+    def state(self, left_out: Bools) -> list[I64]:
+        """The columns of `GroupsState` that are about groups."""
+        events, last = self.by_group, self.by_group.last
+        order = events.order
+        end = last_marked(events, self.ends)[last]
+        modern = _behind(last_marked(events, self.is_modern & self.is_put)[last], end)
+        commit = (self.event == GroupEvent.COMMIT) & self.is_put
+        is_classic = (end >= 0) & (self.event[end] == GroupEvent.CLASSIC) & self.is_put[end]
+        simple = _behind(last_marked(events, commit)[last], end) >= 0
+        exists = (modern >= 0) | is_classic | simple
+        creates = commit | (self.is_put & (self.event >= GroupEvent.CLASSIC))
+        gone = last_marked(events, self.ends & ~self.is_put)[last]
+        starts = np.maximum(gone + 1, events.first[last])
+        creators = np.flatnonzero(creates)
+        made = (
+            creators[np.minimum(np.searchsorted(creators, starts), len(creators) - 1)]
+            if len(creators)
+            else starts
+        )
+        told = (self.event == GroupEvent.GROUP) & self.is_put
+        about = _behind(last_marked(events, told)[last], end)
+        about = np.where((modern < 0) & is_classic, end, about)
+        epoch = _behind(last_marked(events, self.event == GroupEvent.TARGET_EPOCH)[last], end)
+        epoch = np.where((epoch >= 0) & self.is_put[epoch], epoch, -1)
+        group = self.events.group[order[last]]
+        kept = np.flatnonzero(exists & ~left_out[group])
+        kinds = np.where(modern >= 0, self.type[modern], GroupType.CLASSIC).astype(np.int64)
+        places = (made, about, epoch)
+        return [group[kept], kinds[kept], *(_indexes(order, at[kept]) for at in places)]
+
+
+class _Life:
+    """What happens to members: their events in the order of their terms and members."""
+
+    def __init__(self, events: GroupEvents, terms: _Terms) -> None:
+        self.events, self.terms = events, terms
+        n = len(events.row)
+        self.rank = np.empty(n, dtype=np.int64)
+        """int64[n]: where each event stands among those of `_Terms`."""
+        self.rank[terms.by_group.order] = np.arange(n)
+        self.chosen = np.flatnonzero(events.member >= 0)
+        chosen = self.chosen
+        begin = terms.begin[self.rank[chosen]]
+        pairs = np.stack([events.member[chosen], begin], axis=1)
+        keys = np.unique(pairs, axis=0, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        self.by_member = sort_events(keys, events.row[chosen])
+        order = self.order = chosen[self.by_member.order]
+        self.event, self.is_put = events.event[order], events.is_put[order]
+        self.begin = begin[self.by_member.order]
+        self.is_member: Bools = self.event == GroupEvent.MEMBER
+        self.is_current: Bools = self.event == GroupEvent.CURRENT
+        self.is_target: Bools = self.event == GroupEvent.TARGET
+        self.creates: Bools = (self.is_member | self.is_current) & self.is_put
+        self.removes: Bools = self.is_member & ~self.is_put
+        self.removed = self.before(self.removes)
+        """int64[k]: the removal before each event."""
+        self.exists = self.before(self.creates) > self.removed
+        target = self.before(self.is_target)
+        self.has_target: Bools = (target >= 0) & self.is_put[target]
+        self.doubtful: Bools = np.zeros(n, dtype=np.bool_)
+        self.doubtful[order] = self._removed_too_early()
+        self.doubtful[terms.by_group.order] |= self._ended_too_early()
+
+    def before(self, marked: Bools) -> I64:
+        """The nearest marked event of the member and term before each; -1 for none."""
+        before = np.full(len(marked), -1, dtype=np.int64)
+        before[1:] = last_marked(self.by_member, marked)[:-1]
+        return np.where(before >= self.by_member.first, before, -1)
+
+    def _removed_too_early(self) -> Bools:
+        """Tombstones of members that may still have an assignment."""
+        current = self.before(self.is_current)
+        epoch = self.events.epoch[self.order]
+        left = self.is_put[current] & (epoch[current] == NO_EPOCH)
+        left |= ~self.is_put[current] & self.exists[current]
+        left &= current > self.removed
+        early: Bools = self.removes & self.exists & (~left | self.has_target)
+        return early
+
+    def _ended_too_early(self) -> Bools:
+        """Tombstones of groups and of target epochs while there may be members or targets."""
+        terms = self.terms
+        made = (self.creates & ~self.exists).astype(np.int64) - (self.removes & self.exists)
+        members = self._count(made)
+        targets = self._count(
+            (self.is_target & self.is_put & ~self.has_target).astype(np.int64)
+            - (self.is_target & ~self.is_put & self.has_target)
+        )
+        is_epoch = terms.event == GroupEvent.TARGET_EPOCH
+        there = terms.before(terms.is_modern & terms.is_put) >= 0
+        epoch = terms.before(is_epoch)
+        value = self.events.epoch[terms.by_group.order]
+        ended = (epoch >= 0) & np.where(terms.is_put[epoch], value[epoch] == NO_EPOCH, there[epoch])
+        ends = (terms.event == GroupEvent.GROUP) & ~terms.is_put & there
+        wrong: Bools = ends & ((members > 0) | (targets > 0) | ~ended)
+        wrong |= is_epoch & ~terms.is_put & there & (targets > 0)
+        return wrong
+
+    def _count(self, change: I64) -> I64:
+        """How many there are in its term before each event of `_Terms`."""
+        n = len(self.rank)
+        changes = np.zeros(n, dtype=np.int64)
+        changes[self.rank[self.order]] = change
+        total = np.concatenate([[0], np.cumsum(changes)])
+        first = np.maximum(self.terms.begin + 1, self.terms.by_group.first)
+        counts: I64 = total[:-1] - total[first]
+        return counts
+
+    def state(self, left_out: Bools) -> list[I64]:
+        """The columns of `GroupsState` that are about members."""
+        events, last = self.by_member, self.by_member.last
+        terms = self.terms
+        group = self.events.group[self.order[last]]
+        ends = np.full(len(left_out), -1, dtype=np.int64)
+        at = terms.by_group.last
+        ends[self.events.group[terms.by_group.order[at]]] = last_marked(terms.by_group, terms.ends)[
+            at
+        ]
+        removed = last_marked(events, self.removes)[last]
+        exists = last_marked(events, self.creates)[last] > removed
+        told = _behind(last_marked(events, self.is_member)[last], removed)
+        current = _behind(last_marked(events, self.is_current)[last], removed)
+        target = last_marked(events, self.is_target)[last]
+        kept = np.flatnonzero(exists & (self.begin[last] == ends[group]) & ~left_out[group])
+        found = [
+            np.where((at >= 0) & self.is_put[at], at, -1)[kept] for at in (told, current, target)
+        ]
+        return [
+            group[kept],
+            self.events.member[self.order[last[kept]]],
+            *(_indexes(self.order, at) for at in found),
+        ]
+
+
+def _behind(at: I64, end: I64) -> I64:
+    """Places behind others; -1 for the rest."""
+    return np.where(at > end, at, -1)
+
+
+def _indexes(order: I64, at: I64) -> I64:
+    """Events at places of an order; -1 for none."""
+    return np.where(at >= 0, order[at], -1)
+
+
+def _sorted(sound: GroupsState, replayed: GroupsState) -> GroupsState:
+    """Both, groups by number and members by group and number."""
+    names = [each.name for each in fields(GroupsState)]
+    joined = {
+        name: np.concatenate([getattr(sound, name), getattr(replayed, name)]) for name in names
+    }
+    by_group = np.argsort(joined["group"], kind="stable")
+    by_member = np.lexsort((joined["member"], joined["member_group"]))
+    for name in names[:5]:
+        joined[name] = joined[name][by_group]
+    for name in names[5:10]:
+        joined[name] = joined[name][by_member]
+    return GroupsState(**joined)

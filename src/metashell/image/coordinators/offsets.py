@@ -1,0 +1,124 @@
+"""Which commits of offsets count, and which wait for the end of a transaction.
+
+A commit in a batch with a producer id is *pending* until that producer's next marker. COMMIT
+applies it unless a commit written later is there already; ABORT drops it. A tombstone deletes what
+is committed and what is pending for its key, also inside a transaction. So a commit counts if it
+has no producer, or a COMMIT marker follows, and no tombstone of its key does; of those that count
+the one with the highest offset holds.
+
+Source: org.apache.kafka.coordinator.group.OffsetMetadataManager.replay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from metashell.image.fold import last_marked, sort_events, survivors
+from metashell.schema.arena import I64, Bools
+
+NO_PRODUCER = -1
+
+
+@dataclass(slots=True)
+class TransactionEnds:
+    """Markers of a log, in the order of its offsets.
+
+    ``row``: int64[m]; ``producer``: int64[m], the producer id; ``commits``: bool[m], False for
+    ABORT.
+    """
+
+    row: I64
+    producer: I64
+    commits: Bools
+
+
+@dataclass(slots=True)
+class CommitOutcomes:
+    """What became of n commits: ``marker``: int64[n], index of the marker that ended the
+    transaction of each, -1 while none has; 0 and up only for commits of a producer.
+    ``applies``: bool[n]; ``is_pending``: bool[n].
+    """
+
+    marker: I64
+    applies: Bools
+    is_pending: Bools
+
+
+@dataclass(slots=True)
+class OffsetsState:
+    """The commits that hold after the last record; indexes into the commits given.
+
+    ``last``: int64[k], the commit of each key, by creation; ``created``: int64[k], the first one
+    since the key was last deleted; ``pending``: int64[p], commits that wait for a marker, the
+    newest of each producer and key, in the order of the log.
+    """
+
+    last: I64
+    created: I64
+    pending: I64
+
+
+def commit_outcomes(row: I64, producer: I64, ends: TransactionEnds) -> CommitOutcomes:
+    """Find the marker that follows each commit of a producer.
+
+    Args:
+        row: int64[n], the order of replay.
+        producer: int64[n], producer id of each commit's batch, `NO_PRODUCER` for none.
+        ends: The markers.
+    """
+    n = len(row)
+    marker = np.full(n, -1, dtype=np.int64)
+    is_plain = producer < 0
+    if n and len(ends.row):
+        ids = np.unique(np.concatenate([producer, ends.producer]))
+        span = int(max(row.max(), ends.row.max())) + 1
+        end_keys = np.searchsorted(ids, ends.producer) * span + ends.row
+        order = np.argsort(end_keys, kind="stable")
+        keys = np.searchsorted(ids, producer) * span + row
+        at = np.searchsorted(end_keys[order], keys)
+        found = at < len(order)
+        candidate = order[np.minimum(at, len(order) - 1)]
+        found &= (ends.producer[candidate] == producer) & ~is_plain
+        marker[found] = candidate[found]
+    ended = marker >= 0
+    applies = is_plain.copy()
+    applies[ended] = ends.commits[marker[ended]]
+    return CommitOutcomes(marker, applies, ~is_plain & ~ended)
+
+
+def fold_offsets(
+    groups: I64, row: I64, producer: I64, is_tombstone: Bools, ends: TransactionEnds
+) -> OffsetsState:
+    """Read off which commits hold.
+
+    Args:
+        groups: int64[n], equal for equal keys (group, topic, partition); see
+            `metashell.image.fold.group_keys`.
+        row: int64[n], the order of replay.
+        producer: int64[n], producer id of each commit's batch, `NO_PRODUCER` for none.
+        is_tombstone: bool[n], records without a value.
+        ends: The markers.
+    """
+    outcomes = commit_outcomes(row, producer, ends)
+    counts = np.flatnonzero(outcomes.applies | is_tombstone)
+    alive = survivors(groups[counts], row[counts], is_tombstone[counts])
+    pending = _pending(groups, row, producer, is_tombstone, outcomes.is_pending & ~is_tombstone)
+    return OffsetsState(counts[alive.last], counts[alive.created], pending)
+
+
+def _pending(groups: I64, row: I64, producer: I64, is_tombstone: Bools, waits: Bools) -> I64:
+    if not waits.any():
+        return np.empty(0, dtype=np.int64)
+    events = sort_events(groups, row)
+    deleted = last_marked(events, is_tombstone[events.order])[events.last]
+    place = np.arange(len(row))
+    behind = place > deleted[np.searchsorted(events.last, place)]
+    left = events.order[behind & waits[events.order]]
+    # Of those of one producer and key the newest.
+    left = left[np.lexsort((row[left], producer[left], groups[left]))]
+    newest = np.ones(len(left), dtype=np.bool_)
+    newest[:-1] = (np.diff(groups[left]) != 0) | (np.diff(producer[left]) != 0)
+    kept = left[newest]
+    return kept[np.argsort(row[kept], kind="stable")]
