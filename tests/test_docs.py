@@ -33,11 +33,13 @@ from metashell.log.fault import FaultKind
 from metashell.quorum.steps import SUCCESSORS
 from support.described import described
 from support.examples import (
+    BROKER,
     CONTROLLER,
     LOG_DIR,
     Shell,
     System,
     blocks,
+    broker_directory,
     check_sessions,
     examples,
     is_session,
@@ -105,9 +107,10 @@ def test_command_reference_is_up_to_date() -> None:
 
 @pytest.mark.parametrize("line", LINES, ids=lambda line: line.line)
 def test_lines_of_the_cheat_sheet_work(line: Line, tmp_path: Path) -> None:
-    """Each runs on the bundled sample, and prints what was asked for."""
+    """Each runs on the bundled sample, or a broker's directory, and prints what was asked for."""
+    source = f"-d {BROKER}" if line.group == "groups" else "demo"
     with System(tmp_path) as system:
-        printed = system.run(line.line if line.group == OPEN else f"metashell demo {line.line}")
+        printed = system.run(line.line if line.group == OPEN else f"metashell {source} {line.line}")
         (status,) = system.run("echo $?")
     name = line.line.split()[0]
     assert printed
@@ -137,7 +140,7 @@ def test_examples_of_manuals_work(command: Command, monkeypatch: pytest.MonkeyPa
     clock = SimpleNamespace(monotonic=time.monotonic, sleep=_press_interrupt)
     monkeypatch.setattr("metashell.commands.framework.waiting.time", clock)
     for line, _ in command.manual.examples:
-        shell = Shell()
+        shell = Shell(broker_directory() if command.group == "groups" else DEMO)
         before = shell.prompt
         try:
             printed = shell.run(line)

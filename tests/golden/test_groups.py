@@ -22,11 +22,7 @@ from metashell.answers.transactions import transactions_table
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.read_settings import READ_DEFAULTS
 from metashell.records.keyed_records import KeyedRecords
-from metashell.sources.coordinator_logs import (
-    coordinator_partitions,
-    faults_of,
-    read_partition,
-)
+from metashell.sources.coordinator_logs import CoordinatorLogs
 from support.fixtures import fixture_dir
 
 _PARTITIONS: Final = 4
@@ -55,10 +51,11 @@ def replicas(kind: CoordinatorKind) -> Iterator[tuple[str, int, KeyedRecords]]:
     for broker in _BROKERS:
         for log_dir in _LOG_DIRS:
             place = fixture_dir("node-44") / broker / log_dir
-            for partition in coordinator_partitions(str(place / "any"), kind.log):
-                records = read_partition(partition, READ_DEFAULTS)
-                assert [] == list(faults_of(records))
-                yield broker, partition.partition, records
+            logs = CoordinatorLogs(str(place / "any"), kind.log, READ_DEFAULTS)
+            for partition in logs.partitions:
+                found = logs.read(partition)
+                assert [] == list(found.faults())
+                yield broker, partition.number, found.records
 
 
 @cache

@@ -3,9 +3,9 @@
 A fenced block of language ``console`` is a session: of the system's shell where a line begins with
 ``$ ``, of ours where it begins with ``metashell demo:``. A line ``...`` in what is shown stands for
 any lines; trailing spaces do not count. `LOG_DIR` in an example stands for the bundled cluster, and
-`CONTROLLER` for a quorum on loopback that serves it; `FLEET` for a directory with copies of three
-nodes' directories. What such a quorum is asked depends on when:
-times and ages in what is printed then may be others than those that are shown.
+`CONTROLLER` for a quorum on loopback that serves it; `BROKER` for a log directory of a broker;
+`FLEET` for a directory with copies of three nodes' directories. What such a quorum is asked depends
+on when: times and ages in what is printed then may be others than those that are shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from metashell.cli import main
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from support.fake_server import FakeQuorumServer
-from support.fixtures import DEMO
+from support.fixtures import DEMO, fixture_dir
 from support.fleets import backups
 from support.sample_quorum import serve_directory
 from support.shell import Captured
@@ -36,6 +36,7 @@ from support.warm import warm_program
 LOG_DIR: Final = "/var/lib/kafka/data"
 CONTROLLER: Final = "controller-1:9093"
 FLEET: Final = "/backups"
+BROKER: Final = "/var/lib/kafka/broker-102"
 CUT: Final = "..."
 
 _BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -69,6 +70,11 @@ def blocks(text: str) -> Iterator[Block]:
     """Yield the fenced blocks of a document."""
     for match in _BLOCK.finditer(text):
         yield Block(match[1], match[2], text.count("\n", 0, match.start()) + 2)
+
+
+def broker_directory() -> Path:
+    """The log directory of a broker with coordinators' logs."""
+    return fixture_dir("node-44") / "broker102" / "d1"
 
 
 def is_session(block: Block) -> bool:
@@ -166,7 +172,7 @@ class System:
 
     def run(self, command: str) -> list[str]:
         """Run a command line; returns the lines that it prints on both streams."""
-        command = command.replace(LOG_DIR, str(DEMO))
+        command = command.replace(BROKER, str(broker_directory())).replace(LOG_DIR, str(DEMO))
         if CONTROLLER in command:
             command = command.replace(CONTROLLER, self.controller)
         if f"{FLEET}/" in command:
@@ -180,7 +186,9 @@ class System:
             printed = self._run_here(shlex.split(command)[1:])
         else:
             printed = self._run_there(command)
-        printed = printed.replace(str(DEMO), LOG_DIR).replace(str(self._fleet), FLEET)
+        places = ((broker_directory(), BROKER), (DEMO, LOG_DIR), (self._fleet, FLEET))
+        for place, shown in places:
+            printed = printed.replace(str(place), shown)
         if self._quorum is not None:
             printed = printed.replace(self._quorum.address(), CONTROLLER)
         return [line.rstrip() for line in printed.splitlines()]
@@ -215,11 +223,11 @@ class System:
 
 
 class Shell:
-    """Our shell on the bundled cluster, as on a terminal of 80 columns."""
+    """Our shell on a directory, as on a terminal of 80 columns."""
 
-    def __init__(self) -> None:
+    def __init__(self, directory: Path = DEMO) -> None:
         self._out = Captured(is_terminal=True)
-        source = metashell.open(DEMO)
+        source = metashell.open(directory)
         self._context = Context(
             root=source.root,
             source=source,

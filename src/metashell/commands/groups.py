@@ -66,7 +66,7 @@ class GroupsCommand(RowsCommand):
         ),
         examples=(
             ("groups", "all groups in this directory"),
-            ("groups 'order-*'", "some of them, by name"),
+            ("groups 'c-*'", "some of them, by name"),
             ("groups --sort committed_time", "who committed longest ago"),
         ),
     )

@@ -58,7 +58,7 @@ class MembersCommand(RowsCommand):
         ),
         examples=(
             ("members", "all members in this directory"),
-            ("members orders-app -o json", "those of a group"),
+            ("members k-uniform -o json", "those of a group"),
         ),
     )
 

@@ -52,7 +52,7 @@ class OffsetsCommand(RowsCommand):
             f"{WHERE.format(GROUP.topic)}"
         ),
         examples=(
-            ("offsets orders-app", "those of a group"),
+            ("offsets k-uniform", "those of a group"),
             ("offsets --sort committed_time --limit 20", "the oldest commits"),
             ("offsets -o csv", "all of them, for a program"),
         ),

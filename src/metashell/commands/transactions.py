@@ -57,7 +57,7 @@ class TransactionsCommand(RowsCommand):
         options=(ONGOING,),
         examples=(
             ("transactions --ongoing --sort started_time", "what has not ended, the oldest first"),
-            ("transactions payments-1", "one of them"),
+            ("transactions tx-hang", "one of them"),
         ),
     )
 

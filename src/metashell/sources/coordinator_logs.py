@@ -6,84 +6,76 @@ and a running broker writes to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Final
 
-from metashell.errors import SourceError
+import numpy as np
+
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.keyed_chain import KeyedChainer
-from metashell.log.names import list_names, topic_of
-from metashell.log.read import load
-from metashell.places.place import Place, child_of, file_in, names_in, parent_of
-from metashell.places.vanished import VanishedError
+from metashell.log.partition import CoordinatorPartition, PartitionLog, read_partition
+from metashell.node_files.log_directory import LogDirectory, read_log_directory
+from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
+from metashell.places.place import Place, parent_of
 from metashell.read_settings import ReadSettings
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
 
-_TRIES: Final = 3
-"""A broker that compacts a log replaces segments while we read."""
+
+@dataclass(slots=True)
+class CoordinatorRecords:
+    """A partition that was read."""
+
+    partition: CoordinatorPartition
+    log: PartitionLog
+    records: KeyedRecords
+
+    def faults(self) -> Iterator[Fault]:
+        """What of it was not read; not a tail that the broker may be writing.
+
+        Cost: walks the records of every type.
+        """
+        newest = self.log.segments[-1].name
+        for fault in self.log.faults:
+            if fault.kind is not FaultKind.TORN or fault.file != newest:
+                yield fault
+        yield from self.records.unframed
+        yield from self.records.faults()
 
 
-@dataclass(frozen=True, slots=True)
-class CoordinatorPartition:
-    """A partition of a coordinators' topic that is here."""
+class CoordinatorLogs:
+    """The partitions of a coordinators' topic in a broker's log directory.
 
-    log: CoordinatorLog
-    partition: int
-    place: Place
-
-    def __str__(self) -> str:
-        return f"{self.log}-{self.partition}"
-
-
-def coordinator_partitions(
-    metadata_directory: Place, log: CoordinatorLog
-) -> list[CoordinatorPartition]:
-    """The partitions of a topic in the log directory that a metadata log lies in, by number.
-
-    Raises:
-        SourceError: The directory can't be listed.
-    """
-    place = parent_of(metadata_directory)
-    found = []
-    for name in names_in(place):
-        topic = topic_of(name)
-        if topic is not None and topic[0] == log:
-            found.append(CoordinatorPartition(log, topic[1], child_of(place, name)))
-    return sorted(found, key=lambda each: each.partition)
-
-
-def read_partition(partition: CoordinatorPartition, settings: ReadSettings) -> KeyedRecords:
-    """Read all segments of a partition.
+    Args:
+        metadata_directory: The metadata log in the same log directory.
+        log: Which coordinator's.
+        settings: How they are read.
 
     Raises:
-        SourceError: One can't be read, or it has none.
-        SchemaError: A definition of the user's is malformed.
+        SourceError: The log directory can't be listed, or its ``meta.properties`` is malformed.
     """
-    types = load_record_types(partition.log, settings.schemas)
-    for last in (False,) * (_TRIES - 1) + (True,):
-        segments = list_names(names_in(partition.place)).segments
-        if not segments:
-            raise SourceError(f"{partition}: no segment there")
-        files = [file_in(partition.place, segment.name) for segment in segments]
-        try:
-            return KeyedRecords(load(files, chainer=KeyedChainer), types)
-        except VanishedError:
-            if last:
-                raise
-    raise AssertionError
 
+    def __init__(
+        self, metadata_directory: Place, log: CoordinatorLog, settings: ReadSettings
+    ) -> None:
+        self.log, self.settings = log, settings
+        self.directory: LogDirectory = read_log_directory(parent_of(metadata_directory))
+        logs = self.directory.logs_of(log.value)
+        self.partitions = [CoordinatorPartition(log, name.partition) for name in logs]
+        """Those that are there, by number."""
+        self._places = {name.partition: self.directory.place_of(name) for name in logs}
 
-def faults_of(records: KeyedRecords) -> Iterator[Fault]:
-    """What of a partition was not read; not a tail that the broker may be writing.
+    def read(self, partition: CoordinatorPartition) -> CoordinatorRecords:
+        """Read one of them, with ``committed_only`` up to the high watermark that is on the disk.
 
-    Cost: walks the records of every type.
-    """
-    files: Sequence[Fault] = [f for file in records.loaded.files for f in file.chain.faults]
-    newest = records.loaded.files[-1].name
-    for fault in files:
-        if fault.kind is not FaultKind.TORN or fault.file != newest:
-            yield fault
-    yield from records.unframed
-    yield from records.faults()
+        Raises:
+            SourceError: It can't be read, or has no segment.
+            SchemaError: A definition of the user's is malformed.
+        """
+        types = load_record_types(partition.log, self.settings.schemas)
+        log = read_partition(self._places[partition.number], partition)
+        records = KeyedRecords(log.loaded, types)
+        if self.settings.committed_only:
+            marks = self.directory.offsets(OffsetCheckpoint.HIGH_WATERMARK)
+            end = marks.get(TopicPartition(partition.log.value, partition.number), 0)
+            records = records.until(int(np.searchsorted(records.frames.offset, end)))
+        return CoordinatorRecords(partition, log, records)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.names import rows_named
 from metashell.errors import ExitCode, MetashellError, SourceError, UsageError
-from metashell.places.place import parent_of, shown
+from metashell.places.place import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from metashell.answers.coordinator_kinds import CoordinatorKind
     from metashell.commands.rows.query import RowsQuery
     from metashell.records.keyed_records import KeyedRecords
-    from metashell.sources.coordinator_logs import CoordinatorPartition
+    from metashell.sources.coordinator_logs import CoordinatorLogs, CoordinatorRecords
 
 WHERE: Final = (
     "The answer comes from the partitions of `{}` in the log directory that the metadata log lies "
@@ -54,60 +54,55 @@ def coordinator_rows(
 
     from metashell.answers.coordinators import leaders_of
 
-    found = _partitions(query, kind)
+    logs = _logs(query, kind)
     leaders = leaders_of(query.source.image, kind)
-    here: list[int] = []
+    here: set[int] = set()
     tables: list[pa.Table] = []
-    for partition in found:
+    for partition in logs.partitions:
         try:
-            records = _read(query, partition)
+            found = logs.read(partition)
         except SourceError as error:
             query.warn(error.message)
             query.status = ExitCode.FAILED
             continue
-        here.append(partition.partition)
-        tables.append(answer(records, partition.partition, leaders.get(partition.partition)))
-    if len(leaders) > len(here):
+        _tell_faults(query, found)
+        here.add(partition.number)
+        tables.append(answer(found.records, partition.number, leaders.get(partition.number)))
+    if len(leaders) > len(here) and not query.parsed.arguments:
         query.remarks.append(
             f"partitions of {kind.topic} in this directory: {len(here)} of {len(leaders)}"
         )
     if tables:
         table = pa.concat_tables(tables).sort_by(column)
-        query.add(_named(query, table, column, what, _Missing(kind, len(leaders), set(here))))
+        query.add(_named(query, table, column, what, _Missing(kind, len(leaders), here)))
 
 
-def _partitions(query: RowsQuery, kind: CoordinatorKind) -> list[CoordinatorPartition]:
-    from metashell.sources.coordinator_logs import coordinator_partitions
+def _logs(query: RowsQuery, kind: CoordinatorKind) -> CoordinatorLogs:
+    from metashell.sources.coordinator_logs import CoordinatorLogs
 
     source = query.source
     directory = source.metadata_directory
-    hint = f"a broker's log directory has the partitions of {kind.topic}: `metashell -d DIR`"
+    hint = f"a broker's log directory has partitions of {kind.topic}: `metashell -d DIR`"
     if directory is None:
         raise UsageError("this source has no coordinator's logs", hint=hint)
-    if source.settings.committed_only:
-        raise UsageError("--committed-only is not for the coordinators' logs")
     if source.moment_offset is not None:
         query.remarks.append("`at` moves the metadata alone: this is the end of the log")
-    found = coordinator_partitions(directory, kind.log)
-    if not found:
-        place = shown(str(parent_of(directory)))
+    logs = CoordinatorLogs(directory, kind.log, source.settings)
+    if not logs.partitions:
+        place = shown(str(logs.directory.place))
         raise MetashellError(f"{place}: no partition of {kind.topic} there", hint=hint)
-    return found
+    return logs
 
 
-def _read(query: RowsQuery, partition: CoordinatorPartition) -> KeyedRecords:
-    """Read a partition and tell what of it can't be read."""
-    from metashell.sources.coordinator_logs import faults_of, read_partition
-
-    records = read_partition(partition, query.source.settings)
-    faults = faults_of(records)
+def _tell_faults(query: RowsQuery, found: CoordinatorRecords) -> None:
+    """Tell what of a partition could not be read."""
+    faults = found.faults()
     for fault in islice(faults, _TOLD):
-        query.warn(f"{partition}: {fault}")
+        query.warn(f"{found.partition}: {fault}")
         query.status = ExitCode.FAILED
     n_more = sum(1 for _ in faults)
     if n_more:
-        query.warn(f"{partition}: {n_more} more faults")
-    return records
+        query.warn(f"{found.partition}: {n_more} more faults")
 
 
 class _Missing:

@@ -1,0 +1,86 @@
+"""Groups and transactions as commands: names, what is missing, what can't be read."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import metashell
+from metashell.errors import MetashellError
+from support.fixtures import DEMO, copy_of, fixture_dir
+from support.shell import run_on
+
+LOG_DIR = "node-44/broker102/d1"
+
+
+def test_names_choose_groups() -> None:
+    """Wildcards and several names; one that is nothing, and one whose partition is elsewhere."""
+    source = metashell.open(fixture_dir(LOG_DIR))
+    ran = run_on(source, "groups 'n-roll-*' s-one --columns group -o csv")
+    assert (0, ()) == (ran.status, ran.err)
+    assert ["group", "n-roll-1", "n-roll-3", "n-roll-5", "s-one"] == ran.out.split()
+    ran = run_on(source, "offsets c-range k-unifrom --count")
+    assert (1, "0") == (ran.status, ran.out.strip())
+    assert "c-range: partition 1 of __consumer_offsets is not here" in "\n".join(ran.err)
+    assert "k-unifrom: no such group with offsets; did you mean k-uniform?" in "\n".join(ran.err)
+
+
+def test_what_is_missing_is_told() -> None:
+    """How many partitions are here, as a diagnostic beside the rows."""
+    ran = run_on(metashell.open(fixture_dir(LOG_DIR)), "transactions --count")
+    assert (0, "10") == (ran.status, ran.out.strip())
+    assert "partitions of __transaction_state in this directory: 2 of 4" in "\n".join(ran.err)
+
+
+def test_ongoing() -> None:
+    """Only transactions that have not ended."""
+    source = metashell.open(fixture_dir(LOG_DIR))
+    ran = run_on(source, "transactions --ongoing -o json --columns transactional_id,state")
+    assert [{"transactional_id": "tx-hang", "state": "Ongoing"}] == json.loads(ran.out)
+
+
+@pytest.mark.parametrize("command", ["groups", "members", "offsets", "transactions"])
+def test_directories_without_such_logs(command: str) -> None:
+    """A controller's directory says which directory to give."""
+    ran = run_on(metashell.open(DEMO), command)
+    assert (1, "") == (ran.status, ran.out)
+    assert "there\n  hint: a broker's log directory has partitions of __" in "\n".join(ran.err)
+
+
+def test_an_earlier_moment_moves_the_metadata_alone() -> None:
+    """The logs are at their end, and that is said."""
+    ran = run_on(metashell.open(fixture_dir(LOG_DIR)).at(200), "groups --count")
+    assert "this is the end of the log" in "\n".join(ran.err)
+
+
+def test_damage_is_told(tmp_path: Path) -> None:
+    """A batch with a wrong CRC is left out, and what a broker does is said; the rest is read."""
+    whole = run_on(metashell.open(fixture_dir(LOG_DIR)), "offsets --count")
+    node = copy_of(LOG_DIR, tmp_path)
+    log = max((node / "__consumer_offsets-2").glob("*.log"), key=lambda path: path.stat().st_size)
+    data = bytearray(log.read_bytes())
+    data[len(data) // 2] ^= 0xFF
+    log.write_bytes(data)
+    ran = run_on(metashell.open(node), "offsets --count")
+    assert ran.status == 1
+    assert int(ran.out) < int(whole.out)
+    assert f"__consumer_offsets-2: {log.name}, position " in "\n".join(ran.err)
+    assert "its loader checks no CRC" in "\n".join(ran.err)
+    shutil.rmtree(node / "__consumer_offsets-2")
+    with pytest.raises(MetashellError):
+        metashell.open(node / "__consumer_offsets-0")
+
+
+def test_committed_only_ends_at_the_high_watermark(tmp_path: Path) -> None:
+    """What lies behind the high watermark that the broker wrote does not count."""
+    node = copy_of(LOG_DIR, tmp_path)
+    (node / "replication-offset-checkpoint").write_text(
+        "0\n2\n__consumer_offsets 0 0\n__consumer_offsets 2 3\n"
+    )
+    source = metashell.open(node, committed_only=True)
+    ran = run_on(source, "offsets --columns group -o csv")
+    assert ran.status == 0
+    assert len(ran.out.split()) <= 4
