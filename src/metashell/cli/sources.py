@@ -32,8 +32,10 @@ _WARNINGS_MAX: Final = 10
 """Warnings printed one by one in a run; further ones are counted."""
 _IS_SEARCHED: Final = (("find",), ("sql",))
 """Commands that can be answered without having the image here."""
-_OF_RECORDS: Final = (("log",), ("check",))
-"""Commands that need records alone, which coordinators' logs have, too."""
+_OF_COORDINATORS: Final = tuple(
+    (name,) for name in ("log", "check", "groups", "members", "offsets", "transactions")
+)
+"""Commands that also read the log of one coordinator's partition."""
 
 
 def open_source(
@@ -57,7 +59,7 @@ def open_source(
         at=arguments.value("--at"),
         record=arguments.has("--record"),
         is_searched=arguments.words[:1] in _IS_SEARCHED,
-        reads_coordinators=arguments.words[:1] in _OF_RECORDS,
+        reads_coordinators=arguments.words[:1] in _OF_COORDINATORS,
     )
     return (opener or open_request)(request, _OnTerminal(diagnostics))
 

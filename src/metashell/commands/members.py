@@ -64,8 +64,10 @@ class MembersCommand(RowsCommand):
 
     def answer(self, query: RowsQuery) -> None:
         """The members of the groups of every partition."""
-        topics = query.source.image.topics
-        names = dict(zip(topics.id_texts, topics.names, strict=True))
+        names: dict[str, str] = {}
+        if query.source.capabilities.has_image:
+            topics = query.source.image.topics
+            names = dict(zip(topics.id_texts, topics.names, strict=True))
         coordinator_rows(query, GROUP, partial(_members, names), "group", "group with members")
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import metashell
+from metashell.cli import main
 from metashell.errors import MetashellError
 from support.fixtures import DEMO, copy_of, fixture_dir
 from support.shell import run_on
@@ -84,3 +85,14 @@ def test_committed_only_ends_at_the_high_watermark(tmp_path: Path) -> None:
     ran = run_on(source, "offsets --columns group -o csv")
     assert ran.status == 0
     assert len(ran.out.split()) <= 4
+
+
+def test_one_partition_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """The directory of a partition, and a segment of one; not that of another coordinator."""
+    place = fixture_dir(LOG_DIR)
+    assert 0 == main(["-d", str(place / "__consumer_offsets-2"), "members", "-o", "csv"])
+    told = capsys.readouterr()
+    assert 3 == len(told.out.splitlines())
+    assert not told.err
+    assert 2 == main(["-d", str(place / "__consumer_offsets-2"), "transactions"])
+    assert "give one of __transaction_state" in capsys.readouterr().err

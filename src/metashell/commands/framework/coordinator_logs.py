@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
     from metashell.answers.coordinator_kinds import CoordinatorKind
     from metashell.commands.rows.query import RowsQuery
     from metashell.records.keyed_records import KeyedRecords
-    from metashell.sources.coordinator_logs import CoordinatorLogs, CoordinatorRecords
+    from metashell.sources.coordinator_logs import CoordinatorRecords
 
 WHERE: Final = (
-    "The answer comes from the partitions of `{}` in the log directory that the metadata log lies "
-    "in: it has to be a broker's. They are read to their end. What is missing is told. The exit "
-    "status is 1 if a record could not be read, or if a name is unknown."
+    "The answer comes from the partitions of `{0}` in the log directory that the metadata log lies "
+    "in: it has to be a broker's. `-d DIR/{0}-3` reads one partition alone. Logs are read to their "
+    "end. What is missing is told. The exit status is 1 if a record could not be read, or if a "
+    "name is unknown."
 )
 """What a manual says of the logs; takes the topic's name."""
 
@@ -52,22 +54,20 @@ def coordinator_rows(
     """
     import pyarrow as pa
 
-    from metashell.answers.coordinators import leaders_of
-
-    logs = _logs(query, kind)
-    leaders = leaders_of(query.source.image, kind)
+    readers, leaders = _partitions(query, kind)
     here: set[int] = set()
     tables: list[pa.Table] = []
-    for partition in logs.partitions:
+    for read in readers:
         try:
-            found = logs.read(partition)
+            found = read()
         except SourceError as error:
             query.warn(error.message)
             query.status = ExitCode.FAILED
             continue
         _tell_faults(query, found)
-        here.add(partition.number)
-        tables.append(answer(found.records, partition.number, leaders.get(partition.number)))
+        number = found.partition.number
+        here.add(number)
+        tables.append(answer(found.records, number, leaders.get(number)))
     if len(leaders) > len(here) and not query.parsed.arguments:
         query.remarks.append(
             f"partitions of {kind.topic} in this directory: {len(here)} of {len(leaders)}"
@@ -77,10 +77,23 @@ def coordinator_rows(
         query.add(_named(query, table, column, what, _Missing(kind, len(leaders), here)))
 
 
-def _logs(query: RowsQuery, kind: CoordinatorKind) -> CoordinatorLogs:
-    from metashell.sources.coordinator_logs import CoordinatorLogs
+def _partitions(
+    query: RowsQuery, kind: CoordinatorKind
+) -> tuple[Sequence[Callable[[], CoordinatorRecords]], Mapping[int, int | None]]:
+    """What reads each partition that is here; the leader of every partition that there is."""
+    from metashell.answers.coordinators import leaders_of
+    from metashell.sources.coordinator_logs import CoordinatorLogs, CoordinatorRecords
 
     source = query.source
+    if not source.capabilities.has_image:
+        from metashell.sources.coordinator import CoordinatorSource
+
+        assert isinstance(source, CoordinatorSource)
+        log = source.partition_log
+        if log.partition.log != kind.log:
+            raise UsageError(f"{log.partition} has no such rows", hint=f"give one of {kind.topic}")
+        found = CoordinatorRecords(log.partition, log, source.keyed_records)
+        return [lambda: found], {}
     directory = source.metadata_directory
     hint = f"a broker's log directory has partitions of {kind.topic}: `metashell -d DIR`"
     if directory is None:
@@ -91,7 +104,8 @@ def _logs(query: RowsQuery, kind: CoordinatorKind) -> CoordinatorLogs:
     if not logs.partitions:
         place = shown(str(logs.directory.place))
         raise MetashellError(f"{place}: no partition of {kind.topic} there", hint=hint)
-    return logs
+    readers = [partial(logs.read, partition) for partition in logs.partitions]
+    return readers, leaders_of(source.image, kind)
 
 
 def _tell_faults(query: RowsQuery, found: CoordinatorRecords) -> None:
