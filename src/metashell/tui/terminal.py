@@ -42,7 +42,7 @@ class Terminal(LinuxDriver):
     def start_application_mode(self) -> None:
         """Begin on an empty screen, also when the program goes on after a stop."""
         self.forget_cells()
-        super().start_application_mode()
+        super().start_application_mode()  # type: ignore[no-untyped-call]
 
     def forget_cells(self) -> None:
         """Send the next picture whole: the terminal may show something else."""
