@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from itertools import compress
 from typing import Any, Final
 
+import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from metashell.commands.health.rows import LEVELS, summary_of
 from metashell.commands.health.verdict import ELECTION_DUE, HealthVerdict
@@ -37,6 +37,8 @@ _COLUMNS: Final = (
     "action",
 )
 """What tells rows apart comes first."""
+_MOST_RUNS: Final = 64
+"""Runs of rows of one kind that are put together without a copy."""
 _MOST_TOLD: Final = 2
 """Causes and lowered configs that are told above the kinds."""
 
@@ -108,11 +110,28 @@ def _found_in(answer: CommandAnswer, *, in_cluster: bool) -> HealthRows:
     summary = summary_of(rows)
     is_time = [pa.types.is_timestamp(field.type) for field in summary.schema]
     kinds = summary.drop_columns(list(compress(summary.column_names, is_time))).to_pylist()
-    by_kind = {EVERY: rows}
-    for kind in kinds:
-        code = kind["problem"]
-        by_kind[code] = rows.filter(pc.equal(rows.column("problem"), code))
+    by_kind = {EVERY: rows, **_by_kind(rows)}
     return HealthRows(words, verdict, rows, kinds, by_kind, answer.warnings)
+
+
+def _by_kind(rows: pa.Table) -> dict[str, pa.Table]:
+    """The rows of each kind. Where they stand in few runs, nothing is copied: there may be 100 MB.
+
+    Effects stand behind their causes, so the rows of a kind are not all in one place.
+    """
+    codes = rows.column("problem").combine_chunks().dictionary_encode()
+    numbers = codes.indices.to_numpy()
+    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
+    stops = np.append(starts[1:], len(numbers))
+    found = {}
+    for number, code in enumerate(codes.dictionary.to_pylist()):
+        runs = np.flatnonzero(numbers[starts] == number)
+        if len(runs) > _MOST_RUNS:
+            found[code] = rows.filter(pa.array(numbers == number))
+            continue
+        spans = zip(starts[runs].tolist(), stops[runs].tolist(), strict=True)
+        found[code] = pa.concat_tables([rows.slice(start, stop - start) for start, stop in spans])
+    return found
 
 
 def in_short(found: HealthRows) -> str:
