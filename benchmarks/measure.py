@@ -61,6 +61,8 @@ class Measurement:
     wall_s: list[float] = field(default_factory=list)
     user_s: list[float] = field(default_factory=list)
     peak_rss_bytes: int = 0
+    sent_bytes: int = 0
+    """The most that an answer took on the terminal; 0 where nothing is counted."""
     n_items: int = 0
     """Records that each run decodes; 0 where nothing is counted."""
     first_s: float | None = None

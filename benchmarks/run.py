@@ -201,7 +201,7 @@ def write_into(document: Path, table: str) -> None:
 
 
 def _cells(figure: Figure, measurement: Measurement) -> list[str]:
-    unit = figure.unit if figure.unit == "ms" else "s"
+    unit = "ms" if figure.unit.startswith("ms") else "s"
     first = measurement.first_s
     return [
         f"`{figure.name}`",
