@@ -156,6 +156,32 @@ def test_waits_for_the_source() -> None:
     asyncio.run(run())
 
 
+def test_all_at_once_before_the_source(tmp_path: Path) -> None:
+    """What was typed in one go while it is opened is for what comes first, in its order."""
+    go_on = threading.Event()
+    paths = [str(path) for path in sorted(backups(tmp_path / "fleet").iterdir())]
+
+    def open_it(_progress: Callable[[int, int], None]) -> Any:
+        assert go_on.wait(LIMIT_S)
+        return open_fleet(paths)
+
+    async def run() -> None:
+        app = Explorer(session_on(open=open_it))
+        async with app.run_test(size=SMALL, notifications=True) as pilot:
+            driver = Driver(app, pilot)
+            for key in ("question_mark", "question_mark", "enter", "right", "right", "down"):
+                app.post_message(Key(key, None))
+            await pilot.pause()
+            go_on.set()
+            await driver.until(lambda: app.scene is not None, "not opened")
+            await driver.settled()
+            assert not app.screen.query(Help)
+            assert app.path.startswith("/clusters/")
+            assert app.path.count("/") > 2
+
+    asyncio.run(run())
+
+
 def test_leaving_does_not_wait() -> None:
     """^C leaves while the source is opened, whatever was typed before."""
     go_on = threading.Event()

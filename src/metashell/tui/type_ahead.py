@@ -98,12 +98,17 @@ class TypeAhead:
         if self._app.is_open:
             return False
         if isinstance(event, Key) and self.is_at_rest:
-            bound = self._app.active_bindings.get(event.key)
-            name = "" if bound is None else bound.binding.action.partition("(")[0]
-            if name.rpartition(".")[2] in _WITHOUT_SOURCE:
+            if not self._needs_source(event):
                 return False
             self._app.tell("the source is not open yet: your keys wait for it")
         return True
+
+    def _needs_source(self, event: Key | Paste) -> bool:
+        if not isinstance(event, Key):
+            return True
+        bound = self._app.active_bindings.get(event.key)
+        name = "" if bound is None else bound.binding.action.partition("(")[0]
+        return name.rpartition(".")[2] not in _WITHOUT_SOURCE
 
     @property
     def _leading(self) -> Job | None:
@@ -168,6 +173,8 @@ class TypeAhead:
     def go_on(self) -> None:
         """Have the next key handled."""
         if not self._kept or self._timer is not None or self._next is not None:
+            return
+        if not self._app.is_open and self._needs_source(self._kept[0]):
             return
         if self._is_led:
             self._tell_soon()
