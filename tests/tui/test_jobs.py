@@ -1,13 +1,16 @@
-"""Jobs: who goes first."""
+"""Jobs: who goes first, and how they are shown."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
+from typing import Any
 
 import pytest
+from textual.geometry import Region
 
+from metashell.tui.frame.status import StatusLine
 from metashell.tui.jobs import Job
 from support.pilot import Driver, drive
 
@@ -62,4 +65,31 @@ def test_a_job_that_comes_last_begins_behind_the_others() -> None:
         assert ["one", "last"] == done
         assert not last.waits
 
+    drive(test)
+
+
+def test_a_turning_sign_below_another_screen_turns_slowly(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each change below another screen has the whole of it drawn again."""
+    drawn: list[StatusLine] = []
+    refresh = StatusLine.refresh
+
+    def count(line: StatusLine, *regions: Region, **options: Any) -> StatusLine:
+        drawn.append(line)
+        return refresh(line, *regions, **options)
+
+    async def test(driver: Driver) -> None:
+        line = driver.one(StatusLine)
+
+        def turn() -> int:
+            drawn.clear()
+            for _ in range(20):
+                line._spin()
+            return len(drawn)
+
+        assert turn() == 20
+        await driver.press("g")
+        await driver.settled()
+        assert turn() == 2
+
+    monkeypatch.setattr(StatusLine, "refresh", count)
     drive(test)

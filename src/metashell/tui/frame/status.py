@@ -130,8 +130,9 @@ class StatusLine(AppPart, Widget):
 
     def _spin(self) -> None:
         self._frame += 1
-        # Below another screen each change has all of that drawn again.
-        if self.screen.is_current or not self._frame % _SLOWLY:
+        # Below another screen each change has all of that drawn again. A screen that can be seen
+        # below another is current as well.
+        if self.app.screen is self.screen or not self._frame % _SLOWLY:
             self.refresh()
 
     @property
