@@ -25,6 +25,7 @@ ON_ALTERNATE, OFF_ALTERNATE = b"\x1b[?1049h", b"\x1b[?1049l"
 ON_MOUSE, OFF_MOUSE = b"\x1b[?1000h", b"\x1b[?1000l"
 SHOW_CURSOR = b"\x1b[?25h"
 END = "end of the log"
+CTRL_L = "\x0c"
 
 
 @contextlib.contextmanager
@@ -346,3 +347,14 @@ def test_in_tmux(tmp_path: Path) -> None:
         shows("it ended with 0")
         asked = "#{alternate_on} #{mouse_any_flag}"
         assert told(base, "display-message", "-p", "-t", "main", asked) == "0 0\n"
+
+
+def test_draws_all_again(tmp_path: Path) -> None:
+    """What another program wrote over is there again after ctrl+l."""
+    with explorer(tmp_path, "demo", "tui") as terminal:
+        terminal.read_until(END)
+        terminal.clear()
+        terminal.send(CTRL_L)
+        terminal.read_until("1 Explorer")
+        terminal.read_until("q Quit")
+        assert END in terminal.text
