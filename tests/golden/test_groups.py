@@ -22,7 +22,9 @@ from metashell.answers.transactions import transactions_table
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.read_settings import READ_DEFAULTS
 from metashell.records.keyed_records import KeyedRecords
+from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from metashell.sources.coordinator_logs import CoordinatorLogs
+from support.coordinators import recorded_segments
 from support.fixtures import fixture_dir
 
 _PARTITIONS: Final = 4
@@ -266,3 +268,14 @@ def test_paths_are_there() -> None:
     """The brokers' directories hold replicas of every partition."""
     assert Path(fixture_dir("node-44")).is_dir()
     assert len(list(replicas(GROUP))) == 12
+
+
+def test_what_a_broker_loads_is_not_refused() -> None:
+    """Of the log that a broker loaded no record is refused; of the one that it refused some are."""
+    refused = {}
+    for name in ("clean-__consumer_offsets-1", "__consumer_offsets-0"):
+        segment = next(each for each in recorded_segments() if each.path.parent.name == name)
+        types = load_record_types(CoordinatorLog.GROUPS)
+        refused[name] = GroupLog(KeyedRecords(segment.load(), types), 0).refusals()
+    assert [] == refused["clean-__consumer_offsets-1"]
+    assert refused["__consumer_offsets-0"]

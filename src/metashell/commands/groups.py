@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from metashell.answers.coordinator_kinds import GROUP
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows
+from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows, tell_faults
 from metashell.commands.rows.columns import integer, one_table, text, texts, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
@@ -73,14 +74,18 @@ class GroupsCommand(RowsCommand):
 
     def answer(self, query: RowsQuery) -> None:
         """The groups of every partition."""
-        coordinator_rows(query, GROUP, _groups, "group", "group")
+        coordinator_rows(query, GROUP, partial(_groups, query), "group", "group")
 
 
-def _groups(records: KeyedRecords, partition: int, coordinator: int | None) -> pa.Table:
+def _groups(
+    query: RowsQuery, records: KeyedRecords, partition: int, coordinator: int | None
+) -> pa.Table:
     from metashell.answers.groups import groups_table
     from metashell.image.coordinators.group_log import GroupLog
 
-    return groups_table(GroupLog(records, partition), coordinator)
+    log = GroupLog(records, partition)
+    tell_faults(query, f"{GROUP.topic}-{partition}", log.refusals())
+    return groups_table(log, coordinator)
 
 
 COMMAND = GroupsCommand()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
     from metashell.answers.coordinator_kinds import CoordinatorKind
     from metashell.commands.rows.query import RowsQuery
+    from metashell.log.fault import Fault
     from metashell.records.keyed_records import KeyedRecords
     from metashell.sources.coordinator_logs import CoordinatorRecords
 
@@ -64,7 +65,7 @@ def coordinator_rows(
             query.warn(error.message)
             query.status = ExitCode.FAILED
             continue
-        _tell_faults(query, found)
+        tell_faults(query, str(found.partition), found.faults())
         number = found.partition.number
         here.add(number)
         tables.append(answer(found.records, number, leaders.get(number)))
@@ -108,15 +109,15 @@ def _partitions(
     return readers, leaders_of(source.image, kind)
 
 
-def _tell_faults(query: RowsQuery, found: CoordinatorRecords) -> None:
-    """Tell what of a partition could not be read."""
-    faults = found.faults()
+def tell_faults(query: RowsQuery, partition: str, faults: Iterable[Fault]) -> None:
+    """Tell what of a partition counts for nothing; the exit status is then 1."""
+    faults = iter(faults)
     for fault in islice(faults, _TOLD):
-        query.warn(f"{found.partition}: {fault}")
+        query.warn(f"{partition}: {fault}")
         query.status = ExitCode.FAILED
     n_more = sum(1 for _ in faults)
     if n_more:
-        query.warn(f"{found.partition}: {n_more} more faults")
+        query.warn(f"{partition}: {n_more} more faults")
 
 
 class _Missing:

@@ -21,11 +21,16 @@ from metashell.image.coordinators.offsets import OffsetsState, TransactionEnds, 
 from metashell.image.fold import group_keys
 from metashell.image.keyed import join_spans
 from metashell.lazy import lazy
-from metashell.records.keyed_records import KeyedColumns, KeyedRecords
+from metashell.log.fault import Fault, FaultKind
+from metashell.records.keyed_records import MAX_FAULTS, KeyedColumns, KeyedRecords
 from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.columnar import default_columns
 from metashell.schema.columns import Columns, SpanColumn, merge_columns
 
+REFUSED: Final = (
+    "a broker stops here: the group has another type, or still has members or assignments"
+)
+"""Why replay throws at a record. Source: GroupMetadataManager.replay."""
 COMMITS: Final = ("OffsetCommit", "LegacyOffsetCommit")
 """Types of commits, which have one key."""
 
@@ -218,6 +223,15 @@ class GroupLog:
         if there.size:
             pieces.append((there, columns.value.take(place[at[there]])))
         return merge_columns([piece for piece in pieces if len(piece[0])] or pieces)[1], has
+
+    def refusals(self) -> list[Fault]:
+        """Records at which a broker stops because of what the log says before them."""
+        found = []
+        for row in self.events.row[self.state.refused][:MAX_FAULTS].tolist():
+            offset = int(self.records.frames.offset[row])
+            name, position = self.records.file_of(row).name, self.records.batch_position(row)
+            found.append(Fault(FaultKind.REPLAY, REFUSED, name, position, offset))
+        return found
 
     def names(self, at: I64) -> SpanColumn:
         """The groups of the events given."""
