@@ -117,6 +117,18 @@ def test_history_of_a_topic_has_its_configs(tmp_path: Path) -> None:
     drive_on(tmp_path, test)
 
 
+def test_history_of_configs_names_the_key(tmp_path: Path) -> None:
+    """Also where only one key of a topic was ever set."""
+
+    async def test(driver: Driver) -> None:
+        await at(driver, "/image/configs/TOPIC:orders")
+        await driver.press("h")
+        assert {"retention.ms"} == set(column(driver, "node"))
+        assert "retention.ms" in driver.screen()
+
+    drive_on(tmp_path, test)
+
+
 def test_jumps_of_a_topic_stop_at_its_configs(tmp_path: Path) -> None:
     """A change of a config is a change of the topic."""
 

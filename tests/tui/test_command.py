@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from threading import Event
 
 import pytest
@@ -216,6 +217,19 @@ def test_tells_what_is_wrong(text: str, said: str) -> None:
         assert pane.notes.text.startswith(said)
         assert not pane.row_tables
         assert said.split("\n", maxsplit=1)[0] in driver.screen()
+
+    drive(test)
+
+
+def test_tells_which_file_was_written(tmp_path: Path) -> None:
+    """A line that prints into a file says where."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        file = tmp_path / "topics.csv"
+        pane = await run(driver, f"topics -o csv > {file}")
+        assert pane.notes.text == f"written to {file}"
+        assert file.read_text().startswith("topic,")
 
     drive(test)
 

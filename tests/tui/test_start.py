@@ -20,6 +20,7 @@ from metashell.tui.app import Explorer
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.frame.themes import HIGH_CONTRAST
 from metashell.tui.names import EXPLORER_THEMES, KEY_IDS
+from metashell.tui.tree.tree import NodeTree
 from support.bindings import all_bindings, ids, table
 from support.pilot import SAMPLE, SMALL, Driver, drive, session_on
 from support.waiting import LIMIT_S
@@ -212,3 +213,28 @@ def test_keys_are_documented() -> None:
 def _is_textuals_own(binding: Binding) -> bool:
     """Whether it only hands a key on to what Textual does with it elsewhere."""
     return binding.action.startswith("app.focus")
+
+
+def test_a_tree_without_room_is_at_rest(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tree that is not shown, as behind a view chosen at the start, does not ask again."""
+    calls: list[int] = []
+    scroll = NodeTree._scroll_to_cursor
+
+    def counted(tree: NodeTree) -> None:
+        calls.append(tree.size.height)
+        scroll(tree)
+
+    async def test(driver: Driver) -> None:
+        tree = driver.one(NodeTree)
+        tree.styles.display = "none"
+        await driver.settled()
+        calls.clear()
+        driver.app.go("/image/topics")
+        await driver.settled()
+        n_calls = len(calls)
+        for _ in range(5):
+            await driver.pilot.pause()
+        assert (n_calls, {0}) == (len(calls), set(calls))
+
+    monkeypatch.setattr(NodeTree, "_scroll_to_cursor", counted)
+    drive(test)

@@ -105,7 +105,7 @@ def find_history(
     table = table.append_column("node", pa.array(called, pa.string()))
     table = table.append_column("what", pa.array(_words(table), pa.string()))
     first = list(_SHOWN)
-    if pc.count_distinct(table.column("path")).as_py() < 2:
+    if not any(name_below(one, paths) for one in set(table.column("path").to_pylist())):
         first.remove("node")
     is_whole = not any("older ones were not" in said for said in answer.warnings)
     return NodeHistory(table, first, _marks(table, span), answer.warnings, is_whole)

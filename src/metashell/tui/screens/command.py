@@ -14,6 +14,7 @@ from textual.widgets import Input, Label, OptionList, Static
 
 from metashell.commands.framework.cluster import member_at
 from metashell.commands.framework.command import Completion, Context, Nowhere
+from metashell.commands.framework.statement import statements
 from metashell.errors import PathError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory
@@ -234,7 +235,7 @@ class CommandScreen(AppPart, ModalScreen[None]):
             self.dismiss()
             self.explorer.go(context.cwd)
         elif not pane.has_class("-shown"):
-            pane.note(["done"])  # such as `ls > FILE`
+            pane.note([_written(text)])
 
     def _show_result(self, result: CommandResult) -> None:
         """Fill the screen with a command's rows."""
@@ -363,3 +364,9 @@ def complete_on(
         habits=habits,
     )
     return complete_line(context, text[begin:])
+
+
+def _written(line: str) -> str:
+    """What is said of a line that printed nothing: the file of the last redirection, as typed."""
+    found = [statement.redirect for statement in statements(line) if statement.redirect is not None]
+    return f"written to {escape(found[-1].target)}" if found else "done"

@@ -213,7 +213,9 @@ class FindScreen(AppPart, ModalScreen[None]):
         elif answer is not None and answer.warnings:
             self._tell(f"{n:,} found; {answer.warnings[0]}")
         else:
-            self._tell(f"{n:,} found" if n else "nothing found")
+            is_whole = self._is_everywhere or self.explorer.path == "/"
+            elsewhere = "" if is_whole else " here: ctrl+t searches everything"
+            self._tell(f"{n:,} found" if n else f"nothing found{elsewhere}")
 
     def _fail(self, lines: Sequence[str]) -> None:
         self._job = None

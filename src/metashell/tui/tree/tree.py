@@ -441,8 +441,8 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
     def _scroll_to_cursor(self) -> None:
         height, top = self.size.height, self.scroll_offset.y
         if not height:
-            self.call_after_refresh(self._scroll_to_cursor)
-        elif self.cursor_line < top:
+            return  # nothing is shown yet: `on_resize` comes back to it
+        if self.cursor_line < top:
             self.scroll_to(y=self.cursor_line, animate=False, force=True)
         elif self.cursor_line >= top + height:
             self.scroll_to(y=self.cursor_line - height + 1, animate=False, force=True)

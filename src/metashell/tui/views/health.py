@@ -341,6 +341,8 @@ class HealthView(View):
 
         def done(end: int) -> None:
             self._go(path, end)
+            if scene.cluster is not None:
+                self.explorer.tell("as it began; [ goes to the state before, h to its history")
 
         self.explorer.jobs.start("finding the moment", work, done, owner=self, key="moment")
 
