@@ -444,6 +444,8 @@ class Explorer(Actions, IdleKeys, App[int]):
         if not self.query(f"#{spec.id}"):
             view = make_view(spec)
             switcher.mount(view)
+        if switcher.current != spec.id:
+            self.query_one(f"#{spec.id}", View).is_ready = False
         switcher.current = spec.id
         self.query_one(TabStrip).current = spec.id
         self.call_after_refresh(self.come_to_view)
@@ -453,6 +455,7 @@ class Explorer(Actions, IdleKeys, App[int]):
         self._bring_up_to_date()
         if self.view is not None and self.view.is_composed:
             take_focus(self.view)
+            self.view.is_ready = True
             if not self.is_open:
                 self.is_open = True
                 self.call_later(self.type_ahead.go_on)  # behind what has the focus

@@ -119,7 +119,7 @@ class TypeAhead:
     def _is_led(self) -> bool:
         """Whether the way to what keys are for goes on."""
         view = self._app.view
-        return self._leading is not None or (view is not None and not view.is_composed)
+        return self._leading is not None or (view is not None and not view.is_ready)
 
     def _gives_up(self, event: Key | Paste) -> bool:
         """Whether a key ends what the others wait for, which takes long."""

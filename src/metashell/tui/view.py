@@ -33,6 +33,9 @@ class View(AppPart, Vertical):
     HELP: ClassVar[str] = ""
     """What F1 says about it, in Markdown."""
 
+    is_ready = False
+    """Whether it shows the scene and has the focus since it came into sight: keys wait for that."""
+
     is_composed = False
     """Whether its parts are there; before that no scene is shown."""
 
