@@ -444,9 +444,9 @@ class Explorer(Actions, IdleKeys, App[int]):
         if not self.query(f"#{spec.id}"):
             view = make_view(spec)
             switcher.mount(view)
-        if switcher.current != spec.id:
-            self.query_one(f"#{spec.id}", View).is_ready = False
-        switcher.current = spec.id
+        is_other, switcher.current = switcher.current != spec.id, spec.id
+        if is_other and self.view is not None:
+            self.view.is_ready = False
         self.query_one(TabStrip).current = spec.id
         self.call_after_refresh(self.come_to_view)
 
