@@ -76,6 +76,7 @@ def test_every_view() -> None:
         drive(test, session_on(lambda: source), size=WIDE)
 
 
+@pytest.mark.long
 def test_every_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Find, go to, commands, the palette, bookmarks and exports of such names."""
     monkeypatch.chdir(tmp_path)
