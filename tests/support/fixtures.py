@@ -157,7 +157,7 @@ def fixture_names() -> tuple[str, ...]:
         name = archive.name.removesuffix(".tar.xz")
         if name == "quirks":
             names += [f"quirks/{path.name}" for path in sorted(_unpacked(name).iterdir())]
-        elif name != "wire" and not name.startswith(("voters-", *NODES)):
+        elif name != "wire" and not name.startswith(("node-", "voters-", *NODES)):
             names.append(name)
     return tuple(names)
 

@@ -245,7 +245,7 @@ _PLACES: Final = {
     "a path, its table": ("g", *"/image/topics", "enter", "tab", "down", "enter"),
     "names in the tree": ("home", "right", "down", "down", "right", "right", "right", "down"),
     "another node": ("g", *"/image/topics/byName", "enter", "right", "down", "tab", "down", "r"),
-    "a view": ("2", "home", "down", "m"),
+    "a view": ("2", "up", "up", "m"),
     "a filter of records": ("2", "a", *"type", "space", *"RemoveTopic", "enter", "home", "enter"),
     "a search of records": ("2", "/", *"REMOVE", "enter", "home", "n", "n", "enter"),
     "a command": (":", *"topics", "enter", "/", *"topic-027", "enter", "enter"),

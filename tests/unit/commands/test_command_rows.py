@@ -41,7 +41,7 @@ from metashell.commands.rows.query import RowsQuery
 from metashell.commands.rows.stream import RowWriter, cells, table_of_mappings
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
-from support.fixtures import DEMO, differing, fixture, fixture_names
+from support.fixtures import DEMO, differing, fixture, fixture_dir, fixture_names
 from support.fleets import backups
 from support.shell import Captured, Ran, from_yaml, ms_of, run, run_on
 
@@ -53,10 +53,15 @@ PATHS = "/image/configs/* /image/topics/byName/orders /image/topics/byName/order
 Row = dict[str, Any]
 
 
+def sample(line: str = "") -> Source:
+    """The bundled directory; a broker's for a line about its coordinators' logs."""
+    command = get(line.split(maxsplit=1)[0]) if line else None
+    return _opened_here(is_broker=command is not None and command.group == "groups")
+
+
 @cache
-def sample() -> Source:
-    """The bundled directory."""
-    return metashell.open(DEMO)
+def _opened_here(*, is_broker: bool) -> Source:
+    return metashell.open(fixture_dir("node-44") / "broker102" / "d1" if is_broker else DEMO)
 
 
 @cache
@@ -69,7 +74,7 @@ def opened(name: str, **options: bool) -> Source:
 
 def rows(line: str, source: Source | None = None, form: str = "--output json") -> list[Row]:
     """Run a command and read the rows that it writes as JSON."""
-    found: list[Row] = json.loads(run_on(source or sample(), f"{line} {form}").out)
+    found: list[Row] = json.loads(run_on(source or sample(line), f"{line} {form}").out)
     return found
 
 
@@ -91,7 +96,7 @@ def tables() -> Iterator[tuple[str, list[str]]]:
 @pytest.mark.parametrize(("line", "columns"), [*tables()])
 def test_columns_are_those_of_the_manual(line: str, columns: list[str]) -> None:
     """In every format, in the manual's order, in snake_case, each once."""
-    ran = run_on(sample(), f"{line} --output csv")
+    ran = run_on(sample(line), f"{line} --output csv")
     assert (columns, ()) == (next(csv.reader(io.StringIO(ran.out))), errors(ran))
     for row in rows(line):
         assert columns == list(row)
@@ -115,14 +120,16 @@ def test_every_form_and_option(command: RowsCommand) -> None:
     line = command.manual.examples[0][0]
     found = rows(line)
     last = command.tables[0].columns[-1].name
-    whole = [json.loads(one) for one in run_on(sample(), f"{line} --output jsonl").out.splitlines()]
-    as_yaml = from_yaml(run_on(sample(), f"{line} --output yaml").out)
-    table = run_on(sample(), f"{line} --output table").out.splitlines()
-    names = run_on(sample(), f"{line} --output tsv --columns {last}").out.splitlines()
+    whole = [
+        json.loads(one) for one in run_on(sample(line), f"{line} --output jsonl").out.splitlines()
+    ]
+    as_yaml = from_yaml(run_on(sample(line), f"{line} --output yaml").out)
+    table = run_on(sample(line), f"{line} --output table").out.splitlines()
+    names = run_on(sample(line), f"{line} --output tsv --columns {last}").out.splitlines()
 
     assert found == whole == as_yaml
     if takes(command, "--count"):
-        assert f"{len(found)}\n" == run_on(sample(), f"{line} --count").out
+        assert f"{len(found)}\n" == run_on(sample(line), f"{line} --count").out
     head = next(column.name for column in command.tables[0].columns if column.shown).upper()
     assert len(found) + 1 == len(names)
     if found:
@@ -149,7 +156,8 @@ def test_cells_are_of_the_kind_that_their_column_declares(command: RowsCommand) 
             is_table = isinstance(rows, pa.Table)
             taken.append(rows if is_table else table_of_mappings(columns.values(), [*rows]))
 
-        context = Context(root=sample().root, out=Captured(), warn=lambda _: None, source=sample())
+        source = sample(line)
+        context = Context(root=source.root, out=Captured(), warn=lambda _: None, source=source)
         command.answer(RowsQuery(context=context, parsed=parsed, add=add, warn=lambda _: None))
         assert taken
         for table in taken:
@@ -170,10 +178,10 @@ def test_unknown_columns_and_formats(command: RowsCommand) -> None:
     """They are refused, with what was probably meant."""
     line = command.manual.examples[0][0]
     first = command.tables[0].columns[0].name
-    ran = run_on(sample(), f"{line} --output csv --columns {first}x")
+    ran = run_on(sample(line), f"{line} --output csv --columns {first}x")
     assert (2, "") == (ran.status, ran.out)
     assert f"did you mean {first}?" in ran.err[-1]
-    ran = run_on(sample(), f"{line} --output xml")
+    ran = run_on(sample(line), f"{line} --output xml")
     assert (2, "") == (ran.status, ran.out)
     assert "table, json, jsonl, csv, tsv, yaml" in ran.err[0]
 
@@ -183,14 +191,14 @@ def test_json_is_short_for_a_form(command: RowsCommand) -> None:
     """--json is -o json, alone and beside it; another form is refused."""
     line = command.manual.examples[0][0]
     if not takes(command, "--json"):
-        ran = run_on(sample(), f"{line} --json --output csv")
+        ran = run_on(sample(line), f"{line} --json --output csv")
         assert (2, "") == (ran.status, ran.out)
         assert "-o and --json exclude each other" in ran.err[0]
         return
-    expected = run_on(sample(), f"{line} --output json")
-    assert expected == run_on(sample(), f"{line} --json")
-    assert expected == run_on(sample(), f"{line} --json --output json")
-    ran = run_on(sample(), f"{line} --json --output csv")
+    expected = run_on(sample(line), f"{line} --output json")
+    assert expected == run_on(sample(line), f"{line} --json")
+    assert expected == run_on(sample(line), f"{line} --json --output json")
+    ran = run_on(sample(line), f"{line} --json --output csv")
     assert (2, "") == (ran.status, ran.out)
     assert "-o csv and --json exclude each other" in ran.err[0]
 
@@ -202,7 +210,7 @@ def test_exit_code(command: RowsCommand) -> None:
         pytest.skip("its status tells that anyway")
     line = command.manual.examples[0][0]
     expected = 1 if rows(line) else 0
-    assert expected == run_on(sample(), f"{line} --output csv --exit-code").status
+    assert expected == run_on(sample(line), f"{line} --output csv --exit-code").status
 
 
 @pytest.mark.parametrize("command", WITH_ROWS, ids=lambda command: command.name)
@@ -301,7 +309,7 @@ def test_log_follow(form: str) -> None:
 def test_changes(options: str) -> None:
     """Every change, with the values of fields from and to."""
     line = f"changes {options} /image/configs /image/topics/byName/orders"
-    found, lines = rows(line), run_on(sample(), f"{line} -v").out.splitlines()
+    found, lines = rows(line), run_on(sample(line), f"{line} -v").out.splitlines()
     assert found
     for row, one in zip(found, lines, strict=True):
         assert f"  {row['type']}  {row['path']}  " in one
