@@ -10,6 +10,10 @@ from itertools import islice
 from typing import Final
 
 _LONGEST: Final = 249
+_FEW: Final = 3
+_ALIKE: Final = 0.7
+_ALIKE_SHORT: Final = 0.5
+"""How much alike names have to be, by `difflib`; those of a few letters, which one slip changes."""
 _MOST_COMPARED: Final = 2000
 """Names that are compared letter by letter, which is slow."""
 
@@ -81,7 +85,10 @@ def near_names(word: str, names: Iterable[str], limit: int = 3) -> list[str]:
     if len(folded) > _MOST_COMPARED:
         alike = (n for n in folded if n.startswith(head) or wanted in n)
         likely = list(islice(alike, _MOST_COMPARED))
-    found = [*get_close_matches(wanted, likely, limit, 0.7), *holding]
+    found = [
+        *get_close_matches(wanted, likely, limit, _ALIKE if len(wanted) > _FEW else _ALIKE_SHORT),
+        *holding,
+    ]
     return [folded[name] for name in dict.fromkeys(found)][:limit]
 
 
