@@ -13,8 +13,8 @@ from metashell.records.keyed_records import MAX_FAULTS, KeyedRecords
 from metashell.records.verdicts import Flaw, LoadVerdict
 
 REPLACE_REPLICA: Final = (
-    "copy the directory before anything else; with another replica in sync, stop this broker, move"
-    " the partition's directory away and let the broker fetch it from the leader"
+    "copy the directory before anything else. If another replica is in sync, stop this broker, move"
+    " the partition's directory away and start it: it fetches the log from the leader"
 )
 _COMPARE: Final = "compare the record with that of another replica: `log --offset N` prints it"
 _UPGRADE: Final = "run the brokers on the Kafka release that wrote the record"
