@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 
-PROFILE = os.environ.get("METASHELL_TEST_PROFILE", "default")
-"""`default` is for whoever waits, `thorough` is what `.ci/run` takes, `exhaustive` looks long."""
+_WRITES = any(name.startswith("METASHELL_UPDATE_") for name in os.environ)
+PROFILE = os.environ.get("METASHELL_TEST_PROFILE", "thorough" if _WRITES else "default")
+"""`default` is for whoever waits, `thorough` is what `.ci/run` takes, also for who writes expected
+outputs anew; `exhaustive` looks long."""
 
 _SHARE = 3
 """Of the examples and seeds of CI, every how manieth is taken by default."""
