@@ -5,6 +5,7 @@ Nothing is decoded before it is asked for: offsets leave the records of groups a
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -44,6 +45,12 @@ class _Told:
     type: GroupType
     epoch: str = ""
     """The field with the epoch that matters."""
+
+    @property
+    def group_field(self) -> str:
+        """The field of the key with the group's id."""
+        is_older = self.event in (GroupEvent.COMMIT, GroupEvent.CLASSIC)
+        return "group" if is_older else "group_id"
 
 
 def _told(type: GroupType, prefix: str, epoch: str = "epoch") -> tuple[_Told, ...]:
@@ -135,24 +142,37 @@ class GroupLog:
         return [(told, self.records.columns(told.name)) for told in _TOLD if told.name in known]
 
     @lazy
+    def _order(self) -> I64:
+        """What brings all records of `_parts`, one part behind the other, into the log's order."""
+        return np.argsort(np.concatenate([c.rows for _, c in self._parts]), kind="stable")
+
+    @lazy
     def _places(self) -> tuple[I64, I64]:
         """Of each event, in the order of rows: which of `_parts` it is of, and its place there."""
         sizes = [len(columns) for _, columns in self._parts]
         part = np.repeat(np.arange(len(sizes)), sizes)
         place = np.concatenate([np.arange(size) for size in sizes])
-        order = np.argsort(np.concatenate([c.rows for _, c in self._parts]), kind="stable")
-        self._order = order
-        return part[order], place[order]
+        return part[self._order], place[self._order]
 
     @lazy
     def group_names(self) -> SpanColumn:
         """The group of each event."""
-        _ = self._places
-        names = self._parts[0][1].key.span("group")
-        for told, columns in self._parts[1:]:
-            commits = told.event in (GroupEvent.COMMIT, GroupEvent.CLASSIC)
-            names = join_spans(names, columns.key.span("group" if commits else "group_id"))
-        return names.take(self._order)
+        return self._joined([columns.key.span(told.group_field) for told, columns in self._parts])
+
+    @lazy
+    def _member_names(self) -> SpanColumn:
+        """The member of each event; the group where there is none."""
+        fields = [(told, "member_id" in columns.key.fields) for told, columns in self._parts]
+        names = ["member_id" if is_there else told.group_field for told, is_there in fields]
+        parts = zip(self._parts, names, strict=True)
+        return self._joined([columns.key.span(name) for (_, columns), name in parts])
+
+    def _joined(self, parts: Sequence[SpanColumn]) -> SpanColumn:
+        """A column of all parts, in the order of the log."""
+        joined = parts[0]
+        for part in parts[1:]:
+            joined = join_spans(joined, part)
+        return joined.take(self._order)
 
     @lazy
     def events(self) -> GroupEvents:
@@ -180,20 +200,6 @@ class GroupLog:
         return GroupEvents(
             of["row"], group, member, events, types, of["put"], of["epoch"], of["simple"]
         )
-
-    @lazy
-    def _member_names(self) -> SpanColumn:
-        """The member of each event; the group where there is none."""
-        _ = self._places
-        names = None
-        for told, columns in self._parts:
-            key = columns.key
-            name = "member_id" if "member_id" in key.fields else None
-            commits = told.event in (GroupEvent.COMMIT, GroupEvent.CLASSIC)
-            found = key.span(name or ("group" if commits else "group_id"))
-            names = found if names is None else join_spans(names, found)
-        assert names is not None
-        return names.take(self._order)
 
     @lazy
     def state(self) -> GroupsState:
