@@ -6,15 +6,13 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from metashell.records.lines import LineWriter
-    from metashell.records.records import Records
     from metashell.schema.arena import I64
 
 GREP_CHARS: Final = 65_536
@@ -23,19 +21,19 @@ _SIGNS: Final = frozenset("\\.^$*+?{}[]|()\n")
 """Characters that mean something else than themselves, or end a line."""
 
 
-def matching_rows(writer: LineWriter, records: Records, rows: I64, pattern: re.Pattern[str]) -> I64:
+def matching_rows(
+    lines_of: Callable[[I64], Sequence[str]], rows: I64, pattern: re.Pattern[str]
+) -> I64:
     """The rows whose line matches.
 
     Args:
-        writer: Makes the lines.
-        records: Whose rows they are.
+        lines_of: Makes the lines of rows.
         rows: int64, ascending.
         pattern: What is looked for, in the first `GREP_CHARS` characters of a line.
     """
     if not len(rows):
         return rows
-    lines = writer.lines(records, rows)
-    return rows[np.fromiter(matching(lines, pattern), dtype=np.int64)]
+    return rows[np.fromiter(matching(lines_of(rows), pattern), dtype=np.int64)]
 
 
 def matching(lines: Sequence[str], pattern: re.Pattern[str]) -> Iterator[int]:

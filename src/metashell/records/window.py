@@ -12,6 +12,7 @@ import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from threading import RLock
 from typing import Any, Final
 
@@ -313,7 +314,7 @@ class LogReader:
             n_hidden, rows = len(rows) - len(kept), kept
         if wanted.grep is not None and len(rows):
             with self._lock:
-                rows = matching_rows(self._writer, records, rows, wanted.grep)
+                rows = matching_rows(partial(self._writer.lines, records), rows, wanted.grep)
             n_hidden = 0
         offsets = frames.offset[rows].astype(np.int64)
         batches = frames.batches.header["base_offset"][frames.batch[rows]].astype(np.int64)

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from metashell.commands.framework.command import Command, Completion, Context, Manual
@@ -432,7 +433,7 @@ class _Run:
         if request.grep is not None:
             from metashell.records.grep import matching_rows
 
-            rows = matching_rows(self._plain, records, rows, request.grep)
+            rows = matching_rows(partial(self._plain.lines, records), rows, request.grep)
         if last is not None:
             rows = rows[-last:]
         if not len(rows):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import deque
 from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -22,6 +23,7 @@ from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import CONTROL
 from metashell.log.keyed_frames import TRANSACTIONAL, control_key_type
 from metashell.log.payloads import CODEC
+from metashell.records.grep import matching_rows
 from metashell.records.keyed_lines import KeyedJsonLines, KeyedLineWriter, KeyedReadableLines
 from metashell.records.keyed_stream import MAX_OFFSET, KeyedBlock, KeyedSelection, KeyedStream
 from metashell.schema.json_writer import to_json
@@ -36,8 +38,6 @@ if TYPE_CHECKING:
 
 _OF_METADATA: Final = ("--topic", "--partition", "--broker", "--checkpoints", FOLLOW)
 """Options that ask for something that only a metadata log has."""
-_GREP_CHARS: Final = 65_536
-"""Characters of a line that ``--grep`` looks at."""
 _FAULTS_TOLD: Final = 20
 
 
@@ -122,9 +122,7 @@ class KeyedRun:
         if self._single is not None:
             self._single_found |= bool((records.frames.offset[rows] == self._single).any())
         if self._grep is not None:
-            search = self._grep.search
-            lines = self._readable.lines(records, rows)
-            rows = rows[[i for i, line in enumerate(lines) if search(line[:_GREP_CHARS])]]
+            rows = matching_rows(partial(self._readable.lines, records), rows, self._grep)
         if self._left is not None:
             rows = rows[: self._left]
         if not len(rows):
