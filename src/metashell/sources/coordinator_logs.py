@@ -6,8 +6,9 @@ and a running broker writes to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartit
 from metashell.places.place import Place, parent_of
 from metashell.read_settings import ReadSettings
 from metashell.records.keyed_records import KeyedRecords
-from metashell.schema.coordinators import CoordinatorLog, load_record_types
+from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_record_types
 
 
 @dataclass(slots=True)
@@ -64,6 +65,14 @@ class CoordinatorLogs:
         """Those that are there, by number."""
         self._places = {name.partition: self.directory.place_of(name) for name in logs}
 
+    @cached_property
+    def _types(self) -> RecordTypes:
+        return load_record_types(self.log, self.settings.schemas)
+
+    @cached_property
+    def _high_watermarks(self) -> Mapping[TopicPartition, int]:
+        return self.directory.offsets(OffsetCheckpoint.HIGH_WATERMARK)
+
     def read(self, partition: CoordinatorPartition) -> CoordinatorRecords:
         """Read one of them, with ``committed_only`` up to the high watermark that is on the disk.
 
@@ -71,11 +80,10 @@ class CoordinatorLogs:
             SourceError: It can't be read, or has no segment.
             SchemaError: A definition of the user's is malformed.
         """
-        types = load_record_types(partition.log, self.settings.schemas)
+        types = self._types
         log = read_partition(self._places[partition.number], partition)
         records = KeyedRecords(log.loaded, types)
         if self.settings.committed_only:
-            marks = self.directory.offsets(OffsetCheckpoint.HIGH_WATERMARK)
-            end = marks.get(TopicPartition(partition.log.value, partition.number), 0)
+            end = self._high_watermarks.get(TopicPartition(self.log.value, partition.number), 0)
             records = records.until(int(np.searchsorted(records.frames.offset, end)))
         return CoordinatorRecords(partition, log, records)
