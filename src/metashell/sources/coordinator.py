@@ -17,7 +17,6 @@ from metashell.log.partition import PartitionLog, partition_at, read_partition, 
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import RecordTypes, load_record_types
 from metashell.sources.source import Source
-from metashell.sources.status import Capabilities
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
@@ -33,8 +32,6 @@ class CoordinatorSource(Source):
         log: The files of the partition.
         settings: How they are read and shown.
     """
-
-    capabilities = Capabilities(has_image=False)
 
     def __init__(self, log: PartitionLog, settings: ReadSettings) -> None:
         place = log.place
@@ -53,6 +50,10 @@ class CoordinatorSource(Source):
         super().__init__(files, settings, directory=None if log.is_file else directory)
         self.partition_log = log
         """The files of the partition."""
+
+    @property
+    def of_coordinator(self) -> CoordinatorSource:
+        return self
 
     @lazy
     def record_types(self) -> RecordTypes:

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from metashell.node_files.node_files import NodeFiles
     from metashell.records.records import Records
     from metashell.schema.registry import Registry
+    from metashell.sources.coordinator import CoordinatorSource
     from metashell.sources.delegate import Delegate
     from metashell.sources.older import DatedImage
 
@@ -190,6 +191,11 @@ class Source:
     def full_log(self) -> Source:
         """The source to ask about the log itself: this one, where it has the log."""
         return self
+
+    @property
+    def of_coordinator(self) -> CoordinatorSource | None:
+        """This source where it is a coordinator's log, which has records and no image."""
+        return None
 
     # What it stands on.
 

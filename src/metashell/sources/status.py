@@ -31,8 +31,6 @@ class Status:
 class Capabilities:
     """In what kinds of sources differ, for those who work on any."""
 
-    has_image: bool = True
-    """Whether there is a cluster's state; else there are records only."""
     has_log: bool = True
     """Whether the log itself is here; else `Source.full_log` reads it."""
     follows: bool = False

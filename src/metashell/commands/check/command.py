@@ -136,23 +136,18 @@ def _checked(
     from metashell.checks.finding import CheckReport
 
     source, report = context.needs_source(), CheckReport(parsed.count("--limit") or limit)
-    run = _of_coordinator(source, report) or _Run(context, source, report)
+    run: _Run | KeyedCheck
+    if source.of_coordinator is None:
+        run = _Run(context, source, report)
+    else:
+        from metashell.commands.check.keyed import KeyedCheck
+
+        run = KeyedCheck(source.of_coordinator, report)
     run.all(quick="--quick" in parsed.switches)
     printer = _Printer(
         context, run.report, _levels(parsed), with_state="--state" in parsed.switches
     )
     return run, printer
-
-
-def _of_coordinator(source: Source, report: CheckReport) -> KeyedCheck | None:
-    """A run over a coordinator's log; None where another one is open."""
-    if source.capabilities.has_image:
-        return None
-    from metashell.commands.check.keyed import KeyedCheck
-    from metashell.sources.coordinator import CoordinatorSource
-
-    assert isinstance(source, CoordinatorSource)
-    return KeyedCheck(source, report)
 
 
 def check_source(context: Context, source: Source, report: CheckReport) -> None:

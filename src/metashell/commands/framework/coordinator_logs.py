@@ -86,14 +86,11 @@ def _partitions(
     from metashell.sources.coordinator_logs import CoordinatorLogs, CoordinatorRecords
 
     source = query.source
-    if not source.capabilities.has_image:
-        from metashell.sources.coordinator import CoordinatorSource
-
-        assert isinstance(source, CoordinatorSource)
-        log = source.partition_log
+    if source.of_coordinator is not None:
+        log = source.of_coordinator.partition_log
         if log.partition.log != kind.log:
             raise UsageError(f"{log.partition} has no such rows", hint=f"give one of {kind.topic}")
-        found = CoordinatorRecords(log.partition, log, source.keyed_records)
+        found = CoordinatorRecords(log.partition, log, source.of_coordinator.keyed_records)
         return [lambda: found], {}
     directory = source.metadata_directory
     hint = f"a broker's log directory has partitions of {kind.topic}: `metashell -d DIR`"

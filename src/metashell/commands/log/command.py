@@ -481,13 +481,11 @@ def _of_coordinator(
     context: Context, parsed: Parsed, query: RowsQuery | None = None
 ) -> KeyedRun | None:
     """A run on a coordinator's log; None where another one is open."""
-    source = context.needs_source()
-    if source.capabilities.has_image:
+    source = context.needs_source().of_coordinator
+    if source is None:
         return None
     from metashell.commands.log.keyed import KeyedRun
-    from metashell.sources.coordinator import CoordinatorSource
 
-    assert isinstance(source, CoordinatorSource)
     return KeyedRun(context, source, parsed, query)
 
 
