@@ -12,12 +12,14 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from json.encoder import encode_basestring
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
+from metashell.log.compression import NAMES
 from metashell.log.control import CONTROL_NAMES
 from metashell.log.frames import CONTROL, CONTROL_KEY, NO_KEY
+from metashell.log.payloads import CODEC
 from metashell.records.filter import TopicNames
 from metashell.records.record_faults import report_unknown
 from metashell.records.records import Records
@@ -47,9 +49,30 @@ _SIMPLE_ARRAYS: Final = _INTEGERS | {"uuid"}
 _CACHED_ARRAYS: Final = 100_000
 """Texts of arrays that are kept: replica lists repeat."""
 
-_CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 
 _CONFIG_FIELDS: Final = frozenset({"resource_type", "resource_name", "name", "value"})
+
+
+def batch_fields(header: Any) -> dict[str, object]:
+    """What lines say of a batch, by Kafka's names.
+
+    Args:
+        header: As `metashell.log.frames.HEADER` has it.
+    """
+    attributes, base = int(header["attributes"]), int(header["base_offset"])
+    codec = attributes & CODEC
+    return {
+        "baseOffset": base,
+        "lastOffset": base + int(header["last_delta"]),
+        "count": int(header["count"]),
+        "epoch": int(header["epoch"]),
+        "bytes": int(header["length"]) + 12,
+        "baseTimestamp": int(header["base_timestamp"]),
+        "maxTimestamp": int(header["max_timestamp"]),
+        "codec": NAMES.get(codec, str(codec)),
+        "control": bool(attributes & CONTROL),
+        "crc": f"{int(header['crc']):08x}",
+    }
 
 
 class LineWriter(ABC):
@@ -111,21 +134,8 @@ class LineWriter(ABC):
         for i in new.tolist():
             number = int(batch[i])
             file, header = records.file_of(int(rows[i])), batches.header[number]
-            base, attributes = int(header["base_offset"]), int(header["attributes"])
-            codec = attributes & 0x07
-            fields: dict[str, object] = {
-                "baseOffset": base,
-                "lastOffset": base + int(header["last_delta"]),
-                "count": int(header["count"]),
-                "epoch": int(header["epoch"]),
-                "bytes": int(header["length"]) + 12,
-                "baseTimestamp": int(header["base_timestamp"]),
-                "maxTimestamp": int(header["max_timestamp"]),
-                "codec": _CODECS[codec] if codec < len(_CODECS) else str(codec),
-                "control": bool(attributes & CONTROL),
-                "crc": f"{int(header['crc']):08x}",
-            }
-            lines[i] = self._batch_line(file.name, int(batches.pos[number]) - file.start, fields)
+            pos = int(batches.pos[number]) - file.start
+            lines[i] = self._batch_line(file.name, pos, batch_fields(header))
         return lines
 
     # What the two forms of lines differ in.

@@ -17,15 +17,13 @@ from metashell.commands.log.options import FOLLOW, each, number, offsets, plain,
 from metashell.commands.log.output import TABLES
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
-from metashell.log.compression import NAMES
 from metashell.log.control import CONTROL_NAMES
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.frames import CONTROL
 from metashell.log.keyed_frames import TRANSACTIONAL, control_key_type
-from metashell.log.payloads import CODEC
 from metashell.records.grep import matching_rows
 from metashell.records.keyed_lines import KeyedJsonLines, KeyedLineWriter, KeyedReadableLines
 from metashell.records.keyed_stream import MAX_OFFSET, KeyedBlock, KeyedSelection, KeyedStream
+from metashell.records.lines import batch_fields
 from metashell.schema.json_writer import to_json
 
 if TYPE_CHECKING:
@@ -230,21 +228,9 @@ def _type_names(types: RecordTypes) -> dict[str, tuple[int, str]]:
 
 def _batch_fields(header: Any) -> dict[str, object]:
     """A batch's header, as ``--batches`` shows it."""
-    attributes, base = int(header["attributes"]), int(header["base_offset"])
-    codec = attributes & CODEC
-    return {
-        "baseOffset": base,
-        "lastOffset": base + int(header["last_delta"]),
-        "count": int(header["count"]),
-        "epoch": int(header["epoch"]),
-        "bytes": int(header["length"]) + 12,
-        "baseTimestamp": int(header["base_timestamp"]),
-        "maxTimestamp": int(header["max_timestamp"]),
-        "codec": NAMES.get(codec, str(codec)),
-        "control": bool(attributes & CONTROL),
-        "crc": f"{int(header['crc']):08x}",
+    return batch_fields(header) | {
         "magic": int(header["magic"]),
-        "transactional": bool(attributes & TRANSACTIONAL),
+        "transactional": bool(int(header["attributes"]) & TRANSACTIONAL),
         "producerId": int(header["producer_id"]),
         "producerEpoch": int(header["producer_epoch"]),
         "baseSequence": int(header["base_sequence"]),

@@ -14,6 +14,7 @@ import numpy as np
 
 from metashell.fs.change_parts import TopicHistory, part_histories
 from metashell.fs.path import encode_name
+from metashell.log.compression import NAMES
 from metashell.log.crc import crc32c
 from metashell.log.frames import CONTROL, CONTROL_KEY, LOG_APPEND_TIME
 from metashell.log.payloads import CODEC
@@ -28,7 +29,6 @@ from metashell.schema.rows import to_rows
 from metashell.schema.scalar import UNKNOWN_TAGS, decode_message
 from metashell.schema.timestamps import iso_time
 
-_CODECS: Final = ("none", "gzip", "snappy", "lz4", "zstd")
 _TRANSACTIONAL: Final = 0x10
 _SHOWN_TEXT: Final = 10_000
 """Characters of a field's value that are shown."""
@@ -197,7 +197,7 @@ def _batch(records: Records, row: int) -> tuple[tuple[str, str], ...]:
     is_sound = crc32c(memoryview(records.loaded.buffer)[pos + 21 : pos + size]) == crc
     codec = attributes & CODEC
     flags = [
-        _CODECS[codec] if codec < len(_CODECS) else f"codec {codec}",
+        NAMES.get(codec, f"codec {codec}"),
         *(["control"] if attributes & CONTROL else []),
         *(["transactional"] if attributes & _TRANSACTIONAL else []),
         *(["log append time"] if attributes & LOG_APPEND_TIME else []),
