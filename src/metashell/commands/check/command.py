@@ -201,17 +201,14 @@ class _Run:
             with_state: Whether findings about the cluster's state count.
         """
         from metashell.checks.finding import Severity
+        from metashell.commands.check.summary import counted, summary_line
 
         of_state = None if with_state else False
         counts = [(self.report.count(one, of_state=of_state), one) for one in Severity]
-        found = ", ".join(_many(n, severity) for n, severity in counts if n)
+        line = summary_line(self.n_files, self.n_batches, self.n_records, counts)
         hidden = 0 if with_state else self.report.count(Severity.WARNING, of_state=True)
-        more = f"; --state shows {_many(hidden, 'warning')} about the cluster's state"
-        return (
-            f"{_many(self.n_files, 'file')}, {_many(self.n_batches, 'batch', 'batches')},"
-            f" {_many(self.n_records, 'record')}: {found or 'no damage found'}"
-            f"{more if hidden else ''}"
-        )
+        more = f"; --state shows {counted(hidden, 'warning')} about the cluster's state"
+        return f"{line}{more if hidden else ''}"
 
     # Files.
 
@@ -477,10 +474,6 @@ def _place(finding: Finding) -> str:
         finding.path,
     ]
     return ", ".join(part for part in parts if part is not None)
-
-
-def _many(n: int, one: object, many: str | None = None) -> str:
-    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
 
 
 COMMAND = CheckCommand()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from metashell.checks.coordinator_log import check_files, check_records
 from metashell.checks.finding import CheckReport, Severity
+from metashell.commands.check.summary import summary_line
 from metashell.errors import ExitCode
 
 if TYPE_CHECKING:
@@ -41,12 +42,4 @@ class KeyedCheck:
         n_records = len(self._source.keyed_records.frames)
         n_batches = sum(len(file.chain.positions) for file in files)
         counts = [(self.report.count(severity), severity) for severity in Severity]
-        found = ", ".join(_many(n, severity) for n, severity in counts if n)
-        return (
-            f"{_many(len(files), 'file')}, {_many(n_batches, 'batch', 'batches')},"
-            f" {_many(n_records, 'record')}: {found or 'no damage found'}"
-        )
-
-
-def _many(n: int, one: object, many: str | None = None) -> str:
-    return f"{n:,} {one if n == 1 else many or f'{one}s'}"
+        return summary_line(len(files), n_batches, n_records, counts)
