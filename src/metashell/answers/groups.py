@@ -90,8 +90,7 @@ def groups_table(log: GroupLog, coordinator: int | None = None) -> pa.Table:
         coordinator: The broker that leads it; None where that is not known.
     """
     state, k = log.state, len(log.state.group)
-    members = np.bincount(state.member_group, minlength=1)
-    members = members[np.minimum(state.group, len(members) - 1)] * (state.group < len(members))
+    members = np.bincount(state.member_group, minlength=log.n_groups)[state.group]
     words = np.full(k, _EMPTY, dtype=object)
     protocol = pa.array([kind.name.lower() for kind in GroupType])
     protocols = protocol.take(pa.array(state.type))
@@ -139,8 +138,7 @@ def _text(column: SpanColumn) -> pa.Array:
 def _modern_states(log: GroupLog, kind: GroupType, at: I64, epochs: I64) -> AnyArray:
     """Words for the states of groups of one type: object[len(at)]."""
     state = log.state
-    of = np.isin(state.member_group, state.group[at])
-    groups, where = state.group[at], np.flatnonzero(of)
+    groups, where = state.group[at], _members_of(log, kind)
     counts = np.isin(groups, state.member_group[where])
     words = np.where(counts, _STABLE, _EMPTY).astype(object)
     if kind == GroupType.SHARE or not len(at):
@@ -148,8 +146,7 @@ def _modern_states(log: GroupLog, kind: GroupType, at: I64, epochs: I64) -> AnyA
     target, has = log.values(GroupEvent.TARGET_EPOCH, kind, state.target_epoch[at])
     targets = np.where(has, target.fixed("assignment_epoch"), 0)
     current, _ = log.values(GroupEvent.CURRENT, kind, state.current[where])
-    place = np.searchsorted(np.sort(groups), state.member_group[where])
-    place = np.argsort(groups, kind="stable")[place]
+    place = np.searchsorted(groups, state.member_group[where])
     settled = (current.fixed("state") == _SETTLED[kind]) & (
         current.fixed("member_epoch") == targets[place]
     )
@@ -171,12 +168,8 @@ def _topology_is_validated(log: GroupLog, at: I64) -> Bools:
         (events.event == GroupEvent.OTHER) & (events.type == GroupType.STREAMS) & events.is_put
     )
     groups = log.state.group[at]
-    order = np.argsort(groups, kind="stable")
-    place = np.searchsorted(groups[order], events.group[told])
-    known = (place < len(at)) & (
-        groups[order][np.minimum(place, max(len(at) - 1, 0))] == events.group[told]
-    )
-    newest[order[place[known]]] = told[known]
+    known = told[np.isin(events.group[told], groups)]
+    newest[np.searchsorted(groups, events.group[known])] = known
     topology, has = log.values(GroupEvent.OTHER, GroupType.STREAMS, newest)
     validated: Bools = has & (topology.fixed("epoch") == value.fixed("validated_topology_epoch"))
     return validated
@@ -197,8 +190,7 @@ def _committed_topics(log: GroupLog) -> _Names:
 def _last_commits(log: GroupLog) -> pa.Array:
     """When each group last committed what holds; null for never."""
     at, state = log.offsets.last, log.state
-    n = int(log.events.group.max(initial=-1)) + 1
-    newest = np.full(n, -1, dtype=np.int64)
+    newest = np.full(log.n_groups, -1, dtype=np.int64)
     np.maximum.at(newest, _group_of_commits(log, at), log.commits.time_ms[at])
     times = newest[state.group]
     return pa.array(times, mask=times < 0).cast(TIME)
@@ -210,12 +202,16 @@ def _flat(of: I64, lists: StructArrayColumn) -> _Names:
     return _Names(np.repeat(of, sizes), lists.items.span(ELEMENT))
 
 
+def _members_of(log: GroupLog, kind: GroupType) -> I64:
+    """Which members are in groups of a type."""
+    state = log.state
+    return np.flatnonzero(np.isin(state.member_group, state.group[state.type == kind]))
+
+
 def _subscribed(log: GroupLog, kind: GroupType) -> _Names:
     """Topics that members of a type name."""
     state = log.state
-    of_kind = np.zeros(int(log.events.group.max(initial=-1)) + 1, dtype=np.bool_)
-    of_kind[state.group[state.type == kind]] = True
-    at = np.flatnonzero(of_kind[state.member_group])
+    at = _members_of(log, kind)
     value, _ = log.values(GroupEvent.MEMBER, kind, state.told[at])
     if "subscribed_topic_names" not in value.fields:
         return _Names(at[:0], log.commits.topic.take(at[:0]))
@@ -311,7 +307,7 @@ def members_table(log: GroupLog, topics: Mapping[str, str] | None = None) -> pa.
 
 def _modern_members(log: GroupLog, kind: GroupType, topics: Mapping[str, str]) -> pa.Table:
     state = log.state
-    at = np.flatnonzero(np.isin(state.member_group, state.group[state.type == kind]))
+    at = _members_of(log, kind)
     value, has = log.values(GroupEvent.MEMBER, kind, state.told[at])
     current, is_assigned = log.values(GroupEvent.CURRENT, kind, state.current[at])
     some = np.where(has, state.told[at], state.current[at])

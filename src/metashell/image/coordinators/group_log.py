@@ -201,6 +201,11 @@ class GroupLog:
             of["row"], group, member, events, types, of["put"], of["epoch"], of["simple"]
         )
 
+    @property
+    def n_groups(self) -> int:
+        """How many different groups the events name, also those that are gone."""
+        return int(self.events.group.max(initial=-1)) + 1
+
     @lazy
     def state(self) -> GroupsState:
         """Which groups and members there are: indexes of `events`."""
