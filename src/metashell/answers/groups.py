@@ -1,10 +1,4 @@
-"""Groups, their members and what they committed, as the log of a coordinator's partition has it.
-
-States are not in the log; they follow from what is.
-
-Source: ClassicGroup, ConsumerGroup.maybeUpdateGroupState, ShareGroup.maybeUpdateGroupState and
-StreamsGroup.maybeUpdateGroupState.
-"""
+"""Groups, their members and what they committed, as the log of a coordinator's partition has it."""
 
 from __future__ import annotations
 
@@ -18,6 +12,7 @@ import pyarrow.compute as pc
 
 from metashell.image.coordinators.group_events import GroupEvent, GroupType
 from metashell.image.coordinators.group_log import GroupLog
+from metashell.image.coordinators.group_states import group_states, members_of
 from metashell.image.fold import group_keys
 from metashell.image.keyed import join_spans
 from metashell.records.consumer_protocol import ASSIGNMENT, SUBSCRIPTION, nested_columns
@@ -27,10 +22,6 @@ from metashell.schema.columns import Columns, SpanColumn, StructArrayColumn
 from metashell.schema.plan import ELEMENT
 
 TIME: Final = pa.timestamp("ms", tz="UTC")
-_SETTLED: Final = {GroupType.CONSUMER: 0, GroupType.STREAMS: 1}
-"""The number of STABLE among the states of members. Source: MemberState of either type."""
-_EMPTY: Final = "Empty"
-_STABLE: Final = "Stable"
 _MODERN: Final = (GroupType.CONSUMER, GroupType.SHARE, GroupType.STREAMS)
 _CONSUMER_PROTOCOL: Final = "consumer"
 
@@ -91,7 +82,6 @@ def groups_table(log: GroupLog, coordinator: int | None = None) -> pa.Table:
     """
     state, k = log.state, len(log.state.group)
     members = np.bincount(state.member_group, minlength=log.n_groups)[state.group]
-    words = np.full(k, _EMPTY, dtype=object)
     protocol = pa.array([kind.name.lower() for kind in GroupType])
     protocols = protocol.take(pa.array(state.type))
     epochs = np.full(k, -1, dtype=np.int64)
@@ -100,13 +90,11 @@ def groups_table(log: GroupLog, coordinator: int | None = None) -> pa.Table:
         at = np.flatnonzero(state.type == kind)
         value, _ = log.values(GroupEvent.GROUP, kind, state.about[at])
         epochs[at] = value.fixed("epoch")
-        words[at] = _modern_states(log, kind, at, epochs[at])
         named.append(_subscribed(log, kind))
     at = np.flatnonzero(state.type == GroupType.CLASSIC)
     value, has = log.values(GroupEvent.CLASSIC, GroupType.CLASSIC, state.about[at])
     listed = value.structs("members")
     members[at] = np.maximum(listed.counts, 0)
-    words[at[members[at] > 0]] = _STABLE
     epochs[at] = np.where(has, value.fixed("generation"), -1)
     protocols = pc.replace_with_mask(
         protocols, pa.array(state.type == GroupType.CLASSIC), _text(value.span("protocol_type"))
@@ -116,7 +104,7 @@ def groups_table(log: GroupLog, coordinator: int | None = None) -> pa.Table:
         [
             string_array(log.names(state.made)),
             protocol.take(pa.array(state.type)),
-            pa.array(words, pa.string()),
+            pa.array(group_states(log), pa.string()),
             pc.if_else(pc.equal(protocols, ""), pa.scalar(None, pa.string()), protocols),
             pa.array(members),
             pa.array([coordinator] * k, pa.int32()),
@@ -133,46 +121,6 @@ def groups_table(log: GroupLog, coordinator: int | None = None) -> pa.Table:
 def _text(column: SpanColumn) -> pa.Array:
     """Text, null where it is null."""
     return string_array(column).cast(pa.string())
-
-
-def _modern_states(log: GroupLog, kind: GroupType, at: I64, epochs: I64) -> AnyArray:
-    """Words for the states of groups of one type: object[len(at)]."""
-    state = log.state
-    groups, where = state.group[at], _members_of(log, kind)
-    counts = np.isin(groups, state.member_group[where])
-    words = np.where(counts, _STABLE, _EMPTY).astype(object)
-    if kind == GroupType.SHARE or not len(at):
-        return words
-    target, has = log.values(GroupEvent.TARGET_EPOCH, kind, state.target_epoch[at])
-    targets = np.where(has, target.fixed("assignment_epoch"), 0)
-    current, _ = log.values(GroupEvent.CURRENT, kind, state.current[where])
-    place = np.searchsorted(groups, state.member_group[where])
-    settled = (current.fixed("state") == _SETTLED[kind]) & (
-        current.fixed("member_epoch") == targets[place]
-    )
-    moving = np.zeros(len(at), dtype=np.bool_)
-    moving[place[~settled]] = True
-    words[counts & moving] = "Reconciling"
-    words[counts & (epochs > targets)] = "Assigning"
-    if kind == GroupType.STREAMS:
-        words[counts & ~_topology_is_validated(log, at)] = "NotReady"
-    return words
-
-
-def _topology_is_validated(log: GroupLog, at: I64) -> Bools:
-    """Whether the topology of streams groups is the one that was validated: bool[len(at)]."""
-    value, _ = log.values(GroupEvent.GROUP, GroupType.STREAMS, log.state.about[at])
-    events = log.events
-    newest = np.full(len(at), -1, dtype=np.int64)
-    told = np.flatnonzero(
-        (events.event == GroupEvent.OTHER) & (events.type == GroupType.STREAMS) & events.is_put
-    )
-    groups = log.state.group[at]
-    known = told[np.isin(events.group[told], groups)]
-    newest[np.searchsorted(groups, events.group[known])] = known
-    topology, has = log.values(GroupEvent.OTHER, GroupType.STREAMS, newest)
-    validated: Bools = has & (topology.fixed("epoch") == value.fixed("validated_topology_epoch"))
-    return validated
 
 
 def _group_of_commits(log: GroupLog, at: I64) -> I64:
@@ -202,16 +150,10 @@ def _flat(of: I64, lists: StructArrayColumn) -> _Names:
     return _Names(np.repeat(of, sizes), lists.items.span(ELEMENT))
 
 
-def _members_of(log: GroupLog, kind: GroupType) -> I64:
-    """Which members are in groups of a type."""
-    state = log.state
-    return np.flatnonzero(np.isin(state.member_group, state.group[state.type == kind]))
-
-
 def _subscribed(log: GroupLog, kind: GroupType) -> _Names:
     """Topics that members of a type name."""
     state = log.state
-    at = _members_of(log, kind)
+    at = members_of(log, kind)
     value, _ = log.values(GroupEvent.MEMBER, kind, state.told[at])
     if "subscribed_topic_names" not in value.fields:
         return _Names(at[:0], log.commits.topic.take(at[:0]))
@@ -307,7 +249,7 @@ def members_table(log: GroupLog, topics: Mapping[str, str] | None = None) -> pa.
 
 def _modern_members(log: GroupLog, kind: GroupType, topics: Mapping[str, str]) -> pa.Table:
     state = log.state
-    at = _members_of(log, kind)
+    at = members_of(log, kind)
     value, has = log.values(GroupEvent.MEMBER, kind, state.told[at])
     current, is_assigned = log.values(GroupEvent.CURRENT, kind, state.current[at])
     some = np.where(has, state.told[at], state.current[at])
