@@ -20,10 +20,11 @@ from metashell.answers.coordinators import partition_of
 from metashell.answers.groups import groups_table, members_table, offsets_table
 from metashell.answers.transactions import transactions_table
 from metashell.image.coordinators.group_log import GroupLog
+from metashell.node_files.log_directory import read_log_directory
 from metashell.read_settings import READ_DEFAULTS
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
-from metashell.sources.coordinator_logs import CoordinatorLogs
+from metashell.sources.coordinator_logs import NodeCoordinatorLogs
 from support.coordinators import recorded_segments
 from support.fixtures import fixture_dir
 
@@ -53,7 +54,8 @@ def replicas(kind: CoordinatorKind) -> Iterator[tuple[str, int, KeyedRecords]]:
     for broker in _BROKERS:
         for log_dir in _LOG_DIRS:
             place = fixture_dir("node-44") / broker / log_dir
-            logs = CoordinatorLogs(str(place / "any"), kind.log, READ_DEFAULTS)
+            directories = [read_log_directory(str(place))]
+            logs = NodeCoordinatorLogs(kind.log, directories, READ_DEFAULTS)
             for partition in logs.partitions:
                 found = logs.read(partition)
                 assert [] == list(found.faults())

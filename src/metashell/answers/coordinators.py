@@ -105,9 +105,9 @@ def partition_count(
     return PartitionCount(default, is_assumed=True, is_default=True)
 
 
-def leaders_of(image: Image, kind: CoordinatorKind) -> Mapping[int, int | None]:
-    """The leader of each partition of a coordinators' topic; None where there is none."""
-    topic = image.topics.find_name(kind.topic)
+def leaders_of(image: Image, name: str) -> Mapping[int, int | None]:
+    """The leader of each partition of a topic; None where there is none. Empty: no such topic."""
+    topic = image.topics.find_name(name)
     if topic is None:
         return {}
     partitions = image.partitions_of(topic)

@@ -65,7 +65,7 @@ class MembersCommand(RowsCommand):
     def answer(self, query: RowsQuery) -> None:
         """The members of the groups of every partition."""
         names: dict[str, str] = {}
-        if query.source.of_coordinator is None:
+        if query.source.capabilities.has_image:
             topics = query.source.image.topics
             names = dict(zip(topics.id_texts, topics.names, strict=True))
         coordinator_rows(query, GROUP, partial(_members, names), "group", "group with members")

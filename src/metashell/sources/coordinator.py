@@ -13,10 +13,19 @@ from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog
 from metashell.log.fault import Fault
 from metashell.log.names import Listing
-from metashell.log.partition import PartitionLog, partition_at, read_partition, read_segment
+from metashell.log.partition import (
+    CoordinatorPartition,
+    PartitionLog,
+    partition_at,
+    read_partition,
+    read_segment,
+)
+from metashell.places.place import shown
 from metashell.records.keyed_records import KeyedRecords
-from metashell.schema.coordinators import RecordTypes, load_record_types
+from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_record_types
+from metashell.sources.coordinator_logs import CoordinatorLogs, CoordinatorRecords
 from metashell.sources.source import Source
+from metashell.sources.status import Capabilities
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
@@ -32,6 +41,8 @@ class CoordinatorSource(Source):
         log: The files of the partition.
         settings: How they are read and shown.
     """
+
+    capabilities = Capabilities(has_image=False)
 
     def __init__(self, log: PartitionLog, settings: ReadSettings) -> None:
         place = log.place
@@ -54,6 +65,9 @@ class CoordinatorSource(Source):
     @property
     def of_coordinator(self) -> CoordinatorSource:
         return self
+
+    def coordinator_logs(self, log: CoordinatorLog) -> CoordinatorLogs | None:
+        return _OneLog(self) if log is self.partition_log.partition.log else None
 
     @lazy
     def record_types(self) -> RecordTypes:
@@ -97,6 +111,19 @@ class CoordinatorSource(Source):
     def warnings(self) -> Sequence[str]:
         """What a user should know, a sentence each."""
         return list(self.log.notes)
+
+
+class _OneLog(CoordinatorLogs):
+    """The partition of a source, as it was read."""
+
+    def __init__(self, source: CoordinatorSource) -> None:
+        partition = source.partition_log.partition
+        super().__init__(partition.log, [partition], shown(source.path))
+        self._source = source
+
+    def read(self, partition: CoordinatorPartition) -> CoordinatorRecords:
+        source = self._source
+        return CoordinatorRecords(partition, source.partition_log, source.keyed_records)
 
 
 def open_coordinator(

@@ -1,4 +1,4 @@
-"""The coordinators' logs of a broker, beside the metadata log in its log directory.
+"""The coordinators' logs that a source has: of a node's log directories, or one partition alone.
 
 They are read when somebody asks for them, one partition at a time, and not kept: each may be large,
 and a running broker writes to them.
@@ -6,20 +6,26 @@ and a running broker writes to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.partition import CoordinatorPartition, PartitionLog, read_partition
-from metashell.node_files.log_directory import LogDirectory, read_log_directory
+from metashell.node_files.log_directory import LogDirectory
+from metashell.node_files.log_name import LogName
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
-from metashell.places.place import Place, parent_of
+from metashell.places.place import Place, shown
 from metashell.read_settings import ReadSettings
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_record_types
+
+if TYPE_CHECKING:
+    from metashell.image.image import Image
 
 
 @dataclass(slots=True)
@@ -43,36 +49,23 @@ class CoordinatorRecords:
         yield from self.records.faults()
 
 
-class CoordinatorLogs:
-    """The partitions of a coordinators' topic in a broker's log directory.
+class CoordinatorLogs(ABC):
+    """The partitions of a coordinators' topic that a source has.
 
     Args:
-        metadata_directory: The metadata log in the same log directory.
         log: Which coordinator's.
-        settings: How they are read.
-
-    Raises:
-        SourceError: The log directory can't be listed, or its ``meta.properties`` is malformed.
+        partitions: Those that are here.
+        where: Where they are looked for, as it may be shown.
     """
 
     def __init__(
-        self, metadata_directory: Place, log: CoordinatorLog, settings: ReadSettings
+        self, log: CoordinatorLog, partitions: Sequence[CoordinatorPartition], where: str
     ) -> None:
-        self.log, self.settings = log, settings
-        self.directory: LogDirectory = read_log_directory(parent_of(metadata_directory))
-        logs = self.directory.logs_of(log.value)
-        self.partitions = [CoordinatorPartition(log, name.partition) for name in logs]
-        """Those that are there, by number."""
-        self._places = {name.partition: self.directory.place_of(name) for name in logs}
+        self.log, self.where = log, where
+        self.partitions = sorted(partitions, key=lambda partition: partition.number)
+        """Those that are here, by number."""
 
-    @cached_property
-    def _types(self) -> RecordTypes:
-        return load_record_types(self.log, self.settings.schemas)
-
-    @cached_property
-    def _high_watermarks(self) -> Mapping[TopicPartition, int]:
-        return self.directory.offsets(OffsetCheckpoint.HIGH_WATERMARK)
-
+    @abstractmethod
     def read(self, partition: CoordinatorPartition) -> CoordinatorRecords:
         """Read one of them, with ``committed_only`` up to the high watermark that is on the disk.
 
@@ -80,10 +73,73 @@ class CoordinatorLogs:
             SourceError: It can't be read, or has no segment.
             SchemaError: A definition of the user's is malformed.
         """
+
+    @property
+    def leaders(self) -> Mapping[int, int | None]:
+        """The leader of each partition that the topic has, here or not; None for no leader.
+
+        Empty where no metadata tells which there are.
+        """
+        return {}
+
+    @property
+    def missing(self) -> Sequence[int]:
+        """The partitions that the topic has and that are not here, as far as that is known."""
+        return sorted(self.leaders.keys() - {partition.number for partition in self.partitions})
+
+
+class NodeCoordinatorLogs(CoordinatorLogs):
+    """Those in the log directories of a node.
+
+    Args:
+        log: Which coordinator's.
+        directories: The log directories, as they were listed.
+        settings: How the logs are read.
+        image: Gives the cluster's metadata; None where there is none.
+    """
+
+    def __init__(
+        self,
+        log: CoordinatorLog,
+        directories: Sequence[LogDirectory],
+        settings: ReadSettings,
+        image: Callable[[], Image] | None = None,
+    ) -> None:
+        self.settings, self._image = settings, image
+        self._logs: dict[int, tuple[LogDirectory, LogName]] = {}
+        self._marks: dict[Place, Mapping[TopicPartition, int]] = {}
+        for directory in directories:
+            for name in directory.logs_of(log.value):
+                self._logs.setdefault(name.partition, (directory, name))
+        partitions = [CoordinatorPartition(log, number) for number in self._logs]
+        super().__init__(log, partitions, ", ".join(shown(str(d.place)) for d in directories))
+
+    @cached_property
+    def leaders(self) -> Mapping[int, int | None]:
+        if self._image is None:
+            return {}
+        from metashell.answers.coordinators import leaders_of
+
+        return leaders_of(self._image(), self.log.value)
+
+    @cached_property
+    def _types(self) -> RecordTypes:
+        return load_record_types(self.log, self.settings.schemas)
+
+    def read(self, partition: CoordinatorPartition) -> CoordinatorRecords:
         types = self._types
-        log = read_partition(self._places[partition.number], partition)
+        directory, name = self._logs[partition.number]
+        log = read_partition(directory.place_of(name), partition)
         records = KeyedRecords(log.loaded, types)
         if self.settings.committed_only:
-            end = self._high_watermarks.get(TopicPartition(self.log.value, partition.number), 0)
+            end = self._high_watermark(directory, partition)
             records = records.until(int(np.searchsorted(records.frames.offset, end)))
         return CoordinatorRecords(partition, log, records)
+
+    def _high_watermark(self, directory: LogDirectory, partition: CoordinatorPartition) -> int:
+        """The first offset that may not be committed, as the broker last wrote it."""
+        marks = self._marks.get(directory.place)
+        if marks is None:
+            marks = directory.offsets(OffsetCheckpoint.HIGH_WATERMARK)
+            self._marks[directory.place] = marks
+        return marks.get(TopicPartition(self.log.value, partition.number), 0)

@@ -33,8 +33,10 @@ if TYPE_CHECKING:
     from metashell.node_files.meta_properties import MetaProperties
     from metashell.node_files.node_files import NodeFiles
     from metashell.records.records import Records
+    from metashell.schema.coordinators import CoordinatorLog
     from metashell.schema.registry import Registry
     from metashell.sources.coordinator import CoordinatorSource
+    from metashell.sources.coordinator_logs import CoordinatorLogs
     from metashell.sources.delegate import Delegate
     from metashell.sources.older import DatedImage
 
@@ -325,6 +327,35 @@ class Source:
     def metadata_directory(self) -> Place | None:
         """The directory that the log is in; None for a file by itself and for a quorum."""
         return self._directory
+
+    @property
+    def log_places(self) -> Sequence[Place]:
+        """The node's log directories; none of a file by itself and of a quorum."""
+        return () if self._directory is None else (parent_of(self._directory),)
+
+    def coordinator_logs(self, log: CoordinatorLog) -> CoordinatorLogs | None:
+        """The partitions of a coordinators' topic that lie in the node's log directories.
+
+        They are listed now, and read to their end: a source made by `at` has the same.
+
+        Args:
+            log: Which coordinator's.
+
+        Returns:
+            None where it can't have any: a quorum, a file, the log of another coordinator.
+
+        Raises:
+            SourceError: A log directory can't be listed, or its ``meta.properties`` is malformed.
+        """
+        places = self.log_places
+        if not places:
+            return None
+        from metashell.node_files.log_directory import read_log_directory
+        from metashell.sources.coordinator_logs import NodeCoordinatorLogs
+
+        image = (lambda: self.image) if self.capabilities.has_image else None
+        directories = [read_log_directory(place) for place in places]
+        return NodeCoordinatorLogs(log, directories, self.settings, image)
 
     @property
     def local_directories(self) -> Sequence[str]:

@@ -33,6 +33,8 @@ class Capabilities:
 
     has_log: bool = True
     """Whether the log itself is here; else `Source.full_log` reads it."""
+    has_image: bool = True
+    """Whether it tells a cluster's metadata; a coordinator's log does not."""
     follows: bool = False
     """Whether a quorum is followed that may have more at any time."""
     delegates: bool = False

@@ -95,4 +95,4 @@ def test_one_partition_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert 3 == len(told.out.splitlines())
     assert not told.err
     assert 2 == main(["-d", str(place / "__consumer_offsets-2"), "transactions"])
-    assert "give one of __transaction_state" in capsys.readouterr().err
+    assert "this source has no log of __transaction_state" in capsys.readouterr().err

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.names import rows_named
 from metashell.errors import ExitCode, MetashellError, SourceError, UsageError
-from metashell.places.place import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -18,7 +16,7 @@ if TYPE_CHECKING:
     from metashell.commands.rows.query import RowsQuery
     from metashell.log.fault import Fault
     from metashell.records.keyed_records import KeyedRecords
-    from metashell.sources.coordinator_logs import CoordinatorRecords
+    from metashell.sources.coordinator_logs import CoordinatorLogs
 
 WHERE: Final = (
     "The answer comes from the partitions of `{0}` in the log directory that the metadata log lies "
@@ -55,18 +53,19 @@ def coordinator_rows(
     """
     import pyarrow as pa
 
-    readers, leaders = _partitions(query, kind)
+    logs = _logs(query, kind)
+    leaders = logs.leaders
     here: set[int] = set()
     tables: list[pa.Table] = []
-    for read in readers:
+    for partition in logs.partitions:
         try:
-            found = read()
+            found = logs.read(partition)
         except SourceError as error:
             query.warn(error.message)
             query.status = ExitCode.FAILED
             continue
-        tell_faults(query, str(found.partition), found.faults())
-        number = found.partition.number
+        tell_faults(query, str(partition), found.faults())
+        number = partition.number
         here.add(number)
         tables.append(answer(found.records, number, leaders.get(number)))
     if len(leaders) > len(here) and not query.parsed.arguments:
@@ -78,32 +77,26 @@ def coordinator_rows(
         query.add(_named(query, table, column, what, _Missing(kind, len(leaders), here)))
 
 
-def _partitions(
-    query: RowsQuery, kind: CoordinatorKind
-) -> tuple[Sequence[Callable[[], CoordinatorRecords]], Mapping[int, int | None]]:
-    """What reads each partition that is here; the leader of every partition that there is."""
-    from metashell.answers.coordinators import leaders_of
-    from metashell.sources.coordinator_logs import CoordinatorLogs, CoordinatorRecords
+def _logs(query: RowsQuery, kind: CoordinatorKind) -> CoordinatorLogs:
+    """The partitions that the source has: one at least.
 
+    Raises:
+        UsageError: The source can't have any.
+        MetashellError: There is none.
+    """
     source = query.source
-    if source.of_coordinator is not None:
-        log = source.of_coordinator.partition_log
-        if log.partition.log != kind.log:
-            raise UsageError(f"{log.partition} has no such rows", hint=f"give one of {kind.topic}")
-        found = CoordinatorRecords(log.partition, log, source.of_coordinator.keyed_records)
-        return [lambda: found], {}
-    directory = source.metadata_directory
-    hint = f"a broker's log directory has partitions of {kind.topic}: `metashell -d DIR`"
-    if directory is None:
-        raise UsageError("this source has no coordinator's logs", hint=hint)
+    logs = source.coordinator_logs(kind.log)
+    hint = (
+        f"a broker's log directory has partitions of {kind.topic}: `metashell -d DIR`; "
+        f"`-d DIR/{kind.topic}-3` reads one alone"
+    )
+    if logs is None:
+        raise UsageError(f"this source has no log of {kind.topic}", hint=hint)
+    if not logs.partitions:
+        raise MetashellError(f"{logs.where}: no partition of {kind.topic} there", hint=hint)
     if source.moment_offset is not None:
         query.remarks.append("`at` moves the metadata alone: this is the end of the log")
-    logs = CoordinatorLogs(directory, kind.log, source.settings)
-    if not logs.partitions:
-        place = shown(str(logs.directory.place))
-        raise MetashellError(f"{place}: no partition of {kind.topic} there", hint=hint)
-    readers = [partial(logs.read, partition) for partition in logs.partitions]
-    return readers, leaders_of(source.image, kind)
+    return logs
 
 
 def tell_faults(query: RowsQuery, partition: str, faults: Iterable[Fault]) -> None:
