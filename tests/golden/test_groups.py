@@ -16,10 +16,10 @@ import pytest
 
 import metashell
 from metashell.answers.coordinator_kinds import GROUP, TRANSACTION, CoordinatorKind
-from metashell.answers.coordinators import partition_of
 from metashell.answers.groups import groups_table, members_table, offsets_table
 from metashell.answers.transactions import transactions_table
 from metashell.image.coordinators.group_log import GroupLog
+from metashell.image.coordinators.placement import partition_of
 from metashell.node_files.log_directory import read_log_directory
 from metashell.read_settings import READ_DEFAULTS
 from metashell.records.keyed_records import KeyedRecords

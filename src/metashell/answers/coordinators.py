@@ -26,6 +26,7 @@ from metashell.answers.nodes import BROKER as BROKER_ROLE
 from metashell.answers.nodes import Endpoint, nodes_of
 from metashell.answers.partitions import partitions_table
 from metashell.answers.topic_settings import positive_int, unclean_election
+from metashell.image.coordinators.placement import partition_of
 from metashell.image.image import Image
 from metashell.schema.arena import I32, I64, Bools
 
@@ -33,7 +34,6 @@ NOT_CREATED: Final = "not-created"
 """The state of a partition whose topic does not exist yet."""
 OFFLINE: Final = "offline"
 
-_INT32_LEAST: Final = -(1 << 31)
 _NO_ROW: Final = -1
 _LED: Final = ("offline",)
 """The state that tells since when the leader leads."""
@@ -75,20 +75,6 @@ class PartitionCount:
     """Whether that is Kafka's own default."""
 
 
-def java_hash(text: str) -> int:
-    """``String.hashCode``: an int32 over the text's UTF-16 units."""
-    value = 0
-    for unit in np.frombuffer(text.encode("utf-16-le", "surrogatepass"), "<u2").tolist():
-        value = (31 * value + unit) & 0xFFFFFFFF
-    return value - (1 << 32) if value >= 1 << 31 else value
-
-
-def partition_of(key: str, n_partitions: int) -> int:
-    """The partition that coordinates a key; `n_partitions` is above 0."""
-    value = java_hash(key)
-    return (0 if value == _INT32_LEAST else abs(value)) % n_partitions
-
-
 def partition_count(
     image: Image, kind: CoordinatorKind, assumptions: Assumptions = NO_ASSUMPTIONS
 ) -> PartitionCount:
@@ -103,18 +89,6 @@ def partition_count(
     default = positive_int(default_of(BROKER, kind.partitions_key) or "")
     assert default is not None, kind.partitions_key
     return PartitionCount(default, is_assumed=True, is_default=True)
-
-
-def leaders_of(image: Image, name: str) -> Mapping[int, int | None]:
-    """The leader of each partition of a topic; None where there is none. Empty: no such topic."""
-    topic = image.topics.find_name(name)
-    if topic is None:
-        return {}
-    partitions = image.partitions_of(topic)
-    begin, end = np.searchsorted(partitions.topic, [topic, topic + 1])
-    leaders = partitions.leader[begin:end].tolist()
-    numbers = partitions.partition[begin:end].tolist()
-    return {n: None if at == NOBODY else at for n, at in zip(numbers, leaders, strict=True)}
 
 
 def coordinators_table(

@@ -15,6 +15,7 @@ from metashell.commands.rows.columns import integer, json_value, one_table, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import ExitCode, MetashellError, SourceError, UsageError
+from metashell.fs.change_parts import IMAGE
 from metashell.fs.change_texts import change_text
 from metashell.fs.escape import escape
 from metashell.fs.path import decode_name, encode_path, is_absolute, normalise, split
@@ -51,6 +52,11 @@ _TABLES = one_table(
         shown=False,
     ),
     text("reason", "Why it was refused.", shown=False),
+    text(
+        "log",
+        "The coordinator's log that the offset is in; null for the metadata log.",
+        shown=False,
+    ),
 )
 
 
@@ -224,14 +230,16 @@ class _Wanted:
         from metashell.fs.changes import find_changes
 
         source = context.needs_source()
-        return find_changes(
-            source.history_records,
-            source.redaction,
-            self.tests,
-            self.literal,
-            leaders,
-            newest,
-        )
+        if source.capabilities.has_image:
+            records, redaction = source.history_records, source.redaction
+            yield from find_changes(records, redaction, self.tests, self.literal, leaders, newest)
+        if self.tests and self.tests[0](IMAGE):
+            return
+        for name, directory in source.coordinator_directories.items():
+            if not self.tests or self.tests[0](name):
+                from metashell.fs.coordinator_changes import find_coordinator_changes
+
+                yield from find_coordinator_changes(directory(), self.tests, self.literal, newest)
 
     def exists(self, context: Context) -> bool:
         """Whether anything is there now."""
@@ -290,6 +298,7 @@ def _record(change: NodeChange) -> RowMapping:
         "fields": finite(change.fields),
         "at_or_before": change.at_or_before,
         "reason": change.reason,
+        "log": change.log,
     }
 
 
@@ -317,6 +326,8 @@ def _where(change: NodeChange) -> str:
     if change.offset is None:
         return f"at or before checkpoint {change.at_or_before}"
     assert change.timestamp_ms is not None
+    if change.log is not None:
+        return f"{change.offset}  {iso_time(change.timestamp_ms)}  {change.log}"
     controller = "?" if change.controller is None else change.controller
     return (
         f"{change.offset}  {iso_time(change.timestamp_ms)}"

@@ -2,20 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
-from metashell.commands.framework.options import Parsed, refuse_more
+from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.targets import Targets, shown, stop_if_cancelled
 from metashell.commands.rows.columns import flag, integer, one_table, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
-from metashell.errors import ExitCode
+from metashell.errors import ExitCode, UsageError
+
+if TYPE_CHECKING:
+    from metashell.sources.source import Source
 
 _TABLES = one_table(
     text("part", "The part of the state; null for the whole of it, which comes last."),
     text("checksum", "Its digest."),
+    text("path", "The node that the digest is of; null for the state.", shown=False),
     integer("offset", "Offset of the last record in the state."),
     integer("epoch", "That record's leader epoch."),
     flag("secrets", "Whether secrets entered the digest."),
@@ -34,7 +40,7 @@ class ChecksumCommand(RowsCommand):
     tables = _TABLES
     has_text = True
     manual = Manual(
-        synopsis="checksum [--at POINT] [--parts] [-o FORMAT]",
+        synopsis="checksum [--at POINT] [--parts] [-o FORMAT] [PATH...]",
         description=(
             "Prints a SHA-256 digest of the cluster's state, and the offset and epoch of the last "
             "record in it. Two nodes at the same offset print the same digest, also if they "
@@ -43,6 +49,9 @@ class ChecksumCommand(RowsCommand):
             "By a fault of Kafka, a topic that is configured and removed at once leaves its "
             "configs in the images of some controllers. A second line then has the digest without "
             "these configs, which is equal on all sound nodes. Rows always have both.\n\n"
+            "With PATH it prints a digest of the names and values of all leaves there and below: "
+            "of /groups for example, which is equal on replicas that have the same partitions and "
+            "end at the same time.\n\n"
             "`man at` tells what a POINT may be. To compare two "
             "controllers, print the digest of both at the same offset. If they differ, --parts "
             "shows the part, and diff --with shows the difference.\n\n"
@@ -59,16 +68,23 @@ class ChecksumCommand(RowsCommand):
             ("checksum --at 1870", "at an offset that another node has too"),
             ("checksum --parts", "which part differs"),
             ("checksum --parts -o csv", "the same as CSV"),
+            ("checksum /image/configs", "of one directory"),
         ),
     )
 
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Print the digests."""
-        refuse_more(self, parsed.arguments)
+        if parsed.arguments and "--parts" in parsed.switches:
+            raise UsageError("--parts is of the whole state, and takes no PATH")
         return super().run_parsed(context, parsed)
 
     def answer(self, query: RowsQuery) -> None:
-        """A row for each part asked for, and one for the whole."""
+        """A row for each part asked for, and one for the whole; or one for each node."""
+        if query.parsed.arguments:
+            found_nodes = _NodeDigests(query.context, query.parsed)
+            query.add({"path": path, "checksum": digest} for path, digest in found_nodes)
+            query.status = found_nodes.status
+            return
         found = _Digests.of(query.context, query.parsed)
         place = {
             "offset": found.offset if found.offset >= 0 else None,
@@ -90,7 +106,12 @@ class ChecksumCommand(RowsCommand):
         query.add([{**whole, **place}])
 
     def write_text(self, context: Context, parsed: Parsed) -> int:
-        """A line for each part asked for, and one or two for the whole."""
+        """A line for each part asked for, and one or two for the whole; or one for each node."""
+        if parsed.arguments:
+            found_nodes = _NodeDigests(context, parsed)
+            for path, digest in found_nodes:
+                context.out.write(f"{digest}  {shown(context, path)}\n")
+            return found_nodes.status
         found = _Digests.of(context, parsed)
         lines = []
         if "--parts" in parsed.switches:
@@ -104,6 +125,35 @@ class ChecksumCommand(RowsCommand):
             )
         context.out.write("\n".join(lines) + "\n")
         return ExitCode.OK
+
+
+def _state(context: Context, parsed: Parsed) -> Source:
+    """The state that the words ask for."""
+    source = context.needs_source()
+    if "--at" in parsed.values:
+        source = source.at(str(parsed.values["--at"]))
+        for note in source.moment_notes:
+            context.warn(f"checksum: {note}")
+    return source
+
+
+class _NodeDigests:
+    """Paths and digests of the nodes asked for; `status` is 1 once a word named nothing."""
+
+    def __init__(self, context: Context, parsed: Parsed) -> None:
+        root = _state(context, parsed).root if "--at" in parsed.values else context.root
+        self._context = replace(context, root=root)
+        self._words = parsed.arguments
+        self.status = int(ExitCode.OK)
+
+    def __iter__(self) -> Iterator[tuple[str, str]]:
+        from metashell.fs.tree_digest import tree_digest
+
+        targets = Targets(self._context, "checksum", self._words)
+        for match in targets:
+            stop_if_cancelled(self._context)
+            yield match.path, tree_digest(match.place.node)
+        self.status = targets.status
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,11 +176,7 @@ class _Digests:
         """Those of the state that the words ask for."""
         from metashell.checks.digest import image_digest, part_digests, without_orphans
 
-        source = context.needs_source()
-        if "--at" in parsed.values:
-            source = source.at(str(parsed.values["--at"]))
-            for note in source.moment_notes:
-                context.warn(f"checksum: {note}")
+        source = _state(context, parsed)
         parts = part_digests(source.image, source.redaction)
         sound_parts, n_orphans = without_orphans(source.image, parts, source.redaction)
         last = source.image.provenance

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from metashell.schema.dump import java_double
+from metashell.schema.json_writer import to_json
+from metashell.schema.timestamps import iso_time
 from metashell.schema.uuids import LOST, MIGRATING, UNASSIGNED, uuid_text
 
 _DIRECTORIES: Final = {
@@ -23,6 +25,23 @@ _NEW: Final[Mapping[str, Mapping[str, Any]]] = {
 """What a new thing has unless its record says otherwise, by the type of the record."""
 _COUNTERS: Final = ("leaderEpoch", "partitionEpoch")
 """Fields that move with others."""
+_DETAILS: Final = frozenset(
+    {
+        "topicId",
+        "commitTimestamp",
+        "metadataHash",
+        "previousProducerId",
+        "clientTransactionVersion",
+        "transactionLastUpdateTimestampMs",
+    }
+)
+"""Fields of coordinators' records that a line leaves out where it has others."""
+_TIMES: Final = _DETAILS & {"commitTimestamp", "transactionLastUpdateTimestampMs"} | {
+    "assignmentTimestamp",
+    "currentStateTimestamp",
+    "transactionStartTimestampMs",
+}
+"""Fields of theirs that are times, in ms since the epoch."""
 _WIDEST_VALUE: Final = 200
 """Characters of one value that a line shows; JSON has all."""
 ARROW: Final = " → "
@@ -30,7 +49,9 @@ ARROW: Final = " → "
 
 
 def with_names(name: str, value: Any) -> Any:
-    """A field's value with directory ids that are none by name."""
+    """A field's value with times as such, and directory ids that are none by name."""
+    if name in _TIMES and isinstance(value, int):
+        return iso_time(value) if value >= 0 else None
     if name in _DIRECTORY_LISTS and isinstance(value, list):
         return [_DIRECTORIES.get(one, one) if isinstance(one, str) else one for one in value]
     return value
@@ -56,13 +77,16 @@ def new_in_short(record: str, fields: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value
         for name, value in fields.items()
-        if value not in ([], None) and (name not in usual or usual[name] != value)
+        if value not in ([], None)
+        and name not in _DETAILS
+        and (name not in usual or usual[name] != value)
     }
 
 
 def without_counters(fields: Mapping[str, Any]) -> Mapping[str, Any]:
     """The fields of a change, in short: without epochs that moved together with others."""
-    return {name: pair for name, pair in fields.items() if name not in _COUNTERS} or fields
+    left_out = _DETAILS.union(_COUNTERS)
+    return {name: pair for name, pair in fields.items() if name not in left_out} or fields
 
 
 def change_text(
@@ -109,6 +133,12 @@ def pair_text(name: str, pair: Sequence[Any]) -> str:
 
 def value_text(value: Any) -> str:
     """One value, cut where it is long."""
+    text = whole_text(value)
+    return text if len(text) <= _WIDEST_VALUE else f"{text[: _WIDEST_VALUE - 1]}…"
+
+
+def whole_text(value: Any) -> str:
+    """One value, however long it is."""
     match value:
         case None:
             text = "none"
@@ -116,13 +146,17 @@ def value_text(value: Any) -> str:
             text = "true" if value else "false"
         case float():
             text = java_double(value)
+        case list() if any(isinstance(part, Mapping) for part in value):
+            text = to_json(value)
         case list():
             text = f"[{','.join(map(str, value))}]"
+        case Mapping() if not all(isinstance(v, Sequence) and len(v) == 2 for v in value.values()):
+            text = to_json(value)
         case Mapping():
             text = "{" + ", ".join(f"{k}: {v[0]}-{v[1]}" for k, v in value.items()) + "}"
         case _:
             text = str(value)
-    return text if len(text) <= _WIDEST_VALUE else f"{text[: _WIDEST_VALUE - 1]}…"
+    return text
 
 
 def _named(name: str, text: str) -> str:

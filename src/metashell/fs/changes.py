@@ -26,7 +26,6 @@ from metashell.records.records import Records
 from metashell.redact import Redaction
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.id_table import hash_ids
-from metashell.schema.model import MessageSpec
 from metashell.schema.rows import to_rows
 from metashell.schema.uuids import uuid_text
 
@@ -73,6 +72,27 @@ class NodeChange:
     """From what to what, by field; a node without fields has the one field ""."""
     reason: str | None = None
     """Of what was refused."""
+    log: str | None = None
+    """The coordinator's log that the record is in; None for the metadata log."""
+
+    def placed(
+        self,
+        offset: int,
+        timestamp_ms: int,
+        epoch: int,
+        *,
+        controller: int | None = None,
+        log: str | None = None,
+    ) -> NodeChange:
+        """The same change by a record at some place."""
+        return replace(
+            self,
+            offset=offset,
+            timestamp_ms=timestamp_ms,
+            epoch=epoch,
+            controller=controller,
+            log=log,
+        )
 
 
 def find_changes(
@@ -211,19 +231,20 @@ class _Follow:
                 for effect in part.apply(names[kind], fields):
                     if not self._meant(effect.path):
                         continue
-                    change = _change(effect, spec, base=base, older=older)
+                    change = change_of(
+                        effect,
+                        spec.type_name,
+                        base=base,
+                        older=older,
+                        draws_keys=_draws_keys(spec.name),
+                    )
                     if change is None:
                         continue
                     if base:
                         yield replace(change, at_or_before=end - 1)
                     else:
-                        yield replace(
-                            change,
-                            offset=offset,
-                            timestamp_ms=time,
-                            epoch=epoch,
-                            controller=self._epochs.get(epoch),
-                        )
+                        controller = self._epochs.get(epoch)
+                        yield change.placed(offset, time, epoch, controller=controller)
 
     def _checkpoint_ends(self, rows: I64) -> I64:
         """End offset of the checkpoint that each row stands in, 0 for the log's own."""
@@ -273,14 +294,17 @@ class _Follow:
         return np.unique(ids[[bool(test(text)) for text in names.texts()]])
 
 
-def _change(effect: Effect, spec: MessageSpec, *, base: bool, older: bool) -> NodeChange | None:
+def change_of(
+    effect: Effect, record: str, *, base: bool, older: bool, draws_keys: bool = False
+) -> NodeChange | None:
     """An effect as it is told; None where a checkpoint says only what is known already.
 
     Args:
         effect: What the record did.
-        spec: The record's definition.
+        record: The record's type, as Kafka calls it.
         base: Whether it stands in the checkpoint.
         older: Whether it stands before it, so that there may have been a node already.
+        draws_keys: Whether such a record makes what was never there before.
     """
     before, after = effect.before, effect.after
     fields: dict[str, tuple[Any, Any]] = {}
@@ -298,7 +322,7 @@ def _change(effect: Effect, spec: MessageSpec, *, base: bool, older: bool) -> No
         verb = "removed"
     elif before is None and all(old is None for old, _ in fields.values()):
         partial = any(value is UNKNOWN for value in after.values())
-        partial |= older and not _draws_keys(spec.name)
+        partial |= older and not draws_keys
         verb = "present" if base else "changed" if partial else "created"
         if partial:
             fields = {name: ("?", new) for name, (_, new) in fields.items() if new != "?"}
@@ -308,7 +332,7 @@ def _change(effect: Effect, spec: MessageSpec, *, base: bool, older: bool) -> No
     else:
         verb = "changed" if fields else "unchanged"
     return NodeChange(
-        effect.path, None, None, None, None, None, spec.type_name, verb, fields, effect.refused
+        effect.path, None, None, None, None, None, record, verb, fields, effect.refused
     )
 
 

@@ -39,6 +39,8 @@ class CoveredPoint:
     """The last offset that the image was to hold."""
     notes: tuple[str, ...]
     """What should be known of how the point was found, a sentence each."""
+    timestamp_ms: int | None = None
+    """The time that was asked for, ms since the epoch; None where an offset was."""
 
 
 class History:
@@ -111,7 +113,7 @@ class History:
                 f" whole or not at all: shown is the state after offset {first - 1}"
             )
             offset = first - 1
-        return CoveredPoint(log, records.until(row), offset, tuple(notes))
+        return CoveredPoint(log, records.until(row), offset, tuple(notes), point.timestamp_ms)
 
     def whole_image(self, moment: CoveredPoint | None) -> Image | None:
         """The image at a moment (None for the newest) folded from the oldest state, whose rows

@@ -23,6 +23,7 @@ from metashell.log.old_messages import OldMessages, as_headers, find_messages
 from metashell.log.payloads import MIN_RECORD_BYTES, BatchFaults, inflated
 from metashell.log.read import Loaded
 from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
+from metashell.schema.columns import SpanColumn
 from metashell.schema.varint import read_varint, read_varlong
 
 TRANSACTIONAL: Final = 0x10
@@ -127,6 +128,13 @@ class KeyedFrames:
         sequence = base + self.offset[rows] - header["base_offset"]
         sequence = np.where(sequence > _MAX_INT32, sequence - _MAX_INT32 - 1, sequence)
         return np.where(base < 0, -1, sequence).astype(np.int32)
+
+    def first_names(self) -> SpanColumn:
+        """The string that each key begins with, behind its type; null where there is none."""
+        counts = self.arena.gather(">i2", self.key + 2).astype(np.int32)
+        lacks = (self.key_type < 0) | (counts < 0) | (self.key_size < counts + 4)
+        counts[lacks] = -1
+        return SpanColumn(self.arena, "u1", self.key + 4, counts)
 
     def keys(self, rows: AnyArray | Sequence[int]) -> list[bytes | None]:
         """The whole key of each row given."""

@@ -65,6 +65,14 @@ _TRANSACTION_FIELDS: Final = (
 _Wanted: TypeAlias = Collection[str] | None
 
 
+def lost_text(partition: str, offset: int) -> str:
+    """That compaction removed records which a state of the past was made of."""
+    return (
+        f"{partition}: compaction removed records before offset {offset}:"
+        " the state of that time may lack some"
+    )
+
+
 @dataclass(slots=True)
 class KeyedColumns:
     """Sound records of one type, in log order; every array and column has one element a record."""
@@ -123,6 +131,7 @@ class KeyedRecords:
         types: Definitions of the log's records.
         before: Rows at or after this number do not count; None for all.
         whole: The same records without that end, whose frames and columns are used.
+        chosen: int64, ascending: rows that count beside the markers; None for all.
     """
 
     def __init__(
@@ -131,6 +140,7 @@ class KeyedRecords:
         types: RecordTypes,
         before: int | None = None,
         whole: KeyedRecords | None = None,
+        chosen: I64 | None = None,
     ) -> None:
         self.lock = RLock()
         """Held while anything is decoded: a state is read by several threads."""
@@ -138,6 +148,7 @@ class KeyedRecords:
         self.types = types
         self.before = before
         self._whole = whole
+        self._chosen = chosen
         self._checked: set[str] = set()
         self._columns: dict[tuple[str, frozenset[str] | None, frozenset[str] | None], KeyedColumns]
         self._columns = {}
@@ -149,7 +160,58 @@ class KeyedRecords:
 
     def until(self, before: int) -> KeyedRecords:
         """The records before a row, as of then; what is decoded of these is used for those."""
-        return KeyedRecords(self.loaded, self.types, before, whole=self._whole or self)
+        return KeyedRecords(
+            self.loaded, self.types, before, whole=self._whole or self, chosen=self._chosen
+        )
+
+    def until_offset(self, offset: int) -> KeyedRecords:
+        """The records up to an offset, which is included."""
+        return self.until(int(np.searchsorted(self.frames.offset, offset, side="right")))
+
+    def until_time(self, timestamp_ms: int) -> KeyedRecords:
+        """The records before the first that is later than a time, in ms since the epoch."""
+        later = self.frames.timestamps(np.arange(self.n_rows)) > timestamp_ms
+        return self.until(int(np.argmax(later))) if later.any() else self
+
+    def about(self, name: str) -> KeyedRecords:
+        """The records whose key begins with a name (a group's, a transaction's) and all markers.
+
+        Cost: looks at the keys; nothing is decoded.
+        """
+        chosen = self.frames.first_names().find(name.encode("utf-8", "surrogatepass"))
+        return KeyedRecords(self.loaded, self.types, self.before, self._whole or self, chosen)
+
+    @property
+    def lost_before(self) -> int | None:
+        """The offset before which compaction removed records that counted at the end of these.
+
+        None where these end behind all that compaction removed. At the end of a log it removes
+        only what counts no more.
+        """
+        whole = self._whole or self
+        first = whole.complete_from
+        if self.before is None or self.before >= first or first >= len(self.frames):
+            return None
+        return int(self.frames.offset[first])
+
+    @lazy
+    def complete_from(self) -> int:
+        """The first row behind all that compaction removed: from there on nothing is missing.
+
+        Compaction leaves gaps between batches, and batches with fewer records than offsets.
+        """
+        batches = self.frames.batches
+        base = batches.header["base_offset"].astype(np.int64)
+        last = base + np.maximum(batches.header["last_delta"].astype(np.int64), 0)
+        kept = np.diff(batches.first_row)
+        gaps = kept < last - base + 1
+        # What lies behind a gap is whole; what lies in a batch with one is not.
+        ends = np.flatnonzero(gaps)
+        after = int(batches.first_row[ends[-1] + 1]) if ends.size else 0
+        breaks = np.flatnonzero(base[1:] > last[:-1] + 1)
+        if breaks.size:
+            after = max(after, int(batches.first_row[breaks[-1] + 1]))
+        return after
 
     @lazy
     def _framed(self) -> tuple[KeyedFrames, list[Fault]]:
@@ -174,8 +236,20 @@ class KeyedRecords:
     def rows(self, name: str) -> I64:
         """int64: rows of a type's records, also of those at fault."""
         number = self.types.by_name[name].number
-        rows: I64 = np.flatnonzero(self.frames.key_type[: self.n_rows] == number)
+        rows: I64
+        if self._chosen is None:
+            rows = np.flatnonzero(self.frames.key_type[: self.n_rows] == number)
+            return rows
+        chosen = self._chosen[: np.searchsorted(self._chosen, self.n_rows)]
+        rows = chosen[self.frames.key_type[chosen] == number]
         return rows
+
+    def known_rows(self) -> I64:
+        """int64: rows of all types that are known, and of markers."""
+        numbers = [*self.types.by_number]
+        chosen = np.arange(self.n_rows) if self._chosen is None else self._chosen
+        rows = chosen[np.isin(self.frames.key_type[chosen], numbers) & (chosen < self.n_rows)]
+        return np.union1d(rows, self.markers.rows)
 
     def columns(
         self, name: str, key_fields: _Wanted = None, value_fields: _Wanted = None
@@ -194,7 +268,7 @@ class KeyedRecords:
         key = (name, wanted[0], wanted[1])
         with self.lock:
             if key not in self._columns:
-                if self._whole is not None:
+                if self._whole is not None and self._chosen is None:
                     columns = self._whole.columns(name, key_fields, value_fields)
                     self._columns[key] = columns.head(
                         int(np.searchsorted(columns.rows, self.n_rows))
@@ -298,8 +372,15 @@ class KeyedRecords:
         """
         flaws = self.flaws()
         rows = np.arange(self.n_rows) if rows is None else rows
-        found = []
-        for row in rows[flaws[rows] != Flaw.NONE][:MAX_FAULTS].tolist():
+        return self._faults(rows[flaws[rows] != Flaw.NONE])
+
+    def known_faults(self) -> list[Fault]:
+        """As `faults`, of what was decoded so far; also batches that could not be framed."""
+        return [*self.unframed, *self._faults(np.flatnonzero(self._flaws[: self.n_rows]))]
+
+    def _faults(self, rows: I64) -> list[Fault]:
+        flaws, found = self._flaws, []
+        for row in rows[:MAX_FAULTS].tolist():
             flaw, offset = Flaw(int(flaws[row])), int(self.frames.offset[row])
             unknown = flaw in (Flaw.UNKNOWN_TYPE, Flaw.UNKNOWN_VERSION)
             kind = FaultKind.UNKNOWN if unknown else FaultKind.RECORD

@@ -6,9 +6,10 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from metashell.errors import SourceError
-from metashell.fs.node import Directory, FixedDirectory
+from metashell.errors import NotCoveredError, SourceError
+from metashell.fs.node import Directory
 from metashell.fs.nodes.extra import log_node
+from metashell.fs.nodes.root import RootDirectory
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog
 from metashell.log.fault import Fault
@@ -20,10 +21,12 @@ from metashell.log.partition import (
     read_partition,
     read_segment,
 )
+from metashell.log.point import Point, parse_point, point_text
 from metashell.places.place import shown
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_record_types
 from metashell.sources.coordinator_logs import CoordinatorLogs, CoordinatorRecords
+from metashell.sources.log_clock import clock_of
 from metashell.sources.source import Source
 from metashell.sources.status import Capabilities
 
@@ -61,10 +64,14 @@ class CoordinatorSource(Source):
         super().__init__(files, settings, directory=None if log.is_file else directory)
         self.partition_log = log
         """The files of the partition."""
+        self._point = Point()
 
     @property
     def of_coordinator(self) -> CoordinatorSource:
         return self
+
+    def _has_coordinator_logs(self) -> bool:
+        return True
 
     def coordinator_logs(self, log: CoordinatorLog) -> CoordinatorLogs | None:
         return _OneLog(self) if log is self.partition_log.partition.log else None
@@ -77,7 +84,42 @@ class CoordinatorSource(Source):
     @lazy
     def keyed_records(self) -> KeyedRecords:
         """Its records, decoded by type when asked for."""
+        if self._newest is not None:
+            assert isinstance(self._newest, CoordinatorSource)
+            newest = self._newest.keyed_records
+            point = self._point
+            if point.offset is not None:
+                return newest.until_offset(point.offset)
+            assert point.timestamp_ms is not None
+            return newest.until_time(point.timestamp_ms)
         return KeyedRecords(self.log.loaded, self.record_types)
+
+    def at(self, point: str | int | Point, *, record: bool = False) -> CoordinatorSource:
+        """The partition as it was at an offset of its log, or at a time.
+
+        Raises:
+            UsageError: The point can't be read.
+            NotCoveredError: The files do not cover it.
+        """
+        if isinstance(point, int):
+            point = Point(offset=point)
+        elif isinstance(point, str):
+            point = parse_point(point)
+        made = CoordinatorSource(self.partition_log, self.settings)
+        made._newest, made._point = self.newest, clock_of(self.newest).covered(point)
+        if not made.keyed_records.n_rows:
+            raise NotCoveredError(
+                f"{point_text(made._point)} is not covered: the log begins with offset"
+                f" {self.partition_log.first_offset}"
+            )
+        return made
+
+    @property
+    def moment_offset(self) -> int | None:
+        if self._newest is None:
+            return None
+        records = self.keyed_records
+        return int(records.frames.offset[records.n_rows - 1])
 
     @lazy
     def image(self) -> Image:
@@ -94,8 +136,11 @@ class CoordinatorSource(Source):
 
     @lazy
     def root(self) -> Directory:
-        """The root of the file system: what is known of the files."""
-        return FixedDirectory({"log": lambda: log_node(self.log, self.all_faults)})
+        """The root of the file system: what is known of the files, and the state."""
+        return RootDirectory(
+            {"log": lambda: log_node(self.log, self.all_faults)},
+            lambda: self.coordinator_directories,
+        )
 
     @property
     def faults(self) -> Sequence[Fault]:
@@ -110,7 +155,7 @@ class CoordinatorSource(Source):
     @property
     def warnings(self) -> Sequence[str]:
         """What a user should know, a sentence each."""
-        return list(self.log.notes)
+        return [*self.log.notes, *self._coordinator_remarks()]
 
 
 class _OneLog(CoordinatorLogs):

@@ -21,7 +21,7 @@ from metashell.node_files.log_name import LogName
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
 from metashell.places.place import Place, shown
 from metashell.read_settings import ReadSettings
-from metashell.records.keyed_records import KeyedRecords
+from metashell.records.keyed_records import KeyedRecords, lost_text
 from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_record_types
 
 if TYPE_CHECKING:
@@ -36,15 +36,25 @@ class CoordinatorRecords:
     log: PartitionLog
     records: KeyedRecords
 
+    @property
+    def lost(self) -> str | None:
+        """That the state may lack what compaction removed; None where it can't."""
+        offset = self.records.lost_before
+        return None if offset is None else lost_text(str(self.partition), offset)
+
+    @property
+    def file_faults(self) -> Sequence[Fault]:
+        """Faults of its files and batches; not a tail that the broker may be writing."""
+        newest = self.log.segments[-1].name
+        faults = self.log.faults
+        return [f for f in faults if f.kind is not FaultKind.TORN or f.file != newest]
+
     def faults(self) -> Iterator[Fault]:
         """What of it was not read; not a tail that the broker may be writing.
 
         Cost: walks the records of every type.
         """
-        newest = self.log.segments[-1].name
-        for fault in self.log.faults:
-            if fault.kind is not FaultKind.TORN or fault.file != newest:
-                yield fault
+        yield from self.file_faults
         yield from self.records.unframed
         yield from self.records.faults()
 
@@ -96,6 +106,7 @@ class NodeCoordinatorLogs(CoordinatorLogs):
         directories: The log directories, as they were listed.
         settings: How the logs are read.
         image: Gives the cluster's metadata; None where there is none.
+        until_ms: The time up to which they are read, ms since the epoch; None for their end.
     """
 
     def __init__(
@@ -104,8 +115,10 @@ class NodeCoordinatorLogs(CoordinatorLogs):
         directories: Sequence[LogDirectory],
         settings: ReadSettings,
         image: Callable[[], Image] | None = None,
+        *,
+        until_ms: int | None = None,
     ) -> None:
-        self.settings, self._image = settings, image
+        self.settings, self._image, self._until_ms = settings, image, until_ms
         self._logs: dict[int, tuple[LogDirectory, LogName]] = {}
         self._marks: dict[Place, Mapping[TopicPartition, int]] = {}
         for directory in directories:
@@ -118,7 +131,7 @@ class NodeCoordinatorLogs(CoordinatorLogs):
     def leaders(self) -> Mapping[int, int | None]:
         if self._image is None:
             return {}
-        from metashell.answers.coordinators import leaders_of
+        from metashell.image.coordinators.placement import leaders_of
 
         return leaders_of(self._image(), self.log.value)
 
@@ -134,6 +147,8 @@ class NodeCoordinatorLogs(CoordinatorLogs):
         if self.settings.committed_only:
             end = self._high_watermark(directory, partition)
             records = records.until(int(np.searchsorted(records.frames.offset, end)))
+        if self._until_ms is not None:
+            records = records.until_time(self._until_ms)
         return CoordinatorRecords(partition, log, records)
 
     def _high_watermark(self, directory: LogDirectory, partition: CoordinatorPartition) -> int:

@@ -9,16 +9,19 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from threading import RLock
 from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 from metashell.errors import SourceError
-from metashell.fs.node import Directory, FixedDirectory, JsonValue
+from metashell.fs.node import Directory, JsonValue
 from metashell.fs.nodes.extra import bootstrap_node, local_node, log_node
 from metashell.fs.nodes.image import image_node
+from metashell.fs.nodes.root import RootDirectory
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog, read_file
 from metashell.log.fault import Fault, FaultKind
+from metashell.log.names import COORDINATOR_TOPICS
 from metashell.log.point import LogClock, Point, parse_point
 from metashell.places.place import Place, child_of, is_file, parent_of
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
@@ -26,10 +29,14 @@ from metashell.redact import Redaction
 from metashell.sources.status import Capabilities, Live, Status
 
 if TYPE_CHECKING:
+    from functools import _lru_cache_wrapper
+
     import pyarrow as pa
 
+    from metashell.fs.nodes.groups import CoordinatorDirectory
     from metashell.image.history import CoveredPoint, History
     from metashell.image.image import Image
+    from metashell.node_files.log_directory import LogDirectory
     from metashell.node_files.meta_properties import MetaProperties
     from metashell.node_files.node_files import NodeFiles
     from metashell.records.records import Records
@@ -179,15 +186,35 @@ class Source:
     def _root_over(self, image: Callable[[], Image]) -> Directory:
         from metashell.version import __version__
 
-        return FixedDirectory(
+        return RootDirectory(
             {
                 "bootstrap": lambda: bootstrap_node(self._bootstrap_texts),
                 "image": lambda: image_node(image, self.redaction),
                 "local": lambda: local_node(__version__),
                 "log": lambda: log_node(self.log, self.all_faults),
                 "quorum": lambda: self._quorum_node(image),
-            }
+            },
+            lambda: self.coordinator_directories,
         )
+
+    @lazy
+    def coordinator_directories(self) -> Mapping[str, _lru_cache_wrapper[CoordinatorDirectory]]:
+        """What makes the directories of groups and transactions, where there are their logs."""
+        if not self._has_coordinator_logs():
+            return {}
+        from metashell.sources.coordinator_tree import coordinator_directories
+
+        return {name: cache(make) for name, make in coordinator_directories(self).items()}
+
+    def _has_coordinator_logs(self) -> bool:
+        topics = {log.topic for directory in self._log_directories for log in directory.logs}
+        return not topics.isdisjoint(COORDINATOR_TOPICS)
+
+    def _coordinator_remarks(self) -> list[str]:
+        """What of coordinators' logs could not be read, as far as they were looked at."""
+        makers = Source.coordinator_directories.known(self) or {}
+        told = (make().remarks() for make in makers.values() if make.cache_info().currsize)
+        return [fault for faults in told for fault in faults]
 
     @property
     def full_log(self) -> Source:
@@ -234,6 +261,19 @@ class Source:
     def moment_offset(self) -> int | None:
         """The last offset that this source shows, where `at` made it; None for the log's end."""
         return None if self._moment is None else self._moment.offset
+
+    @property
+    def moment_ms(self) -> int | None:
+        """The time of that state, ms since the epoch, to which other logs are read; else None.
+
+        It is the time that was asked for; where an offset was, that of its record.
+        """
+        if self._moment is None:
+            return None
+        if self._moment.timestamp_ms is not None:
+            return self._moment.timestamp_ms
+        known = self.image.provenance.timestamp_ms
+        return known if known >= 0 else None
 
     @property
     def moment_notes(self) -> Sequence[str]:
@@ -336,7 +376,7 @@ class Source:
     def coordinator_logs(self, log: CoordinatorLog) -> CoordinatorLogs | None:
         """The partitions of a coordinators' topic that lie in the node's log directories.
 
-        They are listed now, and read to their end: a source made by `at` has the same.
+        A source made by `at` has them up to the same time, all others to their end.
 
         Args:
             log: Which coordinator's.
@@ -347,15 +387,24 @@ class Source:
         Raises:
             SourceError: A log directory can't be listed, or its ``meta.properties`` is malformed.
         """
-        places = self.log_places
-        if not places:
+        if not self._log_directories:
             return None
-        from metashell.node_files.log_directory import read_log_directory
         from metashell.sources.coordinator_logs import NodeCoordinatorLogs
 
         image = (lambda: self.image) if self.capabilities.has_image else None
-        directories = [read_log_directory(place) for place in places]
-        return NodeCoordinatorLogs(log, directories, self.settings, image)
+        return NodeCoordinatorLogs(
+            log, self._log_directories, self.settings, image, until_ms=self.moment_ms
+        )
+
+    @lazy
+    def _log_directories(self) -> Sequence[LogDirectory]:
+        """The log directories, as they were listed when they were first looked at."""
+        places = self.log_places
+        if not places:
+            return ()
+        from metashell.node_files.log_directory import read_log_directory
+
+        return [read_log_directory(place) for place in places]
 
     @property
     def local_directories(self) -> Sequence[str]:
@@ -432,7 +481,7 @@ class Source:
     @property
     def warnings(self) -> Sequence[str]:
         """What a user should know, a sentence each; grows as more is decoded."""
-        out = self._notes()
+        out = [*self._notes(), *self._coordinator_remarks()]
         out.extend(str(f) for f in self.log.faults if f.kind is FaultKind.GAP and str(f) not in out)
         decoded = Source.image.known(self)
         if decoded is None:

@@ -13,10 +13,9 @@ from metashell.answers.coordinator_kinds import COORDINATOR_KINDS, GROUP, SHARE
 from metashell.answers.coordinators import (
     CoordinatorKey,
     coordinators_table,
-    java_hash,
     partition_count,
-    partition_of,
 )
+from metashell.image.coordinators.placement import java_hash, partition_of
 from metashell.sources.source import Source
 from support.logs import record
 from support.small_cluster import broker, cluster, config

@@ -51,10 +51,12 @@ def test_directories_without_such_logs(command: str) -> None:
     assert "there\n  hint: a broker's log directory has partitions of __" in "\n".join(ran.err)
 
 
-def test_an_earlier_moment_moves_the_metadata_alone() -> None:
-    """The logs are at their end, and that is said."""
-    ran = run_on(metashell.open(fixture_dir(LOG_DIR)).at(200), "groups --count")
-    assert "this is the end of the log" in "\n".join(ran.err)
+def test_an_earlier_moment_moves_the_logs_too() -> None:
+    """Up to the same time; what compaction may have taken is said."""
+    earlier = metashell.open(fixture_dir(LOG_DIR)).at("2026-11-22T11:56:03Z")
+    ran = run_on(earlier, "groups --count")
+    assert (0, "3") == (ran.status, ran.out.strip())
+    assert "compaction removed records before offset" in "\n".join(ran.err)
 
 
 def test_damage_is_told(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.diff.logs import (
@@ -100,6 +101,8 @@ class DiffCommand(RowsCommand):
             "node that only the second state has, - one that only the first has. ~ marks a "
             "changed node, with the old and the new value of each field.\n\n"
             "PATH limits the comparison; the default is /image. Wildcards are allowed. "
+            "/groups and /transactions are compared where both states have their logs; what lies "
+            "in a partition that only one of them has is left out. "
             "/image/provenance always differs and is left out.\n\n"
             "With two POINTs it compares two states of this source. POINT is an offset, a time, "
             "an age, or `end` for the newest state: see `man at`.\n\n"
@@ -184,14 +187,17 @@ class DiffCommand(RowsCommand):
             until = offset_in(parsed.values.get("--at"))
             if logs_differ(context, left, right, until):
                 status = ExitCode.FAILED
-        found = find_differences(
-            left.image,
-            right.image,
-            _scope(context, left, right, path),
-            whole_topics="--all" in parsed.switches,
-            two_clusters=are_two(cluster_ids(left, right)),
-        )
-        return found, _Sides(left, right), status
+        scope = _scope(context, left, right, path)
+        found: Iterator[Difference] = iter(())
+        if scope.touches((_ROOT,)):
+            found = find_differences(
+                left.image,
+                right.image,
+                scope,
+                whole_topics="--all" in parsed.switches,
+                two_clusters=are_two(cluster_ids(left, right)),
+            )
+        return chain(_of_coordinators(left, right, scope), found), _Sides(left, right), status
 
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
         """Differences, or how many there are."""
@@ -246,6 +252,8 @@ class DiffCommand(RowsCommand):
                     hint="compare with a directory of the same cluster",
                 )
             context.warn(escape(f"diff: of two clusters: {ids[0]} and {ids[1]}"))
+        if not (here.capabilities.has_image and there.capabilities.has_image):
+            return
         offsets = here.image.provenance.offset, there.image.provenance.offset
         if offsets[0] != offsets[1]:
             context.warn(
@@ -265,6 +273,18 @@ def _ages_as_arguments(args: Sequence[str]) -> list[str]:
     return out
 
 
+def _of_coordinators(left: Source, right: Source, scope: Scope) -> Iterator[Difference]:
+    """What differs of groups and transactions, as far as both have their logs."""
+    from metashell.fs.coordinator_differences import find_coordinator_differences
+
+    if scope.covers((_ROOT,)) and not scope.covers(()):
+        return
+    before, after = left.coordinator_directories, right.coordinator_directories
+    for name in sorted(before.keys() & after.keys()):
+        if scope.touches((name,)):
+            yield from find_coordinator_differences(before[name](), after[name](), name, scope)
+
+
 def _scope(context: Context, left: Source, right: Source, path: str | None) -> Scope:
     """What a path names in either state.
 
@@ -275,7 +295,7 @@ def _scope(context: Context, left: Source, right: Source, path: str | None) -> S
     from metashell.fs.differences import Scope
 
     if path is None:
-        return Scope([(_ROOT,)])
+        return Scope([(_ROOT,) if left.capabilities.has_image else ()])
     found: set[Names] = set()
     error: PathError | None = None
     for source in (left, right):
@@ -286,9 +306,11 @@ def _scope(context: Context, left: Source, right: Source, path: str | None) -> S
             error = missing
     if not found and error is not None:
         raise error
-    compared = [n for n in found if not n or (n[0] == _ROOT and n[1:2] != (_PROVENANCE,))]
+    roots = {_ROOT}.union(left.coordinator_directories, right.coordinator_directories)
+    compared = [n for n in found if not n or (n[0] in roots and n[:2] != (_ROOT, _PROVENANCE))]
     if not compared:
-        raise UsageError(f"{path}: only what is below /{_ROOT} is compared, {_PROVENANCE} aside")
+        below = ", ".join(f"/{root}" for root in sorted(roots))
+        raise UsageError(f"{path}: only what is below {below} is compared, {_PROVENANCE} aside")
     return Scope(compared)
 
 
@@ -341,16 +363,17 @@ class _Tree:
     """Leaves of one state by name, each directory looked up once in a row."""
 
     def __init__(self, source: Source) -> None:
-        from metashell.fs.node import FixedDirectory
         from metashell.fs.nodes.image import image_node
+        from metashell.fs.nodes.root import RootDirectory
         from metashell.redact import Redaction
 
         self._shown = source.root
         self._open: Directory = source.root
         if not source.redaction.show_secrets:
             open_image = Redaction(show_secrets=True)
-            self._open = FixedDirectory(
-                {_ROOT: lambda: image_node(lambda: source.image, open_image)}
+            self._open = RootDirectory(
+                {_ROOT: lambda: image_node(lambda: source.image, open_image)},
+                lambda: source.coordinator_directories,
             )
         self._last: dict[int, tuple[Names, Directory]] = {}
 
@@ -464,7 +487,7 @@ def _count_rows(context: Context, found: Iterator[Difference]) -> Iterator[RowMa
 
     counts: dict[str, Counter[str]] = {part.name: Counter() for part in digested_parts()}
     for n, difference in enumerate(found):
-        counts[difference.part][difference.change] += 1
+        counts.setdefault(difference.part, Counter())[difference.change] += 1
         if difference.n_partitions:
             counts["partitions"][difference.change] += difference.n_partitions
         if not n % _CHUNK_LINES:

@@ -65,6 +65,8 @@ def coordinator_rows(
             query.status = ExitCode.FAILED
             continue
         tell_faults(query, str(partition), found.faults())
+        if found.lost is not None:
+            query.remarks.append(found.lost)
         number = partition.number
         here.add(number)
         tables.append(answer(found.records, number, leaders.get(number)))
@@ -94,8 +96,6 @@ def _logs(query: RowsQuery, kind: CoordinatorKind) -> CoordinatorLogs:
         raise UsageError(f"this source has no log of {kind.topic}", hint=hint)
     if not logs.partitions:
         raise MetashellError(f"{logs.where}: no partition of {kind.topic} there", hint=hint)
-    if source.moment_offset is not None:
-        query.remarks.append("`at` moves the metadata alone: this is the end of the log")
     return logs
 
 
@@ -118,7 +118,7 @@ class _Missing:
 
     def partition_of(self, key: str) -> int | None:
         """The partition of a key where that is not here; None where it is, or nobody knows."""
-        from metashell.answers.coordinators import partition_of
+        from metashell.image.coordinators.placement import partition_of
 
         if not self.count:
             return None

@@ -119,7 +119,7 @@ class NodeTimeline:
     def _step(self, above: Timed, node: Node) -> Timed:
         member = getattr(node, "member", None)
         if member is None:
-            return Timed(node, above.moments, above.member)
+            return Timed(node, getattr(node, "moments", above.moments), above.member)
         assert isinstance(node, Directory)
         return Timed(node, self._kept(node), member)
 

@@ -235,6 +235,12 @@ class GroupLog:
             pieces.append((there, columns.value.take(place[at[there]])))
         return merge_columns([piece for piece in pieces if len(piece[0])] or pieces)[1], has
 
+    @property
+    def types_by_key(self) -> Sequence[str]:
+        """Types of which the last record of each key counts, whatever else is there."""
+        events = (GroupEvent.OTHER, GroupEvent.TARGET)
+        return [told.name for told, _ in self._parts if told.event in events]
+
     def refusals(self) -> list[Fault]:
         """Records at which a broker stops because of what the log says before them."""
         found = []

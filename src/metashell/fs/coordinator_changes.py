@@ -1,0 +1,258 @@
+"""What became of groups and transactions: every record of a coordinator's log about a node.
+
+Records are followed in the order of their log. A commit in a transaction is pending until the
+marker of its producer. Where compaction removed records, what a node was before is not known.
+
+Source: GroupMetadataManager.replay, OffsetMetadataManager.replay.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Final
+
+import numpy as np
+
+from metashell.fs.change_parts import Effect
+from metashell.fs.changes import Newest, NodeChange, Test, change_of
+from metashell.fs.coordinator_paths import OFFSETS, Fields, Names, Telling
+from metashell.fs.nodes.groups import CoordinatorDirectory, tell
+from metashell.image.coordinators.group_log import COMMITS, REFUSED, GroupLog
+from metashell.records.consumer_protocol import MEMBERS_RECORD
+from metashell.records.keyed_records import KeyedRecords
+from metashell.schema.arena import I64
+
+_BLOCK_ROWS: Final = 8192
+_COMMIT: Final = "COMMIT"
+_ABORT: Final = "ABORT"
+
+
+def find_coordinator_changes(
+    directory: CoordinatorDirectory,
+    tests: Sequence[Test],
+    literal: Sequence[str | None],
+    newest: Newest | None = None,
+) -> Iterator[NodeChange]:
+    """Every change of the nodes that a path means and of all below them.
+
+    They come in the order of the log; those of several partitions by time.
+
+    Args:
+        directory: The directory that the path leads through.
+        tests: One for each component of the path.
+        literal: The components that have no wildcard; None for the others.
+        newest: How many records of each partition are followed; None for all.
+    """
+    name = literal[1] if len(literal) > 1 else None
+    found = [
+        CoordinatorReplay(records, f"{directory.topic}-{number}", tests, directory.topics).run(
+            newest
+        )
+        for number, records in directory.records_about(name)
+    ]
+    if len(found) == 1:
+        yield from found[0]
+        return
+    every = [change for changes in found for change in changes]
+    yield from sorted(every, key=lambda change: change.timestamp_ms or 0)
+
+
+class CoordinatorReplay:
+    """Follows the nodes of one partition.
+
+    Args:
+        records: Its records, or those about one name.
+        partition: What the partition is called.
+        tests: One for each component of the paths that are meant.
+        topics: Names of topics by the text of their ids.
+    """
+
+    def __init__(
+        self,
+        records: KeyedRecords,
+        partition: str,
+        tests: Sequence[Test],
+        topics: Mapping[str, str],
+    ) -> None:
+        self._records, self._partition = records, partition
+        self._tests, self._topics = tests, topics
+        self._nodes: dict[Names, dict[str, Any]] = {}
+        self._row_of: dict[Names, int] = {}
+        self._pending: dict[int, dict[Names, tuple[int, Fields]]] = {}
+
+    def run(self, newest: Newest | None) -> Iterator[NodeChange]:
+        """Follow all records, or the newest."""
+        records = self._records
+        rows = records.known_rows()
+        known_from = records.complete_from
+        if newest is not None and len(rows) > newest.limit:
+            newest.n_left_out += len(rows) - newest.limit
+            rows = rows[-newest.limit :]
+            known_from = len(records.frames)
+        refused = self._refused()
+        for first in range(0, len(rows), _BLOCK_ROWS):
+            yield from self._block(rows[first : first + _BLOCK_ROWS], known_from, refused)
+
+    def _refused(self) -> frozenset[int]:
+        """Rows of records that a broker refuses because of those before them."""
+        if self._records.log.value != "__consumer_offsets":
+            return frozenset()
+        log = GroupLog(self._records, 0)
+        return frozenset(log.events.row[log.state.refused].tolist())
+
+    def _block(self, rows: I64, known_from: int, refused: frozenset[int]) -> Iterator[NodeChange]:
+        records, frames = self._records, self._records.frames
+        told = tell(records, rows[~frames.is_control[rows]], self._topics)
+        markers = records.markers
+        at = np.searchsorted(markers.rows, rows)
+        places = zip(
+            rows.tolist(),
+            at.tolist(),
+            frames.key_type[rows].tolist(),
+            frames.offset[rows].tolist(),
+            frames.epochs(rows).tolist(),
+            frames.timestamps(rows).tolist(),
+            frames.producer_ids(rows).tolist(),
+            strict=True,
+        )
+        for row, marker, number, offset, epoch, time, producer in places:
+            if row in told:
+                name = records.types.by_number[number].name
+                shown = records.types.type_name(number)
+                effects = self._record(row, name, told[row], producer, refused)
+            elif marker < len(markers.rows) and markers.rows[marker] == row:
+                commits = bool(markers.is_commit[marker])
+                shown = _COMMIT if commits else _ABORT
+                effects = self._end(producer, commits=commits)
+            else:
+                continue
+            is_older = row < known_from
+            for effect in effects:
+                change = change_of(
+                    effect if is_older else _complete(effect), shown, base=False, older=is_older
+                )
+                if change is not None:
+                    yield change.placed(offset, time, epoch, log=self._partition)
+
+    def _meant(self, path: Names) -> bool:
+        return len(path) >= len(self._tests) and all(
+            test(name) for test, name in zip(self._tests, path, strict=False)
+        )
+
+    def nodes(self) -> Mapping[Names, Mapping[str, Any]]:
+        """The fields of every node, after what was followed."""
+        return {path: self._shown(path) or {} for path in self._nodes}
+
+    # What a record does.
+
+    def _record(
+        self,
+        row: int,
+        name: str,
+        told: Sequence[Telling],
+        producer: int,
+        refused: frozenset[int],
+    ) -> Iterator[Effect]:
+        if row in refused:
+            for each in told:
+                if self._meant(each.path):
+                    shown = self._shown(each.path)
+                    yield Effect(each.path, shown, shown, REFUSED)
+            return
+        if name == MEMBERS_RECORD:
+            yield from self._classic(told)
+            return
+        for each in told:
+            if name in COMMITS:
+                yield from self._commit(row, each, producer)
+            else:
+                yield from self._put(each.path, name, each.fields)
+
+    def _put(self, path: Names, name: str, fields: Fields | None) -> Iterator[Effect]:
+        """Write, or remove, what a type of records says of a node."""
+        is_meant = self._meant(path)
+        before = self._shown(path) if is_meant else None
+        node = self._nodes.setdefault(path, {})
+        if fields is None:
+            node.pop(name, None)
+        else:
+            node[name] = fields
+        if not node:
+            del self._nodes[path]
+        if is_meant:
+            yield Effect(path, before, self._shown(path))
+
+    def _shown(self, path: Names) -> dict[str, Any] | None:
+        """The fields of a node; None where it is not there."""
+        node = self._nodes.get(path)
+        if node is None:
+            return None
+        return {name: value for fields in node.values() for name, value in fields.items()}
+
+    def _classic(self, told: Sequence[Telling]) -> Iterator[Effect]:
+        """A classic group as a whole: what it does not name is gone."""
+        group = told[0].path[:-1]
+        stays = {each.path for each in told if each.fields is not None}
+        gone = [
+            path
+            for path in self._nodes
+            if path[: len(group)] == group and path[len(group)] != OFFSETS and path not in stays
+        ]
+        for path in gone:
+            before = self._shown(path)
+            del self._nodes[path]
+            if self._meant(path):
+                yield Effect(path, before, None)
+        for each in told:
+            if each.fields is not None:
+                self._nodes[each.path] = {
+                    name: fields
+                    for name, fields in self._nodes.get(each.path, {}).items()
+                    if name == MEMBERS_RECORD
+                }
+                yield from self._put(each.path, MEMBERS_RECORD, each.fields)
+            elif each.path not in gone and each.path not in self._nodes and self._meant(each.path):
+                yield Effect(each.path, None, None)
+
+    def _commit(self, row: int, told: Telling, producer: int) -> Iterator[Effect]:
+        """A committed offset, at once or pending; a tombstone takes both along."""
+        path, name = told.path, COMMITS[0]
+        if told.fields is None:
+            for pending in self._pending.values():
+                pending.pop(path, None)
+            node = self._nodes.get(path)
+            if node is not None:
+                self._nodes[path] = {key: node[key] for key in node if key == name}
+            yield from self._put(path, name, None)
+        elif producer < 0:
+            self._row_of[path] = row
+            yield from self._put(path, name, told.fields)
+        else:
+            self._pending.setdefault(producer, {})[path] = (row, told.fields)
+            waiting = {"pending": told.fields["offset"], "producerId": producer}
+            yield from self._put(path, f"pending {producer}", waiting)
+
+    def _end(self, producer: int, *, commits: bool) -> Iterator[Effect]:
+        """The end of a producer's transaction."""
+        for path, (row, fields) in self._pending.pop(producer, {}).items():
+            before = self._shown(path)
+            node = self._nodes.get(path, {})
+            node.pop(f"pending {producer}", None)
+            if commits and row > self._row_of.get(path, -1):
+                node[COMMITS[0]] = fields
+                self._row_of[path] = row
+            self._nodes[path] = node
+            if not node:
+                del self._nodes[path]
+            if self._meant(path):
+                yield Effect(path, before, self._shown(path))
+
+
+def _complete(effect: Effect) -> Effect:
+    """An effect on a node of which all is known: a field that it lacked was nothing."""
+    before, after = effect.before, effect.after
+    if before is None or after is None:
+        return effect
+    nothing = dict.fromkeys([*before, *after])
+    return replace(effect, before=nothing | dict(before), after=nothing | dict(after))

@@ -1,0 +1,202 @@
+"""What a record of a coordinator's log says of which nodes.
+
+Each type of record is about one node, by its key: a member, an offset, a transaction. A record of a
+classic group is about the group and all its members. A node may have records of several types, such
+as what a member is and what it has now; its fields are those of all of them.
+
+Fields have the names of Kafka's own JSON. Partitions are told as ``TOPIC-PARTITION``. What clients
+put into a record as bytes is told where Kafka reads it, and left out else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final, TypeAlias
+
+from metashell.records.consumer_protocol import CONSUMER, MEMBERS_RECORD, members_json
+from metashell.records.keyed_records import TRANSACTION_STATES
+from metashell.schema.coordinators import CoordinatorLog, RecordType
+from metashell.schema.dump import fields_json
+
+Names: TypeAlias = tuple[str, ...]
+Fields: TypeAlias = Mapping[str, Any]
+
+GROUPS: Final = "groups"
+TRANSACTIONS: Final = "transactions"
+SHARE: Final = "share"
+ROOT_OF: Final[Mapping[CoordinatorLog, str]] = {
+    CoordinatorLog.GROUPS: GROUPS,
+    CoordinatorLog.TRANSACTIONS: TRANSACTIONS,
+    CoordinatorLog.SHARE: SHARE,
+}
+"""The directory that the state of each log is below."""
+
+STATE: Final = "state"
+MEMBERS: Final = "members"
+ASSIGNMENT: Final = "assignment"
+OFFSETS: Final = "offsets"
+
+_BY_SUFFIX: Final[Sequence[tuple[str, Names]]] = (
+    ("TargetAssignmentMetadata", (STATE,)),
+    ("TargetAssignmentMember", (ASSIGNMENT, "member_id")),
+    ("CurrentMemberAssignment", (MEMBERS, "member_id")),
+    ("MemberMetadata", (MEMBERS, "member_id")),
+    ("StatePartitionMetadata", ("sharePartitions",)),
+    ("GroupPartitionMetadata", ("partitionMetadata",)),
+    ("RegularExpression", ("regularExpressions", "regular_expression")),
+    ("Topology", ("topology",)),
+    ("GroupMetadata", (STATE,)),
+)
+"""Names below a group by the end of a type's name, the first that fits: fixed ones, and fields."""
+
+
+_PARTITION_STATES: Final = {0: "STABLE", 1: "UNREVOKED_PARTITIONS", 2: "UNRELEASED_PARTITIONS"}
+_MEMBER_STATES: Final[Mapping[str, Mapping[int, str]]] = {
+    "ConsumerGroupCurrentMemberAssignment": _PARTITION_STATES,
+    "ShareGroupCurrentMemberAssignment": _PARTITION_STATES,
+    "StreamsGroupCurrentMemberAssignment": {
+        1: "STABLE",
+        2: "UNREVOKED_TASKS",
+        3: "UNRELEASED_TASKS",
+    },
+}
+"""States of members, by the type of the record. Source: MemberState of either kind of groups."""
+
+_BYTES: Final = ("subscription", "assignment", "memberId")
+"""Fields of a classic group's member that are told apart."""
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """What a record says of a node: ``fields`` is None where the node has no such record now."""
+
+    path: Names
+    fields: Fields | None
+
+
+@cache
+def levels_of(record_type: RecordType) -> tuple[str, Names]:
+    """Where nodes of a type are: the directory, and below it fixed names and fields of the key."""
+    name, fields = record_type.name, [field.column_name for field in record_type.key.fields]
+    if "transactional_id" in fields:
+        return TRANSACTIONS, ("transactional_id",)
+    if "topic_id" in fields:
+        return SHARE, ("group_id", "topic_id", "partition")
+    if "topic" in fields:
+        return GROUPS, ("group", OFFSETS, "topic", "partition")
+    below = next((names for suffix, names in _BY_SUFFIX if name.endswith(suffix)), (name,))
+    return GROUPS, (fields[0], *below)
+
+
+def path_of(record_type: RecordType, key: Fields, topics: Mapping[str, str]) -> Names:
+    """The node that a record is about.
+
+    Args:
+        record_type: Its type.
+        key: The fields of its key, by Kafka's names.
+        topics: Names of topics by the text of their ids.
+    """
+    root, levels = levels_of(record_type)
+    named = {field.column_name: field.json_name for field in record_type.key.fields}
+    names = [str(key[named[level]]) if level in named else level for level in levels]
+    if "topic_id" in levels:
+        at = levels.index("topic_id")
+        names[at] = topics.get(names[at], names[at])
+    return (root, *names)
+
+
+def tellings(
+    record_type: RecordType, key: Fields, value: Fields | None, topics: Mapping[str, str]
+) -> Iterator[Telling]:
+    """What a record says.
+
+    Args:
+        record_type: Its type.
+        key: The fields of its key, as `metashell.schema.rows.to_rows` gives them.
+        value: The same of its value; None for a tombstone.
+        topics: Names of topics by the text of their ids.
+    """
+    path = path_of(record_type, _json(record_type, key, is_key=True), topics)
+    if value is None:
+        yield Telling(path, None)
+    elif record_type.name == MEMBERS_RECORD:
+        yield from _classic(record_type, path, value)
+    else:
+        fields = _json(record_type, value, is_key=False)
+        if record_type.name in _MEMBER_STATES:
+            names, state = _MEMBER_STATES[record_type.name], fields["state"]
+            fields["state"] = names.get(state, f"UNKNOWN({state})")
+        yield Telling(path, _in_short(fields, topics))
+
+
+def _json(record_type: RecordType, fields: Fields, *, is_key: bool) -> dict[str, Any]:
+    spec = record_type.key if is_key else record_type.value
+    return fields_json(spec, spec.versions.high, fields)
+
+
+def _in_short(fields: dict[str, Any], topics: Mapping[str, str]) -> dict[str, Any]:
+    """Fields as nodes have them: partitions in one list, states by name."""
+    out: dict[str, Any] = {}
+    for name, value in fields.items():
+        if name == "transactionStatus":
+            is_known = 0 <= value < len(TRANSACTION_STATES)
+            out["state"] = TRANSACTION_STATES[value] if is_known else f"UNKNOWN({value})"
+        elif name == "classicMemberMetadata":
+            out["usesClassicProtocol"] = value is not None
+        elif isinstance(value, list) and value and isinstance(value[0], dict):
+            out[name] = _partitions(value, topics)
+        else:
+            out[name] = value
+    return out
+
+
+def _partitions(items: list[Any], topics: Mapping[str, str]) -> list[Any]:
+    """``TOPIC-PARTITION`` for each partition of structs that have some; other structs as they
+    are.
+    """
+    found: list[Any] = []
+    for item in items:
+        partitions = item.get("partitions", item.get("partitionIds"))
+        if not isinstance(partitions, list) or any(isinstance(each, dict) for each in partitions):
+            return items
+        if "subtopologyId" in item:
+            found.extend(f"{item['subtopologyId']}_{partition}" for partition in partitions)
+            continue
+        name = item.get("topicName", item.get("topic"))
+        if name is None:
+            topic_id = str(item.get("topicId"))
+            name = topics.get(topic_id, topic_id)
+        found.extend(f"{name}-{partition}" for partition in partitions)
+    return found
+
+
+def _classic(record_type: RecordType, path: Names, value: Fields) -> Iterator[Telling]:
+    """A classic group, then its members and what they have."""
+    fields = _json(record_type, value, is_key=False)
+    members = fields.pop("members", None) or []
+    yield Telling(path, {"type": "classic", **fields})
+    if not members:
+        return
+    speaks = fields.get("protocolType") == CONSUMER
+    nested = members_json(value["members"]) if speaks else [{}] * len(members)
+    for member, inside in zip(members, nested, strict=True):
+        name = str(member["memberId"])
+        said = {key: each for key, each in member.items() if key not in _BYTES}
+        subscription, assignment = (_read(inside, key) for key in _BYTES[:2])
+        if subscription is not None:
+            said["subscribedTopicNames"] = subscription["topics"]
+        yield Telling((*path[:-1], MEMBERS, name), said)
+        if assignment is not None:
+            parts = _partitions(assignment["assignedPartitions"], {})
+            yield Telling((*path[:-1], ASSIGNMENT, name), {"partitions": parts})
+
+
+def _read(nested: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
+    """A subscription or assignment; None where a coordinator can't read it."""
+    found = nested.get(name)
+    if found is None or found.get("version", -1) < 0:
+        return None
+    data: Mapping[str, Any] | None = found.get("data")
+    return data
