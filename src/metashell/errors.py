@@ -57,6 +57,10 @@ class SourceError(MetashellError):
     exit_code = ExitCode.SOURCE
 
 
+class NoMetadataLogError(SourceError):
+    """A log directory of a node holds no metadata log; its coordinators' logs may be there."""
+
+
 class NotCoveredError(MetashellError):
     """An offset or a time lies before the first record of the source, or behind the last."""
 

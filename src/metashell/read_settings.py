@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypedDict
 
@@ -41,6 +41,9 @@ class ReadSettings:
     """Whether nothing is redacted."""
     committed_only: bool = False
     """Whether what may not be committed is left out: all behind the newest checkpoint."""
+    log_dirs: tuple[str, ...] = field(default=(), repr=False)
+    """Log directories besides that of the metadata log, where coordinators' logs lie too: paths and
+    URIs. A URI may hold a password."""
 
     @classmethod
     def of(

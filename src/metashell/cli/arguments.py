@@ -34,8 +34,8 @@ OPTIONS: Final = (
         ("--directory", "-d"), metavar="DIR", group=SOURCE, repeatable=True, path="directory",
         help=(
             "read a metadata log (__cluster_metadata-0) or the\n"
-            "log directory of a node; give several, or a quoted\n"
-            "pattern such as '/backups/*', to open a fleet"
+            "log directories of a node; those of several nodes, or\n"
+            "a quoted pattern such as '/backups/*', open a fleet"
         ),
     ),
     Option(
@@ -46,7 +46,7 @@ OPTIONS: Final = (
         ("--config",), metavar="FILE", group=SOURCE, path="file",
         help=(
             "read the Java properties of a node or a client. They\n"
-            "name the log directory, or a quorum and its security.\n"
+            "name log directories, or a quorum and its security.\n"
             "Beside -d, -s or -q, FILE only adds settings"
         ),
     ),

@@ -142,7 +142,8 @@ def _choice_of_config(config: KafkaConfig, arguments: Arguments) -> Choice:
     live = arguments.has("--live")
     log_dir = None if live else config.log_dir()
     if log_dir is not None:
-        return Choice(os.fspath(log_dir.path))
+        others = [one.path for one in config.log_dirs() if one.path != log_dir.path]
+        return Choice(os.fspath(log_dir.path), log_dirs=tuple(map(os.fspath, others)))
     if live or config.names_quorum() or config.settings.get("bootstrap.servers", "").strip():
         from metashell.quorum.settings import addresses_of
 

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from metashell.errors import SourceError
+from metashell.errors import NoMetadataLogError, SourceError
 from metashell.log.changed import DirectoryState, list_directory
 from metashell.log.control import CHECKPOINT_ENDS, first_control_type
 from metashell.log.fault import Fault, FaultKind
@@ -170,14 +170,19 @@ def _refuse_other_directories(
             " not the cluster's metadata log",
             hint=hint,
         )
-    if listing.is_empty:
-        what = (
-            "a Kafka log dir without a metadata log: a broker-only log dir, or another of several"
+    if not listing.is_empty:
+        return
+    if "meta.properties" in names or any(map(_is_coordinators, names)):
+        raise NoMetadataLogError(
+            f"{path}: a log directory without a metadata log",
+            hint="the metadata log is in another log directory of the node: give that one too",
         )
-        is_log_dir = "meta.properties" in names
-        raise SourceError(
-            f"{path}: {what if is_log_dir else 'no segment or checkpoint there'}", hint=hint
-        )
+    raise SourceError(f"{path}: no segment or checkpoint there", hint=hint)
+
+
+def _is_coordinators(name: str) -> bool:
+    topic = topic_of(name)
+    return topic is not None and topic[0] in COORDINATOR_TOPICS
 
 
 def _topic_id(path: Place) -> str | None:

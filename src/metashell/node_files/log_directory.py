@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import Final
 
 from metashell.errors import SourceError
 from metashell.node_files.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
@@ -27,6 +28,8 @@ from metashell.node_files.partition_metadata import PartitionMetadata, read_part
 from metashell.places.place import Place, child_of, entries_in
 from metashell.places.remote import in_parallel
 
+METADATA_TOPIC: Final = "__cluster_metadata"
+
 
 @dataclass(frozen=True, slots=True)
 class LogDirectory:
@@ -41,6 +44,11 @@ class LogDirectory:
     """Other directories in it, sorted: with one of these the node does not start."""
     identity: MetaProperties | None
     """Its ``meta.properties``; None where there is none."""
+
+    @property
+    def has_metadata_log(self) -> bool:
+        """Whether a metadata log is in it."""
+        return bool(self.logs_of(METADATA_TOPIC))
 
     def logs_of(self, topic: str, *states: LogState) -> tuple[LogName, ...]:
         """The logs of a topic's name in some states, `LogState.CURRENT` unless others are given."""

@@ -9,9 +9,31 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol, TypeVar
 
 from metashell.node_files.log_directory import LogDirectory
 from metashell.node_files.log_name import LogName, LogState
+from metashell.node_files.meta_properties import MetaProperties
+from metashell.places.place import Place, parent_of
+
+
+class Identified(Protocol):
+    """A log directory, or what is known of one."""
+
+    @property
+    def place(self) -> Place:
+        """Where it is."""
+
+    @property
+    def identity(self) -> MetaProperties | None:
+        """Its ``meta.properties``; None where there is none."""
+
+    @property
+    def has_metadata_log(self) -> bool:
+        """Whether a metadata log is in it."""
+
+
+_D = TypeVar("_D", bound=Identified)
 
 
 class ConflictKind(StrEnum):
@@ -35,18 +57,48 @@ class Conflict:
     """In a sentence without a full stop. It may hold names from the disk: escape it."""
 
 
-def group_by_node(directories: Sequence[LogDirectory]) -> list[list[LogDirectory]]:
+def group_by_node(directories: Sequence[_D]) -> list[list[_D]]:
     """Put the directories of each node together, in their order.
 
     They are of one node where their ``meta.properties`` have the same cluster.id and node.id. One
-    that does not say both stands alone.
+    that does not say both stands alone. Copies of a node's directories are no further directories
+    of it: of copies, those that lie in one directory are together.
     """
-    groups: dict[object, list[LogDirectory]] = defaultdict(list)
+    groups: dict[object, list[int]] = defaultdict(list)
     for i, directory in enumerate(directories):
         of = directory.identity
         is_known = of is not None and of.cluster_id is not None and of.node_id is not None
-        groups[(of.cluster_id, of.node_id) if of is not None and is_known else i].append(directory)
-    return list(groups.values())
+        groups[(of.cluster_id, of.node_id) if of is not None and is_known else i].append(i)
+    apart = [some for group in groups.values() for some in _without_copies(directories, group)]
+    return [[directories[i] for i in group] for group in sorted(apart)]
+
+
+def _without_copies(directories: Sequence[Identified], group: list[int]) -> Iterator[list[int]]:
+    """Directories of one identity, by their numbers: together, else those that lie together."""
+    if not _has_copies([directories[i] for i in group]):
+        yield group
+        return
+    beside: dict[str, list[int]] = defaultdict(list)
+    for i in group:
+        beside[str(parent_of(directories[i].place))].append(i)
+    for some in beside.values():
+        if _has_copies([directories[i] for i in some]):
+            yield from ([i] for i in some)
+        else:
+            yield some
+
+
+def _has_copies(group: Sequence[Identified]) -> bool:
+    """Whether directories of one identity can't all be of one node.
+
+    A node gives each an id of its own. Before Kafka 3.7 there were none: then a node has one
+    metadata log.
+    """
+    ids = [of.directory_id for one in group if (of := one.identity) is not None]
+    known = [one for one in ids if one is not None]
+    if len(set(known)) < len(known):
+        return True
+    return len(known) < len(ids) and sum(one.has_metadata_log for one in group) > 1
 
 
 def conflicts_in(directories: Sequence[LogDirectory]) -> list[Conflict]:

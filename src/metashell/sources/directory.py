@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
+from metashell.errors import NoMetadataLogError
 from metashell.log.changed import DirectoryState, list_directory
-from metashell.log.directory import MetadataLog, read_directory
+from metashell.log.directory import MetadataLog, list_metadata_directory, read_directory
 from metashell.log.read import ReadProgress
-from metashell.places.place import Place
+from metashell.places.place import Place, RemotePlace, place_of
 from metashell.read_settings import ReadSettings
 from metashell.sources.source import Source
 
@@ -51,3 +52,21 @@ def open_directory(
     """
     log = read_directory(state, settings, progress=progress)
     return DirectorySource(log, settings, state.place)
+
+
+def open_place(path: str | RemotePlace, settings: ReadSettings) -> Source:
+    """Open a directory here; a node's log directory also where it has coordinators' logs alone.
+
+    Raises:
+        SourceError: It can't be read, or holds neither.
+        SchemaError: A definition is malformed.
+    """
+    try:
+        return open_directory(list_metadata_directory(path), settings)
+    except NoMetadataLogError:
+        from metashell.sources.log_directories import open_log_directories
+
+        found = open_log_directories(place_of(path), settings)
+        if found is None:
+            raise
+        return found

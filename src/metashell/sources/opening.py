@@ -21,14 +21,14 @@ from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from metashell.errors import SourceError
+from metashell.errors import NoMetadataLogError, SourceError
 from metashell.log.directory import list_metadata_directory, read_file
 from metashell.log.names import COORDINATOR_TOPICS, topic_of
 from metashell.places.place import Place, RemotePlace, base_name, is_directory, parent_of, place_of
 from metashell.places.uri import shown
 from metashell.read_settings import ReadSettings
 from metashell.sources.cache.place import may_be_cached
-from metashell.sources.directory import open_directory
+from metashell.sources.directory import open_directory, open_place
 from metashell.sources.engine import EngineSettings, is_remote, measure_load
 from metashell.sources.request import (
     SILENT,
@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from metashell.read_settings import ReadOptions
     from metashell.security.settings import Address, Security
     from metashell.sources.fleet import FleetSource
+    from metashell.sources.node_places import NodePlaces
 
 
 def open(
@@ -175,10 +176,8 @@ def open_quorum(
 
 def open_like(source: Source, path: str | os.PathLike[str]) -> Source:
     """Open another directory or file with the settings of a source, here; errors as `open`."""
-    place = place_of(path)
-    if is_directory(place):
-        return open_directory(list_metadata_directory(place), source.settings)
-    return _open_file(place, source.settings, None)
+    place, settings = place_of(path), replace(source.settings, log_dirs=())
+    return open_place(place, settings) if is_directory(place) else _open_file(place, settings, None)
 
 
 def open_request(
@@ -204,7 +203,7 @@ def open_request(
         where = error.filename if isinstance(error.filename, str) else place_text(request.choice)
         raise SourceError(f"{where}: {error.strerror or error}") from error
     try:
-        if not request.choice.paths:  # Of a fleet it chooses directories.
+        if isinstance(opened, Source):  # Of a fleet it chooses directories.
             _check_cluster_id(opened, request.cluster_id, watch)
         return opened if request.at is None else opened.at(request.at, record=request.record)
     except BaseException:
@@ -220,7 +219,11 @@ def place_text(choice: Choice) -> str:
 def _open_newest(request: OpenRequest, watch: OpeningWatch) -> Source | FleetSource:
     choice = request.choice
     if choice.paths:
-        return _open_fleet(request, watch)
+        return _open_several(request, watch)
+    if choice.log_dirs:
+        from metashell.sources.node_places import node_at
+
+        return _open_node(node_at([choice.path, *choice.log_dirs]), request, watch)
     if request.reads_coordinators and choice.quorum is None:
         of_coordinator = _open_coordinator(request, watch)
         if of_coordinator is not None:
@@ -231,6 +234,32 @@ def _open_newest(request: OpenRequest, watch: OpeningWatch) -> Source | FleetSou
         if choice.quorum is not None:
             return _open_quorum(choice.quorum, request.settings, request.cluster_id, bar)
         return _open_file(place_of(choice.path), request.settings, bar)
+
+
+def _open_several(request: OpenRequest, watch: OpeningWatch) -> Source | FleetSource:
+    """Open directories: log directories of one node as one source, others as a fleet."""
+    if len(request.choice.paths) > 1:
+        from metashell.sources.node_places import distinct, nodes_at
+
+        nodes = nodes_at(distinct(request.choice.paths))
+        if len(nodes) == 1 and nodes[0].log_dirs:
+            return _open_node(nodes[0], request, watch)
+        request = replace(request, nodes=tuple(nodes))
+    return _open_fleet(request, watch)
+
+
+def _open_node(node: NodePlaces, request: OpenRequest, watch: OpeningWatch) -> Source:
+    """Open the log directories of a node."""
+    for note in node.notes:
+        watch.warn(note)
+    return _open_directory(
+        replace(
+            request,
+            choice=replace(request.choice, path=node.path, paths=(), log_dirs=()),
+            settings=replace(request.settings, log_dirs=node.log_dirs),
+        ),
+        watch,
+    )
 
 
 def _open_coordinator(request: OpenRequest, watch: OpeningWatch) -> Source | None:
@@ -246,7 +275,20 @@ def _open_coordinator(request: OpenRequest, watch: OpeningWatch) -> Source | Non
 
 
 def _open_directory(request: OpenRequest, watch: OpeningWatch) -> Source:
-    """Open a directory: from the cache, by Spark, or here."""
+    """Open a directory, also a node's log directory that has coordinators' logs alone."""
+    try:
+        return _open_metadata(request, watch)
+    except NoMetadataLogError:
+        from metashell.sources.log_directories import open_log_directories
+
+        found = open_log_directories(place_of(request.choice.path), request.settings)
+        if found is None:
+            raise
+        return found
+
+
+def _open_metadata(request: OpenRequest, watch: OpeningWatch) -> Source:
+    """Open a metadata directory: from the cache, by Spark, or here."""
     path, settings, engine = request.choice.path, request.settings, request.engine
     # Where a strict replay ends, and what was earlier, only the log's bytes tell.
     needs_log = settings.strict or request.at is not None
@@ -289,6 +331,7 @@ def _open_fleet(request: OpenRequest, watch: OpeningWatch) -> FleetSource:
         paths,
         settings,
         cluster_id=request.cluster_id,
+        nodes=request.nodes,
         progress=lambda: watch.reading("reading"),
     )
 

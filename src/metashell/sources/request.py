@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from metashell.errors import SourceError
     from metashell.log.read import ReadProgress
     from metashell.security.settings import Address, Security
+    from metashell.sources.node_places import NodePlaces
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +43,9 @@ class Choice:
     quorum: QuorumChoice | None = None
     """Set for a live quorum."""
     paths: tuple[str, ...] = field(default=(), repr=False)
-    """The directories of a fleet; empty for anything else."""
+    """Several directories, of one node or of a fleet; empty for anything else."""
+    log_dirs: tuple[str, ...] = field(default=(), repr=False)
+    """Further log directories of the node whose `path` it is, as its configuration names them."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,6 +63,8 @@ class OpenRequest:
     """The offset or time to show; None for the end of the log."""
     record: bool = False
     """Whether an offset inside a batch means up to the record itself."""
+    nodes: tuple[NodePlaces, ...] = ()
+    """The directories of a fleet by node, once that was found out."""
     is_searched: bool = False
     """Whether what is asked of it can be answered without having the image here."""
     reads_coordinators: bool = False

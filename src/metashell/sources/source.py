@@ -23,7 +23,7 @@ from metashell.log.directory import MetadataLog, read_file
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import COORDINATOR_TOPICS
 from metashell.log.point import LogClock, Point, parse_point
-from metashell.places.place import Place, child_of, is_file, parent_of
+from metashell.places.place import Place, child_of, is_file, parent_of, place_of
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.redact import Redaction
 from metashell.sources.status import Capabilities, Live, Status
@@ -371,7 +371,9 @@ class Source:
     @property
     def log_places(self) -> Sequence[Place]:
         """The node's log directories; none of a file by itself and of a quorum."""
-        return () if self._directory is None else (parent_of(self._directory),)
+        if self._directory is None:
+            return ()
+        return (parent_of(self._directory), *map(place_of, self.settings.log_dirs))
 
     def coordinator_logs(self, log: CoordinatorLog) -> CoordinatorLogs | None:
         """The partitions of a coordinators' topic that lie in the node's log directories.

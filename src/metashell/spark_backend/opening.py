@@ -266,7 +266,9 @@ def open_delegated(
     spark = SparkSettings(master=how.master_url, conf=dict(how.conf))
     engine = Engine(spark, progress, announce)
     if choice.paths:
-        fleet = DelegatedFleet.over(choice.paths, request.settings, cluster_id=request.cluster_id)
+        fleet = DelegatedFleet.over(
+            choice.paths, request.settings, cluster_id=request.cluster_id, nodes=request.nodes
+        )
         fleet.engine = engine
         fleet.runner = _runner(engine)
         return fleet

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from metashell.log.fault import Fault
     from metashell.schema.arena import I64
     from metashell.sources.fleet.source import FleetSource
+    from metashell.sources.node_places import NodePlaces
     from metashell.sources.source import Source
 
 _UNKNOWN_BYTES: Final = 8 << 20
@@ -30,15 +31,18 @@ class FleetMember:
     Args:
         fleet: What it is of.
         name: What it is called there.
-        path: Where it is.
-        cluster_id: Its cluster, None where it does not say.
+        node: Where it is.
     """
 
-    def __init__(self, fleet: FleetSource, name: str, path: str, cluster_id: str | None) -> None:
+    def __init__(self, fleet: FleetSource, name: str, node: NodePlaces) -> None:
         self._fleet = fleet
         self.name = name
-        self.path = path
-        self.cluster_id = cluster_id
+        self.path = node.path
+        """Where the metadata log is."""
+        self.cluster_id = node.cluster_id
+        """Its cluster, None where it does not say."""
+        self.reading = fleet.reading.with_log_dirs(node.log_dirs)
+        """How it is read."""
         self._lock = RLock()
         self._source: Source | None = None
         self._error: str | None = None
@@ -65,7 +69,7 @@ class FleetMember:
                 raise SourceError(self._error)
             if self._source is None:
                 try:
-                    self._source = self._fleet.reading.open(self.path)
+                    self._source = self.reading.open(self.path)
                 except Exception as error:
                     self._error = why(error)
                     self._fleet.failed(self, self._error)
@@ -82,9 +86,7 @@ class FleetMember:
         """Show another state of it from now on."""
         with self._lock:
             self._source, self._error = source, None
-            self._has_own_state = (
-                source.moment_offset is not None or self._fleet.reading.at is not None
-            )
+            self._has_own_state = source.moment_offset is not None or self.reading.at is not None
 
     def take_over(self, older: FleetMember, source: Source) -> None:
         """Begin with a source of an older fleet's member."""

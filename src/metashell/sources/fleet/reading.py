@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
@@ -22,14 +22,19 @@ class Reading:
     record: bool = False
     """Whether an offset inside a batch means up to the record itself."""
 
+    def with_log_dirs(self, log_dirs: tuple[str, ...]) -> Reading:
+        """The same for a node that has these log directories besides."""
+        if not log_dirs:
+            return self
+        return replace(self, settings=replace(self.settings, log_dirs=log_dirs))
+
     def open(self, place: str) -> Source:
         """Open a directory.
 
         Raises:
             MetashellError: It can't be read, or does not cover the point asked for.
         """
-        from metashell.log.directory import list_metadata_directory
-        from metashell.sources.directory import open_directory
+        from metashell.sources.directory import open_place
 
-        source = open_directory(list_metadata_directory(place), self.settings)
+        source = open_place(place, self.settings)
         return source if self.at is None else source.at(self.at, record=self.record)

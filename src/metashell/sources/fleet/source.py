@@ -7,10 +7,9 @@ where they hold many bytes together.
 
 from __future__ import annotations
 
-import os
 from collections import OrderedDict
 from collections.abc import Callable, Generator, Iterator, Sequence
-from contextlib import AbstractContextManager, closing, nullcontext, suppress
+from contextlib import AbstractContextManager, closing, nullcontext
 from copy import copy
 from functools import cached_property
 from threading import RLock
@@ -19,7 +18,7 @@ from typing import TYPE_CHECKING, ClassVar, Final, Self, TypeAlias, TypeVar
 from metashell.errors import MetashellError, SourceError
 from metashell.fs.node import Directory
 from metashell.fs.path import CLUSTERS
-from metashell.places.uri import is_uri, local_path, shown
+from metashell.places.uri import is_uri, shown
 from metashell.read_settings import ReadSettings
 from metashell.redact import Redaction
 from metashell.sources.engine import KEPT_BYTES
@@ -27,6 +26,7 @@ from metashell.sources.fleet.member import FleetDirectory, FleetMember
 from metashell.sources.fleet.naming import unique_names
 from metashell.sources.fleet.reading import Reading
 from metashell.sources.fleet.rows import FleetRow, fleet_row, row_of
+from metashell.sources.node_places import NodePlaces, distinct, identity_of, nodes_at
 from metashell.sources.status import Capabilities, Status
 
 if TYPE_CHECKING:
@@ -47,7 +47,6 @@ JobRunner: TypeAlias = Callable[
 argument has about how many bytes each job reads, the fourth is called again and again, and raises
 to end everything."""
 
-_NAMING_THREADS: Final = 16
 SMALL_BYTES: Final = 16 << 20
 """A local fleet of less is computed here before other processes have begun."""
 _FEW_BYTES: Final = 128 << 20
@@ -60,7 +59,7 @@ class FleetSource:
     """Several directories under one root; what works on one cluster takes a `FleetMember`'s source.
 
     Args:
-        places: Path and cluster id of each directory.
+        nodes: Where each member is.
         reading: How they are read.
         progress: Tells how far computing has come.
     """
@@ -72,13 +71,13 @@ class FleetSource:
 
     def __init__(
         self,
-        places: Sequence[tuple[str, str | None]],
+        nodes: Sequence[NodePlaces],
         reading: Reading,
         *,
         progress: Progress | None = None,
         notes: Sequence[str] = (),
     ) -> None:
-        self._places = tuple(places)
+        self._nodes = tuple(nodes)
         self.reading = reading
         """How the members are read."""
         self.progress = progress
@@ -89,11 +88,8 @@ class FleetSource:
         self._used: OrderedDict[str, FleetMember] = OrderedDict()
         self._failures: dict[str, str] = {}
         # By what may be shown of a URI: it can hold a key.
-        names = unique_names([(_identity(path), cluster_id) for path, cluster_id in places])
-        members = (
-            FleetMember(self, name, path, cluster_id)
-            for name, (path, cluster_id) in zip(names, places, strict=True)
-        )
+        names = unique_names([(identity_of(node.path), node.cluster_id) for node in nodes])
+        members = (FleetMember(self, name, node) for name, node in zip(names, nodes, strict=True))
         self.members: dict[str, FleetMember] = {
             m.name: m for m in sorted(members, key=lambda m: m.name)
         }
@@ -106,31 +102,37 @@ class FleetSource:
         settings: ReadSettings,
         *,
         cluster_id: str | None = None,
+        nodes: Sequence[NodePlaces] = (),
         progress: Progress | None = None,
     ) -> Self:
-        """Lay a fleet over directories; as `metashell.sources.opening.open_fleet`, here."""
+        """Lay a fleet over directories; as `metashell.sources.opening.open_fleet`, here.
+
+        Args:
+            paths: The directories.
+            settings: How they are read and shown.
+            cluster_id: Take those alone that are of this cluster.
+            nodes: The same by node, where that is known.
+            progress: As of the class.
+        """
         if settings.schemas:
             from metashell.schema.registry import load_registry
 
             load_registry(settings.schemas)  # a wrong definition is no fault of a directory
-        # The same directory once, by what it was first called.
-        distinct = {_identity(path): path for path in reversed(paths)}
-        given = [path for path in dict.fromkeys(paths) if path in distinct.values()]
-        places = list(_identified(given))
-        notes: list[str] = []
+        nodes = nodes or nodes_at(distinct(paths))
+        notes = [note for node in nodes for note in node.notes]
         if cluster_id is not None:
-            unknown = sum(found is None for _, found in places)
+            unknown = sum(node.cluster_id is None for node in nodes)
             if unknown:
                 notes.append(
-                    f"{unknown} of {len(places)} directories do not name their cluster:"
+                    f"{unknown} of {len(nodes)} directories do not name their cluster:"
                     " `--cluster-id` leaves them out"
                 )
-            places = [place for place in places if place[1] == cluster_id]
-            if not places:
+            nodes = [node for node in nodes if node.cluster_id == cluster_id]
+            if not nodes:
                 raise SourceError(f"no directory belongs to cluster {cluster_id}")
-        if not places:
+        if not nodes:
             raise SourceError("a fleet needs at least one directory")
-        return cls(places, Reading(settings=settings), progress=progress, notes=notes)
+        return cls(nodes, Reading(settings=settings), progress=progress, notes=notes)
 
     @property
     def settings(self) -> ReadSettings:
@@ -280,9 +282,7 @@ class FleetSource:
         fleet, runner = copy(self), self.runner
         for made in ("root", "history_root"):
             fleet.__dict__.pop(made, None)
-        FleetSource.__init__(
-            fleet, self._places, reading, progress=self.progress, notes=self._notes
-        )
+        FleetSource.__init__(fleet, self._nodes, reading, progress=self.progress, notes=self._notes)
         fleet.runner = runner
         return fleet
 
@@ -337,7 +337,7 @@ class FleetSource:
         weights = [member.weight() for member in left]
         if n_workers is None:
             n_workers = core_count() if sum(weights) >= SMALL_BYTES else 1
-        jobs = [(member.path, self.reading, *arguments(member)) for member in left]
+        jobs = [(member.path, member.reading, *arguments(member)) for member in left]
         done, total = 0, max(sum(weights), 1)
         if self.runner is not None:
             results = self.runner(function, jobs, weights, stop)
@@ -404,29 +404,3 @@ def _of_own(
         }
     except MetashellError as error:
         return failed(member.path, error.message)
-
-
-def _identity(path: str) -> str:
-    """What tells a place from others and may be shown; refuses a URI that can't be meant."""
-    local = local_path(path)
-    return shown(path) if local is None and is_uri(path) else os.path.abspath(local or path)
-
-
-def _identified(paths: Sequence[str]) -> Iterator[tuple[str, str | None]]:
-    """Each path with the id of its cluster, None where nothing tells it."""
-    if len(paths) == 1:
-        return iter([(paths[0], _cluster_id(paths[0]))])
-    from concurrent.futures import ThreadPoolExecutor
-
-    with ThreadPoolExecutor(min(_NAMING_THREADS, len(paths) or 1)) as threads:
-        return iter(list(zip(paths, threads.map(_cluster_id, paths), strict=True)))
-
-
-def _cluster_id(path: str) -> str | None:
-    """What the files beside a log say; what is wrong with it is told when it is opened."""
-    from metashell.log.directory import find_metadata_directory
-    from metashell.node_files.node_files import NodeFiles
-
-    with suppress(MetashellError, OSError):
-        return NodeFiles(find_metadata_directory(path)).cluster_id
-    return None

@@ -222,7 +222,7 @@ def test_a_row_never_raises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     def fail(*_: object, **__: object) -> Iterator[None]:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("metashell.log.directory.list_metadata_directory", fail)
+    monkeypatch.setattr("metashell.sources.directory.list_metadata_directory", fail)
     assert (
         "reading it failed unexpectedly: ZeroDivisionError"
         == (fleet_row(str(tmp_path), Reading())["error"])

@@ -1,0 +1,180 @@
+"""Which of several directories are log directories of one node, and which of them has its metadata.
+
+Owns what is found out before anything is opened: the files beside the logs are read, and names are
+listed. A place that can't be looked at is one by itself: opening it tells what is wrong.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from metashell.errors import MetashellError, NoMetadataLogError
+from metashell.log.changed import list_directory
+from metashell.log.directory import find_metadata_directory
+from metashell.log.names import Listing
+from metashell.node_files.node_directories import group_by_node
+from metashell.node_files.node_files import NodeFiles
+from metashell.places.place import Place, child_of, parent_of, place_of
+from metashell.places.uri import is_uri, local_path, shown
+
+if TYPE_CHECKING:
+    from metashell.node_files.meta_properties import MetaProperties
+
+_THREADS: Final = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NodePlaces:
+    """The log directories of a node."""
+
+    path: str = field(repr=False)
+    """Where its metadata log is, as it was given; any of them where none has one."""
+    cluster_id: str | None = None
+    """None where nothing tells it."""
+    log_dirs: tuple[str, ...] = field(default=(), repr=False)
+    """The others, as `metashell.read_settings.ReadSettings.log_dirs`."""
+    notes: tuple[str, ...] = ()
+    """What a user should know, a sentence each."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Found:
+    """A place that was looked at."""
+
+    path: str
+    place: Place
+    """The log directory; what was given where that is none."""
+    identity: MetaProperties | None = None
+    cluster_id: str | None = None
+    metadata: Place | None = None
+    """Its metadata log."""
+    error: str | None = None
+    """Why it can't be looked at."""
+
+    @property
+    def has_metadata_log(self) -> bool:
+        """Whether a metadata log is in it."""
+        return self.metadata is not None
+
+
+def distinct(paths: Sequence[str]) -> list[str]:
+    """The paths without those that mean the same directory, by what it was first called.
+
+    Raises:
+        SourceError: A URI can't be meant.
+    """
+    first = {identity_of(path): path for path in reversed(paths)}
+    return [path for path in dict.fromkeys(paths) if path in first.values()]
+
+
+def identity_of(path: str) -> str:
+    """What tells a place from others and may be shown; refuses a URI that can't be meant."""
+    local = local_path(path)
+    return shown(path) if local is None and is_uri(path) else os.path.abspath(local or path)
+
+
+def nodes_at(paths: Sequence[str]) -> list[NodePlaces]:
+    """Put the directories of each node together, in the order of the paths.
+
+    Args:
+        paths: Directories or URIs, each once.
+    """
+    return [_joined(group) for group in group_by_node(_look_at_all(paths))]
+
+
+def node_at(paths: Sequence[str]) -> NodePlaces:
+    """Take directories for those of one node, as its configuration does.
+
+    One that can't be read, or that is of another node, is left out and noted.
+
+    Args:
+        paths: The first is where the metadata log should be.
+    """
+    first, *others = _look_at_all(paths)
+    notes, same = [], [first]
+    for one in others:
+        if one.error is not None:
+            notes.append(f"{one.error}: what lies there is missing")
+        elif not _is_of(one, first):
+            notes.append(f"{shown(one.path)} is of another node than {shown(first.path)}: left out")
+        else:
+            same.append(one)
+    node = _joined(same)
+    return NodePlaces(
+        path=node.path,
+        cluster_id=node.cluster_id,
+        log_dirs=node.log_dirs,
+        notes=(*notes, *node.notes),
+    )
+
+
+def _is_of(one: _Found, other: _Found) -> bool:
+    """Whether nothing says that two directories are of different nodes."""
+    a, b = one.identity, other.identity
+    if a is None or b is None:
+        return True
+    pairs = ((a.cluster_id, b.cluster_id), (a.node_id, b.node_id))
+    return all(x == y or x is None or y is None for x, y in pairs)
+
+
+def _look_at_all(paths: Sequence[str]) -> list[_Found]:
+    if len(paths) == 1:
+        return [_look(paths[0])]
+    from concurrent.futures import ThreadPoolExecutor
+
+    with ThreadPoolExecutor(min(_THREADS, len(paths) or 1)) as threads:
+        return list(threads.map(_look, paths))
+
+
+def _look(path: str) -> _Found:
+    """Read what the files beside a log say; what is wrong with it is told when it is opened."""
+    place = place_of(path)
+    try:
+        metadata = find_metadata_directory(path)
+    except NoMetadataLogError:
+        files, directory, found = NodeFiles(child_of(place, "any")), place, None
+    except (MetashellError, OSError) as error:
+        return _Found(path=path, place=place, error=str(error))
+    else:
+        files, directory, found = NodeFiles(metadata), parent_of(metadata), metadata
+    identity = cluster_id = None
+    with suppress(MetashellError, OSError):
+        identity = files.meta_properties
+        cluster_id = files.cluster_id
+    return _Found(
+        path=path, place=directory, identity=identity, cluster_id=cluster_id, metadata=found
+    )
+
+
+def _joined(group: Sequence[_Found]) -> NodePlaces:
+    """The directories of a node, that with the metadata log first."""
+    having = [one for one in group if one.has_metadata_log]
+    first, notes = having[0] if having else group[0], []
+    if len(having) > 1:
+        first = max(having, key=_end)
+        left = ", ".join(shown(one.path) for one in having if one is not first)
+        notes.append(f"the metadata log in {shown(first.path)} is read, not the shorter in {left}")
+    return NodePlaces(
+        path=first.path,
+        cluster_id=first.cluster_id,
+        log_dirs=tuple(_text(one.place) for one in group if one is not first),
+        notes=tuple(notes),
+    )
+
+
+def _end(found: _Found) -> tuple[int, int]:
+    """How far a metadata log reaches, as the names of its files tell."""
+    listing = Listing((), ())
+    with suppress(MetashellError):
+        listing = list_directory(found.metadata or found.place).listing
+    last = listing.segments[-1].base_offset if listing.segments else -1
+    return last, listing.checkpoints[-1].end_offset if listing.checkpoints else -1
+
+
+def _text(place: Place) -> str:
+    """A path or URI that opens a place, from wherever."""
+    return os.path.abspath(place) if isinstance(place, str) else place.uri

@@ -1,0 +1,191 @@
+"""Several log directories of a node as one source, and those without a metadata log."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+import metashell
+from metashell.cli import main
+from metashell.errors import SourceError
+from metashell.log.names import METADATA_DIRECTORY
+from metashell.schema.coordinators import CoordinatorLog
+from metashell.sources.log_directories import LogDirectoriesSource
+from metashell.sources.node_places import nodes_at
+from metashell.sources.opening import open_fleet
+from support.fixtures import copy_of, fixture_dir
+from support.s3 import S3Server
+from support.shell import run_on
+
+Captures = pytest.CaptureFixture[str]
+NODE = "node-44"
+N_GROUPS, N_HERE = 28, 18
+"""Groups of the cluster, and those in the first log directory of broker 101."""
+
+
+def directory(broker: int, name: str) -> str:
+    """A log directory of the cluster."""
+    return str(fixture_dir(NODE) / f"broker{broker}" / name)
+
+
+def options(*paths: str) -> list[str]:
+    """The words that choose directories."""
+    return [word for path in paths for word in ("-d", path)]
+
+
+def count(capsys: Captures, words: Sequence[str]) -> int:
+    """Count the groups that a command line finds, and see that nothing is missing."""
+    assert 0 == main([*words, "groups", "--count"])
+    told = capsys.readouterr()
+    assert not told.err
+    return int(told.out)
+
+
+def test_log_directories_of_a_node_are_one_source(capsys: Captures) -> None:
+    """In any order, by a pattern, and where the metadata log itself is named."""
+    first, second = directory(101, "d1"), directory(101, "d2")
+    pattern = str(Path(first).parent / "d*")
+    metadata = f"{first}/{METADATA_DIRECTORY}"
+    for paths in ((first, second), (second, first), (pattern,), (second, metadata)):
+        assert N_GROUPS == count(capsys, options(*paths))
+        assert 0 == main([*options(*paths), "ls", "/"])
+        assert "image\n" in capsys.readouterr().out
+
+
+def test_directories_of_several_nodes_are_a_fleet(capsys: Captures) -> None:
+    """Each node has all of its directories."""
+    parent = str(fixture_dir(NODE))
+    for pattern in (f"{parent}/broker*/d*", f"{parent}/broker*/d[21]"):
+        assert 0 == main([*options(pattern), "ls", "/clusters"])
+        assert ["broker101", "broker102", "broker103"] == capsys.readouterr().out.split()
+        assert 3 * N_GROUPS == count(capsys, options(pattern))
+    for engine in ("local", "auto"):
+        fleet = open_fleet([f"{parent}/broker{n}/{d}" for n in (101, 102) for d in ("d1", "d2")],
+                           engine=engine)  # fmt: skip
+        rows = run_on(fleet, "groups --columns cluster,group -o csv").out.splitlines()
+        assert 2 * N_GROUPS == len(rows) - 1
+        assert {"broker101", "broker102"} == {row.partition(",")[0] for row in rows[1:]}
+
+
+def test_copies_of_a_node_are_no_further_directories(tmp_path: Path) -> None:
+    """Two backups of a node are two members of a fleet, however many directories each has."""
+    for day in ("monday", "tuesday"):
+        for name in ("d1", "d2"):
+            copy_of(f"{NODE}/broker101/{name}", tmp_path / day).rename(tmp_path / day / name)
+    first = [str(tmp_path / day / "d1") for day in ("monday", "tuesday")]
+    assert [(path, ()) for path in first] == [(n.path, n.log_dirs) for n in nodes_at(first)]
+    both = [str(tmp_path / day / d) for d in ("d2", "d1") for day in ("monday", "tuesday")]
+    found = [(n.path, n.log_dirs) for n in nodes_at(both)]
+    assert [(first[0], (both[0],)), (first[1], (both[1],))] == found
+
+
+def test_copies_without_directory_ids(tmp_path: Path) -> None:
+    """Older nodes have no directory.id: two metadata logs are then of two copies."""
+    paths = []
+    for name in ("one", "two", "three"):
+        path = copy_of(f"{NODE}/broker101/d1", tmp_path / name)
+        text = (path / "meta.properties").read_text()
+        lines = [line for line in text.splitlines() if not line.startswith("directory.id")]
+        (path / "meta.properties").write_text("\n".join(lines))
+        paths.append(str(path))
+    shutil.rmtree(Path(paths[2]) / METADATA_DIRECTORY)
+    assert 3 == len(nodes_at(paths))
+    (node,) = nodes_at(paths[::2])
+    assert (paths[0], (paths[2],)) == (node.path, node.log_dirs)
+
+
+def test_the_longer_of_two_metadata_logs_is_read(tmp_path: Path) -> None:
+    """As where metadata.log.dir was changed, and the old log stayed."""
+    old = copy_of(f"{NODE}/broker101/d2", tmp_path)
+    segment = f"{0:020d}.log"
+    (old / METADATA_DIRECTORY).mkdir()
+    shutil.copy(Path(directory(101, "d1"), METADATA_DIRECTORY, segment), old / METADATA_DIRECTORY)
+    longer = copy_of(f"{NODE}/broker101/d1", tmp_path)
+    log = longer / METADATA_DIRECTORY
+    (log / segment).rename(log / f"{7:020d}.log")
+    (node,) = nodes_at([str(old), str(longer)])
+    assert str(longer) == node.path
+    assert "is read, not the shorter in" in node.notes[0]
+
+
+def config(path: Path, **settings: str) -> list[str]:
+    """Write a broker's configuration and return the words that choose it."""
+    lines = [f"{key.replace('_', '.')}={value}" for key, value in settings.items()]
+    path.write_text("\n".join(["process.roles=broker", *lines]))
+    return ["--config", str(path)]
+
+
+def test_a_configuration_names_log_directories(tmp_path: Path, capsys: Captures) -> None:
+    """All of log.dirs, and metadata.log.dir apart from them."""
+    first, second = directory(101, "d1"), directory(101, "d2")
+    file = tmp_path / "server.properties"
+    assert N_GROUPS == count(capsys, config(file, log_dirs=f"{second},{first}"))
+    assert N_GROUPS == count(capsys, config(file, log_dirs=second, metadata_log_dir=first))
+    other = directory(102, "d2")
+    words = config(file, log_dirs=f"{first},{tmp_path}/gone,{other},{second}")
+    assert 0 == main([*words, "groups", "--count"])
+    told = capsys.readouterr()
+    assert N_GROUPS == int(told.out)
+    assert f"{tmp_path}/gone: No such file or directory: what lies there is missing" in told.err
+    assert f"{other} is of another node than {first}: left out" in told.err
+    assert 3 == main([*words, "--cluster-id", "nope", "ls"])
+
+
+def test_a_log_directory_without_a_metadata_log(capsys: Captures) -> None:
+    """It has groups and no image, and that is said; a shell works on it."""
+    path = directory(101, "d2")
+    assert 0 == main([*options(path), "groups", "--count"])
+    told = capsys.readouterr()
+    assert N_GROUPS - N_HERE == int(told.out)
+    assert "no metadata log there: names and leaders of topics are not known" in told.err
+    source = metashell.open(path)
+    assert isinstance(source, LogDirectoriesSource)
+    assert ("72HgMVPyQUSIB9AHQB3hhg", 101) == (source.cluster_id, source.node_id)
+    assert ["local"] == source.ls("/")
+    assert source.refreshed() is source
+    assert ("no metadata log",) == source.status().notes
+    for command in ("topics", "log", "du", "changes /", "checksum", "coordinator group:g"):
+        ran = run_on(source, command)
+        assert (3, "") == (ran.status, ran.out)
+        assert f"this needs a metadata log, and {path} has none" in "\n".join(ran.err)
+    with pytest.raises(SourceError, match="needs a metadata log"):
+        source.at(5)
+    members = run_on(source, "members -o json").out
+    assert '"coordinator": null' in run_on(source, "groups -o json").out
+    assert "k-uniform" in members
+    ran = run_on(open_fleet([path, directory(102, "d2")]), "groups --columns cluster -o csv")
+    assert {"cluster": 1, "broker101": N_GROUPS - N_HERE, "broker102": N_HERE} == Counter(
+        ran.out.split()
+    )
+
+
+def test_log_directories_without_any(tmp_path: Path) -> None:
+    """Without coordinators' logs there is nothing to show."""
+    shutil.copy(Path(directory(101, "d2"), "meta.properties"), tmp_path)
+    with pytest.raises(SourceError, match="a log directory without a metadata log"):
+        metashell.open(tmp_path)
+    (tmp_path / "__consumer_offsets-1").mkdir()
+    logs = metashell.open(tmp_path).coordinator_logs(CoordinatorLog.GROUPS)
+    assert logs is not None
+    assert [1] == [partition.number for partition in logs.partitions]
+    with pytest.raises(SourceError, match="no segment of __consumer_offsets-1"):
+        logs.read(logs.partitions[0])
+
+
+def test_a_store(s3: S3Server, monkeypatch: pytest.MonkeyPatch, capsys: Captures) -> None:
+    """Log directories in a bucket: together, and one without a metadata log alone."""
+    s3.give_credentials(monkeypatch)
+    for name in ("d1", "d2"):
+        s3.upload(Path(directory(101, name)), f"node/{name}")
+    here = ["--engine", "local"]
+    uris = [s3.uri(f"node/{name}") for name in ("d1", "d2")]
+    assert N_GROUPS == count(capsys, [*here, *options(*uris)])
+    assert N_GROUPS == count(capsys, [*here, *options(s3.uri("node/*"))])
+    assert 0 == main([*here, *options(uris[1]), "groups", "--count"])
+    told = capsys.readouterr()
+    assert N_GROUPS - N_HERE == int(told.out)
+    assert "node/d2: no metadata log there" in told.err
