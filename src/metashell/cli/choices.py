@@ -98,7 +98,7 @@ def _choice(arguments: Arguments) -> Choice | None:
 
 
 def _choice_of_directories(directories: tuple[str, ...], words: tuple[str, ...]) -> Choice:
-    """One directory; or a fleet, for several and for a pattern, however many that names."""
+    """One directory, or several; a fleet for a pattern, however many that names."""
     if words and os.sep in words[0] and os.path.isdir(words[0]):
         raise UsageError(
             f"{words[0]} is a directory, not a command",
@@ -113,9 +113,10 @@ def _choice_of_directories(directories: tuple[str, ...], words: tuple[str, ...])
                 f"`-d`: {directory} is a file", hint=f"`metashell -s {_quote(directory)}` opens it"
             )
         found += expand(directory)
-    if len(directories) == 1 and not _is_pattern(directories[0]):
+    is_fleet = any(map(_is_pattern, directories))
+    if len(directories) == 1 and not is_fleet:
         return Choice(directories[0])
-    return Choice(directories[0], paths=tuple(found))
+    return Choice(directories[0], paths=tuple(found), is_fleet=is_fleet)
 
 
 def _is_pattern(directory: str) -> bool:

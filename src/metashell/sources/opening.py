@@ -242,7 +242,7 @@ def _open_several(request: OpenRequest, watch: OpeningWatch) -> Source | FleetSo
         from metashell.sources.node_places import distinct, nodes_at
 
         nodes = nodes_at(distinct(request.choice.paths))
-        if len(nodes) == 1 and nodes[0].log_dirs:
+        if len(nodes) == 1 and nodes[0].log_dirs and not request.choice.is_fleet:
             return _open_node(nodes[0], request, watch)
         request = replace(request, nodes=tuple(nodes))
     return _open_fleet(request, watch)

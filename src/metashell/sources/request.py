@@ -44,6 +44,8 @@ class Choice:
     """Set for a live quorum."""
     paths: tuple[str, ...] = field(default=(), repr=False)
     """Several directories, of one node or of a fleet; empty for anything else."""
+    is_fleet: bool = False
+    """Whether these are a fleet though they are all of one node, as where a pattern names them."""
     log_dirs: tuple[str, ...] = field(default=(), repr=False)
     """Further log directories of the node whose `path` it is, as its configuration names them."""
 

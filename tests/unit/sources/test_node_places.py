@@ -46,14 +46,17 @@ def count(capsys: Captures, words: Sequence[str]) -> int:
 
 
 def test_log_directories_of_a_node_are_one_source(capsys: Captures) -> None:
-    """In any order, by a pattern, and where the metadata log itself is named."""
+    """In any order, and where the metadata log itself is named; for a pattern a fleet of one."""
     first, second = directory(101, "d1"), directory(101, "d2")
-    pattern = str(Path(first).parent / "d*")
     metadata = f"{first}/{METADATA_DIRECTORY}"
-    for paths in ((first, second), (second, first), (pattern,), (second, metadata)):
+    for paths in ((first, second), (second, first), (second, metadata)):
         assert N_GROUPS == count(capsys, options(*paths))
         assert 0 == main([*options(*paths), "ls", "/"])
         assert "image\n" in capsys.readouterr().out
+    pattern = str(Path(first).parent / "d*")
+    assert N_GROUPS == count(capsys, options(pattern))
+    assert 0 == main([*options(pattern), "ls", "/clusters"])
+    assert 1 == len(capsys.readouterr().out.split())
 
 
 def test_directories_of_several_nodes_are_a_fleet(capsys: Captures) -> None:
