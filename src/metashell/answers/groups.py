@@ -264,7 +264,7 @@ def _modern_members(log: GroupLog, kind: GroupType, topics: Mapping[str, str]) -
         assigned = partition_names(tasks, string_array(tasks.items.span("subtopology_id")), "_")
     else:
         parts = current.structs("assigned_partitions")
-        assigned = partition_names(parts, _topic_names(parts.items.fixed("topic_id"), topics))
+        assigned = partition_names(parts, topic_names(parts.items.fixed("topic_id"), topics))
     return pa.table(
         [
             string_array(log.names(some)),
@@ -280,7 +280,7 @@ def _modern_members(log: GroupLog, kind: GroupType, topics: Mapping[str, str]) -
     )
 
 
-def _topic_names(ids: AnyArray, topics: Mapping[str, str]) -> pa.Array:
+def topic_names(ids: AnyArray, topics: Mapping[str, str]) -> pa.Array:
     """Names of topics; the id of those that have none here."""
     texts = uuid_array(ids).cast(pa.string())
     encoded = texts.dictionary_encode()

@@ -43,7 +43,22 @@ def test_ongoing() -> None:
     assert [{"transactional_id": "tx-hang", "state": "Ongoing"}] == json.loads(ran.out)
 
 
-@pytest.mark.parametrize("command", ["groups", "members", "offsets", "transactions"])
+def test_share_partitions() -> None:
+    """By group, topic and partition, whichever partition of the log each is in."""
+    source = metashell.open(fixture_dir(LOG_DIR))
+    ran = run_on(source, "share 's-*' --columns group,topic,partition,start_offset -o csv")
+    assert ran.status == 0
+    assert [
+        "s-empty,share-a,1,1",
+        "s-one,share-a,0,2",
+        "s-one,share-b,2,2",
+    ] == ran.out.split()[1:]
+    ran = run_on(source, "share nobody")
+    assert ran.status == 1
+    assert "nobody: no such share group with state" in "\n".join(ran.err)
+
+
+@pytest.mark.parametrize("command", ["groups", "members", "offsets", "transactions", "share"])
 def test_directories_without_such_logs(command: str) -> None:
     """A controller's directory says which directory to give."""
     ran = run_on(metashell.open(DEMO), command)
@@ -96,5 +111,7 @@ def test_one_partition_alone(capsys: pytest.CaptureFixture[str]) -> None:
     told = capsys.readouterr()
     assert 3 == len(told.out.splitlines())
     assert not told.err
+    assert 0 == main(["-d", str(place / "__share_group_state-0"), "share", "--count"])
+    assert "1" == capsys.readouterr().out.strip()
     assert 2 == main(["-d", str(place / "__consumer_offsets-2"), "transactions"])
     assert "this source has no log of __transaction_state" in capsys.readouterr().err

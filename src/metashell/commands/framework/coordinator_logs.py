@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from metashell.answers.coordinator_kinds import SHARE
 from metashell.commands.framework.names import rows_named
 from metashell.errors import ExitCode, MetashellError, SourceError, UsageError
 
@@ -34,7 +35,13 @@ AnswerOfPartition = Callable[["KeyedRecords", int, "int | None"], "pa.Table"]
 
 
 def coordinator_rows(
-    query: RowsQuery, kind: CoordinatorKind, answer: AnswerOfPartition, column: str, what: str
+    query: RowsQuery,
+    kind: CoordinatorKind,
+    answer: AnswerOfPartition,
+    column: str,
+    what: str,
+    *,
+    then_by: Sequence[str] = (),
 ) -> None:
     """Add the rows of every partition of a coordinators' topic that is here.
 
@@ -46,6 +53,8 @@ def coordinator_rows(
         answer: Makes the rows of one partition.
         column: The column of names that the words choose by.
         what: What has such a name, in the singular.
+        then_by: Columns that rows of one name are ordered by, where these come from several
+            partitions.
 
     Raises:
         UsageError: The source can't have such logs.
@@ -75,7 +84,8 @@ def coordinator_rows(
             f"partitions of {kind.topic} in this directory: {len(here)} of {len(leaders)}"
         )
     if tables:
-        table = pa.concat_tables(tables).sort_by(column)
+        order = [(name, "ascending") for name in (column, *then_by)]
+        table = pa.concat_tables(tables).sort_by(order)
         query.add(_named(query, table, column, what, _Missing(kind, len(leaders), here)))
 
 
@@ -120,7 +130,8 @@ class _Missing:
         """The partition of a key where that is not here; None where it is, or nobody knows."""
         from metashell.image.coordinators.placement import partition_of
 
-        if not self.count:
+        if not self.count or self.kind is SHARE:
+            # The key of a share partition is more than the group's name.
             return None
         number = partition_of(key, self.count)
         return None if number in self.here else number

@@ -1,0 +1,84 @@
+"""Share partitions, as the log of a coordinator's partition has them.
+
+Source: org.apache.kafka.coordinator.share.ShareCoordinatorShard; the states are those of
+org.apache.kafka.server.share.fetch.RecordState.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.answers.groups import TIME, topic_names
+from metashell.image.coordinators.share_state import ShareBatches, ShareLog
+from metashell.schema.arrow import list_array, string_array
+
+RECORD_STATES: Final = ("Available", "Acquired", "Acknowledged", "Archiving", "Archived")
+"""Names of the states of records, by number."""
+
+SHARE_SCHEMA: Final = pa.schema(
+    [
+        ("group", pa.string()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("start_offset", pa.int64()),
+        ("state_epoch", pa.int32()),
+        ("leader_epoch", pa.int32()),
+        ("complete", pa.int32()),
+        ("batches", pa.list_(pa.string())),
+        ("written_time", TIME),
+        ("coordinator", pa.int32()),
+        ("coordinator_partition", pa.int32()),
+    ]
+)
+
+
+def share_table(
+    log: ShareLog, topics: Mapping[str, str] | None = None, coordinator: int | None = None
+) -> pa.Table:
+    """The share partitions of a coordinator's partition: columns of `SHARE_SCHEMA`.
+
+    They come by group, topic and partition.
+
+    Args:
+        log: The coordinator's log.
+        topics: Names of topics by the text of their ids; a topic without one is called by its id.
+        coordinator: The broker that leads it; None where that is not known.
+    """
+    state = log.state
+    k = len(state)
+    table = pa.table(
+        [
+            string_array(state.group),
+            topic_names(state.topic_id, topics or {}),
+            pa.array(state.partition),
+            pa.array(state.start_offset, mask=state.start_offset < 0),
+            pa.array(state.state_epoch),
+            pa.array(state.leader_epoch),
+            pa.array(state.complete, mask=state.complete < 0),
+            list_array(_batch_texts(state.batches), state.batches.list_offsets, None),
+            pa.array(state.written_ms, mask=state.written_ms <= 0).cast(TIME),
+            pa.array([coordinator] * k, pa.int32()),
+            pa.array([log.partition] * k, pa.int32()),
+        ],
+        schema=SHARE_SCHEMA,
+    )
+    keys = ("group", "topic", "partition")
+    return table.sort_by([(name, "ascending") for name in keys])
+
+
+def _batch_texts(batches: ShareBatches) -> pa.Array:
+    """``FIRST-LAST:STATE:DELIVERIES`` for each batch."""
+    numbers = pa.array(batches.state).cast(pa.string())
+    is_known = (batches.state >= 0) & (batches.state < len(RECORD_STATES))
+    named = pa.array(RECORD_STATES).take(pa.array(np.where(is_known, batches.state, 0)))
+    states = pc.if_else(pa.array(is_known), named, numbers)
+    offsets = pc.binary_join_element_wise(
+        pa.array(batches.first).cast(pa.string()), pa.array(batches.last).cast(pa.string()), "-"
+    )
+    counts = pa.array(batches.count).cast(pa.string())
+    return pc.binary_join_element_wise(offsets, states, counts, ":")

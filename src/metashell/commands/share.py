@@ -1,0 +1,116 @@
+"""``share``: how far share groups are in the partitions that they read."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from metashell.answers.coordinator_kinds import SHARE
+from metashell.commands.framework.command import Manual
+from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows
+from metashell.commands.rows.columns import integer, one_table, text, texts, time_at
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import RowsQuery
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import pyarrow as pa
+
+    from metashell.records.keyed_records import KeyedRecords
+
+COLUMNS: Final = (
+    text("group", "The share group's id.", priority=9),
+    text(
+        "topic",
+        "The topic's name; its id where the metadata has no topic with this id.",
+        priority=8,
+    ),
+    integer("partition", "The topic's partition.", priority=9),
+    integer(
+        "start_offset",
+        "The share-partition start offset: the group is done with all records before it. Null: "
+        "no consumer has read the partition yet.",
+        priority=9,
+    ),
+    integer(
+        "state_epoch",
+        "The epoch of the state: it rises when the group's offsets are set anew.",
+        priority=2,
+    ),
+    integer(
+        "leader_epoch",
+        "The leader epoch of the topic's partition in which the state was last written.",
+        priority=1,
+    ),
+    integer(
+        "complete",
+        "The number of records behind the start offset that the group is done with; null if no "
+        "broker wrote it.",
+        priority=6,
+    ),
+    texts(
+        "batches",
+        "Batches behind the start offset: FIRST-LAST:STATE:DELIVERIES, both offsets included. A "
+        "record in no batch was not delivered yet.",
+        priority=7,
+    ),
+    time_at("written_time", "When the last snapshot of the state was written.", priority=4),
+    integer("coordinator", "The broker that leads the partition; null for none.", priority=5),
+    integer(
+        "coordinator_partition",
+        f"The partition of `{SHARE.topic}` that tells of it.",
+        priority=3,
+    ),
+)
+
+
+class ShareCommand(RowsCommand):
+    """List share partitions."""
+
+    group = "groups"
+    name = "share"
+    summary = "List how far share groups are in each partition, from a broker's logs."
+    noun = ("share partition", "share partitions")
+    tables = one_table(*COLUMNS)
+    takes_paths = False
+    of_each_cluster = True
+    manual = Manual(
+        synopsis="share [OPTION...] [GROUP...]",
+        description=(
+            "Lists the state that share groups have of the partitions that they read. GROUP may "
+            "hold wildcards. The partitions of a group may lie in several partitions of the log.\n"
+            f"\n{WHERE.format(SHARE.topic)}"
+        ),
+        examples=(
+            ("share s-one", "the share partitions of a group"),
+            ("share --sort start_offset", "those that are least far first"),
+        ),
+    )
+
+    def answer(self, query: RowsQuery) -> None:
+        """The share partitions in every partition."""
+        names: dict[str, str] = {}
+        if query.source.of_coordinator is None:
+            topics = query.source.image.topics
+            names = dict(zip(topics.id_texts, topics.names, strict=True))
+        coordinator_rows(
+            query,
+            SHARE,
+            partial(_share, names),
+            "group",
+            "share group with state",
+            then_by=("topic", "partition"),
+        )
+
+
+def _share(
+    names: Mapping[str, str], records: KeyedRecords, partition: int, coordinator: int | None
+) -> pa.Table:
+    from metashell.answers.share import share_table
+    from metashell.image.coordinators.share_state import ShareLog
+
+    return share_table(ShareLog(records, partition), names, coordinator)
+
+
+COMMAND = ShareCommand()
