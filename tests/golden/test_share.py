@@ -13,10 +13,11 @@ from metashell.answers.share import RECORD_STATES, share_table
 from metashell.image.coordinators.share_state import ShareLog, fold_share
 from metashell.log.keyed_chain import KeyedChainer
 from metashell.log.read import load
+from metashell.node_files.log_directory import read_log_directory
 from metashell.read_settings import READ_DEFAULTS
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
-from metashell.sources.coordinator_logs import CoordinatorLogs
+from metashell.sources.coordinator_logs import NodeCoordinatorLogs
 from support.fixtures import fixture_dir
 
 _NODE: Final = "node-44"
@@ -58,8 +59,8 @@ def _rows() -> dict[tuple[str, str, int], list[dict[str, Any]]]:
     found: dict[tuple[str, str, int], list[dict[str, Any]]] = {}
     for broker in _BROKERS:
         for log_dir in ("d1", "d2"):
-            place = fixture_dir(_NODE) / broker / log_dir / "any"
-            logs = CoordinatorLogs(str(place), SHARE.log, READ_DEFAULTS)
+            directories = [read_log_directory(str(fixture_dir(_NODE) / broker / log_dir))]
+            logs = NodeCoordinatorLogs(SHARE.log, directories, READ_DEFAULTS)
             for partition in logs.partitions:
                 log = ShareLog(logs.read(partition).records, partition.number)
                 for row in share_table(log).to_pylist():

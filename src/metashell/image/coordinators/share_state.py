@@ -12,7 +12,7 @@ batches with one state adjoin, brokers may keep them apart; here they are one.
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -168,7 +168,7 @@ def fold_share(records: KeyedRecords) -> ShareState:
 def _events(records: KeyedRecords) -> _Events:
     parts = [_of_type(records.columns(name)) for name in ("ShareSnapshot", "ShareUpdate")]
     order = np.argsort(np.concatenate([part.row for part in parts]), kind="stable")
-    joined = []
+    joined: list[Any] = []
     for field in fields(_Events):
         one, other = (getattr(part, field.name) for part in parts)
         if isinstance(one, SpanColumn):
