@@ -58,6 +58,33 @@ def test_share_partitions() -> None:
     assert "nobody: no such share group with state" in "\n".join(ran.err)
 
 
+def test_producers(tmp_path: Path) -> None:
+    """Of some topics; with an open transaction alone; names and damage are told."""
+    source = metashell.open(fixture_dir(LOG_DIR))
+    columns = "--columns topic,partition,producer_id,current_txn_start_offset -o csv"
+    ran = run_on(source, f"producers 'clic*' audit {columns}")
+    assert (0, ()) == (ran.status, ran.err)
+    assert ["audit,0,0,", "audit,0,2006,5", "clicks,0,2006,10", "clicks,1,6,"] == (
+        ran.out.split()[1:]
+    )
+    ran = run_on(source, f"producers --open {columns}")
+    assert ["__consumer_offsets,2,9,35", "audit,0,2006,5", "clicks,0,2006,10"] == (
+        ran.out.split()[1:]
+    )
+    ran = run_on(source, "producers audti --count")
+    assert ran.status == 1
+    assert "audti: no such topic in this directory; did you mean audit?" in "\n".join(ran.err)
+    node = copy_of(LOG_DIR, tmp_path)
+    for segment in (node / "audit-0").glob("*.log"):
+        segment.unlink()
+    (segment,) = (node / "clicks-1").glob("*.log")
+    segment.write_bytes(segment.read_bytes()[:-20] + b"x" * 400)
+    ran = run_on(metashell.open(node), "producers audit clicks --count")
+    assert (1, "2") == (ran.status, ran.out.strip())
+    assert "audit-0: no segment of audit-0 there" in "\n".join(ran.err)
+    assert "clicks-1: 00000000000000000000.log, position " in "\n".join(ran.err)
+
+
 @pytest.mark.parametrize("command", ["groups", "members", "offsets", "transactions", "share"])
 def test_directories_without_such_logs(command: str) -> None:
     """A controller's directory says which directory to give."""

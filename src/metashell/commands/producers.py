@@ -1,0 +1,151 @@
+"""``producers``: who writes to partitions, and which transactions are open there."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, Final
+
+from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.coordinator_logs import tell_faults
+from metashell.commands.framework.names import tell_unknown
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.topic_arguments import complete_topics
+from metashell.commands.rows.columns import integer, one_table, text, time_at
+from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.query import PIECE_ROWS, RowsQuery
+from metashell.errors import ExitCode, SourceError, UsageError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.sources.partition_logs import PartitionLogs
+
+COLUMNS: Final = (
+    text("topic", "The topic's name.", priority=9),
+    integer("partition", "The topic's partition.", priority=9),
+    integer("producer_id", "The producer's id.", priority=8),
+    integer("producer_epoch", "The producer's epoch.", priority=6),
+    integer(
+        "last_sequence",
+        "The sequence of its last record in this epoch; null if it wrote none.",
+        priority=4,
+    ),
+    time_at("last_timestamp", "The time of its last batch or marker.", priority=5),
+    integer(
+        "coordinator_epoch",
+        "The epoch of the coordinator that ended its last transaction; null for none.",
+        priority=2,
+    ),
+    integer(
+        "current_txn_start_offset",
+        "Where its open transaction begins; null if none is open. No consumer that reads committed "
+        "data gets beyond the lowest of a partition.",
+        priority=7,
+    ),
+    integer("last_offset", "The offset of its last record in this epoch.", shown=False),
+)
+OPEN: Final = Option(("--open",), "List producers with an open transaction.")
+
+
+class ProducersCommand(RowsCommand):
+    """List producers of partitions."""
+
+    group = "groups"
+    name = "producers"
+    summary = "List the producers of each partition in a broker's log directory."
+    noun = ("producer", "producers")
+    tables = one_table(*COLUMNS)
+    takes_paths = False
+    of_each_cluster = True
+    manual = Manual(
+        synopsis="producers [OPTION...] [TOPIC...]",
+        description=(
+            "Lists the producers that are idempotent or transactional, as a broker has them of "
+            "each partition. TOPIC may hold wildcards.\n\n"
+            "The answer comes from the newest `.snapshot` file beside each log in the log "
+            "directory, and from the batches behind it. Only the headers of batches are read. The "
+            "CRC is checked of snapshots and of markers. A broker forgets a producer that was idle "
+            "for `producer.id.expiration.ms`; it is listed here. The exit status is 1 if a log "
+            "could not be read, or if a name is unknown."
+        ),
+        options=(OPEN,),
+        examples=(
+            ("producers orders", "those of a topic"),
+            ("producers --open --sort last_timestamp", "open transactions, the oldest first"),
+        ),
+    )
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose topics."""
+        if word.startswith("-"):
+            return super().complete(context, args, word)
+        return complete_topics(context, word)
+
+    def answer(self, query: RowsQuery) -> None:
+        """The producers in every log, one log at a time."""
+        from metashell.sources.partition_logs import partition_logs
+
+        logs = partition_logs(query.source)
+        if logs is None:
+            raise UsageError(
+                "this source has no log directory",
+                hint="a broker's log directory has the logs of partitions: `metashell -d DIR`",
+            )
+        is_open = OPEN.flags[0] in query.parsed.switches
+        pieces: list[pa.Table] = []
+        n_rows = 0
+        for table in _tables(query, logs, _topics(query, logs)):
+            found = table
+            if is_open:
+                found = table.filter(table.column("current_txn_start_offset").is_valid())
+            pieces.append(found)
+            n_rows += len(found)
+            if n_rows >= PIECE_ROWS:
+                query.add(_together(pieces))
+                pieces, n_rows = [], 0
+        if pieces:
+            query.add(_together(pieces))
+
+
+def _together(tables: list[pa.Table]) -> pa.Table:
+    import pyarrow as pa
+
+    return pa.concat_tables(tables)
+
+
+def _topics(query: RowsQuery, logs: PartitionLogs) -> Collection[str] | None:
+    """The topics that the words name; None for all."""
+    words = query.parsed.arguments
+    if not words:
+        return None
+    from metashell.fs.pattern import Pattern
+
+    names = list(dict.fromkeys(partition.topic for partition in logs.partitions))
+    chosen: set[str] = set()
+    for word in words:
+        hits = set(filter(Pattern(word).match, names))
+        if not hits:
+            tell_unknown(query, word, "topic in this directory", names)
+        chosen |= hits
+    return chosen
+
+
+def _tables(
+    query: RowsQuery, logs: PartitionLogs, topics: Collection[str] | None
+) -> Iterator[pa.Table]:
+    """The producers of each partition."""
+    from metashell.answers.producers import producers_table
+    from metashell.image.coordinators.producers import fold_producers
+
+    for partition, tail in logs.tails(topics):
+        try:
+            history = tail.producers()
+        except SourceError as error:
+            query.warn(error.message)
+            query.status = ExitCode.FAILED
+            continue
+        tell_faults(query, tail.name, history.faults)
+        yield producers_table(fold_producers(history), *partition)
+
+
+COMMAND = ProducersCommand()

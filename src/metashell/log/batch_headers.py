@@ -1,0 +1,269 @@
+"""Headers of batches alone: what the end of any topic's log says without its payload.
+
+A walk hops from header to header and reads a few bytes at each, so gigabytes cost little and their
+records are never seen. The CRC of a batch is over all its bytes, so it is checked for markers only;
+of other batches length, format and offsets must make sense.
+
+Source: org.apache.kafka.common.record.internal.DefaultRecordBatch, EndTransactionMarker.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from struct import Struct
+from typing import Final
+
+import numpy as np
+
+from metashell.log.chain import HEAD, HEADER_BYTES, MAGIC_POS, MIN_LENGTH
+from metashell.log.control import ControlType, first_control_type
+from metashell.log.crc import crc32c
+from metashell.log.fault import Fault, FaultKind
+from metashell.log.frames import CONTROL, HEADER
+from metashell.log.keyed_chain import OLD_HEAD, OLD_OVERHEAD
+from metashell.log.read import OpenFile
+from metashell.schema.arena import I32, AnyArray
+
+_MAX_TIMESTAMP: Final = Struct(">q")
+_MAX_TIMESTAMP_POS: Final = 35
+_PRODUCER_POS: Final = 43
+_NEGATIVE: Final = 0x80
+_MARKER_MOST: Final = 4096
+"""Bytes of a marker's batch at most: it has one record, of some 17 bytes."""
+_FAR: Final = 32 << 10
+"""A batch of so many bytes is hopped over by a read of its own."""
+_NEAR_BYTES, _FAR_BYTES = 128 << 10, _MARKER_MOST
+_MAX_OFFSET: Final = (1 << 63) - 1
+_NO_MARKER: Final = -1
+
+
+@dataclass(slots=True)
+class MarkedHeaders:
+    """Headers of batches with a producer, in log order."""
+
+    header: AnyArray
+    """`metashell.log.frames.HEADER`."""
+    marker: I32
+    """int32: of a marker its `ControlType`, -1 for batches of data."""
+    coordinator_epoch: I32
+    """int32: of a marker the epoch of the coordinator that wrote it, else -1."""
+
+    def __len__(self) -> int:
+        return len(self.header)
+
+
+@dataclass(slots=True)
+class HeaderWalk:
+    """A walk over the batches of a log, segment by segment, and what it found.
+
+    Batches of `headers` are those that lie at `from_offset` or behind it and have a producer.
+    """
+
+    from_offset: int = 0
+    last_offset: int = -1
+    """Of the last batch that was walked over; -1 for none."""
+    last_timestamp_ms: int = -1
+    """The highest timestamp of all batches walked over, ms since the epoch; -1 for none."""
+    n_batches: int = 0
+    faults: list[Fault] = field(default_factory=list)
+    _kept: bytearray = field(default_factory=bytearray)
+    _markers: list[tuple[int, int, int]] = field(default_factory=list)
+
+    @property
+    def headers(self) -> MarkedHeaders:
+        """The headers that were kept."""
+        header = np.frombuffer(bytes(self._kept), HEADER)
+        marker = np.full(len(header), _NO_MARKER, dtype=np.int32)
+        epoch = np.full(len(header), -1, dtype=np.int32)
+        if self._markers:
+            at, kinds, epochs = np.array(self._markers, dtype=np.int64).T
+            marker[at], epoch[at] = kinds, epochs
+        return MarkedHeaders(header, marker, epoch)
+
+    def segment(
+        self,
+        source: OpenFile,
+        name: str,
+        start: int = 0,
+        until: int = _MAX_OFFSET,
+        *,
+        only_one: bool = False,
+    ) -> int:
+        """Walk over the batches of a segment.
+
+        Args:
+            source: The segment.
+            name: Its name, for faults.
+            start: Where its first batch begins.
+            until: The walk ends at the first batch that ends at this offset or behind it.
+            only_one: Whether the walk ends behind the first batch.
+
+        Returns:
+            Where the walk ended: the position of that batch, or the end of what makes sense.
+        """
+        window = _Window(source)
+        pos = start
+        while not (only_one and pos > start):
+            at = window.reach(pos, HEADER_BYTES)
+            view = window.view
+            if at is None or view[at + MAGIC_POS] < 2:
+                # A message of an older format, which may be shorter than a header.
+                end = self._old(window, pos, until)
+                if end is None and at is not None and any(view[at : at + 12]):
+                    self.stopped(name, pos, "no batch begins here")
+                if end is None or end == pos:
+                    return pos
+                pos = end
+                continue
+            base, length, _, magic, crc, attributes, last_delta = HEAD.unpack_from(view, at)
+            if 12 + length > source.size - pos:
+                return pos
+            last = base + last_delta
+            if magic != 2 or length < MIN_LENGTH or last_delta < 0 or base <= self.last_offset:
+                self.stopped(name, pos, "no batch begins here, or its offsets go back")
+                return pos
+            if last >= until:
+                return pos
+            self.last_offset = last
+            self.n_batches += 1
+            (newest,) = _MAX_TIMESTAMP.unpack_from(view, at + _MAX_TIMESTAMP_POS)
+            self.last_timestamp_ms = max(self.last_timestamp_ms, newest)
+            if view[at + _PRODUCER_POS] < _NEGATIVE and last >= self.from_offset:
+                self._keep(window, pos, at, length, crc, attributes, name)
+            pos += 12 + length
+        return pos
+
+    def stopped(self, name: str, pos: int, reason: str = "a batch is cut off") -> None:
+        """Note that a walk ended before the end of the log."""
+        text = f"{reason}; what follows is not read"
+        self.faults.append(Fault(FaultKind.DAMAGED, text, name, pos, self.last_offset + 1))
+
+    def _old(self, window: _Window, pos: int, until: int) -> int | None:
+        """Where a message of an older format ends, which has no producer.
+
+        None where there is none; where it begins if the walk ends there.
+        """
+        at = window.reach(pos, OLD_HEAD.size)
+        if at is None:
+            return None
+        offset, size, _, magic = OLD_HEAD.unpack_from(window.view, at)
+        if magic >= 2 or size < OLD_OVERHEAD[magic] or pos + 12 + size > window.source.size:
+            return None
+        if offset <= self.last_offset:
+            return None
+        if offset >= until:
+            return pos
+        self.last_offset = offset
+        self.n_batches += 1
+        if magic:
+            at = window.reach(pos, OLD_HEAD.size + 9)
+            if at is not None:
+                (time,) = _MAX_TIMESTAMP.unpack_from(window.view, at + 18)
+                self.last_timestamp_ms = max(self.last_timestamp_ms, time)
+        return pos + 12 + int(size)
+
+    def _keep(
+        self,
+        window: _Window,
+        pos: int,
+        at: int,
+        length: int,
+        crc: int,
+        attributes: int,
+        name: str,
+    ) -> None:
+        header = bytes(window.view[at : at + HEADER_BYTES])
+        if attributes & CONTROL:
+            marker = self._marker(window, pos, length, crc, name)
+            if marker is None:
+                return
+            self._markers.append((len(self._kept) // HEADER_BYTES, *marker))
+        self._kept += header
+
+    def _marker(
+        self, window: _Window, pos: int, length: int, crc: int, name: str
+    ) -> tuple[int, int] | None:
+        """(type, coordinator epoch) of a marker; None where it says nothing of a transaction."""
+        if length <= MIN_LENGTH or 12 + length > _MARKER_MOST:
+            # Emptied by compaction; or nothing that a broker writes.
+            return None
+        at = window.reach(pos, 12 + length)
+        if at is None:
+            return None
+        batch = window.view[at : at + 12 + length]
+        actual = crc32c(batch[21:])
+        if actual != crc:
+            reason = f"CRC mismatch of a marker: stored {crc:08x}, computed {actual:08x}"
+            self.faults.append(Fault(FaultKind.DAMAGED, reason, name, pos, self.last_offset))
+            return None
+        kind = first_control_type(batch, 0)
+        if kind not in (ControlType.ABORT, ControlType.COMMIT):
+            return None
+        return kind, _coordinator_epoch(batch)
+
+
+def is_batch_at(source: OpenFile, pos: int, base_offset: int) -> bool:
+    """Whether a batch, or a message, of a segment with this base offset may begin at a position."""
+    window = _Window(source)
+    at = window.reach(pos, OLD_HEAD.size)
+    if at is None:
+        return False
+    offset, size, _, magic = OLD_HEAD.unpack_from(window.view, at)
+    least = MIN_LENGTH if magic == 2 else OLD_OVERHEAD[magic] if magic < 2 else _MAX_OFFSET
+    return bool(offset >= base_offset and size >= least and pos + 12 + size <= source.size)
+
+
+def first_timestamp(source: OpenFile, name: str, start: int, offset: int) -> int | None:
+    """The highest timestamp of the first batch of a segment that ends at an offset or behind it.
+
+    Args:
+        source: The segment.
+        name: Its name.
+        start: Where to begin to look, as its index says.
+        offset: The offset.
+
+    Returns:
+        ms since the epoch; None where there is no such batch, or it has none.
+    """
+    for begin in (start, 0) if start else (0,):
+        walk = HeaderWalk(from_offset=_MAX_OFFSET)
+        found = walk.segment(source, name, begin, offset)
+        ahead = HeaderWalk(from_offset=_MAX_OFFSET, last_offset=walk.last_offset)
+        if not walk.faults and ahead.segment(source, name, found, only_one=True) > found:
+            return ahead.last_timestamp_ms if ahead.last_timestamp_ms >= 0 else None
+    return None
+
+
+def _coordinator_epoch(batch: memoryview) -> int:
+    """The coordinator's epoch in a marker, -1 where it can't be read.
+
+    The record ends with its value, of an int16 and an int32, and no headers.
+    """
+    if batch[22] & 0x07 or len(batch) < HEADER_BYTES + 7:
+        return -1
+    return int.from_bytes(batch[-5:-1], "big", signed=True)
+
+
+class _Window:
+    """The bytes of a file that were last read."""
+
+    def __init__(self, source: OpenFile) -> None:
+        self.source = source
+        # From a store many bytes come as fast as few.
+        self._near = max(_NEAR_BYTES, source.step // 8)
+        self._buffer = memoryview(bytearray(min(self._near, max(source.size, _FAR_BYTES))))
+        self.view = self._buffer[:0]
+        self._start = 0
+
+    def reach(self, pos: int, size: int) -> int | None:
+        """Where in `view` the bytes from a position on are; None where the file ends before."""
+        at = pos - self._start
+        if at >= 0 and at + size <= len(self.view):
+            return at
+        if pos + size > self.source.size:
+            return None
+        is_far = at - len(self.view) > _FAR
+        wanted = min(_FAR_BYTES if is_far else self._near, self.source.size - pos)
+        n = self.source.read_into(self._buffer[:wanted], pos)
+        self.view, self._start = self._buffer[:n], pos
+        return 0 if n >= size else None

@@ -1,0 +1,222 @@
+"""The log of any topic's partition, looked at from its end: where it ends, and who wrote there.
+
+Nothing of the records is read, only headers of batches and the files beside the segments. A running
+broker writes to these logs and deletes of them: what vanishes is listed again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Final, TypeVar
+
+import numpy as np
+
+from metashell.errors import DecodeError, SourceError
+from metashell.log.batch_headers import (
+    HeaderWalk,
+    MarkedHeaders,
+    first_timestamp,
+    is_batch_at,
+)
+from metashell.log.fault import Fault, FaultKind
+from metashell.log.names import SegmentName, list_names
+from metashell.log.offset_index import position_before
+from metashell.log.producer_snapshot import (
+    NO_PRODUCERS,
+    SNAPSHOT_LIMIT_BYTES,
+    SnapshotName,
+    parse_producer_snapshot,
+    snapshot_names,
+)
+from metashell.log.read import opened
+from metashell.places.bounded_file import read_if_present
+from metashell.places.place import Place, child_of, file_in, names_in
+from metashell.places.vanished import VanishedError
+from metashell.schema.arena import AnyArray
+
+_LISTING_TRIES: Final = 5
+_NEVER: Final = (1 << 63) - 1
+"""An offset behind every log."""
+_MAX_RELATIVE: Final = (1 << 32) - 1
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class ProducerHistory:
+    """What a broker makes the state of a partition's producers of."""
+
+    snapshot: AnyArray
+    """Entries as of `metashell.log.producer_snapshot`; none where there is no sound snapshot."""
+    snapshot_offset: int
+    """Up to which offset they are; the log's start where there is no snapshot."""
+    behind: MarkedHeaders
+    """Headers of the batches behind it that have a producer."""
+    end_offset: int
+    """One behind the last offset of the log."""
+    last_timestamp_ms: int
+    """The highest timestamp behind the snapshot, -1 for none."""
+    faults: list[Fault] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class LogEnd:
+    """Where a log ends."""
+
+    start_offset: int
+    """Base offset of its first segment. What was deleted of that is told elsewhere."""
+    end_offset: int
+    """One behind the last offset: the log end offset."""
+    last_timestamp_ms: int
+    """The highest timestamp of the last batches, ms since the epoch; -1 for none."""
+
+
+class LogTail:
+    """A partition's log, of which only the end is read.
+
+    Args:
+        place: Its directory.
+        name: As Kafka writes it, such as ``orders-3``.
+    """
+
+    def __init__(self, place: Place, name: str) -> None:
+        self.place, self.name = place, name
+        self._segments: Sequence[SegmentName] = ()
+        self._snapshots: Sequence[SnapshotName] = ()
+
+    def end(self) -> LogEnd:
+        """Where it ends. Cost: reads behind the last entry of the newest segment's index.
+
+        Raises:
+            SourceError: It can't be read, or has no segment.
+        """
+        return self._listed(self._end)
+
+    def producers(self) -> ProducerHistory:
+        """What its newest sound snapshot says, and what lies behind that. Cost: reads that.
+
+        Raises:
+            SourceError: It can't be read, or has no segment.
+        """
+        return self._listed(self._producers)
+
+    def batch_times(self, offsets: Sequence[int]) -> list[int | None]:
+        """Timestamps of the batches that hold offsets, or of the next ones behind a gap.
+
+        Args:
+            offsets: Which ones.
+
+        Returns:
+            For each the batch's highest timestamp in ms since the epoch; None behind the end of the
+            log, before its start, and for a batch without one.
+
+        Raises:
+            SourceError: It can't be read, or has no segment.
+        """
+        return self._listed(lambda: [self._batch_time(offset) for offset in offsets])
+
+    def _listed(self, read: Callable[[], _T]) -> _T:
+        for attempt in range(_LISTING_TRIES):
+            if attempt or not self._segments:
+                names = names_in(self.place)
+                self._segments, self._snapshots = list_names(names).segments, snapshot_names(names)
+            if not self._segments:
+                raise SourceError(f"{self.place}: no segment of {self.name} there")
+            # Never an endless chase after a broker that deletes faster than we read.
+            with suppress(VanishedError):
+                return read()
+        raise SourceError(f"{self.place}: its files keep vanishing while they are opened")
+
+    def _end(self) -> LogEnd:
+        segments = self._segments
+        first, last = segments[0].base_offset, segments[-1]
+        walk = HeaderWalk(from_offset=_NEVER)
+        self._walk(walk, last, _NEVER)
+        end = walk.last_offset + 1 if walk.last_offset >= 0 else last.base_offset
+        time = walk.last_timestamp_ms
+        if not walk.n_batches and len(segments) > 1:
+            before = HeaderWalk(from_offset=_NEVER)
+            self._walk(before, segments[-2], _NEVER)
+            time = before.last_timestamp_ms
+        return LogEnd(first, end, time)
+
+    def _walk(self, walk: HeaderWalk, segment: SegmentName, from_offset: int) -> None:
+        """Walk over a segment, from shortly before an offset on."""
+        start = self._position(segment, from_offset)
+        walk.last_offset = max(walk.last_offset, segment.base_offset - 1)
+        with opened(file_in(self.place, segment.name)) as source:
+            if start and not is_batch_at(source, start, segment.base_offset):
+                start = 0
+            end = walk.segment(source, segment.name, start)
+            if end < source.size and segment is not self._segments[-1] and not walk.faults:
+                walk.stopped(segment.name, end)
+
+    def _position(self, segment: SegmentName, offset: int) -> int:
+        """Where in a segment to begin to look for an offset."""
+        relative = offset - segment.base_offset
+        if relative <= 0:
+            return 0
+        index = segment.name.removesuffix(".log") + ".index"
+        return position_before(file_in(self.place, index), min(relative, _MAX_RELATIVE))
+
+    def _producers(self) -> ProducerHistory:
+        segments, snapshots = self._segments, self._snapshots
+        faults: list[Fault] = []
+        for snapshot in reversed(snapshots):
+            entries = self._read(snapshot, faults)
+            if entries is None:
+                continue
+            walk = self._walk_from(snapshot.end_offset)
+            end = walk.last_offset + 1
+            if end >= snapshot.end_offset or snapshot is snapshots[0]:
+                return _history(entries, snapshot.end_offset, walk, [*faults, *walk.faults])
+            # The log was cut since: a broker drops such a snapshot.
+        walk = self._walk_from(segments[0].base_offset)
+        begin = segments[0].base_offset
+        return _history(NO_PRODUCERS, begin, walk, [*faults, *walk.faults])
+
+    def _read(self, snapshot: SnapshotName, faults: list[Fault]) -> AnyArray | None:
+        """The entries of a snapshot; None where it is gone or at fault, as a broker then goes on
+        with the one before.
+        """
+        data = read_if_present(
+            child_of(self.place, snapshot.name), limit_bytes=SNAPSHOT_LIMIT_BYTES
+        )
+        if data is None:
+            return None
+        try:
+            return parse_producer_snapshot(data)
+        except DecodeError as error:
+            reason = f"{error}; a broker goes on with an older one"
+            faults.append(Fault(FaultKind.DAMAGED, reason, snapshot.name, 0, snapshot.end_offset))
+            return None
+
+    def _walk_from(self, offset: int) -> HeaderWalk:
+        """Walk from an offset to the end of the log."""
+        segments = self._segments
+        bases = [segment.base_offset for segment in segments]
+        first = max(int(np.searchsorted(bases, offset, side="right")) - 1, 0)
+        walk = HeaderWalk(from_offset=offset)
+        for segment in segments[first:]:
+            self._walk(walk, segment, offset)
+        return walk
+
+    def _batch_time(self, offset: int) -> int | None:
+        segments = self._segments
+        bases = [segment.base_offset for segment in segments]
+        at = int(np.searchsorted(bases, offset, side="right")) - 1
+        for segment in segments[at : at + 2] if at >= 0 else ():
+            start = self._position(segment, offset)
+            with opened(file_in(self.place, segment.name)) as source:
+                time = first_timestamp(source, segment.name, start, offset)
+                if time is not None:
+                    return time
+        return None
+
+
+def _history(
+    entries: AnyArray, offset: int, walk: HeaderWalk, faults: list[Fault]
+) -> ProducerHistory:
+    end = walk.last_offset + 1
+    return ProducerHistory(entries, offset, walk.headers, end, walk.last_timestamp_ms, faults)

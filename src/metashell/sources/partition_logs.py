@@ -1,0 +1,88 @@
+"""The logs of topics' partitions in a broker's log directory: where they end, and who writes.
+
+They are looked at when somebody asks, one at a time, and nothing of them is kept. Of their records
+nothing is read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+from metashell.log.log_tail import LogTail
+from metashell.node_files.log_directory import LogDirectory, read_log_directory
+from metashell.node_files.log_name import LogName, LogState
+from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
+
+if TYPE_CHECKING:
+    from metashell.sources.source import Source
+
+_METADATA: Final = "__cluster_metadata"
+
+
+class PartitionLogs:
+    """The current logs in a node's log directories: none that is to be deleted, moves or strays.
+
+    The metadata log is not among them: it is no topic's.
+
+    Args:
+        directories: The log directories, as they were listed.
+    """
+
+    def __init__(self, directories: Sequence[LogDirectory]) -> None:
+        self.directories = directories
+        found: dict[TopicPartition, tuple[LogDirectory, LogName]] = {}
+        for directory in directories:
+            for name in directory.logs:
+                if name.state is LogState.CURRENT and name.topic != _METADATA:
+                    partition = TopicPartition(name.topic, name.partition)
+                    found.setdefault(partition, (directory, name))
+        self._logs = dict(sorted(found.items()))
+
+    def __contains__(self, partition: TopicPartition) -> bool:
+        return partition in self._logs
+
+    @property
+    def partitions(self) -> Collection[TopicPartition]:
+        """Whose logs are here, by topic and partition."""
+        return self._logs
+
+    def tail(self, partition: TopicPartition) -> LogTail:
+        """The log of one of them, of which only the end is read.
+
+        Raises:
+            KeyError: It is not here.
+        """
+        directory, name = self._logs[partition]
+        return LogTail(directory.place_of(name), f"{partition.topic}-{partition.partition}")
+
+    def tails(
+        self, topics: Collection[str] | None = None
+    ) -> Iterator[tuple[TopicPartition, LogTail]]:
+        """The logs of some topics, of all where none are given, by topic and partition."""
+        for partition in self._logs:
+            if topics is None or partition.topic in topics:
+                yield partition, self.tail(partition)
+
+    @cached_property
+    def high_watermarks(self) -> Mapping[TopicPartition, int]:
+        """What the broker last wrote to its disk; it lags behind by seconds.
+
+        Raises:
+            SourceError: A file can't be read or is malformed.
+        """
+        found: dict[TopicPartition, int] = {}
+        for directory in self.directories:
+            found.update(directory.offsets(OffsetCheckpoint.HIGH_WATERMARK))
+        return found
+
+
+def partition_logs(source: Source) -> PartitionLogs | None:
+    """The logs in the log directories of a source's node; None where it has no log directory.
+
+    Raises:
+        SourceError: A log directory can't be listed, or its ``meta.properties`` is malformed.
+    """
+    places = source.log_places
+    return PartitionLogs([read_log_directory(place) for place in places]) if places else None
