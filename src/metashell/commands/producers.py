@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.coordinator_logs import tell_faults
-from metashell.commands.framework.names import tell_unknown
 from metashell.commands.framework.option import Option
+from metashell.commands.framework.partition_logs import (
+    needs_partition_logs,
+    partition_producers,
+    topics_here,
+)
 from metashell.commands.framework.topic_arguments import complete_topics
 from metashell.commands.rows.columns import integer, one_table, text, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import PIECE_ROWS, RowsQuery
-from metashell.errors import ExitCode, SourceError, UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
-
-    from metashell.sources.partition_logs import PartitionLogs
 
 COLUMNS: Final = (
     text("topic", "The topic's name.", priority=9),
@@ -83,23 +83,15 @@ class ProducersCommand(RowsCommand):
 
     def answer(self, query: RowsQuery) -> None:
         """The producers in every log, one log at a time."""
-        from metashell.sources.partition_logs import partition_logs
+        from metashell.answers.hanging import open_producers
 
-        logs = partition_logs(query.source)
-        if logs is None:
-            raise UsageError(
-                "this source has no log directory",
-                hint="a broker's log directory has the logs of partitions: `metashell -d DIR`",
-            )
+        logs = needs_partition_logs(query)
         is_open = OPEN.flags[0] in query.parsed.switches
         pieces: list[pa.Table] = []
         n_rows = 0
-        for table in _tables(query, logs, _topics(query, logs)):
-            found = table
-            if is_open:
-                found = table.filter(table.column("current_txn_start_offset").is_valid())
-            pieces.append(found)
-            n_rows += len(found)
+        for found in partition_producers(query, logs, topics_here(query, logs)):
+            pieces.append(open_producers(found.table) if is_open else found.table)
+            n_rows += len(pieces[-1])
             if n_rows >= PIECE_ROWS:
                 query.add(_together(pieces))
                 pieces, n_rows = [], 0
@@ -111,41 +103,6 @@ def _together(tables: list[pa.Table]) -> pa.Table:
     import pyarrow as pa
 
     return pa.concat_tables(tables)
-
-
-def _topics(query: RowsQuery, logs: PartitionLogs) -> Collection[str] | None:
-    """The topics that the words name; None for all."""
-    words = query.parsed.arguments
-    if not words:
-        return None
-    from metashell.fs.pattern import Pattern
-
-    names = list(dict.fromkeys(partition.topic for partition in logs.partitions))
-    chosen: set[str] = set()
-    for word in words:
-        hits = set(filter(Pattern(word).match, names))
-        if not hits:
-            tell_unknown(query, word, "topic in this directory", names)
-        chosen |= hits
-    return chosen
-
-
-def _tables(
-    query: RowsQuery, logs: PartitionLogs, topics: Collection[str] | None
-) -> Iterator[pa.Table]:
-    """The producers of each partition."""
-    from metashell.answers.producers import producers_table
-    from metashell.image.coordinators.producers import fold_producers
-
-    for partition, tail in logs.tails(topics):
-        try:
-            history = tail.producers()
-        except SourceError as error:
-            query.warn(error.message)
-            query.status = ExitCode.FAILED
-            continue
-        tell_faults(query, tail.name, history.faults)
-        yield producers_table(fold_producers(history), *partition)
 
 
 COMMAND = ProducersCommand()

@@ -85,6 +85,23 @@ def test_producers(tmp_path: Path) -> None:
     assert "clicks-1: 00000000000000000000.log, position " in "\n".join(ran.err)
 
 
+def test_hanging() -> None:
+    """What no coordinator at hand ends; of some topics; a column beside transactions."""
+    source = metashell.open(fixture_dir(LOG_DIR))
+    columns = "--columns topic,producer_id,hanging,command -o csv"
+    ran = run_on(source, f"transactions --hanging {columns}")
+    assert (0, ["__consumer_offsets,9,undecided,"]) == (ran.status, ran.out.split()[1:])
+    assert "undecided: partitions of __transaction_state that are not here: 0, 2" in (
+        "\n".join(ran.err)
+    )
+    ran = run_on(source, "transactions --hanging audit --count")
+    assert (0, "0") == (ran.status, ran.out.strip())
+    ran = run_on(source, "transactions tx-hang --columns hanging -o csv")
+    assert ["hanging", "false"] == ran.out.split()
+    ran = run_on(source, "transactions --hanging --ongoing")
+    assert ran.status == 2
+
+
 @pytest.mark.parametrize("command", ["groups", "members", "offsets", "transactions", "share"])
 def test_directories_without_such_logs(command: str) -> None:
     """A controller's directory says which directory to give."""

@@ -63,9 +63,24 @@ def coordinator_rows(
     import pyarrow as pa
 
     logs = _logs(query, kind)
+    tables = coordinator_tables(query, logs, answer)
+    n_partitions, here = len(logs.leaders), set(tables)
+    if n_partitions > len(here) and not query.parsed.arguments:
+        query.remarks.append(
+            f"partitions of {kind.topic} in this directory: {len(here)} of {n_partitions}"
+        )
+    if tables:
+        order = [(name, "ascending") for name in (column, *then_by)]
+        table = pa.concat_tables(tables.values()).sort_by(order)
+        query.add(_named(query, table, column, what, _Missing(kind, n_partitions, here)))
+
+
+def coordinator_tables(
+    query: RowsQuery, logs: CoordinatorLogs, answer: AnswerOfPartition
+) -> dict[int, pa.Table]:
+    """The rows of every partition that could be read, by its number; faults are told."""
     leaders = logs.leaders
-    here: set[int] = set()
-    tables: list[pa.Table] = []
+    tables: dict[int, pa.Table] = {}
     for partition in logs.partitions:
         try:
             found = logs.read(partition)
@@ -77,16 +92,8 @@ def coordinator_rows(
         if found.lost is not None:
             query.remarks.append(found.lost)
         number = partition.number
-        here.add(number)
-        tables.append(answer(found.records, number, leaders.get(number)))
-    if len(leaders) > len(here) and not query.parsed.arguments:
-        query.remarks.append(
-            f"partitions of {kind.topic} in this directory: {len(here)} of {len(leaders)}"
-        )
-    if tables:
-        order = [(name, "ascending") for name in (column, *then_by)]
-        table = pa.concat_tables(tables).sort_by(order)
-        query.add(_named(query, table, column, what, _Missing(kind, len(leaders), here)))
+        tables[number] = answer(found.records, number, leaders.get(number))
+    return tables
 
 
 def _logs(query: RowsQuery, kind: CoordinatorKind) -> CoordinatorLogs:
