@@ -12,8 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metashell.schema.arena import I64, AnyArray, Bools, gather_ragged
+from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import SpanColumn
+from metashell.schema.spans import hash_spans, same_spans
 
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 
@@ -132,7 +133,7 @@ def _narrowed(numbers: I64, bits: int) -> I64 | None:
 
 def _hash_part(part: AnyArray | SpanColumn) -> AnyArray:
     if isinstance(part, SpanColumn):
-        return _hash_strings(part)
+        return hash_spans(part.arena, part.starts, _sizes(part))
     if part.dtype.itemsize == 16:
         pairs = np.ascontiguousarray(part).view("<u8").reshape(-1, 2)
         mixed: AnyArray = pairs[:, 0] * _PRIME ^ pairs[:, 1]
@@ -140,23 +141,10 @@ def _hash_part(part: AnyArray | SpanColumn) -> AnyArray:
     return part.astype(np.int64).view(np.uint64) * _PRIME
 
 
-def _hash_strings(column: SpanColumn) -> AnyArray:
-    """uint64[n]: a polynomial of each string's bytes; null differs from empty."""
-    data, list_offsets = column.gather()
-    sizes = np.diff(list_offsets)
-    longest = int(sizes.max()) if len(sizes) else 0
-    powers = np.empty(longest + 1, dtype=np.uint64)
-    powers[:] = _PRIME
-    powers[0] = 1
-    np.multiply.accumulate(powers, out=powers)
-    place = np.arange(len(data), dtype=np.int64) - np.repeat(list_offsets[:-1], sizes)
-    terms = (data.astype(np.uint64) + np.uint64(1)) * powers[place]
-    hashes = np.zeros(len(sizes), dtype=np.uint64)
-    filled = np.flatnonzero(sizes)
-    if filled.size:
-        hashes[filled] = np.add.reduceat(terms, list_offsets[:-1][filled])
-    hashes ^= column.counts.astype(np.int64).view(np.uint64)
-    return hashes
+def _sizes(column: SpanColumn) -> AnyArray:
+    """Bytes of each value; -1 for null."""
+    item = np.dtype(column.dtype).itemsize
+    return column.counts if item == 1 else np.where(column.counts < 0, -1, column.counts * item)
 
 
 def _equal_neighbours(parts: Sequence[AnyArray | SpanColumn], order: I64, same: Bools) -> bool:
@@ -173,11 +161,7 @@ def _equal_neighbours(parts: Sequence[AnyArray | SpanColumn], order: I64, same: 
             continue
         if not (part.counts[left] == part.counts[right]).all():
             return False
-        data_left, _ = gather_ragged(part.arena, part.dtype, part.starts[left], part.counts[left])
-        data_right, _ = gather_ragged(
-            part.arena, part.dtype, part.starts[right], part.counts[right]
-        )
-        if not np.array_equal(data_left, data_right):
+        if not same_spans(part.arena, part.starts[left], part.starts[right], _sizes(part)[left]):
             return False
     return True
 
