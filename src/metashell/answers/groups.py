@@ -123,23 +123,16 @@ def _text(column: SpanColumn) -> pa.Array:
     return string_array(column).cast(pa.string())
 
 
-def _group_of_commits(log: GroupLog, at: I64) -> I64:
-    """The group numbers of commits."""
-    events = log.events
-    groups: I64 = events.group[np.searchsorted(events.row, log.commits.rows[at])]
-    return groups
-
-
 def _committed_topics(log: GroupLog) -> _Names:
     at = log.offsets.last
-    return _Names(_group_of_commits(log, at), log.commits.topic.take(at))
+    return _Names(log.groups_of_commits(at), log.commits.topic.take(at))
 
 
 def _last_commits(log: GroupLog) -> pa.Array:
     """When each group last committed what holds; null for never."""
     at, state = log.offsets.last, log.state
     newest = np.full(log.n_groups, -1, dtype=np.int64)
-    np.maximum.at(newest, _group_of_commits(log, at), log.commits.time_ms[at])
+    np.maximum.at(newest, log.groups_of_commits(at), log.commits.values(at).time_ms)
     times = newest[state.group]
     return pa.array(times, mask=times < 0).cast(TIME)
 
@@ -342,17 +335,17 @@ def offsets_table(log: GroupLog) -> pa.Table:
     only = state.pending[alone][first]
     at = np.concatenate([state.last, only])
     lacks = np.arange(len(at)) >= len(state.last)
-    epochs = commits.leader_epoch[at]
-    metadata = _text(commits.metadata.take(at))
+    values = commits.values(at)
+    epochs = values.leader_epoch
     table = pa.table(
         [
             string_array(commits.group.take(at)),
             string_array(commits.topic.take(at)),
             pa.array(commits.partition[at]),
-            pa.array(commits.offset[at], mask=lacks),
+            pa.array(values.offset, mask=lacks),
             pa.array(epochs, mask=lacks | (epochs < 0)),
-            pc.if_else(pa.array(lacks), pa.scalar(None, pa.string()), metadata),
-            pa.array(commits.time_ms[at], mask=lacks).cast(TIME),
+            pc.if_else(pa.array(lacks), pa.scalar(None, pa.string()), _text(values.metadata)),
+            pa.array(values.time_ms, mask=lacks).cast(TIME),
             pa.array(np.isin(keys[at], keys[state.pending])),
         ],
         schema=OFFSET_SCHEMA,

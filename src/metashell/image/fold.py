@@ -71,7 +71,7 @@ def _sorted_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> tuple[I64, B
         ordered, order = sort(hashes)
         begins = np.ones(n, dtype=np.bool_)
         begins[1:] = ordered[1:] != ordered[:-1]
-        if _equal_neighbours(parts, order, ~begins):
+        if _are_equal(parts, order, begins):
             return order, begins
     return None
 
@@ -135,8 +135,8 @@ def _hash_part(part: AnyArray | SpanColumn) -> AnyArray:
     if isinstance(part, SpanColumn):
         return hash_spans(part.arena, part.starts, _sizes(part))
     if part.dtype.itemsize == 16:
-        pairs = np.ascontiguousarray(part).view("<u8").reshape(-1, 2)
-        mixed: AnyArray = pairs[:, 0] * _PRIME ^ pairs[:, 1]
+        high, low = _halves(part)
+        mixed: AnyArray = high * _PRIME ^ low
         return mixed
     return part.astype(np.int64).view(np.uint64) * _PRIME
 
@@ -147,34 +147,39 @@ def _sizes(column: SpanColumn) -> AnyArray:
     return column.counts if item == 1 else np.where(column.counts < 0, -1, column.counts * item)
 
 
-def _equal_neighbours(parts: Sequence[AnyArray | SpanColumn], order: I64, same: Bools) -> bool:
-    """Whether each event marked in `same` has the key of the one before it in `order`."""
-    at = np.flatnonzero(same)
+def _are_equal(parts: Sequence[AnyArray | SpanColumn], order: I64, begins: Bools) -> bool:
+    """Whether all events of a group have one key.
+
+    Each is compared with the first of its group, in the order in which their bytes lie: what stands
+    side by side there is read together.
+    """
+    firsts = order[np.flatnonzero(begins)]
+    first = np.empty(len(order), dtype=np.int64)
+    first[order] = firsts[np.cumsum(begins) - 1]
+    at = np.flatnonzero(first != np.arange(len(order)))
     if not at.size:
         return True
-    for part in parts:
-        if not isinstance(part, SpanColumn) and not _same_as_before(part, order, same):
-            return False
-    left, right = order[at - 1], order[at]
+    first = first[at]
     for part in parts:
         if not isinstance(part, SpanColumn):
-            continue
-        if not (part.counts[left] == part.counts[right]).all():
-            return False
-        if not same_spans(part.arena, part.starts[left], part.starts[right], _sizes(part)[left]):
-            return False
+            for half in _halves(part):
+                if (half[at] != half[first]).any():
+                    return False
+    for part in parts:
+        if isinstance(part, SpanColumn):
+            if (part.counts[at] != part.counts[first]).any():
+                return False
+            starts = part.starts
+            if not same_spans(part.arena, starts[at], starts[first], _sizes(part)[at]):
+                return False
     return True
 
 
-def _same_as_before(part: AnyArray, order: I64, same: Bools) -> bool:
-    """As `_equal_neighbours` of one fixed-size value; the halves of a uuid by themselves."""
-    wide = part.dtype.itemsize == 16
-    halves = np.ascontiguousarray(part).view("<u8").reshape(-1, 2).T if wide else (part,)
-    for half in halves:
-        ordered = half[order]
-        if ((ordered[1:] != ordered[:-1]) & same[1:]).any():
-            return False
-    return True
+def _halves(part: AnyArray) -> Sequence[AnyArray]:
+    """A fixed-size value as numbers: the halves of a uuid by themselves."""
+    if part.dtype.itemsize == 16:
+        return tuple(np.ascontiguousarray(part).view("<u8").reshape(-1, 2).T)
+    return (part,)
 
 
 def _group_exactly(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:

@@ -89,6 +89,12 @@ class KeyedColumns:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def take(self, at: AnyArray) -> KeyedColumns:
+        """The records given, in that order."""
+        return KeyedColumns(
+            self.rows[at], self.key.take(at), self.value.take(at), self.is_tombstone[at]
+        )
+
     def head(self, n: int) -> KeyedColumns:
         """The first n records, nothing copied."""
         return KeyedColumns(

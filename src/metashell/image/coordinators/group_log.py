@@ -26,7 +26,7 @@ from metashell.log.fault import Fault, FaultKind
 from metashell.records.keyed_records import MAX_FAULTS, KeyedColumns, KeyedRecords
 from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.columnar import default_columns
-from metashell.schema.columns import Columns, SpanColumn, merge_columns
+from metashell.schema.columns import Columns, FixedColumn, SpanColumn, merge_columns
 
 REFUSED: Final = (
     "a broker stops here: the group has another type, or still has members or assignments"
@@ -34,6 +34,17 @@ REFUSED: Final = (
 """Why replay throws at a record. Source: GroupMetadataManager.replay."""
 COMMITS: Final = ("OffsetCommit", "LegacyOffsetCommit")
 """Types of commits, which have one key."""
+_COMMIT_KEY: Final = ("group", "topic", "partition")
+_LENGTH_BYTES: Final = 2
+_PARTITION_BYTES: Final = 4
+_COMMIT_VALUES: Final = {
+    "offset": np.int64,
+    "leader_epoch": np.int32,
+    "metadata": None,
+    "commit_timestamp": np.int64,
+    "expire_timestamp": np.int64,
+}
+"""Fields of commits, and the type of those that old ones do not have: -1 stands for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,16 +90,9 @@ _TOLD: Final = (
 
 
 @dataclass(slots=True)
-class Commits:
-    """Commits of offsets, tombstones among them, in the order of the log."""
+class CommitValues:
+    """What some commits say; every array has one element a commit."""
 
-    rows: I64
-    group: SpanColumn
-    topic: SpanColumn
-    partition: I32
-    is_tombstone: Bools
-    producer: I64
-    """int64: producer id of each commit's batch, -1 for none."""
     offset: I64
     leader_epoch: I32
     """int32: -1 where none was committed."""
@@ -96,6 +100,40 @@ class Commits:
     time_ms: I64
     expire_ms: I64
     """int64: when it expires, where the commit says it itself; else -1."""
+
+
+@dataclass(slots=True)
+class Commits:
+    """Commits of offsets, tombstones among them, in the order of the log."""
+
+    records: KeyedRecords
+    rows: I64
+    group: SpanColumn
+    topic: SpanColumn
+    partition: I32
+    is_tombstone: Bools
+    producer: I64
+    """int64: producer id of each commit's batch, -1 for none."""
+
+    def values(self, at: I64) -> CommitValues:
+        """What the commits given say. Most commits of a log no longer count: theirs is not read."""
+        rows, place = np.unique(self.rows[at], return_inverse=True)
+        parts = []
+        for name in COMMITS:
+            chosen = np.flatnonzero(
+                self.records.frames.key_type[rows] == self.records.types.by_name[name].number
+            )
+            if chosen.size or name == COMMITS[0]:
+                columns = self.records.decode(name, rows[chosen], (), _COMMIT_VALUES).value
+                parts.append((chosen, _with_all(columns, self.records)))
+        value = merge_columns([part for part in parts if len(part[0])] or parts)[1].take(place)
+        return CommitValues(
+            value.fixed("offset"),
+            value.fixed("leader_epoch"),
+            value.span("metadata"),
+            value.fixed("commit_timestamp"),
+            value.fixed("expire_timestamp"),
+        )
 
 
 class GroupLog:
@@ -114,7 +152,7 @@ class GroupLog:
     @lazy
     def commits(self) -> Commits:
         """All commits."""
-        parts = [self.records.columns(name) for name in COMMITS]
+        parts = [self.records.columns(name, _COMMIT_KEY, ()) for name in COMMITS]
         found = [_commits(part, self.records) for part in parts if len(part)]
         if not found:
             return _commits(parts[0], self.records)
@@ -122,9 +160,15 @@ class GroupLog:
 
     @lazy
     def commit_keys(self) -> I64:
-        """int64[n]: equal for commits of equal group, topic and partition."""
+        """int64[n]: equal for commits of equal group, topic and partition; dense."""
         commits = self.commits
-        keys = (commits.group, commits.topic, commits.partition)
+        keys: Sequence[AnyArray | SpanColumn] = (commits.group, commits.topic, commits.partition)
+        specs = [self.records.types.by_name[name].key for name in COMMITS]
+        if all(tuple(f.column_name for f in spec.fields) == _COMMIT_KEY for spec in specs):
+            # The fields of a key lie side by side, behind the length of the group's id.
+            begin = commits.group.starts - _LENGTH_BYTES
+            end = commits.topic.starts + commits.topic.counts + _PARTITION_BYTES
+            keys = (SpanColumn(commits.group.arena, "u1", begin, (end - begin).astype(np.int32)),)
         return group_keys(keys, len(commits.rows))
 
     @lazy
@@ -137,9 +181,71 @@ class GroupLog:
         )
 
     @lazy
-    def _parts(self) -> list[tuple[_Told, KeyedColumns]]:
+    def _others(self) -> list[tuple[_Told, KeyedColumns]]:
+        """What tells of groups beside commits."""
         known = self.records.types.by_name
-        return [(told, self.records.columns(told.name)) for told in _TOLD if told.name in known]
+        told = [told for told in _TOLD if told.event != GroupEvent.COMMIT and told.name in known]
+        return [(each, self.records.columns(each.name)) for each in told]
+
+    @lazy
+    def _group_numbers(self) -> tuple[I64, I64]:
+        """The group of each record of `_others`, one part behind the other, and of each key."""
+        keys, commits = self.commit_keys, self.commits
+        n_keys = int(keys.max(initial=-1)) + 1
+        some = np.empty(n_keys, dtype=np.int64)
+        some[keys] = np.arange(len(keys))
+        spans = [columns.key.span(told.group_field) for told, columns in self._others]
+        joined = commits.group.take(some)
+        for span in reversed(spans):
+            joined = join_spans(span, joined)
+        n = len(joined.starts)
+        numbers = group_keys([joined], n)
+        return numbers[: n - n_keys], numbers[n - n_keys :]
+
+    def groups_of_commits(self, at: I64) -> I64:
+        """The group numbers of commits, as `events` has them."""
+        numbers: I64 = self._group_numbers[1][self.commit_keys[at]]
+        return numbers
+
+    def groups_of_rows(self, rows: I64) -> I64:
+        """The group numbers of records, which are commits or in `events`."""
+        commits, events = self.commits.rows, self.events
+        at = np.searchsorted(commits, rows)
+        is_commit = np.zeros(len(rows), dtype=np.bool_)
+        if len(commits):
+            is_commit = commits[np.minimum(at, len(commits) - 1)] == rows
+        numbers = np.empty(len(rows), dtype=np.int64)
+        numbers[is_commit] = self.groups_of_commits(at[is_commit])
+        numbers[~is_commit] = events.group[np.searchsorted(events.row, rows[~is_commit])]
+        return numbers
+
+    @lazy
+    def _telling_commits(self) -> I64:
+        """Commits that can make a group: the first of those between other records of the group.
+
+        The others find the group there, and most records of a log are such commits.
+        """
+        puts = np.flatnonzero(~self.commits.is_tombstone)
+        group = self.groups_of_commits(puts)
+        others = np.concatenate([c.rows for _, c in self._others] or [puts[:0]])
+        span = len(self.records.frames) + 1
+        ends = np.sort(self._group_numbers[0] * span + others)
+        before = np.searchsorted(ends, group * span + self.commits.rows[puts])
+        # Neither goes down where the other goes up, so the sum tells both.
+        stretch = group + before
+        first = np.full(int(stretch.max(initial=-1)) + 1, -1, dtype=np.int64)
+        first[stretch[::-1]] = puts[::-1]
+        return np.sort(first[first >= 0])
+
+    @lazy
+    def _parts(self) -> list[tuple[_Told, KeyedColumns]]:
+        """The records of `events`, by type."""
+        rows, found = self.commits.rows[self._telling_commits], list(self._others)
+        for told in _TOLD:
+            if told.event == GroupEvent.COMMIT:
+                columns = self.records.columns(told.name, _COMMIT_KEY, ())
+                found.append((told, columns.take(np.flatnonzero(np.isin(columns.rows, rows)))))
+        return found
 
     @lazy
     def _order(self) -> I64:
@@ -176,7 +282,9 @@ class GroupLog:
 
     @lazy
     def events(self) -> GroupEvents:
-        """All that tells of groups, in the order of the log."""
+        """All that tells of groups, in the order of the log; commits that change nothing are left
+        out.
+        """
         part = self._places[0]
         n = len(part)
         joined: dict[str, list[AnyArray]] = {"row": [], "put": [], "epoch": [], "simple": []}
@@ -188,7 +296,9 @@ class GroupLog:
             joined["simple"].append(_is_simple(told, columns))
         of = {name: np.concatenate(parts)[self._order] for name, parts in joined.items()}
         events = np.array([told.event for told, _ in self._parts], dtype=np.int8)[part]
-        group = group_keys([self.group_names], n)
+        numbers, of_keys = self._group_numbers
+        commits = np.searchsorted(self.commits.rows, np.concatenate(joined["row"])[len(numbers) :])
+        group = np.concatenate([numbers, of_keys[self.commit_keys[commits]]])[self._order]
         has_member = np.isin(events, (GroupEvent.MEMBER, GroupEvent.TARGET, GroupEvent.CURRENT))
         member = np.full(n, -1, dtype=np.int64)
         chosen = np.flatnonzero(has_member)
@@ -268,26 +378,23 @@ def _is_simple(told: _Told, columns: KeyedColumns) -> Bools:
     return simple
 
 
+def _with_all(value: Columns, records: KeyedRecords) -> Columns:
+    """The same values with the fields that their type does not have."""
+    for name, dtype in _COMMIT_VALUES.items():
+        if name not in value.fields and dtype is not None:
+            value.fields[name] = FixedColumn(np.full(value.n, -1, dtype=dtype))
+    return value
+
+
 def _commits(found: KeyedColumns, records: KeyedRecords) -> Commits:
-    value, n = found.value, len(found)
-
-    def number(name: str, dtype: type) -> AnyArray:
-        if name in value.fields:
-            return value.fixed(name)
-        return np.full(n, -1, dtype=dtype)
-
     return Commits(
+        records,
         found.rows,
         found.key.span("group"),
         found.key.span("topic"),
         found.key.fixed("partition"),
         found.is_tombstone,
         records.frames.producer_ids(found.rows),
-        value.fixed("offset"),
-        number("leader_epoch", np.int32),
-        value.span("metadata"),
-        value.fixed("commit_timestamp"),
-        number("expire_timestamp", np.int64),
     )
 
 
@@ -301,4 +408,4 @@ def _merge(a: Commits, b: Commits) -> Commits:
             return join_spans(one, other).take(order)
         return np.concatenate([one, other])[order]
 
-    return Commits(*(joined(name) for name in Commits.__slots__))
+    return Commits(a.records, *(joined(name) for name in Commits.__slots__[1:]))

@@ -51,7 +51,7 @@ def living_records(log: GroupLog) -> LivingRows:
     plain = np.concatenate([event_rows, commits.rows[offsets.pending], keyed])
     rows = np.concatenate([commits.rows[offsets.last], plain])
     created = np.concatenate([commits.rows[offsets.created], np.full(len(plain), -1)])
-    group = events.group[np.searchsorted(events.row, rows)]
+    group = log.groups_of_rows(rows)
     place = np.searchsorted(state.group, group)
     known = np.flatnonzero(state.group[np.minimum(place, len(state.group) - 1)] == group)
     if not len(state.group):
