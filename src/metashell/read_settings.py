@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypedDict
+
+from metashell.dataclass import dataclass
 
 if TYPE_CHECKING:
     import os

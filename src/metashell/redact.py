@@ -20,10 +20,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Final, TypeVar
 
+from metashell.dataclass import dataclass
 from metashell.shipped import shipped
 
 REDACTED: Final = "[redacted]"

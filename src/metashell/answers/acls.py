@@ -7,13 +7,13 @@ StandardAuthorizerData.checkSection.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
 from metashell.answers.row_times import when
+from metashell.dataclass import dataclass
 from metashell.image.acl_names import (
     OPERATIONS,
     PATTERN_TYPES,

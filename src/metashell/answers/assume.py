@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.node_files.properties import parse_properties
 from metashell.places.bounded_file import MIB, read_bounded
 

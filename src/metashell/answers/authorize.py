@@ -16,7 +16,7 @@ org.apache.kafka.server.authorizer.Authorizer.authorizeByResourceType.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import chain
 from typing import Final, Protocol
 
@@ -26,6 +26,7 @@ from metashell.answers.acls import LITERAL, WILDCARD, Acl, table_of
 from metashell.answers.assume import Assumptions
 from metashell.answers.hosts import EVERY_HOST, HostPattern, parse_host_pattern
 from metashell.answers.other_rights import How, OtherRight, Right, other_rights
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.image.acl_names import (
     OPERATIONS,

@@ -8,7 +8,6 @@ found by columns: no loop goes over partitions.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -20,6 +19,7 @@ from metashell.answers.directories import BadReplicas, bad_replicas
 from metashell.answers.election import Ragged, active_brokers, lists_of, waited_for
 from metashell.answers.health import Health
 from metashell.answers.row_times import when
+from metashell.dataclass import dataclass
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.arrow import list_array
 

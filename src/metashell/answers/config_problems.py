@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.dataclass import dataclass
 from metashell.image.image import Image
 from metashell.schema.arena import I64, Bools
 from metashell.schema.arrow import string_array

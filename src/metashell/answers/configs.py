@@ -8,7 +8,6 @@ Source: kafka.server.ConfigHelper.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -40,6 +39,7 @@ from metashell.answers.config_defaults import (
     synonyms,
 )
 from metashell.answers.row_times import when
+from metashell.dataclass import dataclass
 from metashell.image.image import Image
 from metashell.image.quorum_members import voters_in_log
 from metashell.redact import Redaction

@@ -7,9 +7,9 @@ ShareCoordinatorConfig.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.schema.coordinators import CoordinatorLog
 
 _FEW: Final = 8

@@ -10,7 +10,6 @@ SharePartitionKey.asCoordinatorKey, org.apache.kafka.common.utils.Utils.abs.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -26,6 +25,7 @@ from metashell.answers.nodes import BROKER as BROKER_ROLE
 from metashell.answers.nodes import Endpoint, nodes_of
 from metashell.answers.partitions import partitions_table
 from metashell.answers.topic_settings import positive_int, unclean_election
+from metashell.dataclass import dataclass
 from metashell.image.coordinators.placement import partition_of
 from metashell.image.image import Image
 from metashell.schema.arena import I32, I64, Bools

@@ -6,11 +6,11 @@ Source: org.apache.kafka.common.DirectoryId, org.apache.kafka.metadata.BrokerReg
 from __future__ import annotations
 
 import weakref
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.image.cluster import Brokers
 from metashell.image.image import Image
 from metashell.schema.arena import I64, AnyArray, Bools

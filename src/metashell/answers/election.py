@@ -14,11 +14,11 @@ ReplicationControlManager.LeaderAcceptor, org.apache.kafka.common.DirectoryId.is
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.image.image import Image
 from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.id_table import IdTable

@@ -11,9 +11,10 @@ org.apache.commons.net.util.{SubnetUtils, SubnetUtils6}, java.net.Inet6Address.g
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from ipaddress import AddressValueError, IPv4Address, IPv6Address
 from typing import Final
+
+from metashell.dataclass import dataclass
 
 _IPV4_NETWORK: Final = re.compile(
     r"([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})\.([0-9]{1,3})/([0-9]{1,3})"

@@ -10,7 +10,7 @@ Source: org.apache.kafka.metadata.{BrokerRegistration, ControllerRegistration}, 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import pairwise
 from typing import Final
 
@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from metashell.answers.releases import release_of
 from metashell.answers.row_times import when
+from metashell.dataclass import dataclass
 from metashell.image.features import METADATA_VERSION, metadata_version_name
 from metashell.image.image import Image
 from metashell.image.quorum_members import QuorumMember, voters_in_log

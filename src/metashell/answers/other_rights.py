@@ -11,10 +11,10 @@ kafka.server.DelegationTokenManager.filterToken; KIP-932, KIP-939 and KIP-1071.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Final, NamedTuple
 
+from metashell.dataclass import dataclass
 from metashell.image.acl_names import ASKED_OF, CLUSTER_NAME, OPERATIONS, RESOURCE_TYPES
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache, cached_property, partial
 from typing import Final
 
@@ -23,6 +22,7 @@ from metashell.answers.topic_settings import (
     unclean_election,
 )
 from metashell.answers.whys import Whys, election_reasons
+from metashell.dataclass import dataclass
 from metashell.image.image import Image
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import fixed_array, list_array, string_array, uuid_array

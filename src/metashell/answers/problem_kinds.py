@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from metashell.dataclass import dataclass
 
 
 class Level(StrEnum):

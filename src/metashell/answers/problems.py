@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import Final
 
@@ -40,6 +39,7 @@ from metashell.answers.row_times import before, when
 from metashell.answers.topic_order import topic_order
 from metashell.answers.topic_settings import unclean_election
 from metashell.answers.whys import Whys
+from metashell.dataclass import dataclass
 from metashell.image.features import METADATA_VERSION
 from metashell.image.image import Image
 from metashell.image.quorum_members import QuorumMember

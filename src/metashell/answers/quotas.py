@@ -12,7 +12,6 @@ and comes to this), ClientQuotaMetadataManager, ConnectionQuotas.connectionRateF
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
@@ -21,6 +20,7 @@ import pyarrow as pa
 
 from metashell.answers.hosts import client_host
 from metashell.answers.row_times import when
+from metashell.dataclass import dataclass
 from metashell.image.image import Image
 from metashell.schema.json_writer import to_json
 

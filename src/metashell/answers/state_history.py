@@ -6,12 +6,12 @@ Kafka would not apply because its directories do not fit counts here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from metashell.answers.health import NO_LEADER
+from metashell.dataclass import dataclass
 from metashell.image.fold import Events, group_keys, last_marked, sort_events
 from metashell.image.partition_replay import NO_LEADER_CHANGE
 from metashell.image.partitions import sound_bases

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -11,6 +10,7 @@ import pyarrow.compute as pc
 
 from metashell.answers.election import lists_of
 from metashell.answers.health import NO_LEADER, Health
+from metashell.dataclass import dataclass
 from metashell.image.image import Image
 from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.arrow import string_array

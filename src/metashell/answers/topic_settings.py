@@ -10,13 +10,13 @@ Source: org.apache.kafka.controller.KafkaConfigSchema.resolveEffectiveTopicConfi
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.config_defaults import default_of
+from metashell.dataclass import dataclass
 from metashell.image.image import Image
 from metashell.schema.arena import I32, AnyArray
 from metashell.schema.resource_types import ResourceType

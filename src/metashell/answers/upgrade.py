@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import pyarrow as pa
@@ -34,6 +34,7 @@ from metashell.answers.releases import (
     loses_metadata,
     newest_levels,
 )
+from metashell.dataclass import dataclass
 from metashell.image.features import KRAFT_VERSION, METADATA_VERSION, metadata_version_name
 from metashell.image.image import Image
 from metashell.image.quorum_members import QuorumMember

@@ -13,12 +13,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.log.frames import Frames
 from metashell.log.names import SegmentName, parse_name
 from metashell.log.read import Loaded

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from metashell.checks.digest import (
     encode,
     part_rows,
 )
+from metashell.dataclass import dataclass
 from metashell.parts.partition_fields import BROKER_LISTS, NUMBERS
 from metashell.redact import Redaction
 

@@ -7,9 +7,11 @@ and a million of one kind say no more than a hundred and a number.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from typing import Final
+
+from metashell.dataclass import dataclass
 
 
 class Severity(StrEnum):

@@ -7,12 +7,12 @@ how they fit together is `metashell.checks.fsck_order`, their indexes `metashell
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
 from metashell.checks.finding import Finding, Severity
+from metashell.dataclass import dataclass
 from metashell.log.control import CHECKPOINT_ENDS, first_control_type
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import LOG_APPEND_TIME, Frames

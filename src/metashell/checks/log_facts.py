@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metashell.checks.agreement import (
@@ -15,6 +14,7 @@ from metashell.checks.agreement import (
     first_epoch_conflict,
 )
 from metashell.checks.agreement import first_conflict as first_other_batch
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.log.names import Listing
 from metashell.places.bounded_file import AnyPlace

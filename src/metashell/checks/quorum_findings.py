@@ -7,10 +7,10 @@ the log who votes. ``check`` reports what is found here; ``/quorum/disagreements
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from metashell.checks.finding import Finding, Severity
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.names import METADATA_TOPIC_ID
 from metashell.node_files.epoch_checkpoint import EpochStart, read_epoch_checkpoint

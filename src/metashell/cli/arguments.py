@@ -8,10 +8,11 @@ the first word that is none, and a mistake is told what was probably meant.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from metashell.commands.framework.option import Option
+from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 
 DEMO: Final = "demo"

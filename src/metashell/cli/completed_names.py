@@ -12,10 +12,11 @@ import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 from zlib import crc32
 
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.fs.node import Directory, Leaf, Node, TextLeaf
 from metashell.fs.path import join, resolve

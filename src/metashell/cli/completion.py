@@ -14,7 +14,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from metashell.cli.arguments import BY_NAME, DEMO, OPTIONS, TUI, Arguments, parse_arguments
@@ -24,6 +24,7 @@ from metashell.commands import is_command
 from metashell.commands.framework.command import Completion, Context, Output
 from metashell.commands.framework.command_line import AtCursor, Word, complete_at, quote, split
 from metashell.commands.framework.option import Option
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import to_bytes
 

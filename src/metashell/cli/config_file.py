@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final, NoReturn
 
 from metashell import commands
@@ -19,6 +19,7 @@ from metashell.cli.variables import CONFIG_FILE
 from metashell.commands.framework.aliases import NO_HABITS, Habits, alias_words, expand_aliases
 from metashell.commands.framework.command_line import quote_words, split
 from metashell.commands.framework.option import Option
+from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 from metashell.fs.escape import escape
 from metashell.places.user import user_directory

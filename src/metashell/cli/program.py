@@ -6,7 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 from metashell.cli.arguments import ALL, TUI, Arguments, parse_arguments
@@ -16,6 +16,7 @@ from metashell.cli.output import (
     StreamOutput,
     standard_streams,
 )
+from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError
 
 if TYPE_CHECKING:

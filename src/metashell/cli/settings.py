@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from metashell.cli.arguments import OPTIONS
 from metashell.commands.framework.option import Option
+from metashell.dataclass import dataclass
 
 SOURCE_FLAGS: Final = (
     "--directory", "--snapshot", "--config", "--bootstrap-controllers", "--live", "--cluster",

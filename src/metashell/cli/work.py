@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from typing import Protocol
 
 from metashell.cli.arguments import Arguments
 from metashell.cli.output import Diagnostics, OutputError
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.script import CommandLine, open_script, script_lines
+from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError, UsageError
 
 

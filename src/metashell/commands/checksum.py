@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Context, Manual
@@ -13,6 +13,7 @@ from metashell.commands.framework.targets import Targets, shown, stop_if_cancell
 from metashell.commands.rows.columns import flag, integer, one_table, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
+from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, UsageError
 
 if TYPE_CHECKING:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from metashell.commands.framework.columns import layout
 from metashell.commands.framework.command import Context, Manual
@@ -22,6 +21,7 @@ from metashell.commands.rows.columns import one_table, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.node_columns import CHANGED, KIND, kind_of
 from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.fs.glob import Match
 from metashell.fs.node import Directory, Node

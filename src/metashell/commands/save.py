@@ -11,13 +11,13 @@ import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Command, Completion, Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import parse_options, refuse_more
 from metashell.commands.framework.targets import shown, stop_if_cancelled
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import escape
 

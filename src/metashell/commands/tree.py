@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
@@ -13,6 +12,7 @@ from metashell.commands.rows.columns import one_table, text
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.node_columns import DEPTH, KIND, kind_of
 from metashell.commands.rows.query import RowsQuery
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.fs.glob import Match
 from metashell.fs.node import Directory, Node

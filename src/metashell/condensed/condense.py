@@ -19,11 +19,11 @@ ClearElrRecord, nor across a record that makes or removes their topic.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.image.fold import (
     Events,
     group_keys,

@@ -7,7 +7,7 @@ of a split; `CondensedLog` is what comes out for a directory.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 
 import numpy as np
@@ -22,6 +22,7 @@ from metashell.condensed.table import (
     topic_ids_of,
     whole_table,
 )
+from metashell.dataclass import dataclass
 from metashell.log.fault import Fault
 from metashell.log.read import LogFile
 from metashell.log.splits import (

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.schema.arena import I64, AnyArray
 
 _HEAVY: Final = 8

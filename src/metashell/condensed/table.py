@@ -13,7 +13,6 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
@@ -22,6 +21,7 @@ import pyarrow as pa
 from metashell.condensed.condense import CLEAR_ELR, CondensedRows, condense
 from metashell.condensed.masking import UNREAD, Mask
 from metashell.condensed.spread import Spread
+from metashell.dataclass import dataclass
 from metashell.image.partition_replay import NO_LEADER_CHANGE
 from metashell.log.chain import Chain
 from metashell.log.control import ControlType

@@ -12,9 +12,9 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any, Final
 
+from metashell.dataclass import dataclass
 from metashell.image.features import METADATA_VERSION, metadata_version_name
 from metashell.parts.known import all_parts
 from metashell.parts.partition_fields import (

@@ -7,11 +7,12 @@ are decoded. They are then followed one by one in replay order (`metashell.fs.ch
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.fs.change_parts import (
     UNKNOWN,
     Effect,

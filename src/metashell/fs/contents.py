@@ -8,8 +8,9 @@ leaves only has to put them in the order of its leaves.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from metashell.dataclass import dataclass
 
 if TYPE_CHECKING:
     from metashell.image.image import Image

@@ -11,10 +11,10 @@ put into a record as bytes is told where Kafka reads it, and left out else.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final, TypeAlias
 
+from metashell.dataclass import dataclass
 from metashell.records.consumer_protocol import CONSUMER, MEMBERS_RECORD, members_json
 from metashell.records.keyed_records import TRANSACTION_STATES
 from metashell.schema.coordinators import CoordinatorLog, RecordType

@@ -8,7 +8,6 @@ is what was asked for.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from metashell.checks.compare import (
@@ -18,6 +17,7 @@ from metashell.checks.compare import (
     pair_topics,
     without_same_rows,
 )
+from metashell.dataclass import dataclass
 from metashell.image.partitions import shape_names
 from metashell.parts.known import all_parts
 from metashell.parts.spec import hook

@@ -12,8 +12,8 @@ what a command does with a match.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, NoSuchPathError, PathError
 from metashell.fs.grid import Grid
 from metashell.fs.node import Directory, Node

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import NoSuchPathError, NotADirectoryPathError
 from metashell.fs.escape import UNSAFE
 from metashell.fs.node import Directory, Node

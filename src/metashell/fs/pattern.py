@@ -13,9 +13,9 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from operator import methodcaller
 
+from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 
 MAX_LENGTH = 1024

@@ -8,8 +8,9 @@ and what can be compared. What a row means (offset, time, epoch, type) is told b
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
+
+from metashell.dataclass import dataclass
 
 if TYPE_CHECKING:
     from metashell.fs.node import Directory

@@ -12,8 +12,8 @@ visited with no node. Nothing here filters by what a user asked, or knows of a t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.fs.grid import Grid
 from metashell.fs.node import Directory, Node

@@ -8,12 +8,12 @@ Source: org.apache.kafka.image.ClusterDelta, org.apache.kafka.metadata.BrokerReg
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.image.fold import Events, last_marked, sort_events
 from metashell.image.keyed import join_spans
 from metashell.records.records import Records

@@ -6,10 +6,10 @@ Source: org.apache.kafka.image.TopicsDelta.replay(ClearElrRecord).
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.image.topics import ENDLESS, Topics
 from metashell.records.records import Records
 from metashell.schema.arena import I64

@@ -8,10 +8,10 @@ group, and what replay would leave behind is read off with running maxima instea
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import SpanColumn
 from metashell.schema.spans import hash_spans, same_spans

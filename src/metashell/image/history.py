@@ -6,12 +6,12 @@ same files is used again. Nothing here knows of paths or of how a point in time 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from threading import RLock
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.errors import NotCoveredError
 from metashell.image.image import Image
 from metashell.lazy import lazy

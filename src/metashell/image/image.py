@@ -5,12 +5,12 @@ Source: org.apache.kafka.image.MetadataImage.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.image.cluster import Brokers
 from metashell.image.features import METADATA_VERSION
 from metashell.image.keyed import Part, fold_keyed

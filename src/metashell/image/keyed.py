@@ -9,10 +9,10 @@ Source: the XDelta classes of org.apache.kafka.image.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.image.fold import group_keys, survivors
 from metashell.image.quotas import pair_sets
 from metashell.parts.spec import PartSpec, Put, hook

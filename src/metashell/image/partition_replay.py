@@ -9,11 +9,12 @@ Source: org.apache.kafka.metadata.PartitionRegistration.merge.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.log.frames import Merged
 from metashell.parts.partition_fields import LISTS
 from metashell.records.records import Records

@@ -8,10 +8,11 @@ of them has says so.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
+from metashell.dataclass import dataclass
 from metashell.schema.uuids import uuid_text
 
 if TYPE_CHECKING:

@@ -17,12 +17,13 @@ Every secret is redacted here.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import pyarrow as pa
 
+from metashell.dataclass import dataclass
 from metashell.image.arrow import message_columns, times
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import CONTROL_KEY, HEADER, NO_KEY, control_key

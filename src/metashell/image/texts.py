@@ -5,13 +5,13 @@ Source: org.apache.kafka.metadata.PartitionRegistration.toString.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.dataclass import dataclass
 from metashell.image.partitions import Partitions
 from metashell.parts.partition_fields import (
     DIRECTORIES,

@@ -8,12 +8,12 @@ Source: org.apache.kafka.image.TopicsDelta.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.image.fold import group_keys, last_marked, sort_events, survivors
 from metashell.records.records import Records
 from metashell.schema.arena import I64, AnyArray, Bools

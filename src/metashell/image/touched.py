@@ -8,11 +8,11 @@ removals included. `Moments` turns rows into offsets and times.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.image.fold import group_keys
 from metashell.image.keyed import join_parts, join_spans, key_part
 from metashell.image.security import SCRAM_MECHANISMS

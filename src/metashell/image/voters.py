@@ -5,9 +5,9 @@ Source: org.apache.kafka.raft.internals.KRaftControlRecordStateMachine.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from metashell.dataclass import dataclass
 from metashell.records.records import Records
 from metashell.schema.columns import Columns
 

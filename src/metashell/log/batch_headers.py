@@ -9,12 +9,13 @@ Source: org.apache.kafka.common.record.internal.DefaultRecordBatch, EndTransacti
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from struct import Struct
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.log.chain import HEAD, HEADER_BYTES, MAGIC_POS, MIN_LENGTH
 from metashell.log.control import ControlType, first_control_type
 from metashell.log.crc import crc32c

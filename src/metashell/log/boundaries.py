@@ -14,10 +14,10 @@ own. What damage further back can do beyond that is found when the part before t
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.log.chain import HEAD, HEADER_BYTES, LOOKS_LIKE_BATCH, MIN_LENGTH, search_budget
 from metashell.log.crc import crc32c
 from metashell.log.read import OpenFile

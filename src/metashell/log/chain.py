@@ -21,11 +21,12 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from mmap import mmap
 from struct import Struct
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.log.crc import crc32c
 from metashell.log.fault import Fault, FaultKind
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import NamedTuple
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.names import Listing, list_names, parse_name
 from metashell.places.files import unreadable

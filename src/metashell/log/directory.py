@@ -14,9 +14,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import NoMetadataLogError, SourceError
 from metashell.log.changed import DirectoryState, list_directory
 from metashell.log.control import CHECKPOINT_ENDS, first_control_type

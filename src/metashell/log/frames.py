@@ -11,11 +11,12 @@ Source: org.apache.kafka.common.record.internal.DefaultRecord.
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.log.chain import Chain
 from metashell.log.fault import Fault
 from metashell.log.lanes import find_records

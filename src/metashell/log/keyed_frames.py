@@ -11,11 +11,12 @@ later stage.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.log.fault import Fault
 from metashell.log.frames import CONTROL, HEADER, LOG_APPEND_TIME, Batches, record_head
 from metashell.log.lanes import find_records

@@ -13,11 +13,11 @@ Where few lanes are left a step costs more than its records: those are walked on
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.schema.arena import I32, I64, AnyArray, Arena
 from metashell.schema.encode import encode_uvarint
 from metashell.schema.varint import read_varint

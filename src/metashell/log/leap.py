@@ -8,13 +8,13 @@ stretch, and is for `metashell.log.chain` to judge, batch by batch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from io import BytesIO
 from itertools import islice
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.log.chain import HEAD, HEADER_BYTES, LOOKS_LIKE_BATCH, MAGIC_POS, MIN_LENGTH
 from metashell.log.crc import crc32c
 from metashell.schema.arena import I64, SLACK, AnyArray, Arena, Bools

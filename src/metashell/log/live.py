@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_left
-from dataclasses import dataclass
 from threading import Lock
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import DecodeError, SourceError
 from metashell.log.chain import HEAD, MAX_TIMESTAMP, MAX_TIMESTAMP_POS, Chain, Chainer, batches
 from metashell.log.directory import MetadataLog, why_not_whole

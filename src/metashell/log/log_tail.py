@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeVar
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.errors import DecodeError, SourceError
 from metashell.log.batch_headers import (
     HeaderWalk,

@@ -10,12 +10,12 @@ Source: org.apache.kafka.common.record.internal.LegacyRecord, AbstractLegacyReco
 from __future__ import annotations
 
 from array import array
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.log.keyed_chain import OLD_HEAD, OLD_OVERHEAD
 from metashell.log.payloads import CODEC, BatchFaults
 from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools

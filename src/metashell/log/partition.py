@@ -11,9 +11,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.chain import Chainer
 from metashell.log.changed import DirectoryState, list_directory

@@ -7,10 +7,11 @@ Owns the one rule of where such a point counts from; `LogClock` says where a log
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final, Literal, TypeAlias
 
+from metashell.dataclass import dataclass
 from metashell.errors import NotCoveredError, UsageError
 from metashell.schema.timestamps import iso_time
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from struct import Struct
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.errors import DecodeError
 from metashell.log.crc import crc32c
 from metashell.schema.arena import AnyArray

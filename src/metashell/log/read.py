@@ -12,9 +12,9 @@ import mmap
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Final, Protocol, TypeAlias
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.chain import Chain, Chainer
 from metashell.log.extent import extent, rest_of

@@ -5,8 +5,9 @@ Owns which bytes are kept; writing them is for others. Nothing is copied here.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from metashell.dataclass import dataclass
 from metashell.log.chain import batches
 from metashell.log.directory import MetadataLog
 from metashell.log.names import checkpoint_name, segment_name

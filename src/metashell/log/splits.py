@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeAlias
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.boundaries import Boundary, Cutter, OffsetIndex, read_index
 from metashell.log.chain import HEAD, Carry

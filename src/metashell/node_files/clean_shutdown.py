@@ -10,9 +10,9 @@ Source: org.apache.kafka.storage.internals.checkpoint.CleanShutdownFileHandler, 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.places.bounded_file import AnyPlace, child_of, read_if_present
 
 FILE_NAME: Final = ".kafka_cleanshutdown"

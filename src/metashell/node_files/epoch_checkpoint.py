@@ -7,9 +7,9 @@ CheckpointFile.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.node_files.checkpoint_file import INT32_MAX, INT64_MAX, entry_lines, numbers_of
 from metashell.places.bounded_file import MIB, AnyPlace, name_of, read_if_present

@@ -9,10 +9,10 @@ Source: org.apache.kafka.storage.internals.log.LogManager.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.node_files.clean_shutdown import FILE_NAME as CLEAN_SHUTDOWN
 from metashell.node_files.clean_shutdown import CleanShutdown, read_clean_shutdown

@@ -16,9 +16,10 @@ Source: org.apache.kafka.storage.internals.log.UnifiedLog.parseTopicPartitionNam
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
+
+from metashell.dataclass import dataclass
 
 _INT32_MAX: Final = 2**31 - 1
 _SUFFIXED: Final = re.compile(r"[^ \t\n\v\f\r]+-[^ \t\n\v\f\r]+\.[^ \t\n\v\f\r]+")

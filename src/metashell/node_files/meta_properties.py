@@ -7,9 +7,9 @@ version is read by the same names. Source: Kafka's MetaProperties, MetaPropertie
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.node_files.properties import parse_properties
 from metashell.places.bounded_file import AnyPlace, name_of, read_if_present

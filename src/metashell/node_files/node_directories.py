@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol, TypeVar
 
+from metashell.dataclass import dataclass
 from metashell.node_files.log_directory import LogDirectory
 from metashell.node_files.log_name import LogName, LogState
 from metashell.node_files.meta_properties import MetaProperties

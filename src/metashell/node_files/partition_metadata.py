@@ -12,9 +12,9 @@ from __future__ import annotations
 import base64
 import binascii
 import re
-from dataclasses import dataclass
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.places.bounded_file import AnyPlace, child_of, name_of, read_if_present
 

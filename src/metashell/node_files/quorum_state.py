@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.places.bounded_file import AnyPlace, name_of, read_if_present
 

@@ -6,10 +6,10 @@ Values are those of `metashell.schema.rows`: numbers, text, bytes, lists, and di
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import EnumMeta
 from typing import Any, Final, TypeAlias
 
+from metashell.dataclass import dataclass
 from metashell.parts.spec import NamedCodes, hook
 from metashell.schema.dump import java_double
 from metashell.schema.model import FieldSpec

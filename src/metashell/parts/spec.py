@@ -11,10 +11,11 @@ asks for, which take longer to make than all declarations together.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from typing import Any, Final, TypeAlias
+
+from metashell.dataclass import dataclass
 
 NodeNames: TypeAlias = tuple[str, ...]
 """Names of nodes, from a directory down."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.places.remote import RemoteFile
 from metashell.places.vanished import VanishedError

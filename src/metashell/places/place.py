@@ -12,11 +12,11 @@ import os
 import re
 import stat
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import translate
 from functools import partial
 from typing import Final, TypeAlias
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError, UsageError
 from metashell.places.files import FileRef, unreadable
 from metashell.places.remote import RemoteFile, RemotePlace, StoreEntry, in_parallel, remote_place

@@ -13,10 +13,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any, Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.places.uri import Uri, parse_uri, quoted, unquoted
 from metashell.places.vanished import VanishedError

@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 
 _URI: Final = re.compile(r"([A-Za-z][A-Za-z0-9+.\-]*)://([^/?]*)(/?.*)", re.DOTALL)

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
+from metashell.dataclass import dataclass
 from metashell.quorum.description import QuorumDescription, Replica
 from metashell.quorum.protocol import CONTROLLERS, Api, ErrorCode, the_partition
 from metashell.quorum.session import Answer, PeerError

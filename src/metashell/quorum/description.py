@@ -7,7 +7,9 @@ and endpoints).
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
+
+from metashell.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import DecodeError, MetashellError
 from metashell.quorum.protocol import (
     MAX_RESPONSE_BYTES,

@@ -7,10 +7,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import Final, Protocol
 
+from metashell.dataclass import dataclass
 from metashell.quorum.attempts import Trouble
 from metashell.security.settings import Address
 

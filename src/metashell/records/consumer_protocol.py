@@ -14,11 +14,11 @@ Source: org.apache.kafka.clients.consumer.internals.ConsumerProtocol.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.errors import DecodeError
 from metashell.log.keyed_frames import NO_NUMBER
 from metashell.schema.arena import I32, Arena, Bools

@@ -8,13 +8,13 @@ values nor keys are decoded, so that a log of millions of records takes a fracti
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import lru_cache
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.log.control import ControlType
 from metashell.log.fault import Fault
 from metashell.log.frames import CONTROL_KEY, control_key

@@ -6,11 +6,11 @@ Records are decoded in columns, a block of rows at a time, and only then taken a
 from __future__ import annotations
 
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.log.control import CONTROL_NAMES
 from metashell.log.frames import CONTROL_KEY
 from metashell.log.read import Loaded

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeAlias
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.log.chain import Chain
 from metashell.log.compression import MAX_BATCH_BYTES
 from metashell.log.frames import CONTROL, CONTROL_KEY, HEADER

@@ -7,13 +7,13 @@ the others. Must not fold. Rows are numbered in log order, control records among
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
 from threading import RLock
 from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from metashell.dataclass import dataclass
 from metashell.errors import DecodeError
 from metashell.lazy import lazy
 from metashell.log.control import ControlType

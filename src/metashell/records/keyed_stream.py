@@ -7,11 +7,11 @@ metadata logs, which have more to select by, is `metashell.records.stream`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.fault import Fault
 from metashell.log.partition import PartitionLog

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.log.control import CONTROL_NAMES
 from metashell.log.frames import CONTROL_KEY, NO_KEY, control_key
 from metashell.log.read import Loaded

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.chain import Chain
 from metashell.log.directory import MetadataLog

@@ -12,11 +12,12 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.log.chain import Chain
 from metashell.log.fault import Fault
 from metashell.log.frames import CONTROL_KEY, HEADER, value_spans

@@ -11,13 +11,14 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 from threading import RLock
 from typing import Any, Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.chain import Chain, batches
 from metashell.log.directory import MetadataLog

@@ -6,11 +6,12 @@ This module must stay cheap to import: whoever builds a `ShellSession` may never
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.aliases import NO_HABITS, Habits
 from metashell.commands.framework.status import SourceStatus
+from metashell.dataclass import dataclass
 from metashell.fs.node import Directory
 
 if TYPE_CHECKING:

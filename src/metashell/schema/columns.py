@@ -8,7 +8,6 @@ cursor arithmetic and nothing more.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 from struct import Struct
@@ -16,6 +15,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.schema.arena import I64, AnyArray, Arena, Bools, gather_ragged
 from metashell.schema.model import FieldSpec
 from metashell.schema.scalar import decode_utf8

@@ -12,12 +12,12 @@ CoordinatorRecordType of each coordinator.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache, cached_property
 from pathlib import Path
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SchemaError
 from metashell.schema.model import (
     COORDINATOR_KEY,

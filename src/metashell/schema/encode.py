@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
 
+from metashell.dataclass import dataclass
 from metashell.schema.model import FieldSpec, MessageSpec
 from metashell.schema.scalar import STRUCT_FORMATS, UNKNOWN_TAGS, default_value
 

@@ -14,11 +14,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SchemaError
 
 FIXED_SIZES: Final[Mapping[str, int]] = {

@@ -7,10 +7,11 @@ otherwise look up for each block: element dtype and size, nullability, defaults,
 from __future__ import annotations
 
 import base64
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SchemaError
 from metashell.schema.model import FIXED_SIZES, NO_VERSIONS, FieldSpec, MessageSpec
 

@@ -16,9 +16,9 @@ import base64
 import re
 import struct
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import DecodeError
 from metashell.schema.model import FIXED_SIZES, FieldSpec, MessageSpec
 from metashell.schema.registry import Registry

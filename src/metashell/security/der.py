@@ -6,8 +6,9 @@ Owns tags and lengths. Knows no ASN.1 type; `cryptography` reads certificates, k
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
+
+from metashell.dataclass import dataclass
 
 INTEGER: Final = 0x02
 OCTET_STRING: Final = 0x04

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 
 _FLAGS: Final = frozenset({"required", "requisite", "sufficient", "optional"})

@@ -11,9 +11,10 @@ from __future__ import annotations
 import hashlib
 import hmac
 import struct
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.security.der import OBJECT_ID, OCTET_STRING, SEQUENCE, element_at, elements_in
 

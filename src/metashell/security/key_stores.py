@@ -11,9 +11,10 @@ import base64
 import binascii
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.places.bounded_file import MIB, read_bounded
 from metashell.security.der import (

@@ -7,8 +7,10 @@ and `metashell.security.sasl` act on them. Whatever is secret stays out of every
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
+
+from metashell.dataclass import dataclass
 
 PROTOCOLS: Final = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
 """Kafka's security protocols, by the names that properties give them."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.partition import CoordinatorPartition, PartitionLog, read_partition
 from metashell.node_files.log_directory import LogDirectory

@@ -12,10 +12,10 @@ import re
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal, get_args
 
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, UsageError
 from metashell.log.changed import DirectoryState, ListedFile, list_directory
 from metashell.log.extent import LARGEST

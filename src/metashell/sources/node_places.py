@@ -9,9 +9,10 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, NoMetadataLogError
 from metashell.log.changed import list_directory
 from metashell.log.directory import find_metadata_directory

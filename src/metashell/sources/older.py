@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.changed import list_directory
 from metashell.log.directory import segments_after

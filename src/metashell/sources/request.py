@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Final, Protocol
 
+from metashell.dataclass import dataclass
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.sources.engine import ENGINE_DEFAULTS, EngineSettings
 

@@ -9,9 +9,10 @@ which stops the walk unless losses are let pass.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import Any, Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.chain import HEAD, HEADER_BYTES, Carry, batches
 from metashell.log.fault import Fault

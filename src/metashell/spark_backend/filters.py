@@ -8,9 +8,11 @@ understood here costs time and never rows.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
+
+from metashell.dataclass import dataclass
 
 if TYPE_CHECKING:
     import pyarrow as pa

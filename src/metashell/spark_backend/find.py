@@ -6,13 +6,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
 from metashell.commands.find.parser import parse
 from metashell.commands.framework.command_line import Word
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.fs.path import CLUSTERS
 from metashell.spark_backend.find_tasks import (

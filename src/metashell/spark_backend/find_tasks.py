@@ -8,7 +8,7 @@ components of their paths: sorted by these they stand in the order of the walk.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Final
 
@@ -29,6 +29,7 @@ from metashell.commands.find.parser import parse
 from metashell.commands.find.search import write_encoded
 from metashell.commands.framework.command_line import Word
 from metashell.commands.framework.targets import line_of
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, PathError, SourceError
 from metashell.fs.escape import escape
 from metashell.fs.glob import Match, expand

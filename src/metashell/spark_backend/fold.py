@@ -9,7 +9,7 @@ from __future__ import annotations
 import pickle
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import reduce
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.condensed.log import CondensedLog, Condensing, even_spread
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
 from metashell.image.arrow import image_table, table_names
 from metashell.image.image import Image

@@ -8,9 +8,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 from metashell.log.point import Point, parse_point
 from metashell.read_settings import READ_DEFAULTS, ReadSettings

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.boundaries import Boundary, Cutter, read_index
 from metashell.log.extent import LARGEST

@@ -7,13 +7,14 @@ fails a query.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 from pyspark.sql.datasource import DataSourceReader, InputPartition
 
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
 from metashell.image.split_tables import faults_batch
 from metashell.log.fault import Fault

@@ -16,11 +16,12 @@ import threading
 import warnings
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.sources.engine import core_count, cores_of, free_memory_bytes, is_local, shown_master
 from metashell.spark_backend.failures import failure, failures

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.log.directory import find_metadata_directory
 from metashell.node_files.node_files import NodeFiles

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -28,6 +28,7 @@ from metashell.condensed.log import (
 )
 from metashell.condensed.spread import Spread
 from metashell.condensed.table import EVERYWHERE, FileFacts, buckets_of, records_of
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.log.names import Listing
 from metashell.log.splits import Plan, Split, SplitError, plan_splits

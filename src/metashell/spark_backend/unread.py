@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
 
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
 from metashell.image.arrow import table_names
 from metashell.log.directory import find_metadata_directory

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Event, Lock, Thread
 from time import monotonic
 from typing import Any, Final, Protocol, TypeVar
@@ -21,6 +21,7 @@ import duckdb
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, UsageError
 from metashell.log.unread import Unread
 from metashell.sql.catalog import no_table

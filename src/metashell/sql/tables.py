@@ -8,13 +8,13 @@ files, each by itself, and a split does not know the names of topics.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from typing import Final, Protocol
 
 import numpy as np
 import pyarrow as pa
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.image.arrow import image_table, some_columns, table_names
 from metashell.image.image import Image

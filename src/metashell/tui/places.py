@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Final
+
+from metashell.dataclass import dataclass
 
 _MOST: Final = 200
 

@@ -7,11 +7,12 @@ source make a new one.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from typing import TYPE_CHECKING, Any, Final
 
 from metashell.commands.framework.aliases import NO_HABITS, Habits
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.fs.escape import for_terminal
 from metashell.fs.path import cluster_path

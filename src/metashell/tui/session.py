@@ -10,11 +10,12 @@ import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metashell.commands.framework.aliases import NO_HABITS, Habits
+from metashell.dataclass import dataclass
 
 if TYPE_CHECKING:
     from metashell.sources.fleet import FleetSource

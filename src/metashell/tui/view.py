@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.containers import Vertical
 
+from metashell.dataclass import dataclass
 from metashell.tui.part import AppPart
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
@@ -16,6 +16,7 @@ import numpy as np
 from metashell.answers.acls import Acl, read_acls
 from metashell.answers.quotas import Entity, entity_text, read_quotas
 from metashell.answers.topics import internal
+from metashell.dataclass import dataclass
 from metashell.image.acl_names import (
     ASKED_OF,
     CLUSTER_NAME,

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any, Final
 
@@ -29,6 +28,7 @@ from metashell.answers.recipes.contents import (
     read_topics,
 )
 from metashell.answers.recipes.kafka_cli import pascal_case
+from metashell.dataclass import dataclass
 from metashell.image.image import Image
 
 API_VERSION: Final = "kafka.strimzi.io/v1"

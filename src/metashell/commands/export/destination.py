@@ -13,11 +13,11 @@ import stat
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from secrets import token_hex
 from typing import TYPE_CHECKING, BinaryIO, Final
 
 from metashell.commands.save import refuse_kafkas
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import escape, to_bytes
 

@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import Enum
 from typing import TYPE_CHECKING, Protocol
 
 from metashell.commands.find.literal import NO_NEEDLE, Needle
+from metashell.dataclass import dataclass
 from metashell.fs.pattern import Pattern
 
 if TYPE_CHECKING:

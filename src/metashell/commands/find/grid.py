@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metashell.commands.find.expression import (
@@ -15,6 +14,7 @@ from metashell.commands.find.expression import (
     Path,
     WalkEffect,
 )
+from metashell.dataclass import dataclass
 
 if TYPE_CHECKING:
     from metashell.fs.walk import GridVisit

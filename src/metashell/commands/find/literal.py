@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
 from itertools import islice
 from typing import Final
+
+from metashell.dataclass import dataclass
 
 _COUNTS = re.compile(r"\{\d*,?\d*\}")
 _CLASS = re.compile(r"\[\^?\]?(?:\\.|[^\\\]])*\]", re.DOTALL)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 
 if TYPE_CHECKING:

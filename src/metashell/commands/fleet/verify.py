@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.fleet.verify_rows import VERIFY_COLUMNS
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.query import RowMapping
+from metashell.dataclass import dataclass
 from metashell.errors import ExitCode
 from metashell.fs.escape import escape
 

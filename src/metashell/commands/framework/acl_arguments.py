@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Completion, Context
 from metashell.commands.framework.completion import complete_names
 from metashell.commands.framework.resources import acl_resources, the_one
 from metashell.commands.rows.command import opened
+from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 from metashell.image.acl_names import (
     ASKED_OF,

@@ -7,11 +7,12 @@ as `Context.habits`. Pure functions over words.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from metashell.commands.framework.command_line import Word, split
 from metashell.commands.framework.statement import operators
+from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 
 

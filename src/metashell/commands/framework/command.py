@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, get_args, runtime_checkable
 
 from metashell.commands.framework.aliases import NO_HABITS, Habits
 from metashell.commands.framework.option import Option
+from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 from metashell.fs.escape import for_terminal
 from metashell.fs.node import Directory

@@ -8,8 +8,8 @@ word remembers what was quoted, because a quoted ``*`` is no glob. Pure function
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
+from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 
 _SPACE = frozenset(" \t\r\n\v\f")

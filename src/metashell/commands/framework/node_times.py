@@ -7,11 +7,11 @@ oldest state in the directory; the tree on show may begin with the newest checkp
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Context
+from metashell.dataclass import dataclass
 from metashell.fs.node import Directory, Node
 from metashell.fs.path import NodePlace
 

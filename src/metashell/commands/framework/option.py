@@ -5,7 +5,7 @@ Help, completion, manuals, variables and the configuration file are derived from
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from metashell.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

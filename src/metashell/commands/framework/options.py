@@ -8,11 +8,12 @@ where a command has that option, and no switch of that digit.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from metashell.commands.framework.command import Command
 from metashell.commands.framework.option import Option
+from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 
 _LIMIT = "--limit"

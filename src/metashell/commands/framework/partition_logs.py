@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.coordinator_logs import tell_faults
 from metashell.commands.framework.names import tell_unknown
+from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, SourceError, UsageError
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from struct import Struct
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, NotCoveredError
 from metashell.schema.timestamps import iso_time
 

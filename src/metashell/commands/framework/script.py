@@ -9,10 +9,10 @@ from __future__ import annotations
 import os
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import BinaryIO, Final
 
 from metashell.commands.framework.statement import is_comment, needs_more
+from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 
 _LINE_MAX_BYTES: Final = 1 << 20

@@ -11,10 +11,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from metashell.commands.framework.command_line import Word, complete_at
+from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 
 _SEPARATORS: Final = (";", "&&", "||")

@@ -7,9 +7,11 @@ Owns which facts there are and how they read; must stay cheap to import.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
+
+from metashell.dataclass import dataclass
 
 if TYPE_CHECKING:
     from metashell.sources.fleet import FleetSource

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from metashell.commands.find.literal import required_literal
@@ -18,6 +17,7 @@ from metashell.commands.framework.colour import has_colour
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.targets import shown, stop_if_cancelled
 from metashell.commands.rows.query import RowMapping
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, UsageError
 from metashell.fs.escape import Coloured, escape_text
 from metashell.fs.glob import Match

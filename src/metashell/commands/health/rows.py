@@ -6,7 +6,6 @@ Texts of a million rows are made by whole columns; only unusual names are writte
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -19,6 +18,7 @@ from metashell.commands.framework.resources import CONFIG_TYPES, resource_word
 from metashell.commands.health.columns import COLUMNS, SUMMARY
 from metashell.commands.rows.columns import CLUSTER
 from metashell.commands.rows.stream import cells
+from metashell.dataclass import dataclass
 from metashell.fs.path import encode_name
 from metashell.fs.pattern import quote as as_pattern
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from metashell.answers.causes import EFFECTS, ELECTION, Cause
 from metashell.answers.problems import Problem
 from metashell.commands.health.rows import next_command
+from metashell.dataclass import dataclass
 from metashell.schema.timestamps import iso_time
 
 _MOST_CAUSES: Final = 10

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Context
@@ -11,6 +10,7 @@ from metashell.commands.framework.options import Parsed, refuse_more
 from metashell.commands.framework.period import Period, period_of
 from metashell.commands.framework.waiting import refuse_what_stands_still
 from metashell.commands.rows.command import RowsCommand
+from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 
 if TYPE_CHECKING:

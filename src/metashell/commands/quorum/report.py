@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from metashell.commands.framework.status import leader_words
+from metashell.dataclass import dataclass
 from metashell.errors import PathError, SourceError
 from metashell.fs.node import Directory
 

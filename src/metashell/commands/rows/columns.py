@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from functools import partial
 from typing import Final, Protocol
 
 from metashell.commands.framework.command import Completion
+from metashell.dataclass import dataclass
 
 
 class CellKind(StrEnum):

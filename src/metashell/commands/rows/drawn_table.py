@@ -10,7 +10,7 @@ Whole columns are worked on, some ten thousand rows at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from textwrap import wrap
 from typing import TYPE_CHECKING, Final
 
@@ -24,6 +24,7 @@ from metashell.commands.rows.cell_colours import CellColour, coloured_cells, wor
 from metashell.commands.rows.cell_text import is_list, is_number, shown_texts
 from metashell.commands.rows.columns import Column, Shrink
 from metashell.commands.rows.short_times import newest_day, short_times
+from metashell.dataclass import dataclass
 from metashell.fs.escape import Coloured, escape
 
 if TYPE_CHECKING:

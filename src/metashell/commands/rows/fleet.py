@@ -8,7 +8,7 @@ and status where they were made.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from metashell.commands.framework.assume_option import ASSUME, assumptions_of
@@ -18,6 +18,7 @@ from metashell.commands.framework.targets import stop_if_cancelled
 from metashell.commands.rows.columns import CLUSTER
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowMapping, RowsQuery
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError, UsageError
 from metashell.fs.escape import escape
 

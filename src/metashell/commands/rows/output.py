@@ -7,7 +7,6 @@ thousand rows at a time.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -25,6 +24,7 @@ from metashell.commands.rows.cell_text import (
 from metashell.commands.rows.columns import Column
 from metashell.commands.rows.command import LIMIT, VERBOSE, form_of, limit_of
 from metashell.commands.rows.drawn_table import Table, write_table
+from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 from metashell.fs.escape import escape
 from metashell.schema.json_writer import text_to_json, to_json

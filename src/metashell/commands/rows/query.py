@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
+from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 from metashell.read_settings import OLDER_BYTES
 

@@ -7,10 +7,10 @@ connection is opened twice; the tables follow the source.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from metashell.commands.framework.command import Context
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError, UsageError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.aliases import Habits, expand_aliases
@@ -14,6 +14,7 @@ from metashell.commands.framework.command import Canvas, Command, Completion, Co
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, parse_options
 from metashell.commands.framework.waiting import refuse_what_stands_still, wait_for_news
+from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError, UsageError
 
 if TYPE_CHECKING:

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final, TypeAlias
+
+from metashell.dataclass import dataclass
 
 _MOST_LINES: Final = 2_000
 """Lines on either side, common ends left out, that are compared in full."""

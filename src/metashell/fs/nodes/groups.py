@@ -10,13 +10,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from threading import RLock
 from typing import Any, Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.errors import PathError, SourceError
 from metashell.fs.change_texts import whole_text, with_names
 from metashell.fs.coordinator_paths import STATE, Fields, Names, Telling, path_of, tellings

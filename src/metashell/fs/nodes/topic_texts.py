@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.fs.texts import Texts
 from metashell.schema.arena import I64, Bools
 from metashell.schema.json_writer import text_to_json

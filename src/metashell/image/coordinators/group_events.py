@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from enum import IntEnum
 
+from metashell.dataclass import dataclass
 from metashell.schema.arena import I32, I64, AnyArray, Bools
 
 

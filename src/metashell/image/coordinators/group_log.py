@@ -6,11 +6,11 @@ Nothing is decoded before it is asked for: offsets leave the records of groups a
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.image.coordinators.group_events import (
     GroupEvent,
     GroupEvents,

@@ -5,10 +5,11 @@ Source: org.apache.kafka.coordinator.group.GroupMetadataManager.replay.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.image.coordinators.group_events import (
     GroupEvent,
     GroupEvents,

@@ -6,10 +6,9 @@ each with the group or the transaction that it is of.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.image.coordinators.group_events import GroupEvent
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.fold import group_keys, stable_order, survivors

@@ -11,10 +11,9 @@ Source: org.apache.kafka.coordinator.group.OffsetMetadataManager.replay.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.image.fold import last_marked, sort_events, survivors
 from metashell.schema.arena import I64, Bools
 

@@ -10,11 +10,12 @@ ProducerStateEntry.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.image.fold import last_marked, sort_events
 from metashell.log.batch_headers import MarkedHeaders
 from metashell.log.log_tail import ProducerHistory

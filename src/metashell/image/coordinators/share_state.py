@@ -11,11 +11,12 @@ batches with one state adjoin, brokers may keep them apart; here they are one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import fields
 from typing import Any, Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.image.fold import group_keys, last_marked, sort_events
 from metashell.image.keyed import join_spans
 from metashell.records.keyed_records import KeyedColumns, KeyedRecords

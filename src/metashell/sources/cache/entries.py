@@ -16,11 +16,11 @@ import stat
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import BinaryIO, Final
 
+from metashell.dataclass import dataclass
 from metashell.sources.cache.manifest import Manifest, ManifestError
 from metashell.sources.cache.place import cache_directory
 

@@ -8,7 +8,6 @@ order, which is what everything else goes by.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from mmap import mmap
 from typing import Final
@@ -18,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from metashell.condensed.table import SCHEMA, plain_array, plain_values
+from metashell.dataclass import dataclass
 from metashell.log.crc import crc32c
 from metashell.records.records import Records
 from metashell.schema.arena import I64, AnyArray

@@ -7,11 +7,12 @@ manifest included, makes an entry that counts for nothing.
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from metashell.dataclass import dataclass
 from metashell.log.fault import Fault, FaultKind
 from metashell.read_settings import ReadSettings
 from metashell.version import __version__

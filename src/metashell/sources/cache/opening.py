@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from mmap import mmap
 from typing import TYPE_CHECKING, Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.log.changed import DirectoryState
 from metashell.places.place import Place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from metashell.condensed.log import condense_again
 from metashell.condensed.table import FileFacts, plain_values, records_of
+from metashell.dataclass import dataclass
 from metashell.image.image import Image
 from metashell.log.chain import HEAD, HEADER_BYTES
 from metashell.log.names import SegmentName, parse_name

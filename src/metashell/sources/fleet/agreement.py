@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -24,6 +24,7 @@ from metashell.checks.agreement import (
     first_conflict,
     first_epoch_conflict,
 )
+from metashell.dataclass import dataclass
 from metashell.schema.arena import I64
 from metashell.sources.fleet.rows import ComparedQuery, FleetRow
 

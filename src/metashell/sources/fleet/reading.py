@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from metashell.dataclass import dataclass
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
 from metashell.places.uri import shown
 from metashell.sources.fleet.reading import Reading

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.framework.command_line import complete_at
 from metashell.commands.framework.completion import complete_paths
+from metashell.dataclass import dataclass
 from metashell.errors import PathError
 from metashell.fs.node import Directory
 from metashell.fs.path import encode_name, is_absolute, join, normalise, resolve

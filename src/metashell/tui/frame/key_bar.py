@@ -6,7 +6,6 @@ What the focused part can do comes first, then what can be done anywhere; help i
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import ClassVar, Final
 
 from rich.text import Text
@@ -16,6 +15,7 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from metashell.commands.framework.columns import display_width
+from metashell.dataclass import dataclass
 
 _ORDER: Final = ("command", "filter", "find", "go", "quit", "help")
 """Ids of the keys of the whole program, in the order of the footer."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -11,6 +10,7 @@ from textual.command import DiscoveryHit, Hit, Hits, Provider
 from textual.content import Content
 
 from metashell.commands import all_names, get
+from metashell.dataclass import dataclass
 from metashell.errors import PathError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory

@@ -6,7 +6,6 @@ Knows nothing of Textual.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from metashell.commands.framework.columns import display_width
@@ -18,6 +17,7 @@ from metashell.commands.framework.status import (
     leader_text,
     time_texts,
 )
+from metashell.dataclass import dataclass
 from metashell.fs.escape import escape
 
 Kind = Literal["place", "fact", "note", "problem", "work"]

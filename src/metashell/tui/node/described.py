@@ -6,9 +6,9 @@ Paths here are real names below a cluster's root; names come from a cluster and 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final, TypeAlias
 
+from metashell.dataclass import dataclass
 from metashell.fs.node import Directory, Leaf
 from metashell.fs.path import CLUSTERS, NodePlace
 from metashell.parts.forms import entity_name

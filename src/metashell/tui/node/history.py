@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.dataclass import dataclass
 from metashell.errors import PathError
 from metashell.fs.change_texts import change_text
 from metashell.fs.node import Leaf

@@ -6,9 +6,9 @@ A topic leads to its configs, brokers, ACLs, quotas and records; each of these l
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
+from metashell.dataclass import dataclass
 from metashell.errors import PathError
 from metashell.fs.node import Leaf
 from metashell.fs.path import NodePlace, encode_path, resolve

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final, TypeAlias
 
 from metashell.commands.framework.columns import display_width
+from metashell.dataclass import dataclass
 from metashell.fs.escape import escape, escape_text
 from metashell.fs.node import JsonValue
 from metashell.schema.dump import java_double

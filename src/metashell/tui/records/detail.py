@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.fs.change_parts import TopicHistory, part_histories
 from metashell.fs.path import encode_name
 from metashell.log.compression import NAMES

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Command, Completion, Context, Nowhere
 from metashell.commands.framework.command_line import Word, complete_at, quote, split
 from metashell.commands.log.command import COMMAND
 from metashell.commands.log.options import parse_request
+from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 from metashell.records.window import Filter
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.records.window import Filter, LogPiece, PieceMatches
 from metashell.schema.arena import I64
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -13,6 +13,7 @@ import pyarrow as pa
 from metashell.commands.log.output import TABLES
 from metashell.commands.rows.columns import Column
 from metashell.commands.rows.stream import table_of_values
+from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.records.filter import Selection
 from metashell.records.window import Filter, LogPiece, LogReader, PieceMatches, RecordLine

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.tui.scene import Scene, ask
 

@@ -9,7 +9,6 @@ What is drawn is the same: the fixed columns, then those that the rest of the ro
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 from rich.cells import cell_len, set_cell_size
@@ -20,6 +19,7 @@ from textual.color import Color
 from textual.strip import Strip
 
 from metashell.commands.rows.cell_colours import CellColour
+from metashell.dataclass import dataclass
 from metashell.tui.rows.component_style import over_widget
 
 if TYPE_CHECKING:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
 from textual.style import Style
 
+from metashell.dataclass import dataclass
 from metashell.tui.text import line
 from metashell.tui.timeline.states import state_cells, states_text
 from metashell.tui.timeline.track import BLOCKS, CURSOR

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.fs.change_parts import TopicHistory, part_histories
 from metashell.fs.change_texts import change_text, pair_text
 from metashell.fs.path import split

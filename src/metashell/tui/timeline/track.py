@@ -6,11 +6,11 @@ Offsets between which one moves are ends of batches, or the first state that the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.records.density import NO_OP, Axis, Density, RecordGroup, group_of, type_title
 from metashell.schema.arena import I64
 from metashell.schema.registry import Registry

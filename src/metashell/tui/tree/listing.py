@@ -6,10 +6,10 @@ No widget here. Everything may decode, and of a fleet open a cluster.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+from metashell.dataclass import dataclass
 from metashell.fs.node import Directory, Node
 from metashell.fs.path import decode_name, find_child, normalise, split
 from metashell.tui.tree.outline import ROOT, FetchedNames, NodeKey

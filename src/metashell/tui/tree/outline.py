@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final, TypeAlias
 
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.fs.node import Directory
 from metashell.fs.path import encode_name

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.commands.rows.cell_text import shown_texts
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
 from metashell.tui.rows.bars import bars

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events
@@ -12,6 +11,7 @@ from textual.binding import Binding
 from textual.timer import Timer
 from textual.widgets import Static
 
+from metashell.dataclass import dataclass
 from metashell.fs.path import encode_name
 from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.part import AppPart

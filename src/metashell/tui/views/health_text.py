@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import compress
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ import pyarrow as pa
 from metashell.commands.health.rows import LEVELS, summary_of
 from metashell.commands.health.verdict import ELECTION_DUE, HealthVerdict
 from metashell.commands.rows.short_times import newest_day
+from metashell.dataclass import dataclass
 from metashell.schema.timestamps import iso_time
 from metashell.sources.older import is_unread, read_older
 from metashell.tui.scene import CommandAnswer, Scene, ask

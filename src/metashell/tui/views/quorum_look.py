@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
@@ -12,6 +11,7 @@ import pyarrow as pa
 from metashell.commands.framework.status import leader_words
 from metashell.commands.quorum.command import age_text
 from metashell.commands.rows.cell_text import shown_texts
+from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.tui.rows.bars import bars, sparkline
 from metashell.tui.rows.changes import changed_rows
