@@ -29,6 +29,8 @@ def _dataclass(
     """As `dataclasses.dataclass`: what it makes behaves alike, and so do `fields` and `replace`."""
 
     def define(cls: type) -> Any:
+        # Without a text, Python writes the constructor's parameters into one, which takes long.
+        cls.__doc__ = cls.__doc__ or cls.__name__
         # With these options Python compiles nothing.
         made: Any = dataclasses.dataclass(  # noqa: TID251
             init=False, repr=False, eq=False, slots=slots, kw_only=kw_only

@@ -8,11 +8,10 @@ the first word that is none, and a mistake is told what was probably meant.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import field
-from typing import Final
+from types import MappingProxyType
+from typing import Final, NamedTuple
 
 from metashell.commands.framework.option import Option
-from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 
 DEMO: Final = "demo"
@@ -180,8 +179,7 @@ BY_NAME: Final[Mapping[str, Option]] = {name: option for option in OPTIONS for n
 """The same by every name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Arguments:
+class Arguments(NamedTuple):
     """A command line, read."""
 
     values: Mapping[str, tuple[str, ...]]
@@ -190,7 +188,7 @@ class Arguments:
     """Whether the word `demo` chose the source."""
     words: tuple[str, ...]
     """The command and its arguments."""
-    origins: Mapping[str, str] = field(default_factory=dict)
+    origins: Mapping[str, str] = MappingProxyType({})
     """Where an option that the command line lacks came from, by its long name."""
 
     def has(self, long: str) -> bool:

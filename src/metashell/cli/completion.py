@@ -345,7 +345,7 @@ def _source(arguments: Arguments, out: Output) -> Source | FleetSource | None:
     }
     assert isinstance(out, StreamOutput)
     silent = Diagnostics(None, out)
-    return open_source(choice, replace(arguments, values=kept | _LOCAL), None, silent)
+    return open_source(choice, arguments._replace(values=kept | _LOCAL), None, silent)
 
 
 def _whole(word: Word, item: Completion) -> str:

@@ -7,7 +7,6 @@ came from elsewhere. Reads the file at most once, and only when something needs 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
@@ -86,7 +85,7 @@ class Defaults:
             filled.take(cluster.settings, SOURCE_FLAGS)
         for layer in (variables, {} if cluster is None else cluster.settings, self.config.options):
             filled.take_rest(layer)
-        return replace(arguments, values=filled.values, origins=filled.origins)
+        return arguments._replace(values=filled.values, origins=filled.origins)
 
     def _cluster(self, names: Sequence[str] | None) -> NamedCluster | None:
         if names is None:
@@ -198,4 +197,4 @@ def without_source(arguments: Arguments) -> Arguments:
         for long, given in arguments.values.items()
         if long not in SOURCE_FLAGS or long not in arguments.origins
     }
-    return replace(arguments, values=values)
+    return arguments._replace(values=values)

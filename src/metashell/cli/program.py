@@ -6,8 +6,7 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING, NamedTuple, cast
 
 from metashell.cli.arguments import ALL, TUI, Arguments, parse_arguments
 from metashell.cli.output import (
@@ -16,7 +15,6 @@ from metashell.cli.output import (
     StreamOutput,
     standard_streams,
 )
-from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError
 
 if TYPE_CHECKING:
@@ -31,8 +29,7 @@ _NO_SOURCE_COMMANDS = (["help"], ["man"])
 """Commands that say something about metashell rather than about a cluster."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Program:
+class _Program(NamedTuple):
     """One run: the streams, and what opens and runs."""
 
     arguments: Arguments
@@ -65,10 +62,12 @@ class _Program:
                 raise no_source_error(self.arguments, config.clusters)
             from metashell.cli.work import choose_work
 
-            tasks = choose_work(replace(self.arguments, words=words))
+            tasks = choose_work(self.arguments._replace(words=words))
             return self._run_without_source(tasks or ())
         name = self.arguments.value("--cluster")
         if name is not None:
+            from dataclasses import replace
+
             choice = replace(choice, name=name)
         path = explorer_path(self.arguments)
         if path is not None:

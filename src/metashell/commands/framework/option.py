@@ -5,11 +5,10 @@ Help, completion, manuals, variables and the configuration file are derived from
 
 from __future__ import annotations
 
-from metashell.dataclass import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Option:
+class Option(NamedTuple):
     """One option."""
 
     flags: tuple[str, ...]

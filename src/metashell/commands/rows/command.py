@@ -42,8 +42,7 @@ OUTPUT: Final = Option(
     "FORMAT",
     FORMATS,
 )
-_OUTPUT_INSTEAD: Final = replace(
-    OUTPUT,
+_OUTPUT_INSTEAD: Final = OUTPUT._replace(
     help="Write rows with the columns below: as a table, or as json, jsonl, csv, tsv, yaml. The "
     "options that follow ask for rows too, as a table without -o.",
 )
@@ -281,7 +280,7 @@ def manual_with_rows(
     for option in (_OUTPUT_INSTEAD if has_text else OUTPUT, *ROW_OPTIONS[1:]):
         flags = tuple(flag for flag in option.flags if flag not in own_options)
         if flags:
-            options.append(replace(option, flags=flags))
+            options.append(option._replace(flags=flags))
     return replace(
         manual,
         options=(*manual.options, *options),
