@@ -198,6 +198,7 @@ def _hanging(query: RowsQuery) -> pa.Table:
 
     logs = needs_partition_logs(query)
     table = _opened(query, logs, topics_here(query, logs))
+    assert table is not None, "there are logs"
     table = table.filter(pc.not_equal(table.column("hanging"), Verdict.NO.value))
     if Verdict.UNDECIDED in table.column("hanging").to_pylist():
         coordinator = query.source.coordinator_logs(TRANSACTION.log)

@@ -99,7 +99,7 @@ def _places(view: memoryview, pos: int, stop: int) -> I64:
     """The position given, and others behind it at which a batch seems to begin."""
     found = [pos]
     for begin in range(pos + _LANE_BYTES, stop - _LANE_BYTES, _LANE_BYTES):
-        at: int | None = begin
+        at = begin
         for _ in range(_CANDIDATES):
             match = LOOKS_LIKE_BATCH.search(view, at, begin + _LANE_BYTES)
             if match is None:
