@@ -19,29 +19,44 @@ PYTEST_ARGS ?=
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 DEMO_STAMP := $(VENV)/.installed-demo
 TEST_STAMP := $(VENV)/.installed-test-$(or $(subst $() ,,$(EXTRAS)),plain)
+KERNEL_STAMP := $(VENV)/.built-kernel
+KERNEL := src/metashell/kernel
 
 .PHONY: help
 help: ## Show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: $(DEMO_STAMP) ## Open the shell on the bundled sample, a real controller's directory
+demo: $(DEMO_STAMP) $(KERNEL_STAMP) ## Open the shell on the bundled sample, a real controller's directory
 	@$(BIN)/metashell demo
 
 # Tests start the program often: where no bytecode is written, each start compiles all of it.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile
 
 .PHONY: test
-test: $(TEST_STAMP) ## Install everything and run the tests
+test: $(TEST_STAMP) $(KERNEL_STAMP) ## Install everything and run the tests
 	@$(PYTEST) -m 'not meta and not slow' $(PYTEST_ARGS)
 
 .PHONY: test-fast
-test-fast: $(TEST_STAMP) ## Run a case of each test that takes no second
+test-fast: $(TEST_STAMP) $(KERNEL_STAMP) ## Run a case of each test that takes no second
 	@$(PYTEST) --fast $(PYTEST_ARGS)
 
 .PHONY: test-rest
-test-rest: $(TEST_STAMP) ## Run the tests that `make test` leaves to CI
+test-rest: $(TEST_STAMP) $(KERNEL_STAMP) ## Run the tests that `make test` leaves to CI
 	@$(PYTEST) -m 'meta or slow' $(PYTEST_ARGS)
+
+# Tests of what the kernel does too: it is switched off for them.
+NUMPY_TESTS := tests/damage tests/unit/log tests/unit/records tests/unit/schema \
+	$(patsubst %,tests/property/test_%.py,agreement any_bytes columnar frames keyed_frames \
+		lazy_records log_lines splits varint window)
+
+.PHONY: test-numpy
+test-numpy: $(TEST_STAMP) ## Run the tests of reading and decoding without the kernel in C
+	@METASHELL_KERNEL=off $(PYTEST) -m 'not meta and not slow' $(PYTEST_ARGS) $(NUMPY_TESTS)
+
+.PHONY: kernel
+kernel: | $(BIN)/python ## Build the kernel's library, if there is a C compiler
+	@PYTHONPATH=src $(BIN)/python -m metashell.kernel.build
 
 .PHONY: check
 check: $(TEST_STAMP) ## Lint, format, types and layers
@@ -56,7 +71,7 @@ format: $(TEST_STAMP) ## Format the code and sort its imports
 	$(BIN)/ruff format .
 
 .PHONY: bench-smoke
-bench-smoke: $(TEST_STAMP) ## Run every benchmark once at a tiny size, without judging times
+bench-smoke: $(TEST_STAMP) $(KERNEL_STAMP) ## Run every benchmark once at a tiny size, without judging times
 	$(BIN)/python benchmarks/run.py --smoke
 
 .PHONY: offline
@@ -66,18 +81,25 @@ offline: $(DEMO_STAMP) ## Write dist/metashell-*.tar, which installs without a p
 .PHONY: clean
 clean: ## Remove the virtual environment and what tools left behind
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -f $(KERNEL)/_kernel.*
 	find src tests benchmarks scripts -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # A dangling interpreter (Python was upgraded or removed) counts as missing, so it is made again.
 $(BIN)/python:
 	@scripts/make-venv $(VENV)
 
-$(DEMO_STAMP): pyproject.toml | $(BIN)/python
+# Without a C compiler this says so in one line, once.
+$(KERNEL_STAMP): $(wildcard $(KERNEL)/csrc/*) $(KERNEL)/build.py | $(BIN)/python
+	@PYTHONPATH=src $(BIN)/python -m metashell.kernel.build
+	@touch $@
+
+# The kernel comes first: pip would build it too, and say nothing.
+$(DEMO_STAMP): pyproject.toml | $(BIN)/python $(KERNEL_STAMP)
 	@echo "Installing metashell into $(VENV)"
 	@$(PIP) install --quiet --editable .
 	@touch $@
 
-$(TEST_STAMP): pyproject.toml scripts/ensure-java scripts/ensure-tmux | $(BIN)/python
+$(TEST_STAMP): pyproject.toml scripts/ensure-java scripts/ensure-tmux | $(BIN)/python $(KERNEL_STAMP)
 	@scripts/ensure-tmux
 	@$(if $(findstring spark,$(EXTRAS)),scripts/ensure-java,:)
 	@echo "Installing metashell$(if $(EXTRAS),[$(EXTRAS)]) and the development tools into $(VENV)"

@@ -1,13 +1,16 @@
-"""Puts into a wheel what is made from the program's own tables: its manual page.
+"""Puts into a wheel what is made from sources: the manual page and the kernel's library.
 
-Needs nothing but hatchling and the sources. What it makes lies in a temporary directory, so that a
-build leaves nothing behind in the tree.
+Needs nothing but hatchling and the sources; a C compiler is used where there is one. What it makes
+for a wheel lies in a temporary directory, so that a build leaves nothing behind in the tree. For an
+editable installation the kernel's library is written beside its modules.
 """
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,28 +25,69 @@ _COMPLETIONS = {
 
 
 class BuildHook(BuildHookInterface):  # type: ignore[type-arg]
-    """Adds the manual page and the completions of shells to the wheel's data."""
+    """Adds the manual page, the completions of shells and the kernel's library."""
 
     PLUGIN_NAME = "custom"
 
+    def dependencies(self) -> list[str]:
+        """Ask for Zig's C compiler only if the environment does."""
+        with self._sources():
+            from metashell.kernel.build import ZIG_REQUIREMENT, wants_zig
+        return [ZIG_REQUIREMENT] if wants_zig() else []
+
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
-        """Make the page before the wheel is written."""
-        sources = Path(self.root) / "src"
-        sys.path.insert(0, str(sources))
-        writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True
-        try:
-            from metashell.cli.man_page import render
-        finally:
-            sys.path.remove(str(sources))
-            sys.dont_write_bytecode = writes_none
+        """Make everything before the wheel is written."""
         self._made = tempfile.TemporaryDirectory()
+        build_data["shared_data"].update(self._shared_data())
+        with self._sources():
+            from metashell.kernel.build import BuildError, build_beside, is_required
+        try:
+            if version == "editable":
+                build_beside()
+            else:
+                self._add_kernel(build_data)
+        except BuildError as error:
+            if is_required():
+                raise
+            self.app.display_warning(f"kernel: not built, numpy does its work: {error}")
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove what is in the wheel now."""
+        self._made.cleanup()
+
+    def _shared_data(self) -> dict[str, str]:
+        with self._sources() as sources:
+            from metashell.cli.man_page import render
         page = Path(self._made.name) / "metashell.1"
         page.write_text(render(), encoding="ascii", newline="\n")
         shared = {str(page): _MANUAL}
         for name, place in _COMPLETIONS.items():
             shared[str(sources / "metashell" / "completions" / name)] = place
-        build_data["shared_data"].update(shared)
+        return shared
 
-    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
-        """Remove the page: it is in the wheel now."""
-        self._made.cleanup()
+    def _add_kernel(self, build_data: dict[str, Any]) -> None:
+        """Build the library for a wheel, which is then for one platform."""
+        with self._sources():
+            from metashell.kernel.build import build, find_compiler
+            from metashell.kernel.sources import is_off
+        if is_off():
+            return
+        compiler = find_compiler()
+        library = Path(self._made.name) / compiler.library
+        build(compiler, library)
+        build_data["force_include"][str(library)] = f"metashell/kernel/{library.name}"
+        build_data["pure_python"] = False
+        # Any Python loads it; `infer_tag` would name the one that builds.
+        build_data["tag"] = f"py3-none-{compiler.platform}"
+
+    @contextmanager
+    def _sources(self) -> Iterator[Path]:
+        """The directory of the sources, whose modules can be imported."""
+        sources = Path(self.root) / "src"
+        sys.path.insert(0, str(sources))
+        writes_none, sys.dont_write_bytecode = sys.dont_write_bytecode, True
+        try:
+            yield sources
+        finally:
+            sys.path.remove(str(sources))
+            sys.dont_write_bytecode = writes_none

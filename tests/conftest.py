@@ -48,13 +48,14 @@ if PROFILE != "exhaustive":
 _OF_THE_TESTS = frozenset(
     {
         "METASHELL_FIRST_SEED",
+        "METASHELL_KERNEL",
         "METASHELL_TEST_PROFILE",
         "METASHELL_SEEDS",
         "METASHELL_UPDATE_DOCS",
         "METASHELL_UPDATE_SNAPSHOTS",
     }
 )
-"""Variables that are no settings of the program."""
+"""Variables that are no settings of the program, and the one that has all tests run on numpy."""
 
 
 _NOT_FAST = ("cases", "long", "meta", "pty", "slow", "spark")

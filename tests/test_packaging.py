@@ -20,6 +20,9 @@ import pytest
 import metashell
 from metashell.cli.arguments import OPTIONS
 from metashell.commands import all_names, get
+from metashell.kernel.build import ZIG, ZIG_REQUIREMENT, digest_of, find_compiler
+from metashell.kernel.sources import LIBRARY, digest
+from support.kernels import has_compiler
 from support.waiting import LIMIT_S
 
 ROOT = Path(__file__).parents[1]
@@ -32,18 +35,24 @@ SHARED = {
 }
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Build the wheel with the installed hatchling, which needs no network."""
-    target = tmp_path_factory.mktemp("wheel")
-    ran = subprocess.run(
-        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(target)],
+def built(kind: str, target: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Build with the installed hatchling, which needs no network; see what it says."""
+    return subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", kind, "-d", str(target)],
         cwd=ROOT,
+        env=os.environ | environment,
         capture_output=True,
         text=True,
         timeout=LIMIT_S,
         check=False,
     )
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Build the wheel as this machine does."""
+    target = tmp_path_factory.mktemp("wheel")
+    ran = built("wheel", target)
     assert 0 == ran.returncode, ran.stderr
     (path,) = target.glob("*.whl")
     return path
@@ -60,7 +69,7 @@ def test_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     expected = {
         f"metashell/{path.relative_to(SOURCES).as_posix()}"
         for path in SOURCES.rglob("*")
-        if path.is_file() and "__pycache__" not in path.parts
+        if path.is_file() and "__pycache__" not in path.parts and not path.match("_kernel.*")
     }
 
     assert set() == expected - shipped(wheel)
@@ -99,6 +108,81 @@ def test_manual_page_names_everything(wheel: Path) -> None:
         flags = [flag for option in command.manual.options for flag in option.flags]
         assert [] == [flag for flag in flags if f"\\fB{flag}\\fP" not in section], name
         assert len(command.manual.examples) == section.count("\n.nf\n"), name
+
+
+def described(wheel: Path) -> tuple[str, str]:
+    """Whether a wheel is pure, and its tag."""
+    with zipfile.ZipFile(wheel) as archive:
+        info = f"metashell-{metashell.__version__}.dist-info/WHEEL"
+        told = Parser().parsestr(archive.read(info).decode())
+    return told["Root-Is-Purelib"], told["Tag"]
+
+
+@pytest.mark.skipif(not has_compiler(), reason="no C compiler")
+def test_wheel_with_the_kernel_is_for_its_platform(wheel: Path, tmp_path: Path) -> None:
+    """Any Python of the platform loads the library, which is the one of these sources."""
+    platform = find_compiler().platform
+    assert wheel.name.endswith(f"-py3-none-{platform}.whl")
+    assert ("false", f"py3-none-{platform}") == described(wheel)
+    with zipfile.ZipFile(wheel) as archive:
+        library = archive.extract(f"metashell/kernel/{LIBRARY.name}", tmp_path)
+    assert digest() == digest_of(Path(library))
+
+
+def test_wheel_without_a_compiler_is_pure(tmp_path: Path) -> None:
+    """One line says so. The library beside the sources, of this machine, stays out."""
+    ran = built("wheel", tmp_path, PATH=str(tmp_path))
+    assert 0 == ran.returncode, ran.stderr
+    assert ["kernel: not built, numpy does its work: no C compiler"] == [
+        line for line in ran.stderr.splitlines() if not line.startswith(str(tmp_path))
+    ]
+    (path,) = tmp_path.glob("*.whl")
+    assert path.name.endswith("-py3-none-any.whl")
+    assert ("true", "py3-none-any") == described(path)
+    assert f"metashell/kernel/{LIBRARY.name}" not in shipped(path)
+
+
+def test_wheel_without_the_kernel_on_request(tmp_path: Path) -> None:
+    """Then no compiler is looked for, and nothing is said."""
+    ran = built("wheel", tmp_path, METASHELL_KERNEL="off")
+    assert 0 == ran.returncode, ran.stderr
+    assert "kernel:" not in ran.stderr
+    assert [f"metashell-{metashell.__version__}-py3-none-any.whl"] == os.listdir(tmp_path)
+
+
+def test_required_kernel_is_there_or_nothing(tmp_path: Path) -> None:
+    """Whoever builds wheels for others wants no pure one by mistake."""
+    ran = built("wheel", tmp_path, METASHELL_KERNEL="require", CC="no-such-compiler")
+    assert 1 == ran.returncode
+    assert "BuildError: CC: no program no-such-compiler" in ran.stderr
+    assert [] == list(tmp_path.iterdir())
+
+
+def test_source_distribution_has_the_c(tmp_path: Path) -> None:
+    """And no library, which is made where it is installed."""
+    ran = built("sdist", tmp_path)
+    assert 0 == ran.returncode, ran.stderr
+    (path,) = tmp_path.iterdir()
+    with tarfile.open(path) as archive:
+        names = {Path(name).name for name in archive.getnames() if "/kernel/" in name}
+    assert {"build.py", "digest.c", "kernel.h"} <= names
+    assert LIBRARY.name not in names
+
+
+def test_zig_is_needed_only_on_request() -> None:
+    """What a build asks the index for."""
+    code = "import hatchling.build as b; print(b.get_requires_for_build_wheel())"
+    for wish, expected in (("", []), ("1", [ZIG_REQUIREMENT])):
+        ran = subprocess.run(
+            [sys.executable, "-c", code],
+            cwd=ROOT,
+            env=os.environ | {ZIG: wish},
+            capture_output=True,
+            text=True,
+            timeout=LIMIT_S,
+            check=False,
+        )
+        assert f"{expected}\n" == ran.stdout, ran.stderr
 
 
 def test_building_leaves_nothing_behind(wheel: Path) -> None:

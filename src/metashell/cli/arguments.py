@@ -24,6 +24,8 @@ TUI: Final = "tui"
 ALL: Final = "all"
 """The word behind ``--help`` that asks for every option."""
 
+VERBOSE: Final = "-v"
+"""The word behind ``--version`` that asks for what else decides how the program runs."""
 
 SOURCE, WORK, READING, ENGINE, OTHER = (
     "Source (one of)", "What to run", "Reading", "Engine", "Other",
@@ -167,7 +169,7 @@ OPTIONS: Final = (
     ),
     Option(
         ("--version", "-V"), group=OTHER,
-        help="print the version",
+        help="print the version; `--version -v` also the kernel",
     ),
 )  # fmt: skip
 """Every option."""

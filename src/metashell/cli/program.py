@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, NamedTuple, cast
 
-from metashell.cli.arguments import ALL, TUI, Arguments, parse_arguments
+from metashell.cli.arguments import ALL, TUI, VERBOSE, Arguments, parse_arguments
 from metashell.cli.output import (
     Diagnostics,
     OutputError,
@@ -273,7 +273,7 @@ def _tell_about_itself(arguments: Arguments, out: StreamOutput) -> int:
         text = full_help_text if arguments.words[:1] == (ALL,) else help_text
         out.write(Coloured(text(bold=wants_colour(out.is_terminal))))
     else:
-        out.write(version_text())
+        out.write(version_text(verbose=arguments.words[:1] == (VERBOSE,)))
     return ExitCode.OK
 
 

@@ -81,11 +81,20 @@ def full_help_text(*, bold: bool = False) -> str:
     return "\n".join(parts)
 
 
-def version_text() -> str:
-    """The program's name and version."""
+def version_text(*, verbose: bool = False) -> str:
+    """The program's name and version; `verbose` adds what else decides how it runs."""
     from metashell.version import __version__
 
-    return f"metashell {__version__}\n"
+    text = f"metashell {__version__}\n"
+    if verbose:
+        import platform
+        import sysconfig
+
+        from metashell.kernel.load import description
+
+        text += f"kernel: {description()}\n"
+        text += f"python: {platform.python_version()}, {sysconfig.get_platform()}\n"
+    return text
 
 
 def _section(title: str, body: str, bold: bool, between: str = "\n") -> str:

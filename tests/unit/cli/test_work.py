@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from metashell.commands.framework import run as commands_run
+from metashell.kernel.load import description
 from metashell.repl.session import ShellSession
 from unit.cli.conftest import Program
 
@@ -147,6 +148,16 @@ def test_version(program: Program) -> None:
     result = program("--version")
     assert 0 == result.code
     assert result.out.startswith("metashell ")
+    assert 1 == result.out.count("\n")
+
+
+def test_version_with_what_it_runs_on(program: Program) -> None:
+    """`--version -v` says which implementation decodes."""
+    result = program("--version", "-v")
+    assert 0 == result.code
+    version, kernel, python = result.out.splitlines()
+    assert [program("--version").out.rstrip(), f"kernel: {description()}"] == [version, kernel]
+    assert python.startswith("python: 3.")
 
 
 def test_terminal_gets_the_shell(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,56 @@
+"""The C of the kernel and the name of its library: what building and loading agree on."""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+SWITCH: Final = "METASHELL_KERNEL"
+"""The variable that switches the kernel off, when it is built and when the program runs. When it is
+built, `require` makes an error of a compiler that is missing or fails."""
+
+DIRECTORY: Final = Path(__file__).with_name("csrc")
+"""Where the C lies. In a zip file there is no such directory."""
+
+LIBRARY: Final = Path(__file__).with_name(
+    "_kernel.dylib" if sys.platform == "darwin" else "_kernel.so"
+)
+"""The library of an installed package or of an editable installation."""
+
+_OFF: Final = frozenset({"0", "false", "no", "off"})
+"""What switches off, as with options that have a variable."""
+
+
+def is_off() -> bool:
+    """Whether the user wants no kernel."""
+    return os.environ.get(SWITCH, "").strip().lower() in _OFF
+
+
+def compiled() -> list[str]:
+    """Names of the C files in the library, sorted. A fuzzer is a program of its own."""
+    return sorted(
+        name
+        for name in os.listdir(DIRECTORY)
+        if name.endswith(".c") and not name.startswith("fuzz")
+    )
+
+
+def digest() -> str:
+    """SHA-256 of the C files and headers with their names, in hexadecimal digits.
+
+    The library has it compiled in. So a library that was built from other sources is not used.
+
+    Raises:
+        OSError: The sources can't be read.
+    """
+    from hashlib import sha256
+
+    found = sha256()
+    headers = [name for name in os.listdir(DIRECTORY) if name.endswith(".h")]
+    for name in sorted([*compiled(), *headers]):
+        content = (DIRECTORY / name).read_bytes()
+        found.update(f"{name} {len(content)}\n".encode())
+        found.update(content)
+    return found.hexdigest()
