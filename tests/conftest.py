@@ -14,6 +14,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.internal.conjecture import providers
 
 from support.fixtures import Fixture, fixture
+from support.implementations import IMPLEMENTATIONS, implemented_by
 from support.s3 import S3Server, serving
 from support.seeds import PROFILE, chosen, examples
 
@@ -187,6 +188,13 @@ def _home(factory: pytest.TempPathFactory) -> Path:
 def real_directory() -> Fixture:
     """A running controller's directory with every kind of record an administrator causes."""
     return fixture("real-44-live")
+
+
+@pytest.fixture(scope="module", params=IMPLEMENTATIONS)
+def implementation(request: pytest.FixtureRequest) -> Iterator[str]:
+    """Each implementation of the inner loops; a module uses it that tests what they give."""
+    with implemented_by(request.param):
+        yield request.param
 
 
 @pytest.fixture(scope="session")

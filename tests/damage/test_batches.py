@@ -28,6 +28,8 @@ from metashell.log.fault import Fault, FaultKind
 from support.logs import make_directory, topic_batch, topic_log, topic_record, topics_of
 from support.seeds import chosen
 
+pytestmark = pytest.mark.usefixtures("implementation")
+
 NAME = segment_name(0)
 UNCOVERED = range(12, 16)
 """Bytes of a header that nothing protects: the leader epoch."""

@@ -38,6 +38,8 @@ from support.plain_batches import read_records
 from support.seeds import examples
 from support.strategies import DrawnRecord, builtin_registry, record_lists
 
+pytestmark = pytest.mark.usefixtures("implementation")
+
 NAME = "00000000000000000000.log"
 
 

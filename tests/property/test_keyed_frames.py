@@ -22,6 +22,8 @@ from metashell.log.read import load
 from metashell.log.window import windows
 from support.strategies import damaged
 
+pytestmark = pytest.mark.usefixtures("implementation")
+
 NAME = segment_name(0)
 TIME = 1_790_000_000_000
 

@@ -15,10 +15,10 @@ import subprocess
 import sys
 import sysconfig
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from metashell.dataclass import dataclass
 from metashell.kernel.sources import DIRECTORY, LIBRARY, SWITCH, compiled, digest, is_off
 
 ZIG: Final = "METASHELL_KERNEL_ZIG"

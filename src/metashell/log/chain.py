@@ -29,6 +29,7 @@ from typing import Final
 from metashell.dataclass import dataclass
 from metashell.log.crc import crc32c
 from metashell.log.fault import Fault, FaultKind
+from metashell.log.framing import hop
 
 HEADER_BYTES: Final = 61
 MIN_LENGTH: Final = HEADER_BYTES - 12
@@ -185,6 +186,7 @@ class Chainer:
         view, stop, out = self.view, self.stop, self.result
         unpack, append = HEAD.unpack_from, out.positions.append
         last, epoch = out.last_offset, out.last_epoch
+        pos, last, epoch = hop(view, (pos, stop, bound), (last, epoch), out.positions)
         while pos < bound and stop - pos >= HEADER_BYTES:
             base, length, epoch_here, magic, crc, _, last_delta = unpack(view, pos)
             end = pos + 12 + length
@@ -201,9 +203,12 @@ class Chainer:
                     # What follows is looked at, to tell a gap from a wrong base offset.
                     self._need = end + HEADER_BYTES - pos
                     return pos
-                if not self._accept(pos, end, base, last_delta, epoch_here):
-                    pos = end
-                    continue
+                if self._accept(pos, end, base, last_delta, epoch_here):
+                    append(pos)
+                    last, epoch = base + last_delta, epoch_here
+                # What follows on an odd batch mostly is not odd.
+                pos, last, epoch = hop(view, (end, stop, bound), (last, epoch), out.positions)
+                continue
             append(pos)
             last, epoch = base + last_delta, epoch_here
             pos = end

@@ -18,14 +18,14 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.log.fault import Fault
-from metashell.log.frames import CONTROL, HEADER, LOG_APPEND_TIME, Batches, record_head
-from metashell.log.lanes import find_records
+from metashell.log.frames import HEADER, LOG_APPEND_TIME, Batches
+from metashell.log.framing import fill_keyed_frames
 from metashell.log.old_messages import OldMessages, as_headers, find_messages
 from metashell.log.payloads import MIN_RECORD_BYTES, BatchFaults, inflated
 from metashell.log.read import Loaded
 from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
 from metashell.schema.columns import SpanColumn
-from metashell.schema.varint import read_varint, read_varlong
+from metashell.schema.varint import read_varlong
 
 TRANSACTIONAL: Final = 0x10
 DELETE_HORIZON: Final = 0x40
@@ -35,7 +35,6 @@ NO_NUMBER: Final = 1 << 20
 
 _CONTROL: Final = -(1 << 20)
 _MAX_INT32: Final = (1 << 31) - 1
-_BLOCK: Final = 32_768
 _OLD_FORMATS: Final = 2
 """Formats below this one have messages, not batches."""
 
@@ -186,11 +185,9 @@ def build_keyed_frames(loaded: Loaded) -> tuple[KeyedFrames, list[Fault]]:
     n_records[faults.bad] = 0
     first_row = np.zeros(len(pos) + 1, dtype=np.int64)
     np.cumsum(n_records, out=first_row[1:])
+    frames = _not_filled(arena, Batches(pos, file, header, first_row), n_records)
     # The records of older formats were found already.
-    in_lanes, lane_starts = np.where(old, 0, n_records), np.where(old, stops, starts)
-    begin, size = find_records(arena, lane_starts, stops, in_lanes, first_row, faults.add)
-    batches = Batches(pos, file, header, first_row)
-    frames = _decoded(arena, batches, begin, size, old, faults)
+    fill_keyed_frames(frames, starts, stops, n_records, old, faults)
     if messages.size:
         frames._old = old
         _put_messages(frames, found, faults)
@@ -199,20 +196,15 @@ def build_keyed_frames(loaded: Loaded) -> tuple[KeyedFrames, list[Fault]]:
     return frames, faults.found
 
 
-def _decoded(
-    arena: Arena, batches: Batches, begin: I64, size: I32, old: Bools, faults: BatchFaults
-) -> KeyedFrames:
-    """Decode keys, values and their numbers, block by block; nothing of older formats."""
-    total = len(begin)
-    counts = np.diff(batches.first_row)
-    batch = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
-    frames = KeyedFrames(
+def _not_filled(arena: Arena, batches: Batches, counts: I64) -> KeyedFrames:
+    """Frames of so many records a batch, of which only the batch is known."""
+    total = int(batches.first_row[-1])
+    return KeyedFrames(
         arena,
         batches,
-        batch,
-        start=begin,
-        offset=np.repeat(batches.header["base_offset"].astype(np.int64), counts),
-        # Filled in for every record, below or as a message of an older format.
+        batch=np.repeat(np.arange(len(counts), dtype=np.int32), counts),
+        start=np.empty(total, dtype=np.int64),
+        offset=np.empty(total, dtype=np.int64),
         key=np.empty(total, dtype=np.int64),
         key_size=np.empty(total, dtype=np.int32),
         value=np.empty(total, dtype=np.int64),
@@ -220,42 +212,9 @@ def _decoded(
         key_type=np.empty(total, dtype=np.int32),
         value_version=np.empty(total, dtype=np.int32),
     )
-    last_delta = np.repeat(batches.header["last_delta"].astype(np.int32), counts)
-    control = np.repeat(batches.header["attributes"] & CONTROL != 0, counts)
-    of_batches = np.flatnonzero(np.repeat(~old, counts)) if old.any() else None
-    n = total if of_batches is None else len(of_batches)
-    for first in range(0, n, _BLOCK):
-        block = slice(first, min(first + _BLOCK, n))
-        rows = block if of_batches is None else of_batches[block]
-        end = begin[rows] + size[rows]
-        delta, key, key_size, value, stop, ok = record_head(arena, begin[rows], end)
-        frames.offset[rows] += delta
-        ok &= (delta >= 0) & (delta <= last_delta[rows])
-        value_size = stop - value
-        _find_nulls(arena, key, key_size, value, value_size, end)
-        _put(frames, rows, key, key_size, value, value_size)
-        ok &= ~control[rows] | (key_size >= 4)
-        if not ok.all():
-            faults.add(np.unique(batch[rows][~ok]), "a record in it is malformed")
-    marked = np.flatnonzero(control)
-    if marked.size:
-        types = arena.gather(">i2", frames.key[marked] + 2).astype(np.int32)
-        frames.key_type[marked] = _CONTROL - types
-    return frames
 
 
-def _find_nulls(
-    arena: Arena, key: I64, key_size: I64, value: I64, value_size: I64, end: I64
-) -> None:
-    """Tell null from empty among the values without bytes: their lengths are read again."""
-    empty = np.flatnonzero(value_size <= 0)
-    if empty.size:
-        at = key[empty] + np.maximum(key_size[empty], 0)
-        length, _ = read_varint(arena, np.minimum(at, end[empty] + 1), end[empty])
-        value_size[empty] = np.where(length < 0, -1, 0)
-
-
-def _put(
+def put_values(
     frames: KeyedFrames,
     rows: slice | I64,
     key: I64,
@@ -282,7 +241,7 @@ def _put_messages(frames: KeyedFrames, found: OldMessages, faults: BatchFaults) 
     rank = found.rank[there]
     rows = frames.batches.first_row[batch] + rank
     frames.start[rows], frames.offset[rows] = found.start[there], found.offset[there]
-    _put(
+    put_values(
         frames,
         rows,
         found.key[there],

@@ -18,6 +18,7 @@ from typing import Final, TypeAlias
 import numpy as np
 
 from metashell.dataclass import dataclass
+from metashell.log.framing import NOT_FILLED
 from metashell.schema.arena import I32, I64, AnyArray, Arena
 from metashell.schema.encode import encode_uvarint
 from metashell.schema.varint import read_varint
@@ -86,7 +87,7 @@ def find_records(
             for i in bad.tolist()
         ]  # fmt: skip
         bad = bad[np.array(ends, dtype=np.int64) != stops[bad]]
-    report(bad, "its records do not fill it exactly")
+    report(bad, NOT_FILLED)
     return begin, size
 
 

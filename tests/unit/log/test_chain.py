@@ -10,12 +10,14 @@ from metashell.log.chain import Chain, Chainer
 from metashell.log.fault import Fault, FaultKind
 from support.logs import topic_batch
 
+pytestmark = pytest.mark.usefixtures("implementation")
+
 NAME = segment_name(0)
 
 
 def chain(*batches: bytes, before: bytes = b"", after: int = -1) -> Chain:
     """Chain batches that lie in a buffer behind other bytes."""
-    data = before + b"".join(batches)
+    data = bytearray(before + b"".join(batches))
     return Chainer(memoryview(data), len(before), len(data), NAME, after).run()
 
 

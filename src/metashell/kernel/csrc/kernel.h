@@ -1,15 +1,208 @@
 /*
  * The kernel: inner loops of metashell in C11, without Python's API.
  *
- * Python calls these functions by ctypes. Arrays are contiguous and belong to the caller.
+ * Python calls these functions by ctypes. Arrays are contiguous and belong to the caller, who holds
+ * them for the call. Every function is given bytes as [data, data + size) and reads nothing else:
+ * each length that comes from the bytes is compared with what is left before it is used. What a
+ * function writes has a size that was known before, so it allocates nothing.
+ *
+ * Positions are int64 and count from `data`. Numbers in the bytes are big-endian, and the machine is
+ * little-endian: the library is not loaded on others.
+ *
+ * docs/design/kernel.md says what the tables mean and why each bound holds.
  */
 #ifndef METASHELL_KERNEL_H
 #define METASHELL_KERNEL_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 /* The digest of the sources that this library was built from, as hexadecimal digits. */
 const char *metashell_kernel_digest(void);
+
+/* ---- crc32c.c ------------------------------------------------------------------------------ */
+
+/* CRC-32C, by the processor's instruction where it has one. */
+uint32_t metashell_crc32c(const uint8_t *data, int64_t size);
+
+/* The same by tables, for processors without the instruction. */
+uint32_t metashell_crc32c_by_table(const uint8_t *data, int64_t size);
+
+/* ---- chain.c ------------------------------------------------------------------------------- */
+
+/* Where a walk over batches stands; brought up to date by each call. */
+struct chain {
+    int64_t pos;         /* of the next batch */
+    int64_t bound;       /* no batch is begun here or behind */
+    int64_t last_offset; /* of the last batch accepted, -1 before the first */
+    int64_t last_epoch;  /* likewise */
+    int64_t found;       /* how many positions this call has written */
+};
+
+/*
+ * Hop over sound batches that follow on each other, and note where each begins.
+ *
+ * Ends before a batch that is not sound, or sound and odd: that one is for the caller to judge. Ends
+ * also when `capacity` positions are written, or `most_bytes` are summed.
+ */
+void metashell_chain(const uint8_t *data, int64_t size, struct chain *chain, int64_t *positions,
+                     int64_t capacity, int64_t most_bytes);
+
+/* ---- frames.c ------------------------------------------------------------------------------ */
+
+/* One batch whose records are to be framed. */
+struct batch {
+    int64_t start; /* where its records begin */
+    int64_t stop;  /* where they end */
+    int64_t count; /* how many it says there are; at most a seventh of its bytes */
+    int64_t first_row;
+    int64_t base_offset;
+    int32_t last_delta;
+    int32_t is_control;
+};
+
+/* Where framing stands, so that a large batch takes several calls. */
+struct frame_cursor {
+    int64_t batch;
+    int64_t record; /* in the batch */
+    int64_t pos;    /* of the record; of no meaning for the first */
+};
+
+enum batch_verdict { BATCH_SOUND = 0, BATCH_NOT_FILLED = 1, BATCH_MALFORMED = 2 };
+
+/* Columns of a metadata log's records, an element a row. */
+struct frame_columns {
+    int64_t *start;
+    int64_t *body;
+    int64_t *stop;
+    int64_t *offset;
+    int32_t *api_key;
+    int32_t *version;
+    int32_t *frame_version;
+};
+
+/* Columns of the records of a log with keys, an element a row. */
+struct keyed_columns {
+    int64_t *start;
+    int64_t *offset;
+    int64_t *key;
+    int64_t *value;
+    int32_t *key_size;
+    int32_t *value_size;
+    int32_t *key_type;
+    int32_t *value_version;
+};
+
+/* What stands for what is not there; the same numbers as in log/frames.py and log/keyed_frames.py. */
+enum {
+    FRAME_NO_KEY = -1,
+    FRAME_OF_CONTROL = -1,
+    FRAME_NONE = -2,
+    FRAME_CONTROL_KEY = -1000,
+    KEYED_NO_NUMBER = 1 << 20,
+    KEYED_CONTROL = -(1 << 20)
+};
+
+/*
+ * Frame the records of batches from the cursor on, up to `end_batch` or at most `most` of them.
+ *
+ * Writes the verdict of each batch that it ends. Rows of a batch that is not sound mean nothing.
+ */
+void metashell_frames(const uint8_t *data, int64_t size, const struct batch *batches,
+                      int64_t end_batch, struct frame_cursor *cursor, int64_t most,
+                      const struct frame_columns *columns, uint8_t *verdicts);
+
+/* The same for a log with keys. */
+void metashell_keyed_frames(const uint8_t *data, int64_t size, const struct batch *batches,
+                            int64_t end_batch, struct frame_cursor *cursor, int64_t most,
+                            const struct keyed_columns *columns, uint8_t *verdicts);
+
+/* What is worth inlining into a loop over records, whatever the compiler's own measure says. */
+#define INLINE __attribute__((always_inline)) static inline
+
+/* ---- loads --------------------------------------------------------------------------------- */
+
+/* By memcpy, because a position need not be aligned; compilers make one instruction of each. */
+INLINE uint16_t load_be16(const uint8_t *p) {
+    uint16_t value;
+    memcpy(&value, p, sizeof value);
+    return __builtin_bswap16(value);
+}
+
+INLINE uint32_t load_be32(const uint8_t *p) {
+    uint32_t value;
+    memcpy(&value, p, sizeof value);
+    return __builtin_bswap32(value);
+}
+
+INLINE uint64_t load_be64(const uint8_t *p) {
+    uint64_t value;
+    memcpy(&value, p, sizeof value);
+    return __builtin_bswap64(value);
+}
+
+/*
+ * Read a varint of at most `most_bytes` from [p, end): seven bits a byte, lowest first. Bits beyond
+ * 64 fall off. Returns the position behind it; NULL where it is cut short or too long.
+ */
+static const uint8_t *read_base128(const uint8_t *p, const uint8_t *end, int most_bytes,
+                                   uint64_t *value) {
+    uint64_t read = 0;
+    for (int shift = 0; shift < 7 * most_bytes; shift += 7) {
+        if (p == end)
+            return NULL;
+        uint8_t byte = *p++;
+        read |= (uint64_t)(byte & 0x7F) << shift;
+        if (byte < 0x80) {
+            *value = read;
+            return p;
+        }
+    }
+    return NULL;
+}
+
+/* The same for varints of one or two bytes, which nearly all are; others take the loop. */
+INLINE const uint8_t *read_mostly_short(const uint8_t *p, const uint8_t *end, int most_bytes,
+                                        uint64_t *value) {
+    if (end - p >= 2) {
+        uint32_t first = p[0], second = p[1];
+        if (first < 0x80) {
+            *value = first;
+            return p + 1;
+        }
+        if (second < 0x80) {
+            *value = (first & 0x7F) | second << 7;
+            return p + 2;
+        }
+    }
+    return read_base128(p, end, most_bytes, value);
+}
+
+/* An unsigned varint of up to five bytes and 31 bits, as messages have; NULL also where it is larger. */
+INLINE const uint8_t *read_uvarint(const uint8_t *p, const uint8_t *end, uint32_t *value) {
+    if (p < end && *p < 0x80) {
+        *value = *p;
+        return p + 1;
+    }
+    uint64_t wide;
+    p = read_mostly_short(p, end, 5, &wide);
+    if (p == NULL || wide > INT32_MAX)
+        return NULL;
+    *value = (uint32_t)wide;
+    return p;
+}
+
+/* A zigzag varint of 32 bits, as records have; bits beyond 32 fall off, as in Kafka's reader. */
+INLINE const uint8_t *read_varint(const uint8_t *p, const uint8_t *end, int32_t *value) {
+    uint64_t wide;
+    p = read_mostly_short(p, end, 5, &wide);
+    if (p != NULL) {
+        uint32_t low = (uint32_t)wide;
+        *value = (int32_t)((low >> 1) ^ -(low & 1));
+    }
+    return p;
+}
 
 #endif

@@ -1,0 +1,212 @@
+/*
+ * From batches to frames: where every record lies.
+ *
+ * A record in a batch is: length varint, attributes int8, timestampDelta varlong, offsetDelta varint,
+ * keyLength varint, key, valueLength varint, value, headers; varints zigzag-encoded. Its value begins
+ * with frame version, api key and version in a metadata log; in a log with keys, key and value each
+ * begin with an int16.
+ *
+ * A batch counts if its records fill it exactly and each is well formed. The verdict is that of
+ * log/lanes.py and log/heads.py.
+ */
+#include "kernel.h"
+
+/* A record's parts; pointers into the data. */
+struct record {
+    const uint8_t *begin; /* its attributes */
+    const uint8_t *end;
+    const uint8_t *key;
+    const uint8_t *value;
+    int32_t offset_delta;
+    int32_t key_size;   /* -1 for null */
+    int32_t value_size; /* -1 for null */
+};
+
+/* Read a length of -1 or more, which must fit before `end`; NULL where it does not. */
+INLINE const uint8_t *read_size(const uint8_t *p, const uint8_t *end, int32_t *size) {
+    p = read_varint(p, end, size);
+    if (p == NULL || *size < -1 || *size > end - p)
+        return NULL;
+    return p;
+}
+
+/* A zigzag number of 35 bits: of headers the bits beyond 32 count, as log/heads.py counts them. */
+static const uint8_t *read_wide(const uint8_t *p, const uint8_t *end, int64_t *value) {
+    uint64_t wide;
+    p = read_base128(p, end, 5, &wide);
+    if (p != NULL)
+        *value = (int64_t)((wide >> 1) ^ -(wide & 1));
+    return p;
+}
+
+/* Whether headers begin at `p` and end at `end`. Each takes two bytes at least, so this is linear. */
+static bool headers_fit(const uint8_t *p, const uint8_t *end) {
+    int64_t count, key_size, value_size;
+    p = read_wide(p, end, &count);
+    if (p == NULL || count < 0)
+        return false;
+    for (; count > 0; count--) {
+        p = read_wide(p, end, &key_size);
+        if (p == NULL || key_size < 0 || key_size > end - p)
+            return false;
+        p = read_wide(p + key_size, end, &value_size);
+        if (p == NULL || value_size < -1 || value_size > end - p)
+            return false;
+        p += value_size > 0 ? value_size : 0;
+    }
+    return p == end;
+}
+
+/* Read a record that fills [begin, end); false where it is malformed. */
+INLINE bool read_record(struct record *record) {
+    const uint8_t *p = record->begin, *end = record->end;
+    uint64_t timestamp_delta;
+    if (p == end)
+        return false;
+    p = read_mostly_short(p + 1, end, 10, &timestamp_delta);
+    if (p == NULL)
+        return false;
+    p = read_varint(p, end, &record->offset_delta);
+    if (p == NULL)
+        return false;
+    p = read_size(p, end, &record->key_size);
+    if (p == NULL)
+        return false;
+    record->key = p;
+    p = read_size(p + (record->key_size > 0 ? record->key_size : 0), end, &record->value_size);
+    if (p == NULL)
+        return false;
+    record->value = p;
+    p += record->value_size > 0 ? record->value_size : 0;
+    /* Almost always no headers: a single zero byte. */
+    return (end - p == 1 && *p == 0) || headers_fit(p, end);
+}
+
+/* The int16 at `p`, with zeros for what lies behind the data. */
+INLINE int32_t int16_at(const uint8_t *p, const uint8_t *data_end) {
+    if (data_end - p >= 2)
+        return (int16_t)load_be16(p);
+    return data_end - p == 1 ? (int16_t)(*p << 8) : 0;
+}
+
+/* Frame version, api key and version: three unsigned varints in front of the message. */
+INLINE void put_frame(const struct frame_columns *columns, int64_t row, const uint8_t *data,
+                      const struct record *record) {
+    const uint8_t *p = record->value;
+    const uint8_t *stop = p + (record->value_size > 0 ? record->value_size : 0);
+    uint32_t frame_version, api_key, version;
+    columns->stop[row] = stop - data;
+    if ((p = read_uvarint(p, stop, &frame_version)) != NULL &&
+        (p = read_uvarint(p, stop, &api_key)) != NULL &&
+        (p = read_uvarint(p, stop, &version)) != NULL) {
+        columns->frame_version[row] = (int32_t)frame_version;
+        columns->api_key[row] = (int32_t)api_key;
+        columns->version[row] = (int32_t)version;
+        columns->body[row] = p - data;
+    } else {
+        columns->frame_version[row] = FRAME_NONE;
+        columns->api_key[row] = FRAME_NO_KEY;
+        columns->version[row] = -1;
+        columns->body[row] = record->value - data;
+    }
+}
+
+/* A control record's type stands in its key, its version in its value. */
+static void put_control_frame(const struct frame_columns *columns, int64_t row, const uint8_t *data,
+                              const uint8_t *data_end, const struct record *record) {
+    int64_t size = record->value_size > 0 ? record->value_size : 0;
+    columns->stop[row] = record->value - data + size;
+    columns->body[row] = record->value - data;
+    columns->api_key[row] = FRAME_CONTROL_KEY - (int16_t)load_be16(record->key + 2);
+    columns->version[row] = int16_at(record->value, data_end);
+    columns->frame_version[row] = FRAME_OF_CONTROL;
+}
+
+static void put_keyed(const struct keyed_columns *columns, int64_t row, const uint8_t *data,
+                      const struct record *record, bool is_control) {
+    columns->key[row] = record->key - data;
+    columns->key_size[row] = record->key_size;
+    columns->value[row] = record->value - data;
+    columns->value_size[row] = record->value_size;
+    columns->key_type[row] =
+        is_control              ? KEYED_CONTROL - (int16_t)load_be16(record->key + 2)
+        : record->key_size >= 2 ? (int16_t)load_be16(record->key)
+                                : KEYED_NO_NUMBER;
+    columns->value_version[row] =
+        record->value_size >= 2 ? (int16_t)load_be16(record->value) : KEYED_NO_NUMBER;
+}
+
+/*
+ * Both kinds of logs; one of the two sets of columns is NULL. Always inlined, so that each of the two
+ * functions below has a loop of its own.
+ *
+ * A batch's rows are first_row to first_row + count: as many as its records, whatever its bytes say.
+ */
+INLINE void
+frame_records(const uint8_t *data, int64_t size, const struct batch *batches, int64_t end_batch,
+              struct frame_cursor *cursor, int64_t most, const struct frame_columns *frames,
+              const struct keyed_columns *keyed, uint8_t *verdicts) {
+    for (; cursor->batch < end_batch; cursor->batch++, cursor->record = 0) {
+        /* Copies, so that no store into a column could change them. */
+        const struct batch its = batches[cursor->batch], *batch = &its;
+        if (batch->start < 0 || batch->start > batch->stop || batch->stop > size) {
+            verdicts[cursor->batch] = BATCH_NOT_FILLED;
+            continue;
+        }
+        const uint8_t *stop = data + batch->stop;
+        const uint8_t *p = data + (cursor->record ? cursor->pos : batch->start);
+        uint8_t verdict = cursor->record ? verdicts[cursor->batch] : BATCH_SOUND;
+        int64_t n = cursor->record;
+        for (; n < batch->count && most > 0; n++, most--) {
+            struct record record;
+            int32_t length;
+            int64_t row = batch->first_row + n;
+            record.begin = read_varint(p, stop, &length);
+            if (record.begin == NULL || length < 0 || length > stop - record.begin) {
+                p = NULL;
+                break;
+            }
+            record.end = p = record.begin + length;
+            if (!read_record(&record) || record.offset_delta < 0 ||
+                record.offset_delta > batch->last_delta ||
+                (batch->is_control && record.key_size < 4)) {
+                verdict = BATCH_MALFORMED;
+                continue;
+            }
+            int64_t offset = (int64_t)((uint64_t)batch->base_offset + (uint64_t)record.offset_delta);
+            if (frames != NULL) {
+                frames->start[row] = record.begin - data;
+                frames->offset[row] = offset;
+                if (batch->is_control)
+                    put_control_frame(frames, row, data, data + size, &record);
+                else
+                    put_frame(frames, row, data, &record);
+            } else {
+                keyed->start[row] = record.begin - data;
+                keyed->offset[row] = offset;
+                put_keyed(keyed, row, data, &record, batch->is_control);
+            }
+        }
+        if (p != NULL && n < batch->count) {
+            cursor->record = n;
+            cursor->pos = p - data;
+            verdicts[cursor->batch] = verdict;
+            return;
+        }
+        verdicts[cursor->batch] = p == stop ? verdict : BATCH_NOT_FILLED;
+    }
+}
+
+void metashell_frames(const uint8_t *data, int64_t size, const struct batch *batches,
+                      int64_t end_batch, struct frame_cursor *cursor, int64_t most,
+                      const struct frame_columns *columns, uint8_t *verdicts) {
+    const struct frame_columns copied = *columns;
+    frame_records(data, size, batches, end_batch, cursor, most, &copied, NULL, verdicts);
+}
+
+void metashell_keyed_frames(const uint8_t *data, int64_t size, const struct batch *batches,
+                            int64_t end_batch, struct frame_cursor *cursor, int64_t most,
+                            const struct keyed_columns *columns, uint8_t *verdicts) {
+    const struct keyed_columns copied = *columns;
+    frame_records(data, size, batches, end_batch, cursor, most, NULL, &copied, verdicts);
+}

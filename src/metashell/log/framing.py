@@ -1,0 +1,139 @@
+"""Which implementation finds batches and their records: the kernel's, or numpy's and Python's.
+
+The one place in this layer that knows. Both give the same arrays and judge a batch alike.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from ctypes import CDLL
+
+    from metashell.log.frames import Batches, Frames
+    from metashell.log.keyed_frames import KeyedFrames
+    from metashell.log.payloads import BatchFaults
+    from metashell.schema.arena import I64, AnyArray, Arena, Bools
+
+LEAST_CHAINED_BYTES: Final = 4 << 20
+"""Of fewer bytes the batches are found sooner than the kernel is loaded."""
+
+NOT_FILLED: Final = "its records do not fill it exactly"
+MALFORMED: Final = "a record in it is malformed"
+"""Why a batch is left out."""
+
+
+def hop(
+    view: memoryview, span: tuple[int, int, int], last: tuple[int, int], positions: array[int]
+) -> tuple[int, int, int]:
+    """Hop over batches that are sound and follow on each other, as far as that is quickly done.
+
+    Args:
+        view: The bytes.
+        span: Position to begin at, end of the bytes, and the position where the walk ends.
+        last: Offset and epoch of the last batch before.
+        positions: int64: the position of each batch found is added.
+
+    Returns:
+        (where to go on; the last offset; the last epoch).
+    """
+    if view.readonly or min(span[1:]) - span[0] < LEAST_CHAINED_BYTES:
+        return span[0], *last
+    from metashell.kernel.load import library
+
+    found = library()
+    if found is None:
+        return span[0], *last
+    from metashell.kernel import chain
+
+    return chain.hop(found, view, span, last, positions)
+
+
+def fill_frames(frames: Frames, starts: I64, stops: I64, counts: I64, faults: BatchFaults) -> None:
+    """Find every record of batches, and fill in the columns that are not there yet.
+
+    Args:
+        frames: Of so many rows; only `Frames.batch` is filled in.
+        starts: int64[n], where each batch's records begin.
+        stops: int64[n], where they end.
+        counts: int64[n], how many there are: at most a seventh of the bytes.
+        faults: Where batches are noted that do not frame; their rows mean nothing.
+    """
+    from metashell.kernel.load import library
+
+    found = library()
+    if found is not None:
+        from metashell.kernel.frames import FRAME_COLUMNS
+
+        columns = {name: getattr(frames, name) for name in FRAME_COLUMNS}
+        _by_kernel(found, frames.arena, frames.batches, starts, stops, counts, columns, faults)
+        return
+    from metashell.log.heads import fill_in_blocks
+    from metashell.log.lanes import find_records
+
+    first_row = frames.batches.first_row
+    begin, size = find_records(frames.arena, starts, stops, counts, first_row, faults.add)
+    fill_in_blocks(frames, begin, size, faults)
+
+
+def fill_keyed_frames(
+    frames: KeyedFrames, starts: I64, stops: I64, counts: I64, old: Bools, faults: BatchFaults
+) -> None:
+    """As `fill_frames` for a log with keys; of messages of older formats the rows stay as they are.
+
+    Args:
+        frames: Of so many rows; only `KeyedFrames.batch` is filled in.
+        starts: int64[n], where each batch's records begin.
+        stops: int64[n], where they end.
+        counts: int64[n], how many there are.
+        old: bool[n]: batches that are such messages.
+        faults: Where batches are noted that do not frame.
+    """
+    import numpy as np
+
+    in_lanes, lane_starts = np.where(old, 0, counts), np.where(old, stops, starts)
+    from metashell.kernel.load import library
+
+    found = library()
+    if found is not None:
+        from metashell.kernel.frames import KEYED_COLUMNS
+
+        columns = {name: getattr(frames, name) for name in KEYED_COLUMNS}
+        _by_kernel(
+            found, frames.arena, frames.batches, lane_starts, stops, in_lanes, columns, faults
+        )
+        return
+    from metashell.log.keyed_heads import fill_in_blocks
+    from metashell.log.lanes import find_records
+
+    first_row = frames.batches.first_row
+    begin, size = find_records(frames.arena, lane_starts, stops, in_lanes, first_row, faults.add)
+    fill_in_blocks(frames, begin, size, old, faults)
+
+
+def _by_kernel(
+    library: CDLL,
+    arena: Arena,
+    batches: Batches,
+    starts: I64,
+    stops: I64,
+    counts: I64,
+    columns: Mapping[str, AnyArray],
+    faults: BatchFaults,
+) -> None:
+    import numpy as np
+
+    from metashell.kernel import frames as kernel
+    from metashell.log.frames import CONTROL
+
+    header = batches.header
+    table: Any = np.empty(len(starts), dtype=kernel.BATCH)
+    table["start"], table["stop"], table["count"] = starts, stops, counts
+    table["first_row"] = batches.first_row[:-1]
+    table["base_offset"], table["last_delta"] = header["base_offset"], header["last_delta"]
+    table["is_control"] = (header["attributes"] & CONTROL) != 0
+    verdicts = kernel.frame(library, arena.u1[: arena.size], table, columns)
+    for verdict, reason in ((kernel.NOT_FILLED, NOT_FILLED), (kernel.MALFORMED, MALFORMED)):
+        faults.add(np.flatnonzero(verdicts == verdict), reason)

@@ -1,0 +1,199 @@
+"""What stands between a record's length and its message, decoded by numpy.
+
+`framing` uses it where there is no kernel; tests take it for the truth that the kernel must match.
+
+Source: org.apache.kafka.common.record.internal.DefaultRecord.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from metashell.log.frames import (
+    CONTROL,
+    CONTROL_FRAME,
+    CONTROL_KEY,
+    NO_FRAME,
+    NO_KEY,
+    Batches,
+    Frames,
+)
+from metashell.log.framing import MALFORMED
+from metashell.log.payloads import BatchFaults
+from metashell.schema.arena import I32, I64, AnyArray, Arena, Bools
+from metashell.schema.varint import read_uvarint, read_varint, read_varlong
+
+_BLOCK: Final = 32_768
+
+
+def fill_in_blocks(frames: Frames, begin: I64, size: I32, faults: BatchFaults) -> None:
+    """Decode what stands between a record's length and its message, for all records in blocks.
+
+    Args:
+        frames: To be filled in, but for `Frames.batch`.
+        begin: int64[n], where each record begins, behind its length.
+        size: int32[n], bytes of each from there on.
+        faults: Where batches are noted of which a record is malformed.
+    """
+    arena, batches, batch, total = frames.arena, frames.batches, frames.batch, len(begin)
+    counts = np.diff(batches.first_row)
+    frames.start = begin
+    # So far of the batch; each record's delta is added below.
+    frames.offset = np.repeat(batches.header["base_offset"].astype(np.int64), counts)
+    last_delta = np.repeat(batches.header["last_delta"].astype(np.int32), counts)
+    control = _control_rows(batches, counts)
+    for first in range(0, total, _BLOCK):
+        rows = slice(first, min(first + _BLOCK, total))
+        end = begin[rows] + size[rows]
+        delta, key, key_size, value, stop, ok = record_head(arena, begin[rows], end)
+        frames.offset[rows] += delta
+        ok &= (delta >= 0) & (delta <= last_delta[rows])
+        _message_frame(frames, rows, value, stop)
+        bounds = np.searchsorted(control, [rows.start, rows.stop])
+        if bounds[0] < bounds[1]:
+            local = control[bounds[0] : bounds[1]] - first
+            ok[local] &= key_size[local] >= 4
+            _control_frame(frames, first + local, key[local], value[local])
+        if not ok.all():
+            faults.add(np.unique(batch[rows][~ok]), MALFORMED)
+        frames.stop[rows] = stop
+
+
+def _control_rows(batches: Batches, counts: I64) -> I64:
+    """Rows of the records in control batches, ascending."""
+    control = np.flatnonzero(batches.header["attributes"] & CONTROL)
+    sizes = counts[control]
+    rows = np.repeat(batches.first_row[control] - np.cumsum(sizes) + sizes, sizes)
+    rows += np.arange(len(rows), dtype=np.int64)
+    return rows
+
+
+def record_head(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64, I64, I64, I64, Bools]:
+    """Offset delta, key position and size, value position and end, and which are sound."""
+    short = _short_head(arena, begin, end)
+    if short is not None:
+        return short
+    _, pos = read_varlong(arena, begin + 1, end)
+    delta, pos = read_varint(arena, np.minimum(pos, end + 1), end)
+    key_size, key = read_varint(arena, np.minimum(pos, end + 1), end)
+    pos = np.minimum(key + np.maximum(key_size, 0), end + 1)
+    value_size, value = read_varint(arena, pos, end)
+    ok = (key_size >= -1) & (value_size >= -1)
+    stop = np.minimum(value + np.maximum(value_size, 0), end + 1)
+    # Almost always no headers, a single zero byte; where there are some, walk them.
+    plain = (arena.u1.take(stop) == 0) & (stop + 1 == end)
+    if not plain.all():
+        for i in np.flatnonzero(~plain & ok).tolist():
+            ok[i] = _headers_fit(arena, int(stop[i]), int(end[i]))
+        value = np.minimum(value, end)
+        stop = np.minimum(stop, end)
+    return delta, key, key_size, value, stop, ok
+
+
+def _short_head(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64, I64, I64, I64, Bools] | None:
+    """As `record_head`, from one load of eight bytes a record; None where a block needs more.
+
+    Enough for what a controller writes: a timestamp delta of one byte, an offset delta and a value
+    length of up to two, no key, no headers.
+    """
+    word = arena.le64[begin]
+    word >>= np.uint64(8)
+    if ((word & np.uint64(0x80)) != 0).any():
+        return None
+    word >>= np.uint64(8)
+    delta, width = _two_bytes(word)
+    word >>= np.uint64(8) + np.uint64(8) * width
+    if ((word & np.uint64(0xFF)) != np.uint64(1)).any():
+        return None
+    word >>= np.uint64(8)
+    size, size_width = _two_bytes(word)
+    width += size_width
+    value = begin + 5
+    value += width.view(np.int64)
+    size_signed = (size >> np.uint64(1)).view(np.int64)
+    stop = value + size_signed
+    np.minimum(stop, end, out=stop)
+    negative = ((delta | size) & np.uint64(1)) != 0
+    three = width > np.uint64(_THREE)
+    if negative.any() or three.any() or not ((arena.u1.take(stop) == 0) & (stop + 1 == end)).all():
+        return None
+    no_key = np.full(len(begin), -1, dtype=np.int64)
+    ok = np.ones(len(begin), dtype=np.bool_)
+    return (delta >> np.uint64(1)).view(np.int64), value, no_key, value, stop, ok
+
+
+_THREE: Final = 1 << 32
+"""Added to the width of a varint of three bytes or more."""
+
+
+def _two_bytes(word: AnyArray) -> tuple[AnyArray, AnyArray]:
+    """The varint in the lowest bytes: (value, 0 or 1 for one or two bytes, more if longer)."""
+    more = (word >> np.uint64(7)) & np.uint64(1)
+    value = (word & np.uint64(0x7F)) | (((word >> np.uint64(1)) & np.uint64(0x3F80)) * more)
+    longer = (word & np.uint64(0x8080)) == np.uint64(0x8080)
+    return value, np.where(longer, np.uint64(2 * _THREE), more) if longer.any() else more
+
+
+def _headers_fit(arena: Arena, pos: int, end: int) -> bool:
+    """Whether the record's headers, in plain Python, end where the record does."""
+    if pos > end:
+        return False
+    data = arena.u1[pos:end].tobytes()
+    size, at = len(data), 0
+
+    def varint() -> int:
+        nonlocal at
+        value = 0
+        for i in range(5):
+            if at >= size:
+                return -2
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << (7 * i)
+            if byte < 0x80:
+                return (value >> 1) ^ -(value & 1)
+        return -2
+
+    count = varint()
+    if count < 0 or count > size:
+        return False
+    for _ in range(count):
+        key_size = varint()
+        at += max(key_size, 0)
+        value_size = varint()
+        at += max(value_size, 0)
+        if key_size < 0 or value_size < -1 or at > size:
+            return False
+    return at == size
+
+
+def _message_frame(frames: Frames, rows: slice, value: I64, stop: I64) -> None:
+    """Read frame version, api key and version: three varints, nearly always a byte each."""
+    word = frames.arena.le32[value]
+    short = (word & np.uint32(0x808080)) == 0
+    fits = value + 3 <= stop
+    if (short & fits).all():
+        frames.frame_version[rows] = word & np.uint32(0xFF)
+        frames.api_key[rows] = (word >> np.uint32(8)) & np.uint32(0xFF)
+        frames.version[rows] = (word >> np.uint32(16)) & np.uint32(0xFF)
+        frames.body[rows] = value + 3
+        return
+    frame_version, pos = read_uvarint(frames.arena, value, stop)
+    api_key, pos = read_uvarint(frames.arena, np.minimum(pos, stop + 1), stop)
+    version, pos = read_uvarint(frames.arena, np.minimum(pos, stop + 1), stop)
+    none = pos > stop
+    frames.frame_version[rows] = np.where(none, NO_FRAME, frame_version)
+    frames.api_key[rows] = np.where(none, NO_KEY, api_key)
+    frames.version[rows] = np.where(none, -1, version)
+    frames.body[rows] = np.where(none, value, pos)
+
+
+def _control_frame(frames: Frames, rows: I64, key: I64, value: I64) -> None:
+    """A control record's type stands in its key, its version in its value."""
+    control_type = frames.arena.gather(">i2", key + 2).astype(np.int32)
+    frames.api_key[rows] = CONTROL_KEY - control_type
+    frames.version[rows] = frames.arena.gather(">i2", value)
+    frames.frame_version[rows] = CONTROL_FRAME
+    frames.body[rows] = value

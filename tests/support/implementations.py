@@ -1,0 +1,28 @@
+"""Inner loops by the kernel and by numpy: tests of what they do take both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Final
+from unittest.mock import patch
+
+import pytest
+
+from metashell.kernel import load
+from metashell.log import framing
+
+IMPLEMENTATIONS: Final = ("kernel", "numpy")
+
+
+@contextmanager
+def implemented_by(name: str) -> Iterator[None]:
+    """Let one implementation do all the work, small inputs included."""
+    library = load.library() if name == "kernel" else None
+    if name == "kernel" and library is None:
+        pytest.skip(load.description())
+    with (
+        patch.object(load, "library", lambda: library),
+        patch.object(framing, "LEAST_CHAINED_BYTES", 0),
+    ):
+        yield
