@@ -17,6 +17,7 @@ from metashell.schema import columnar
 from metashell.schema.arena import Arena
 from metashell.schema.columnar import default_columns
 from metashell.schema.columns import Columns
+from metashell.schema.decoding import decode
 from metashell.schema.encode import encode_message, encode_uvarint
 from metashell.schema.model import NO_VERSIONS, FieldSpec, MessageSpec, Versions
 from metashell.schema.rows import to_rows
@@ -29,6 +30,8 @@ from support.strategies import (
     definitions,
     field_values,
 )
+
+pytestmark = pytest.mark.usefixtures("implementation")
 
 MESSAGES = [
     (spec, version)
@@ -84,7 +87,7 @@ def decode_all(
         nullcontext() if block_rows is None else patch.object(columnar, "BLOCK_ROWS", block_rows)
     )
     with block:
-        return columnar.decode(
+        return decode(
             Arena.from_bytes(data),
             spec,
             version,

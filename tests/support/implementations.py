@@ -11,6 +11,7 @@ import pytest
 
 from metashell.kernel import load
 from metashell.log import framing
+from metashell.schema import decoding
 
 IMPLEMENTATIONS: Final = ("kernel", "numpy")
 
@@ -23,6 +24,7 @@ def implemented_by(name: str) -> Iterator[None]:
         pytest.skip(load.description())
     with (
         patch.object(load, "library", lambda: library),
+        patch.object(decoding, "library", lambda: library),
         patch.object(framing, "LEAST_CHAINED_BYTES", 0),
     ):
         yield

@@ -22,9 +22,10 @@ from metashell.dataclass import dataclass
 from metashell.errors import DecodeError
 from metashell.log.keyed_frames import NO_NUMBER
 from metashell.schema.arena import I32, Arena, Bools
-from metashell.schema.columnar import decode, default_columns
+from metashell.schema.columnar import default_columns
 from metashell.schema.columns import Columns, SpanColumn, merge_columns
 from metashell.schema.coordinators import data_message
+from metashell.schema.decoding import decode
 from metashell.schema.dump import fields_json
 from metashell.schema.scalar import decode_prefix
 

@@ -29,9 +29,10 @@ from metashell.records.verdicts import (
     what_a_broker_does,
 )
 from metashell.schema.arena import I32, I64, AnyArray, Bools
-from metashell.schema.columnar import decode, default_columns
+from metashell.schema.columnar import default_columns
 from metashell.schema.columns import Columns, StructArrayColumn, merge_columns
 from metashell.schema.coordinators import CoordinatorLog, RecordType, RecordTypes
+from metashell.schema.decoding import decode
 from metashell.schema.scalar import decode_prefix
 
 I8: TypeAlias = npt.NDArray[np.int8]

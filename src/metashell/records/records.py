@@ -28,8 +28,9 @@ from metashell.log.read import Loaded, LogFile
 from metashell.records.record_faults import report_undecodable, report_unread, set_aside
 from metashell.records.transactions import applied_rows
 from metashell.schema.arena import I64, AnyArray, Bools
-from metashell.schema.columnar import decode, prefix_distance
+from metashell.schema.columnar import prefix_distance
 from metashell.schema.columns import Columns, concat_columns
+from metashell.schema.decoding import decode
 from metashell.schema.model import MessageSpec
 from metashell.schema.registry import Registry
 

@@ -99,11 +99,16 @@ def default_columns(
     plan = message_plan(spec, spec.versions.high)
     every = (*plan.fields, *plan.tags.values(), *plan.absent)
     out = {
-        field.name: _BlockDecoder(arena).default(field, n)
+        field.name: default_column(arena, field, n)
         for field in every
         if fields is None or field.name in fields
     }
     return Columns(plan.specs, n, np.ones(n, dtype=np.bool_), out)
+
+
+def default_column(arena: Arena, field: FieldPlan, n: int) -> DecodedColumn:
+    """The column of a field that none of n rows has; only spans need the arena."""
+    return _BlockDecoder(arena).default(field, n)
 
 
 def prefix_distance(spec: MessageSpec, version: int, field: str) -> int | None:
@@ -414,10 +419,10 @@ class _BlockDecoder:
             return column
         if field.size and not field.spec.is_array:
             if isinstance(column, FixedColumn):
-                values = np.full(n, _default_scalar(field))
+                values = np.full(n, default_scalar(field))
                 values[rows] = column.values
                 return FixedColumn(values)
-            return FixedColumn(constant(_default_scalar(field), n))
+            return FixedColumn(constant(default_scalar(field), n))
         null = -1 if field.default is None else 0
         if field.struct is None:
             if isinstance(column, SpanColumn):
@@ -457,7 +462,8 @@ class _BlockDecoder:
         return StructColumn(present, items)
 
 
-def _default_scalar(field: FieldPlan) -> np.generic:
+def default_scalar(field: FieldPlan) -> np.generic:
+    """The value of a fixed-size field where it is absent."""
     if isinstance(field.default, bytes):
         return np.void(field.default)
     if field.spec.type == "bool":

@@ -119,6 +119,76 @@ void metashell_keyed_frames(const uint8_t *data, int64_t size, const struct batc
                             int64_t end_batch, struct frame_cursor *cursor, int64_t most,
                             const struct keyed_columns *columns, uint8_t *verdicts);
 
+/* ---- decode.c ------------------------------------------------------------------------------ */
+
+enum field_kind {
+    FIELD_FIXED = 0,   /* a number, bool or uuid */
+    FIELD_SPAN = 1,    /* a string, bytes, or an array of such: a count, then its elements */
+    FIELD_STRUCT = 2,  /* a struct in place; if it can be null, a marker in front says so */
+    FIELD_STRUCTS = 3, /* an array of structs */
+    FIELD_WRONG = 4    /* a tag that other versions of the message have */
+};
+
+/*
+ * One field of a message: an operation of the decoder. Slots are indexes of `decode.columns`:
+ *
+ *   fixed    slot      values of `size` bytes; a bool is 0 or 1, a uuid its bytes in order
+ *   span     slot      int64: position of the first byte; slot + 1  int32: elements, -1 for null
+ *   struct   slot      bool: whether it is there; its fields have slots of their own, same rows
+ *   structs  slot      int64: position of the first; slot + 1  int64: elements, -1 for null
+ *
+ * Elements of an array of structs have no slots: they are decoded by a call of their own, whose root
+ * is their struct and whose rows are the elements.
+ */
+struct field {
+    uint8_t kind;
+    uint8_t size; /* bytes of one element: 1, 2, 4, 8 or 16 */
+    uint8_t is_nullable;
+    uint8_t is_bool;
+    uint8_t is_string; /* at most 32,767 bytes; before a message is flexible, an int16 says how many */
+    int32_t tag;
+    int32_t child; /* of structs: index of the layout */
+    int32_t slot;  /* -1 where the column is not wanted */
+    int32_t if_absent; /* count that stands for an absent field; of a struct, whether it is there */
+    uint8_t value_if_absent[16];
+};
+
+/* The fields of a message or struct: indexes of `decode.fields`. */
+struct layout {
+    int32_t first, end;           /* fields in the order of the bytes */
+    int32_t first_tag, end_tag;   /* tagged ones by ascending tag, at most 64 */
+    int32_t is_flexible;
+    int32_t has_tags;
+};
+
+/* What is decoded, and where to. */
+struct decode {
+    const uint8_t *data;
+    int64_t size;
+    const struct field *fields;
+    const struct layout *layouts; /* the first is the root */
+    void *const *columns;
+    const int64_t *starts; /* where each row begins, and the others of it behind each other */
+    const int64_t *stops;
+    const int64_t *counts;    /* NULL: one each; else how many stand at each start */
+    const int64_t *first_row; /* with `counts`: row of the first of each */
+    uint8_t *ok;              /* 1 for each start that decodes; NULL with `counts` */
+    int64_t most_structs;     /* elements that an array of structs may have */
+    int64_t nested_left;      /* elements of arrays in elements of arrays that may still be found */
+    uint64_t seen;            /* out: bits of the root's tags that this call has met */
+    int32_t may_trail;        /* whether bytes may stand behind a message */
+};
+
+/*
+ * Decode what begins at starts[begin] to starts[end - 1], as far as `most_bytes` go.
+ *
+ * Columns of the root's tags are written only from the first row on that has the tag; `seen` says
+ * which were. So a tag that no record has costs no memory. (Structs are written always.)
+ *
+ * Returns where the next call begins, or -1 where `nested_left` does not do.
+ */
+int64_t metashell_decode(struct decode *decode, int64_t begin, int64_t end, int64_t most_bytes);
+
 /* What is worth inlining into a loop over records, whatever the compiler's own measure says. */
 #define INLINE __attribute__((always_inline)) static inline
 

@@ -1,0 +1,189 @@
+"""Decodes the records of one message in C, on several threads; tables tell what there is to do."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ctypes import CDLL, POINTER, Structure, byref, c_int32, c_int64, c_uint64, c_void_p
+from dataclasses import dataclass
+from functools import cache
+from threading import Lock
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from metashell.kernel import threads
+
+FIXED: Final = 0
+SPAN: Final = 1
+STRUCT: Final = 2
+STRUCTS: Final = 3
+WRONG: Final = 4
+"""Kinds of fields; what each means stands in ``kernel.h``."""
+
+FIELD: Final = np.dtype(
+    [
+        ("kind", "u1"),
+        ("size", "u1"),
+        ("is_nullable", "u1"),
+        ("is_bool", "u1"),
+        ("is_string", "u1"),
+        ("tag", "i4"),
+        ("child", "i4"),
+        ("slot", "i4"),
+        ("if_absent", "i4"),
+        ("value_if_absent", "V16"),
+    ],
+    align=True,
+)
+"""``struct field``."""
+
+LAYOUT: Final = np.dtype(
+    [
+        ("first", "i4"),
+        ("end", "i4"),
+        ("first_tag", "i4"),
+        ("end_tag", "i4"),
+        ("is_flexible", "i4"),
+        ("has_tags", "i4"),
+    ]
+)
+"""``struct layout``."""
+
+MOST_TAGS: Final = 64
+"""Tags that a struct can have here: each is a bit of a number."""
+
+_CALL_BYTES: Final = 8 << 20
+"""Bytes of messages after which a call ends: they take some milliseconds."""
+
+_AnyArray: TypeAlias = npt.NDArray[Any]
+_I64: TypeAlias = npt.NDArray[np.int64]
+
+
+class _Decode(Structure):
+    """``struct decode``."""
+
+    _fields_ = [
+        ("data", c_void_p),
+        ("size", c_int64),
+        ("fields", c_void_p),
+        ("layouts", c_void_p),
+        ("columns", c_void_p),
+        ("starts", c_void_p),
+        ("stops", c_void_p),
+        ("counts", c_void_p),
+        ("first_row", c_void_p),
+        ("ok", c_void_p),
+        ("most_structs", c_int64),
+        ("nested_left", c_int64),
+        ("seen", c_uint64),
+        ("may_trail", c_int32),
+    ]
+
+
+@cache
+def _function(library: CDLL) -> Any:
+    function = library.metashell_decode
+    function.argtypes = [POINTER(_Decode), c_int64, c_int64, c_int64]
+    function.restype = c_int64
+    return function
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Messages:
+    """Where messages stand, and how they are read."""
+
+    data: npt.NDArray[np.uint8]
+    """The bytes, without slack."""
+    starts: _I64
+    """int64[n], contiguous: where each begins."""
+    stops: _I64
+    """int64[n], contiguous: where each ends at the latest."""
+    counts: _I64 | None = None
+    """int64[n]: how many stand behind each other at each start; None for one each."""
+    first_row: _I64 | None = None
+    """int64[n + 1], with `counts`: the row of the first at each start."""
+    may_trail: bool = False
+    """Whether bytes may stand behind a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What is refused, or left to numpy."""
+
+    structs: int
+    """Elements that an array of structs may have."""
+    nested: int
+    """Elements of arrays in elements of arrays that a block may have."""
+    block: int
+    """Starts in a block; each block may be on a thread of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Rows decoded by one call, and which of the root's tags it met."""
+
+    begin: int
+    end: int
+    tags: int
+    """A bit each, in the order of the tags."""
+
+
+def decode(
+    library: CDLL,
+    fields: npt.NDArray[np.void],
+    layouts: npt.NDArray[np.void],
+    columns: Sequence[_AnyArray],
+    messages: Messages,
+    limits: Limits,
+) -> tuple[npt.NDArray[np.bool_], list[Seen]] | None:
+    """Decode messages into columns.
+
+    Args:
+        library: The kernel's.
+        fields: `FIELD`[k].
+        layouts: `LAYOUT`[m]; the first is that of a message.
+        columns: One array a slot, with an element a row. Of a tag of the root they are written only
+            in the rows of calls that met the tag.
+        messages: Where they stand.
+        limits: What is left to numpy.
+
+    Returns:
+        (bool[n]: starts that decode, all True with counts; what each call met), or None where a
+        block has more nested elements than it may.
+    """
+    n = len(messages.starts)
+    ok = np.ones(n, dtype=np.bool_)
+    addresses = np.array([array.ctypes.data for array in columns], dtype=np.uintp)
+    starts, stops, counts, first_row = (
+        None if array is None else array.ctypes.data
+        for array in (messages.starts, messages.stops, messages.counts, messages.first_row)
+    )
+    rows = messages.first_row
+    function = _function(library)
+    lock = Lock()
+    met: list[Seen] = []
+    is_exhausted: list[bool] = []
+
+    def work(first: int) -> None:
+        decode = _Decode(
+            *(messages.data.ctypes.data, len(messages.data), fields.ctypes.data),
+            *(layouts.ctypes.data, addresses.ctypes.data, starts, stops, counts, first_row),
+            *(None if counts else ok.ctypes.data, limits.structs, limits.nested, 0),
+            messages.may_trail,
+        )
+        at, end = first, min(first + limits.block, n)
+        while at < end and not is_exhausted:
+            following = function(byref(decode), at, end, _CALL_BYTES)
+            if following < 0:
+                is_exhausted.append(True)
+                return
+            begin, behind = at, following
+            if rows is not None:
+                begin, behind = int(rows[at]), int(rows[following])
+            with lock:
+                met.append(Seen(begin, behind, decode.seen))
+            at = following
+
+    threads.run(work, range(0, n, limits.block))
+    return None if is_exhausted else (ok, met)
