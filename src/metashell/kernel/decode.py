@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from ctypes import CDLL, POINTER, Structure, byref, c_int32, c_int64, c_uint64, c_void_p
-from dataclasses import dataclass
 from functools import cache
 from threading import Lock
 from typing import Any, Final, TypeAlias
@@ -12,6 +11,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from metashell.dataclass import dataclass
 from metashell.kernel import threads
 
 FIXED: Final = 0

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from ctypes import CDLL
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, Final
 
 import numpy as np
 
+from metashell.dataclass import dataclass
 from metashell.kernel import decode as kernel
 from metashell.schema import columnar
 from metashell.schema.arena import I64, AnyArray, Arena, Bools
