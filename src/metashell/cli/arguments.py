@@ -103,6 +103,13 @@ OPTIONS: Final = (
         ),
     ),
     Option(
+        ("--join",), group=READING,
+        help=(
+            "take directories with one cluster id for one cluster,\n"
+            "of whatever node they are"
+        ),
+    ),
+    Option(
         ("--committed-only",), group=READING,
         help=(
             "stop at the newest checkpoint: later records may be\n"

@@ -64,6 +64,11 @@ def choose_source(arguments: Arguments) -> Choice | None:
     _check_no_value_is_empty(arguments)
     _check_point(arguments)
     _check_live(arguments, chosen)
+    if arguments.insists("--join") and not arguments.has("--directory"):
+        raise UsageError(
+            "`--join` takes directories for one cluster, and none is given",
+            hint="give each with `-d`, or a pattern in quotes",
+        )
     choice = _choice(arguments)
     if arguments.insists("--timeout") and (choice is None or choice.quorum is None):
         raise UsageError(

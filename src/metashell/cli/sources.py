@@ -58,6 +58,7 @@ def open_source(
         cluster_id=arguments.value("--cluster-id"),
         at=arguments.value("--at"),
         record=arguments.has("--record"),
+        joins=arguments.has("--join"),
         is_searched=arguments.words[:1] in _IS_SEARCHED,
         reads_coordinators=arguments.words[:1] in _OF_COORDINATORS,
     )

@@ -8,24 +8,59 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from metashell.checks.replicas import ReplicaFacts, first_divergence
 from metashell.dataclass import dataclass
+from metashell.errors import SourceError
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.partition import CoordinatorPartition, PartitionLog, read_partition
+from metashell.node_files.epoch_checkpoint import FILE_NAME as EPOCH_CHECKPOINT
+from metashell.node_files.epoch_checkpoint import EpochStart, read_epoch_checkpoint
 from metashell.node_files.log_directory import LogDirectory
 from metashell.node_files.log_name import LogName
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
-from metashell.places.place import Place, shown
+from metashell.places.place import Place, child_of, shown
 from metashell.read_settings import ReadSettings
 from metashell.records.keyed_records import KeyedRecords, lost_text
 from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_record_types
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Replica:
+    """A replica of a partition that is here, once it was looked at."""
+
+    directory: LogDirectory
+    name: LogName
+    epoch: int | None = None
+    """The newest leader epoch that it knows; None where it can't be read."""
+    end: int | None = None
+    """The offset behind its last one; None where it can't be read."""
+    is_read: bool = False
+    """Whether the partition is read from it."""
+    diverges_at: int | None = None
+    """The first offset at which it differs from the one that is read; None for nowhere."""
+    error: str | None = None
+    """Why it can't be read."""
+
+    @property
+    def place(self) -> Place:
+        """Where it is."""
+        return self.directory.place_of(self.name)
+
+    @property
+    def node_id(self) -> int | None:
+        """Whose log directory it lies in; None where that does not say."""
+        identity = self.directory.identity
+        return None if identity is None else identity.node_id
 
 
 @dataclass(slots=True)
@@ -35,6 +70,8 @@ class CoordinatorRecords:
     partition: CoordinatorPartition
     log: PartitionLog
     records: KeyedRecords
+    replicas: Sequence[Replica] = ()
+    """Those that were compared, the one that was read among them; none where it is the only one."""
 
     @property
     def lost(self) -> str | None:
@@ -57,6 +94,23 @@ class CoordinatorRecords:
         yield from self.file_faults
         yield from self.records.unframed
         yield from self.records.faults()
+
+    def disagreements(self) -> Iterator[str]:
+        """What is wrong with the other replicas, a sentence without a full stop each."""
+        return disagreements_of(self.replicas)
+
+
+def disagreements_of(replicas: Sequence[Replica]) -> Iterator[str]:
+    """What is wrong with the replicas of a partition beside the one that is read."""
+    chosen = next((replica for replica in replicas if replica.is_read), None)
+    for replica in replicas:
+        if replica.error is not None:
+            yield f"a replica can't be read: {replica.error}"
+        elif replica.diverges_at is not None and chosen is not None:
+            yield (
+                f"{shown(str(replica.place))} is another log from offset {replica.diverges_at} on"
+                f" than {shown(str(chosen.place))}, which is read"
+            )
 
 
 class CoordinatorLogs(ABC):
@@ -84,6 +138,14 @@ class CoordinatorLogs(ABC):
             SchemaError: A definition of the user's is malformed.
         """
 
+    def replicas(self, partition: CoordinatorPartition) -> Sequence[Replica]:
+        """Look at the replicas of a partition, in the order of their nodes.
+
+        Cost: reads all of them.
+        """
+        del partition
+        return ()
+
     @property
     def leaders(self) -> Mapping[int, int | None]:
         """The leader of each partition that the topic has, here or not; None for no leader.
@@ -99,7 +161,10 @@ class CoordinatorLogs(ABC):
 
 
 class NodeCoordinatorLogs(CoordinatorLogs):
-    """Those in the log directories of a node.
+    """Those in the log directories of a node, or of joined nodes of a cluster.
+
+    Of several replicas of a partition the one is read that reaches furthest in the newest leader
+    epoch: what it lacks no leader of that epoch had. Of equal ones it is the leader's.
 
     Args:
         log: Which coordinator's.
@@ -119,12 +184,15 @@ class NodeCoordinatorLogs(CoordinatorLogs):
         until_ms: int | None = None,
     ) -> None:
         self.settings, self._image, self._until_ms = settings, image, until_ms
-        self._logs: dict[int, tuple[LogDirectory, LogName]] = {}
-        self._marks: dict[Place, Mapping[TopicPartition, int]] = {}
+        self._found: dict[int, list[Replica]] = {}
         for directory in directories:
             for name in directory.logs_of(log.value):
-                self._logs.setdefault(name.partition, (directory, name))
-        partitions = [CoordinatorPartition(log, number) for number in self._logs]
+                replica = Replica(directory=directory, name=name)
+                self._found.setdefault(name.partition, []).append(replica)
+        for replicas in self._found.values():
+            replicas.sort(key=lambda one: -1 if one.node_id is None else one.node_id)
+        self._marks: dict[Place, Mapping[TopicPartition, int]] = {}
+        partitions = [CoordinatorPartition(log, number) for number in self._found]
         super().__init__(log, partitions, ", ".join(shown(str(d.place)) for d in directories))
 
     @cached_property
@@ -141,15 +209,60 @@ class NodeCoordinatorLogs(CoordinatorLogs):
 
     def read(self, partition: CoordinatorPartition) -> CoordinatorRecords:
         types = self._types
-        directory, name = self._logs[partition.number]
-        log = read_partition(directory.place_of(name), partition)
+        found = self._found[partition.number]
+        replicas: Sequence[Replica] = ()
+        if len(found) == 1:
+            log = read_partition(found[0].place, partition)
+        else:
+            log, replicas = self._furthest(partition)
         records = KeyedRecords(log.loaded, types)
         if self.settings.committed_only:
-            end = self._high_watermark(directory, partition)
+            end = max(self._high_watermark(one.directory, partition) for one in found)
             records = records.until(int(np.searchsorted(records.frames.offset, end)))
         if self._until_ms is not None:
             records = records.until_time(self._until_ms)
-        return CoordinatorRecords(partition, log, records)
+        return CoordinatorRecords(partition, log, records, replicas)
+
+    def replicas(self, partition: CoordinatorPartition) -> Sequence[Replica]:
+        return self._look_at(partition)[1]
+
+    def _furthest(self, partition: CoordinatorPartition) -> tuple[PartitionLog, list[Replica]]:
+        """Read the replica that reaches furthest.
+
+        Raises:
+            SourceError: None can be read.
+        """
+        log, replicas = self._look_at(partition)
+        if log is None:
+            reasons = "; ".join(str(replica.error) for replica in replicas)
+            raise SourceError(f"{partition}: no replica can be read: {reasons}")
+        return log, replicas
+
+    def _look_at(
+        self, partition: CoordinatorPartition
+    ) -> tuple[PartitionLog | None, list[Replica]]:
+        """Read all replicas of a partition, and compare them with the one that reaches furthest."""
+        leader = self.leaders.get(partition.number)
+        best: tuple[PartitionLog, ReplicaFacts, bool] | None = None
+        facts: list[ReplicaFacts | str] = []
+        for replica in self._found[partition.number]:
+            try:
+                log, its = _read_replica(replica.place, partition)
+            except SourceError as error:
+                facts.append(error.message)
+                continue
+            facts.append(its)
+            # No more than two logs are in memory at the same time.
+            leads = leader is not None and replica.node_id == leader
+            if best is None or (its.reach, leads) > (best[1].reach, best[2]):
+                best = log, its, leads
+            del log
+        chosen = None if best is None else best[1]
+        judged = [
+            _judged(replica, its, chosen)
+            for replica, its in zip(self._found[partition.number], facts, strict=True)
+        ]
+        return (None if best is None else best[0]), judged
 
     def _high_watermark(self, directory: LogDirectory, partition: CoordinatorPartition) -> int:
         """The first offset that may not be committed, as the broker last wrote it."""
@@ -158,3 +271,28 @@ class NodeCoordinatorLogs(CoordinatorLogs):
             marks = directory.offsets(OffsetCheckpoint.HIGH_WATERMARK)
             self._marks[directory.place] = marks
         return marks.get(TopicPartition(self.log.value, partition.number), 0)
+
+
+def _read_replica(
+    place: Place, partition: CoordinatorPartition
+) -> tuple[PartitionLog, ReplicaFacts]:
+    """Read a replica, and what it is compared by.
+
+    Raises:
+        SourceError: It can't be read, or has no segment.
+    """
+    log = read_partition(place, partition)
+    starts: tuple[EpochStart, ...] | None = None
+    with suppress(SourceError):  # The log itself tells the epochs of what is written.
+        starts = read_epoch_checkpoint(child_of(place, EPOCH_CHECKPOINT))
+    entries = [(start.epoch, start.start_offset) for start in starts or ()]
+    return log, ReplicaFacts.of(log.loaded, entries, log.segments[-1].base_offset)
+
+
+def _judged(replica: Replica, facts: ReplicaFacts | str, chosen: ReplicaFacts | None) -> Replica:
+    if isinstance(facts, str) or chosen is None:
+        return replace(replica, error=str(facts))
+    is_read = facts is chosen
+    diverges_at = None if is_read else first_divergence(facts, chosen)
+    epoch, end = facts.reach
+    return replace(replica, epoch=epoch, end=end, is_read=is_read, diverges_at=diverges_at)

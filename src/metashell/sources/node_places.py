@@ -9,14 +9,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import field
+from dataclasses import field, replace
 from typing import TYPE_CHECKING, Final
 
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, NoMetadataLogError
 from metashell.log.changed import list_directory
 from metashell.log.directory import find_metadata_directory
-from metashell.log.names import Listing
 from metashell.node_files.node_directories import group_by_node
 from metashell.node_files.node_files import NodeFiles
 from metashell.places.place import Place, child_of, parent_of, place_of
@@ -30,7 +29,7 @@ _THREADS: Final = 16
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodePlaces:
-    """The log directories of a node."""
+    """The log directories of a node, or of the nodes of a cluster that are taken for one."""
 
     path: str = field(repr=False)
     """Where its metadata log is, as it was given; any of them where none has one."""
@@ -78,13 +77,20 @@ def identity_of(path: str) -> str:
     return shown(path) if local is None and is_uri(path) else os.path.abspath(local or path)
 
 
-def nodes_at(paths: Sequence[str]) -> list[NodePlaces]:
+def nodes_at(paths: Sequence[str], *, joins: bool = False) -> list[NodePlaces]:
     """Put the directories of each node together, in the order of the paths.
 
     Args:
         paths: Directories or URIs, each once.
+        joins: Whether all those with one cluster id are put together, of whatever node.
     """
-    return [_joined(group) for group in group_by_node(_look_at_all(paths))]
+    found = _look_at_all(paths)
+    if not joins:
+        return [_joined(group) for group in group_by_node(found)]
+    clusters: dict[object, list[_Found]] = {}
+    for i, one in enumerate(found):
+        clusters.setdefault(i if one.cluster_id is None else one.cluster_id, []).append(one)
+    return [replace(_joined(group), notes=()) for group in clusters.values()]
 
 
 def node_at(paths: Sequence[str]) -> NodePlaces:
@@ -105,12 +111,7 @@ def node_at(paths: Sequence[str]) -> NodePlaces:
         else:
             same.append(one)
     node = _joined(same)
-    return NodePlaces(
-        path=node.path,
-        cluster_id=node.cluster_id,
-        log_dirs=node.log_dirs,
-        notes=(*notes, *node.notes),
-    )
+    return replace(node, notes=(*notes, *node.notes))
 
 
 def _is_of(one: _Found, other: _Found) -> bool:
@@ -167,13 +168,18 @@ def _joined(group: Sequence[_Found]) -> NodePlaces:
     )
 
 
-def _end(found: _Found) -> tuple[int, int]:
-    """How far a metadata log reaches, as the names of its files tell."""
-    listing = Listing((), ())
+def _end(found: _Found) -> tuple[int, int, int]:
+    """How far a metadata log reaches, as the listing tells: copies of a log have equal sizes."""
     with suppress(MetashellError):
-        listing = list_directory(found.metadata or found.place).listing
-    last = listing.segments[-1].base_offset if listing.segments else -1
-    return last, listing.checkpoints[-1].end_offset if listing.checkpoints else -1
+        state = list_directory(found.metadata or found.place)
+        segments, checkpoints = state.listing.segments, state.listing.checkpoints
+        end = checkpoints[-1].end_offset if checkpoints else -1
+        if segments:
+            last = segments[-1]
+            size = state.files[last.name].size if last.name in state.files else 0
+            return max(last.base_offset, end), size, end
+        return end, 0, end
+    return -1, 0, -1
 
 
 def _text(place: Place) -> str:

@@ -105,6 +105,7 @@ def open_fleet(
     *,
     engine: str | EngineSettings = "auto",
     cluster_id: str | None = None,
+    join: bool = False,
     progress: Callable[[], AbstractContextManager[ReadProgress]] | None = None,
     **options: Unpack[ReadOptions],
 ) -> FleetSource:
@@ -114,6 +115,8 @@ def open_fleet(
         paths: Directories or URIs, as `open` takes them; one given twice counts once.
         engine: As for `open`: what computes rows, and searches.
         cluster_id: Take those alone that are of this cluster.
+        join: Take directories with one cluster id for one cluster, of whatever node they are. Else
+            those of one node are together.
         progress: Tells how far `FleetSource.rows` has come.
         options: As for `open`, of each.
 
@@ -122,11 +125,14 @@ def open_fleet(
         SourceError: There is no directory, none of that cluster, or a URI can't be meant.
         SchemaError: A definition is malformed.
     """
+    from metashell.sources.node_places import distinct, nodes_at
+
     request = OpenRequest(
         choice=Choice(paths=tuple(paths)),
         settings=ReadSettings.of(**options),
         engine=EngineSettings.of(engine),
         cluster_id=cluster_id,
+        nodes=tuple(nodes_at(distinct(paths), joins=join)),
     )
     fleet = _open_fleet(request, SILENT)
     fleet.progress = progress
@@ -237,12 +243,13 @@ def _open_newest(request: OpenRequest, watch: OpeningWatch) -> Source | FleetSou
 
 
 def _open_several(request: OpenRequest, watch: OpeningWatch) -> Source | FleetSource:
-    """Open directories: log directories of one node as one source, others as a fleet."""
+    """Open directories: those of one node or joined cluster as one source, others as a fleet."""
     if len(request.choice.paths) > 1:
         from metashell.sources.node_places import distinct, nodes_at
 
-        nodes = nodes_at(distinct(request.choice.paths))
-        if len(nodes) == 1 and nodes[0].log_dirs and not request.choice.is_fleet:
+        nodes = nodes_at(distinct(request.choice.paths), joins=request.joins)
+        is_one = request.joins or not request.choice.is_fleet
+        if len(nodes) == 1 and nodes[0].log_dirs and is_one:
             return _open_node(nodes[0], request, watch)
         request = replace(request, nodes=tuple(nodes))
     return _open_fleet(request, watch)

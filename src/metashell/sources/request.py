@@ -66,6 +66,8 @@ class OpenRequest:
     """The offset or time to show; None for the end of the log."""
     record: bool = False
     """Whether an offset inside a batch means up to the record itself."""
+    joins: bool = False
+    """Whether directories with one cluster id are one cluster."""
     nodes: tuple[NodePlaces, ...] = ()
     """The directories of a fleet by node, once that was found out."""
     is_searched: bool = False

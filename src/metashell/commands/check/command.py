@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING
 
 from metashell.commands.framework.command import Context, Manual
@@ -71,6 +72,9 @@ class CheckCommand(RowsCommand):
             "`metashell -d DIR check` also checks the log of a coordinator's partition, such as "
             "__consumer_offsets-3. It tells which records a broker refuses or skips. A record that "
             "ends the load of the partition is an error.\n\n"
+            "With several log directories of a node it tells why the node would not start on them. "
+            "It compares replicas of a coordinators' partition if several are together (`metashell "
+            "--join`).\n\n"
             "The exit status is 0 without errors, 1 with errors, 3 if a file can't be read."
         ),
         options=(
@@ -184,6 +188,11 @@ class _Run:
         self._state(faults, beside)
         if self.is_directory:
             self._checkpoints(faults)
+        if len(self.source.log_places) > 1:
+            from metashell.commands.check.log_directories import check_log_directories
+
+            stop = partial(stop_if_cancelled, self.context)
+            self.report.extend(check_log_directories(self.source, stop))
 
     @property
     def status(self) -> int:

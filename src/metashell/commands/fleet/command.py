@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final
 
+from metashell.commands.fleet.replica_rows import REPLICA_COLUMNS
 from metashell.commands.fleet.verify_rows import VERIFY_COLUMNS
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
@@ -76,6 +77,7 @@ _KINDS: Final = {
 """Kinds of the columns that are not whole numbers."""
 _ASCENDING: Final = frozenset({"name", "cluster", "node", "version"})
 _VERIFY: Final = "--verify"
+_COORDINATORS: Final = "--coordinators"
 _KEYS: Final = {"cluster": "name", "time": "timestamp"}
 """Keys of a row where they are not the column's name in camel case."""
 _TABLES: Final = (
@@ -111,6 +113,7 @@ _TABLES: Final = (
         ),
     ),
     AnswerTable(_VERIFY, VERIFY_COLUMNS),
+    AnswerTable(_COORDINATORS, REPLICA_COLUMNS),
 )
 
 
@@ -126,7 +129,7 @@ class FleetCommand(RowsCommand):
     has_text = True
     own_options = frozenset({"--sort"})
     manual = Manual(
-        synopsis="fleet [--sort COLUMN] [-o FORMAT] | fleet --verify [-o FORMAT]",
+        synopsis="fleet [--sort COLUMN] [-o FORMAT] | fleet --verify|--coordinators [-o FORMAT]",
         description=(
             "Shows a row for each directory: its name under /clusters, cluster id and node id. "
             "BROKERS counts registered brokers, FENCED the fenced ones. OFFLINE counts partitions "
@@ -148,9 +151,16 @@ class FleetCommand(RowsCommand):
             "Copies of one log that end "
             "at different offsets are `equal`. The last records of a directory may not be "
             "committed: --committed-only leaves them out.\n\n"
+            "--coordinators lists the replicas of `__consumer_offsets`, `__transaction_state` and "
+            "`__share_group_state`. If several replicas of a partition are together, one is READ: "
+            "the one that reaches furthest in the newest leader epoch. Several are together in the "
+            "directories of one node, and in those of one cluster with `metashell --join`. Where "
+            "another replica has another batch or epoch, a warning tells the offset. All replicas "
+            "are read.\n\n"
             "One directory (-d) is a fleet of one. The exit status is 1 if a directory can't be "
-            "read or has faults. With --verify it is 1 if one differs, diverged or can't be "
-            "compared. Large fleets are read by one process for each processor."
+            "read or has faults. With --verify or --coordinators it is 1 if one differs, "
+            "diverged or can't be compared. Large fleets are read by one process for each "
+            "processor."
         ),
         options=(
             Option(
@@ -162,12 +172,14 @@ class FleetCommand(RowsCommand):
                 tuple(_COLUMNS),
             ),
             Option((_VERIFY,), "Compare the directories of each cluster."),
+            Option((_COORDINATORS,), "List the replicas of coordinators' partitions."),
         ),
         examples=(
             ("fleet", "a row for each directory"),
             ("fleet --sort offline", "the most partitions without a leader first"),
             ("fleet --json", "for scripts"),
             ("fleet --verify", "whether copies of a cluster agree"),
+            ("fleet --coordinators", "which replicas groups and transactions are read from"),
             ("fleet -o csv --sort -offline,cluster", "for a spreadsheet"),
         ),
     )
@@ -175,6 +187,11 @@ class FleetCommand(RowsCommand):
     def run_parsed(self, context: Context, parsed: Parsed) -> int:
         """Print the rows."""
         refuse_more(self, parsed.arguments)
+        if {_VERIFY, _COORDINATORS} <= parsed.switches:
+            raise UsageError(
+                f"{_VERIFY} and {_COORDINATORS} exclude each other",
+                hint=f"usage: {self.manual.synopsis}",
+            )
         return super().run_parsed(context, parsed)
 
     def answer(self, query: RowsQuery) -> None:
@@ -186,6 +203,11 @@ class FleetCommand(RowsCommand):
             query.add(compared.mappings())
             query.status = compared.status
             return
+        if _COORDINATORS in query.parsed.switches:
+            from metashell.commands.fleet.replicas import replica_rows
+
+            replica_rows(query)
+            return
         rows = _sorted(_rows(query.context), "name")
         query.add(map(_mapping, rows))
         query.status = _status(rows)
@@ -195,6 +217,8 @@ class FleetCommand(RowsCommand):
         from metashell.commands.rows.drawn_table import write_table
 
         sort = parsed.values.get("--sort")
+        if _COORDINATORS in parsed.switches:
+            return self.write_rows(context, parsed)
         if _VERIFY in parsed.switches:
             if sort is not None:
                 raise UsageError(
@@ -210,8 +234,8 @@ class FleetCommand(RowsCommand):
         return _status(rows)
 
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
-        """The directories, or what is said of each that is compared."""
-        return _TABLES[_VERIFY in parsed.switches].columns
+        """The directories, what is said of each that is compared, or replicas."""
+        return next((t for t in _TABLES if t.asked_by in parsed.switches), _TABLES[0]).columns
 
 
 def rows_table(rows: Sequence[FleetRow]) -> pa.Table:

@@ -88,6 +88,9 @@ def coordinator_tables(
             query.warn(error.message)
             query.status = ExitCode.FAILED
             continue
+        for disagreement in found.disagreements():
+            query.warn(f"{partition}: {disagreement}")
+            query.status = ExitCode.FAILED
         tell_faults(query, str(partition), found.faults())
         if found.lost is not None:
             query.remarks.append(found.lost)

@@ -1,0 +1,75 @@
+"""``check`` of several log directories: what hinders a node to start, and replicas that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final
+
+from metashell.checks.finding import Finding, Severity
+from metashell.node_files.log_directory import read_log_directory
+from metashell.node_files.node_directories import conflicts_in, group_by_node
+from metashell.places.place import shown
+from metashell.schema.coordinators import CoordinatorLog
+
+if TYPE_CHECKING:
+    from metashell.sources.coordinator_logs import Replica
+    from metashell.sources.source import Source
+
+_REPAIR: Final = "correct this before you start the node; it changes nothing as long as it runs"
+_TRUNCATE: Final = (
+    "copy the directory before anything else. When its broker starts, it cuts its log down to what"
+    " the leader has"
+)
+
+
+def check_log_directories(source: Source, stop: Callable[[], None]) -> Iterator[Finding]:
+    """Find what does not agree in the log directories of a node, or of a joined cluster's nodes.
+
+    Args:
+        source: The source.
+        stop: Called again and again; it raises to end everything.
+
+    Raises:
+        SourceError: A log directory can't be listed.
+    """
+    directories = [read_log_directory(place) for place in source.log_places]
+    for group in group_by_node(directories):
+        for conflict in conflicts_in(group):
+            yield Finding(
+                severity=Severity.ERROR,
+                code=conflict.kind.value,
+                message=f"the node does not start: {conflict.text}",
+                action=_REPAIR,
+            )
+    for log in CoordinatorLog:
+        logs = source.coordinator_logs(log)
+        for partition in () if logs is None else logs.partitions:
+            stop()
+            replicas = logs.replicas(partition) if logs is not None else ()
+            chosen = next((replica for replica in replicas if replica.is_read), None)
+            for replica in replicas:
+                finding = _of_replica(replica, chosen)
+                if finding is not None:
+                    yield finding
+
+
+def _of_replica(replica: Replica, chosen: Replica | None) -> Finding | None:
+    place = shown(str(replica.place))
+    if replica.error is not None:
+        return Finding(
+            severity=Severity.ERROR,
+            code="replica-unreadable",
+            message=f"a replica can't be read: {replica.error}",
+            file=place,
+        )
+    if replica.diverges_at is None or chosen is None:
+        return None
+    return Finding(
+        severity=Severity.ERROR,
+        code="replicas-diverge",
+        message=f"from here on it is another log than {shown(str(chosen.place))}, which reaches"
+        f" epoch {chosen.epoch} and offset {chosen.end}",
+        action=_TRUNCATE,
+        file=place,
+        offset=replica.diverges_at,
+    )
