@@ -4,6 +4,7 @@ A fenced block of language ``console`` is a session: of the system's shell where
 ``$ ``, of ours where it begins with ``metashell demo:``. A line ``...`` in what is shown stands for
 any lines; trailing spaces do not count. `LOG_DIR` in an example stands for the bundled cluster, and
 `CONTROLLER` for a quorum on loopback that serves it; `BROKER` for a log directory of a broker;
+`BROKERS` for a directory with the log directories of three;
 `FLEET` for a directory with copies of three nodes' directories. What such a quorum is asked depends
 on when: times and ages in what is printed then may be others than those that are shown.
 """
@@ -37,6 +38,7 @@ LOG_DIR: Final = "/var/lib/kafka/data"
 CONTROLLER: Final = "controller-1:9093"
 FLEET: Final = "/backups"
 BROKER: Final = "/var/lib/kafka/broker-102"
+BROKERS: Final = "/mnt/kafka"
 CUT: Final = "..."
 
 _BLOCK: Final = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -75,6 +77,11 @@ def blocks(text: str) -> Iterator[Block]:
 def broker_directory() -> Path:
     """The log directory of a broker with coordinators' logs."""
     return fixture_dir("node-44") / "broker102" / "d1"
+
+
+def brokers_directory() -> Path:
+    """A directory with the log directories of three brokers."""
+    return fixture_dir("node-44")
 
 
 def is_session(block: Block) -> bool:
@@ -173,6 +180,7 @@ class System:
     def run(self, command: str) -> list[str]:
         """Run a command line; returns the lines that it prints on both streams."""
         command = command.replace(BROKER, str(broker_directory())).replace(LOG_DIR, str(DEMO))
+        command = command.replace(BROKERS, str(brokers_directory()))
         if CONTROLLER in command:
             command = command.replace(CONTROLLER, self.controller)
         if f"{FLEET}/" in command:
@@ -186,7 +194,12 @@ class System:
             printed = self._run_here(shlex.split(command)[1:])
         else:
             printed = self._run_there(command)
-        places = ((broker_directory(), BROKER), (DEMO, LOG_DIR), (self._fleet, FLEET))
+        places = (
+            (broker_directory(), BROKER),
+            (brokers_directory(), BROKERS),
+            (DEMO, LOG_DIR),
+            (self._fleet, FLEET),
+        )
         for place, shown in places:
             printed = printed.replace(str(place), shown)
         if self._quorum is not None:
