@@ -78,8 +78,12 @@ class LogDirectory:
         return read_clean_shutdown(self.place) if CLEAN_SHUTDOWN in self.files else None
 
 
-def read_log_directory(place: Place) -> LogDirectory:
+def read_log_directory(place: Place, *, is_lenient: bool = False) -> LogDirectory:
     """List a log directory and read its ``meta.properties``.
+
+    Args:
+        place: Where it is.
+        is_lenient: Whether that file may be malformed, which is as if it were missing.
 
     Raises:
         SourceError: It can't be listed, or that file can't be read or is malformed.
@@ -90,7 +94,11 @@ def read_log_directory(place: Place) -> LogDirectory:
     parsed = {name: parse_log_name(name) for name in directories}
     identity = None
     if META_PROPERTIES in files:
-        identity = read_meta_properties(child_of(place, META_PROPERTIES))
+        try:
+            identity = read_meta_properties(child_of(place, META_PROPERTIES))
+        except SourceError:
+            if not is_lenient:
+                raise
     return LogDirectory(
         place,
         files,

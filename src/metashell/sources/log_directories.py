@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NoReturn
 
 from metashell.errors import SourceError
-from metashell.fs.node import Directory, FixedDirectory
+from metashell.fs.node import Directory
 from metashell.fs.nodes.extra import local_node
+from metashell.fs.nodes.root import RootDirectory
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog
-from metashell.log.names import COORDINATOR_TOPICS, METADATA_DIRECTORY, Listing
+from metashell.log.names import METADATA_DIRECTORY, Listing
 from metashell.log.read import Loaded
-from metashell.node_files.log_directory import read_log_directory
 from metashell.places.place import Place, child_of, shown
 from metashell.sources.source import Source
 from metashell.sources.status import Capabilities, Status
@@ -101,7 +101,9 @@ class LogDirectoriesSource(Source):
         """The root of the file system: there is no image to show."""
         from metashell.version import __version__
 
-        return FixedDirectory({"local": lambda: local_node(__version__)})
+        return RootDirectory(
+            {"local": lambda: local_node(__version__)}, lambda: self.coordinator_directories
+        )
 
     @property
     def history_root(self) -> Directory:
@@ -145,6 +147,4 @@ def open_log_directories(place: Place, settings: ReadSettings) -> LogDirectories
         SourceError: One can't be listed, or its ``meta.properties`` is malformed.
     """
     source = LogDirectoriesSource(place, settings)
-    found = (read_log_directory(one) for one in source.log_places)
-    has_any = any(one.logs_of(topic) for one in found for topic in COORDINATOR_TOPICS)
-    return source if has_any else None
+    return source if source._has_coordinator_logs() else None

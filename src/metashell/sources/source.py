@@ -207,7 +207,10 @@ class Source:
         return {name: cache(make) for name, make in coordinator_directories(self).items()}
 
     def _has_coordinator_logs(self) -> bool:
-        topics = {log.topic for directory in self._log_directories for log in directory.logs}
+        directories: Sequence[LogDirectory] = ()
+        with suppress(SourceError):  # Whoever asks for such logs is told.
+            directories = self._log_directories
+        topics = {log.topic for directory in directories for log in directory.logs}
         return not topics.isdisjoint(COORDINATOR_TOPICS)
 
     def _coordinator_remarks(self) -> list[str]:
@@ -387,7 +390,7 @@ class Source:
             None where it can't have any: a quorum, a file, the log of another coordinator.
 
         Raises:
-            SourceError: A log directory can't be listed, or its ``meta.properties`` is malformed.
+            SourceError: A log directory can't be listed.
         """
         if not self._log_directories:
             return None
@@ -406,7 +409,7 @@ class Source:
             return ()
         from metashell.node_files.log_directory import read_log_directory
 
-        return [read_log_directory(place) for place in places]
+        return [read_log_directory(place, is_lenient=True) for place in places]
 
     @property
     def local_directories(self) -> Sequence[str]:

@@ -148,7 +148,8 @@ def test_a_log_directory_without_a_metadata_log(capsys: Captures) -> None:
     source = metashell.open(path)
     assert isinstance(source, LogDirectoriesSource)
     assert ("72HgMVPyQUSIB9AHQB3hhg", 101) == (source.cluster_id, source.node_id)
-    assert ["local"] == source.ls("/")
+    assert ["groups", "local", "transactions"] == source.ls("/")
+    assert "k-uniform" in source.ls("/groups")
     assert source.refreshed() is source
     assert ("no metadata log",) == source.status().notes
     for command in ("topics", "log", "du", "changes /", "checksum", "coordinator group:g"):
@@ -192,3 +193,12 @@ def test_a_store(s3: S3Server, monkeypatch: pytest.MonkeyPatch, capsys: Captures
     told = capsys.readouterr()
     assert N_GROUPS - N_HERE == int(told.out)
     assert "node/d2: no metadata log there" in told.err
+
+
+def test_what_lies_beside_a_metadata_log_does_not_hinder(tmp_path: Path) -> None:
+    """A malformed ``meta.properties``: the tree is there, and groups are."""
+    path = copy_of(f"{NODE}/broker101/d1", tmp_path)
+    (path / "meta.properties").write_text("nonsense")
+    source = metashell.open(path)
+    assert {"groups", "image"} < set(source.ls("/"))
+    assert str(N_HERE) == run_on(source, "groups --count").out.strip()

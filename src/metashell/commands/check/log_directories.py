@@ -32,7 +32,7 @@ def check_log_directories(source: Source, stop: Callable[[], None]) -> Iterator[
     Raises:
         SourceError: A log directory can't be listed.
     """
-    directories = [read_log_directory(place) for place in source.log_places]
+    directories = [read_log_directory(place, is_lenient=True) for place in source.log_places]
     for group in group_by_node(directories):
         for conflict in conflicts_in(group):
             yield Finding(
