@@ -11,6 +11,7 @@ import pytest
 import metashell
 from metashell.cli import main
 from metashell.errors import MetashellError
+from metashell.sources.opening import open_fleet
 from support.fixtures import DEMO, copy_of, fixture_dir
 from support.shell import run_on
 
@@ -21,19 +22,51 @@ def test_names_choose_groups() -> None:
     """Wildcards and several names; one that is nothing, and one whose partition is elsewhere."""
     source = metashell.open(fixture_dir(LOG_DIR))
     ran = run_on(source, "groups 'n-roll-*' s-one --columns group -o csv")
-    assert (0, ()) == (ran.status, ran.err)
+    remark = ("groups: partitions of __consumer_offsets here: 2 of 4",)
+    assert (0, remark) == (ran.status, ran.err)
+    assert () == run_on(source, "groups s-one").err
     assert ["group", "n-roll-1", "n-roll-3", "n-roll-5", "s-one"] == ran.out.split()
     ran = run_on(source, "offsets c-range k-unifrom --count")
     assert (1, "0") == (ran.status, ran.out.strip())
-    assert "c-range: partition 1 of __consumer_offsets is not here" in "\n".join(ran.err)
+    assert "c-range: partition 1 of __consumer_offsets is not here: 2 of 4 are" in "\n".join(
+        ran.err
+    )
     assert "k-unifrom: no such group with offsets; did you mean k-uniform?" in "\n".join(ran.err)
+
+
+def test_a_name_may_be_elsewhere(tmp_path: Path) -> None:
+    """It is never said to be unknown where a partition that may have it is not here."""
+    source = metashell.open(fixture_dir(LOG_DIR))
+    ran = run_on(source, "groups 'zz*'")
+    assert (1, "groups: zz*: not in the partitions of __consumer_offsets here: 2 of 4") == (
+        ran.status,
+        ran.err[0],
+    )
+    alone = metashell.open(fixture_dir("node-44/broker102/d2"))
+    for command in ("groups", "groups 'n-roll-*'"):
+        ran = run_on(alone, command)
+        assert 0 == ran.status
+        assert "here: 2; how many there are is not known" in "\n".join(ran.err)
+    ran = run_on(alone, "members k-unifrom c-rang")
+    assert 1 == ran.status
+    for name, more in (("k-unifrom", ""), ("c-rang", "; did you mean c-range or k-range?")):
+        told = f"{name}: not in the partitions of __consumer_offsets here: 2; how many there are"
+        assert any(told in line and line.endswith(f"not known{more}") for line in ran.err)
+    node = copy_of(LOG_DIR, tmp_path)
+    for segment in (node / "__consumer_offsets-2").glob("*.log"):
+        segment.unlink()
+    ran = run_on(metashell.open(node), "groups k-uniform")
+    assert 1 == ran.status
+    assert "k-uniform: partition 2 of __consumer_offsets could not be read" in "\n".join(ran.err)
+    whole = open_fleet([str(fixture_dir(f"node-44/broker102/{d}")) for d in ("d1", "d2")])
+    assert "nope: no such group" in "\n".join(run_on(whole, "groups nope").err)
 
 
 def test_what_is_missing_is_told() -> None:
     """How many partitions are here, as a diagnostic beside the rows."""
     ran = run_on(metashell.open(fixture_dir(LOG_DIR)), "transactions --count")
     assert (0, "10") == (ran.status, ran.out.strip())
-    assert "partitions of __transaction_state in this directory: 2 of 4" in "\n".join(ran.err)
+    assert "partitions of __transaction_state here: 2 of 4" in "\n".join(ran.err)
 
 
 def test_ongoing() -> None:
@@ -55,7 +88,8 @@ def test_share_partitions() -> None:
     ] == ran.out.split()[1:]
     ran = run_on(source, "share nobody")
     assert ran.status == 1
-    assert "nobody: no such share group with state" in "\n".join(ran.err)
+    told = "nobody: not in the partitions of __share_group_state here: 2 of 4"
+    assert told in "\n".join(ran.err)
 
 
 def test_producers(tmp_path: Path) -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from metashell.answers.coordinator_kinds import SHARE
-from metashell.commands.framework.names import rows_named
+from metashell.commands.framework.names import and_meant, rows_named
 from metashell.errors import ExitCode, MetashellError, SourceError, UsageError
+from metashell.spelling import near_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -20,13 +22,14 @@ if TYPE_CHECKING:
     from metashell.sources.coordinator_logs import CoordinatorLogs
 
 WHERE: Final = (
-    "The answer comes from the partitions of `{0}` in the log directory that the metadata log lies "
-    "in: it has to be a broker's. `-d DIR/{0}-3` reads one partition alone. Logs are read to their "
+    "The answer comes from the partitions of `{0}` in the log directories that are open: they have "
+    "to be a broker's. `-d DIR/{0}-3` reads one partition alone. Logs are read to their "
     "end. What is missing is told. The exit status is 1 if a record could not be read, or if a "
     "name is unknown."
 )
 """What a manual says of the logs; takes the topic's name."""
 
+_WILD: Final = frozenset("*?[{")
 _TOLD: Final = 5
 """Faults of a partition that are told one by one."""
 
@@ -64,15 +67,13 @@ def coordinator_rows(
 
     logs = _logs(query, kind)
     tables = coordinator_tables(query, logs, answer)
-    n_partitions, here = len(logs.leaders), set(tables)
-    if n_partitions > len(here) and not query.parsed.arguments:
-        query.remarks.append(
-            f"partitions of {kind.topic} in this directory: {len(here)} of {n_partitions}"
-        )
+    here = _Here(kind, logs, frozenset(tables))
+    if not query.parsed.arguments:
+        _remark(query, here)
     if tables:
         order = [(name, "ascending") for name in (column, *then_by)]
         table = pa.concat_tables(tables.values()).sort_by(order)
-        query.add(_named(query, table, column, what, _Missing(kind, n_partitions, here)))
+        query.add(_named(query, table, column, what, here))
 
 
 def coordinator_tables(
@@ -130,37 +131,74 @@ def tell_faults(query: RowsQuery, partition: str, faults: Iterable[Fault]) -> No
         query.warn(f"{partition}: {n_more} more faults")
 
 
-class _Missing:
-    """Which keys belong to partitions that are not here."""
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """Which partitions are here, and where a key is that none of them has."""
 
-    def __init__(self, kind: CoordinatorKind, count: int, here: set[int]) -> None:
-        self.kind, self.count, self.here = kind, count, here
+    kind: CoordinatorKind
+    logs: CoordinatorLogs
+    numbers: frozenset[int]
+    """Those that could be read."""
 
-    def partition_of(self, key: str) -> int | None:
-        """The partition of a key where that is not here; None where it is, or nobody knows."""
+    @property
+    def may_be_elsewhere(self) -> bool:
+        """Whether there are other partitions, or nobody knows."""
+        return not self.logs.leaders or bool(self.logs.leaders.keys() - self.numbers)
+
+    @property
+    def count(self) -> str:
+        """How many are here, such as ``2 of 4``."""
+        n_partitions = len(self.logs.leaders)
+        return f"{len(self.numbers)} of {n_partitions}" if n_partitions else f"{len(self.numbers)}"
+
+    @property
+    def unknown(self) -> str:
+        """That nobody knows how many there are, where that is so."""
+        return "" if self.logs.leaders else "; how many there are is not known"
+
+    def why_not(self, word: str, known: Iterable[str]) -> str | None:
+        """Why a word names nothing here though it may name something; None where it does not."""
+        if not self.may_be_elsewhere:
+            return None
+        n_partitions, topic = len(self.logs.leaders), self.kind.topic
+        # The key of a share partition is more than the group's name.
+        if not n_partitions or self.kind is SHARE or not _WILD.isdisjoint(word):
+            why = f"{word}: not in the partitions of {topic} here: {self.count}{self.unknown}"
+            return and_meant(why, near_names(word, known))
         from metashell.image.coordinators.placement import partition_of
 
-        if not self.count or self.kind is SHARE:
-            # The key of a share partition is more than the group's name.
+        number = partition_of(word, n_partitions)
+        if number in self.numbers:
             return None
-        number = partition_of(key, self.count)
-        return None if number in self.here else number
+        if any(partition.number == number for partition in self.logs.partitions):
+            return f"{word}: partition {number} of {topic} could not be read"
+        return f"{word}: partition {number} of {topic} is not here: {self.count} are"
 
 
-def _named(
-    query: RowsQuery, table: pa.Table, column: str, what: str, missing: _Missing
-) -> pa.Table:
-    """The rows that the words name; a name that may be in another directory is told so."""
+def _remark(query: RowsQuery, here: _Here) -> None:
+    """Remark that there are partitions elsewhere, but where one was asked for."""
+    if here.may_be_elsewhere and query.source.of_coordinator is None:
+        query.remarks.append(f"partitions of {here.kind.topic} here: {here.count}{here.unknown}")
+
+
+def _named(query: RowsQuery, table: pa.Table, column: str, what: str, here: _Here) -> pa.Table:
+    """The rows that the words name; of a name that may be elsewhere it is told so."""
     words = query.parsed.arguments
     if not words:
         return table
+    from metashell.fs.pattern import Pattern
+
     known = set(table.column(column).to_pylist())
-    elsewhere = {word: missing.partition_of(word) for word in words if word not in known}
-    for word, number in elsewhere.items():
-        if number is not None and not set("*?[{") & set(word):
-            query.warn(f"{word}: partition {number} of {missing.kind.topic} is not here")
-            query.status = ExitCode.FAILED
-            words = [each for each in words if each != word]
-    if not words:
-        return table.slice(0, 0)
-    return rows_named(query, table, column, what, words=words)
+    left = []
+    for word in words:
+        why = None
+        if word not in known and not any(map(Pattern(word).match, known)):
+            why = here.why_not(word, known)
+        if why is None:
+            left.append(word)
+            continue
+        query.warn(why)
+        query.status = ExitCode.FAILED
+    if any(not _WILD.isdisjoint(word) for word in left):
+        _remark(query, here)
+    return rows_named(query, table, column, what, words=left) if left else table.slice(0, 0)
