@@ -16,7 +16,8 @@ import pytest
 
 import metashell
 from metashell.answers.coordinator_kinds import GROUP, TRANSACTION, CoordinatorKind
-from metashell.answers.groups import groups_table, members_table, offsets_table
+from metashell.answers.groups import groups_table, members_table
+from metashell.answers.offsets import offsets_table
 from metashell.answers.transactions import transactions_table
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.placement import partition_of

@@ -9,21 +9,26 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.dataclass import dataclass
 from metashell.image.coordinators.group_events import GroupEvent, GroupType
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.group_states import group_states, members_of
+from metashell.image.coordinators.subscriptions import (
+    GroupTopics,
+    classic_members,
+    classic_subscriptions,
+    joined_topics,
+    lists_where,
+    named_topics,
+)
 from metashell.image.fold import group_keys
-from metashell.image.keyed import join_spans
-from metashell.records.consumer_protocol import ASSIGNMENT, SUBSCRIPTION, nested_columns
-from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.records.consumer_protocol import ASSIGNMENT, nested_columns
+from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import list_array, string_array, uuid_array
-from metashell.schema.columns import Columns, SpanColumn, StructArrayColumn
+from metashell.schema.columns import SpanColumn, StructArrayColumn
 from metashell.schema.plan import ELEMENT
 
 TIME: Final = pa.timestamp("ms", tz="UTC")
 _MODERN: Final = (GroupType.CONSUMER, GroupType.SHARE, GroupType.STREAMS)
-_CONSUMER_PROTOCOL: Final = "consumer"
 
 GROUP_SCHEMA: Final = pa.schema(
     [
@@ -51,26 +56,6 @@ MEMBER_SCHEMA: Final = pa.schema(
         ("assigned", pa.list_(pa.string())),
     ]
 )
-OFFSET_SCHEMA: Final = pa.schema(
-    [
-        ("group", pa.string()),
-        ("topic", pa.string()),
-        ("partition", pa.int32()),
-        ("offset", pa.int64()),
-        ("leader_epoch", pa.int32()),
-        ("metadata", pa.string()),
-        ("committed_time", TIME),
-        ("pending", pa.bool_()),
-    ]
-)
-
-
-@dataclass(slots=True)
-class _Names:
-    """Names of things: ``of``: int64[n], which thing; ``name``: what it names."""
-
-    of: I64
-    name: SpanColumn
 
 
 def groups_table(log: GroupLog, coordinator: int | None = None) -> pa.Table:
@@ -90,7 +75,7 @@ def groups_table(log: GroupLog, coordinator: int | None = None) -> pa.Table:
         at = np.flatnonzero(state.type == kind)
         value, _ = log.values(GroupEvent.GROUP, kind, state.about[at])
         epochs[at] = value.fixed("epoch")
-        named.append(_subscribed(log, kind))
+        named.append(named_topics(log, kind))
     at = np.flatnonzero(state.type == GroupType.CLASSIC)
     value, has = log.values(GroupEvent.CLASSIC, GroupType.CLASSIC, state.about[at])
     listed = value.structs("members")
@@ -99,7 +84,7 @@ def groups_table(log: GroupLog, coordinator: int | None = None) -> pa.Table:
     protocols = pc.replace_with_mask(
         protocols, pa.array(state.type == GroupType.CLASSIC), _text(value.span("protocol_type"))
     )
-    named.append(_classic_topics(log))
+    named.append(named_topics(log, GroupType.CLASSIC))
     table = pa.table(
         [
             string_array(log.names(state.made)),
@@ -123,9 +108,9 @@ def _text(column: SpanColumn) -> pa.Array:
     return string_array(column).cast(pa.string())
 
 
-def _committed_topics(log: GroupLog) -> _Names:
+def _committed_topics(log: GroupLog) -> GroupTopics:
     at = log.offsets.last
-    return _Names(log.groups_of_commits(at), log.commits.topic.take(at))
+    return GroupTopics(log.groups_of_commits(at), log.commits.topic.take(at))
 
 
 def _last_commits(log: GroupLog) -> pa.Array:
@@ -137,76 +122,10 @@ def _last_commits(log: GroupLog) -> pa.Array:
     return pa.array(times, mask=times < 0).cast(TIME)
 
 
-def _flat(of: I64, lists: StructArrayColumn) -> _Names:
-    """The elements of lists of strings, with what each list is of."""
-    sizes = np.maximum(lists.counts, 0)
-    return _Names(np.repeat(of, sizes), lists.items.span(ELEMENT))
-
-
-def _subscribed(log: GroupLog, kind: GroupType) -> _Names:
-    """Topics that members of a type name."""
-    state = log.state
-    at = members_of(log, kind)
-    value, _ = log.values(GroupEvent.MEMBER, kind, state.told[at])
-    if "subscribed_topic_names" not in value.fields:
-        return _Names(at[:0], log.commits.topic.take(at[:0]))
-    return _flat(state.member_group[at], value.structs("subscribed_topic_names"))
-
-
-@dataclass(slots=True)
-class _ClassicMembers:
-    """Members of classic groups: ``group``: int64[m], numbers; ``items``: what the log says."""
-
-    group: I64
-    name: SpanColumn
-    items: Columns
-    generation: AnyArray
-    uses_consumer_protocol: Bools
-
-
-def _classic_members(log: GroupLog) -> _ClassicMembers:
-    state = log.state
-    at = np.flatnonzero(state.type == GroupType.CLASSIC)
-    value, _ = log.values(GroupEvent.CLASSIC, GroupType.CLASSIC, state.about[at])
-    listed = value.structs("members")
-    of = np.repeat(np.arange(len(at)), np.maximum(listed.counts, 0))
-    types = np.array(value.span("protocol_type").texts(), dtype=object)
-    return _ClassicMembers(
-        state.group[at][of],
-        log.names(state.made[at]).take(of),
-        listed.items,
-        value.fixed("generation")[of],
-        (types == _CONSUMER_PROTOCOL)[of],
-    )
-
-
-def _classic_topics(log: GroupLog) -> _Names:
-    members = _classic_members(log)
-    return _flat(members.group, _classic_subscriptions(log, members))
-
-
-def _classic_subscriptions(log: GroupLog, members: _ClassicMembers) -> StructArrayColumn:
-    arena = log.records.frames.arena
-    nested = nested_columns(arena, members.items.span("subscription"), SUBSCRIPTION, {"topics"})
-    topics = nested.fields.structs("topics")
-    return _without(topics, ~(nested.ok & members.uses_consumer_protocol))
-
-
-def _without(lists: StructArrayColumn, left_out: Bools) -> StructArrayColumn:
-    """The same lists, those left out empty."""
-    counts = np.where(left_out, 0, np.maximum(lists.counts, 0))
-    kept = np.repeat(~left_out, np.maximum(lists.counts, 0))
-    list_offsets = np.zeros(len(counts) + 1, dtype=np.int64)
-    np.cumsum(counts, out=list_offsets[1:])
-    return StructArrayColumn(counts, list_offsets, lists.items.take(np.flatnonzero(kept)))
-
-
-def _lists(things: I64, named: Sequence[_Names]) -> pa.Array:
+def _lists(things: I64, named: Sequence[GroupTopics]) -> pa.Array:
     """A list of the different names of each thing, sorted."""
-    of = np.concatenate([each.of for each in named])
-    spans = named[0].name
-    for each in named[1:]:
-        spans = join_spans(spans, each.name)
+    joined = joined_topics(named)
+    of, spans = joined.of, joined.name
     if len(of):
         _, first = np.unique(group_keys([of, spans], len(of)), return_index=True)
         of, spans = of[first], spans.take(first)
@@ -303,12 +222,12 @@ def partition_names(
 
 
 def _classic_table(log: GroupLog) -> pa.Table:
-    members = _classic_members(log)
+    members = classic_members(log)
     items, arena = members.items, log.records.frames.arena
-    named = _classic_subscriptions(log, members)
+    named, _ = classic_subscriptions(log, members)
     nested = nested_columns(arena, items.span("assignment"), ASSIGNMENT, {"assigned_partitions"})
     readable = nested.ok & members.uses_consumer_protocol
-    parts = _without(nested.fields.structs("assigned_partitions"), ~readable)
+    parts = lists_where(nested.fields.structs("assigned_partitions"), readable)
     return pa.table(
         [
             string_array(members.name),
@@ -321,35 +240,4 @@ def _classic_table(log: GroupLog) -> pa.Table:
             partition_names(parts, _text(parts.items.span("topic"))),
         ],
         schema=MEMBER_SCHEMA,
-    )
-
-
-def offsets_table(log: GroupLog) -> pa.Table:
-    """Committed offsets, by group, topic and partition: columns of `OFFSET_SCHEMA`.
-
-    A key that has only a pending commit has a row with null for its offset.
-    """
-    state, commits, keys = log.offsets, log.commits, log.commit_keys
-    alone = ~np.isin(keys[state.pending], keys[state.last])
-    _, first = np.unique(keys[state.pending[alone]], return_index=True)
-    only = state.pending[alone][first]
-    at = np.concatenate([state.last, only])
-    lacks = np.arange(len(at)) >= len(state.last)
-    values = commits.values(at)
-    epochs = values.leader_epoch
-    table = pa.table(
-        [
-            string_array(commits.group.take(at)),
-            string_array(commits.topic.take(at)),
-            pa.array(commits.partition[at]),
-            pa.array(values.offset, mask=lacks),
-            pa.array(epochs, mask=lacks | (epochs < 0)),
-            pc.if_else(pa.array(lacks), pa.scalar(None, pa.string()), _text(values.metadata)),
-            pa.array(values.time_ms, mask=lacks).cast(TIME),
-            pa.array(np.isin(keys[at], keys[state.pending])),
-        ],
-        schema=OFFSET_SCHEMA,
-    )
-    return table.sort_by(
-        [("group", "ascending"), ("topic", "ascending"), ("partition", "ascending")]
     )

@@ -1,29 +1,56 @@
-"""``offsets``: the offsets that groups committed."""
+"""``offsets``: the offsets that groups committed, how far behind they are, which stand still."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from metashell.answers.coordinator_kinds import GROUP
+from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows
-from metashell.commands.rows.columns import flag, integer, one_table, text, time_at
+from metashell.commands.framework.option import Option
+from metashell.commands.framework.options import Parsed
+from metashell.commands.framework.partition_logs import PartitionEnds, needs_partition_logs
+from metashell.commands.rows.columns import (
+    AnswerTable,
+    Column,
+    flag,
+    integer,
+    sentence,
+    text,
+    time_at,
+)
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
+from metashell.errors import UsageError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from metashell.answers.offsets import Retention
     from metashell.records.keyed_records import KeyedRecords
 
-COLUMNS: Final = (
+_KEY: Final = (
     text("group", "The group's id.", priority=9),
     text("topic", "The topic's name.", priority=8),
     integer("partition", "The topic's partition.", priority=9),
+)
+_LAG: Final = ("log_end_offset", "lag")
+COLUMNS: Final = (
+    *_KEY,
     integer("offset", "The committed offset; null: a commit is pending alone.", priority=9),
     integer("leader_epoch", "The leader epoch that was committed with it, or null.", priority=1),
     text("metadata", "Text of the client's own.", priority=2),
     time_at("committed_time", "When it was committed.", priority=6),
+    time_at(
+        "expire_time",
+        "When the coordinator may delete it, by Kafka's rule; null: not while the group is as it "
+        "is. It counts from the commit, or from when a classic group lost its last member.",
+        priority=3,
+    ),
     flag(
         "pending",
         "Whether a transaction that has not ended commits this key, too. A consumer that reads "
@@ -31,7 +58,65 @@ COLUMNS: Final = (
         priority=5,
         yellow=("yes",),
     ),
+    integer(
+        "log_end_offset",
+        "With --lag: the end of the partition's log, as its segment files here have it; null where "
+        "there is none here.",
+        shown=False,
+        priority=6,
+    ),
+    integer(
+        "lag", "With --lag: log_end_offset less the committed offset.", shown=False, priority=8
+    ),
+    integer(
+        "high_watermark",
+        "With --lag: the high watermark that the broker last wrote to "
+        "`replication-offset-checkpoint`. It is seconds old.",
+        shown=False,
+    ),
+    text(
+        "expire_source",
+        "Kafka's name of the config source of expire_time. DEFAULT_CONFIG is assumed: only a "
+        "node's server.properties could say otherwise (see --assume). COMMIT: the commit says it "
+        "itself.",
+        shown=False,
+    ),
 )
+STALLED_COLUMNS: Final = (
+    *_KEY,
+    integer("offset", "The committed offset.", priority=7),
+    integer("lag", "The end of the partition's log less the offset.", priority=7),
+    integer(
+        "lag_ms",
+        "The time from the first record that was not consumed to the last one in the log, in ms.",
+        priority=6,
+    ),
+    integer(
+        "stalled_ms",
+        "How long the offset stands still while there is something to consume, in ms, counted to "
+        "the end of the logs.",
+        priority=9,
+    ),
+    time_at("moved_time", "When the offset last changed, as far as the log tells.", priority=5),
+    sentence("why", "What the log tells of the group.", priority=8),
+    integer("log_end_offset", "The end of the partition's log.", shown=False),
+    integer("repeats", "Commits of the same offset since.", shown=False),
+    integer("members", "The members of the group.", shown=False),
+    integer("idle_members", "Those of them that have no partitions.", shown=False),
+    integer(
+        "rebalances",
+        "How often the group got a new epoch in the last hour before the end of the logs.",
+        shown=False,
+    ),
+)
+LAG: Final = Option(
+    ("--lag",), "Tell the lag of partitions whose logs are in the log directory, too."
+)
+STALLED: Final = Option(
+    ("--stalled",),
+    "List offsets that stood still for a minute or longer while the partition's log here went on.",
+)
+_LEAST_MS: Final = 60_000
 
 
 class OffsetsCommand(RowsCommand):
@@ -41,7 +126,7 @@ class OffsetsCommand(RowsCommand):
     name = "offsets"
     summary = "List the offsets that groups committed, from a broker's logs."
     noun = ("committed offset", "committed offsets")
-    tables = one_table(*COLUMNS)
+    tables = (AnswerTable("", COLUMNS), AnswerTable("--stalled", STALLED_COLUMNS))
     takes_paths = False
     of_each_cluster = True
     manual = Manual(
@@ -49,25 +134,94 @@ class OffsetsCommand(RowsCommand):
         description=(
             "Lists committed offsets. GROUP may hold wildcards. A commit of a transaction counts "
             "if the transaction is committed.\n\n"
-            f"{WHERE.format(GROUP.topic)}"
+            f"{WHERE.format(GROUP.topic)}\n\n"
+            "--lag and --stalled look at the ends of the topics' own logs, as far as these lie in "
+            "the log directory. They belong to this broker's replicas, which may be behind the "
+            "leader. --stalled tells what needs the history of commits: since when an offset does "
+            "not move, whether the group still commits, whether members have partitions, how often "
+            "it rebalances. Compaction removes older commits, so an offset may have stood still "
+            "longer."
         ),
+        options=(LAG, STALLED, ASSUME),
         examples=(
             ("offsets k-uniform", "those of a group"),
             ("offsets --sort committed_time --limit 20", "the oldest commits"),
+            ("offsets --lag --sort -lag", "who is furthest behind"),
+            ("offsets --stalled", "what stands still, and what is known of why"),
+            ("offsets --sort expire_time --limit 20", "what is deleted next"),
             ("offsets -o csv", "all of them, for a program"),
         ),
     )
 
+    def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
+        """Those of offsets that stand still where these are asked for; lag where it is."""
+        if STALLED.flags[0] in parsed.switches:
+            return STALLED_COLUMNS
+        if LAG.flags[0] not in parsed.switches:
+            return COLUMNS
+        return tuple(replace(each, shown=each.shown or each.name in _LAG) for each in COLUMNS)
+
     def answer(self, query: RowsQuery) -> None:
         """The offsets in every partition."""
-        coordinator_rows(query, GROUP, _offsets, "group", "group with offsets")
+        from metashell.answers.offsets import retention_of
+
+        switches = query.parsed.switches
+        if STALLED.flags[0] in switches:
+            if LAG.flags[0] in switches:
+                raise UsageError("--stalled and --lag exclude each other")
+            ends = PartitionEnds(query, needs_partition_logs(query))
+            answer: Callable[..., pa.Table] = partial(_stalled, query, ends)
+            what = "group with offsets that stand still"
+        else:
+            ends = None
+            if LAG.flags[0] in switches:
+                ends = PartitionEnds(query, needs_partition_logs(query))
+            answer = partial(_offsets, ends, retention_of(assumptions_of(query.parsed)))
+            what = "group with offsets"
+        coordinator_rows(query, GROUP, answer, "group", what, then_by=("topic", "partition"))
+        if ends is not None and ends.n_missing:
+            query.remarks.append(f"partitions whose logs are not here: {ends.n_missing}")
 
 
-def _offsets(records: KeyedRecords, partition: int, _coordinator: int | None) -> pa.Table:
-    from metashell.answers.groups import offsets_table
+def _offsets(
+    ends: PartitionEnds | None,
+    retention: Retention,
+    records: KeyedRecords,
+    partition: int,
+    _coordinator: int | None,
+) -> pa.Table:
+    from metashell.answers.offsets import offsets_table, with_lag
     from metashell.image.coordinators.group_log import GroupLog
 
-    return offsets_table(GroupLog(records, partition))
+    table = offsets_table(GroupLog(records, partition), retention)
+    return with_lag(table, (lambda *_: (None, None)) if ends is None else ends.ends_of)
+
+
+def _stalled(
+    query: RowsQuery,
+    ends: PartitionEnds,
+    records: KeyedRecords,
+    partition: int,
+    _coordinator: int | None,
+) -> pa.Table:
+    from metashell.answers.stalled import stalled_table
+    from metashell.image.coordinators.group_log import GroupLog
+    from metashell.sources.log_clock import clock_of
+
+    log = GroupLog(records, partition)
+    newest = int(log.commits.values(log.offsets.last).time_ms.max(initial=-1))
+    end_ms = max(clock_of(query.source).latest_ms or -1, newest)
+    return stalled_table(log, ends.behind, end_ms, _LEAST_MS, _wanted(query.parsed.arguments))
+
+
+def _wanted(words: list[str]) -> Callable[[str], object] | None:
+    """Tells whether a word names a group; None where there is no word."""
+    if not words:
+        return None
+    from metashell.fs.pattern import Pattern
+
+    matches = [Pattern(word).match for word in words]
+    return lambda name: any(match(name) for match in matches)
 
 
 COMMAND = OffsetsCommand()

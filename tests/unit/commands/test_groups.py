@@ -136,6 +136,47 @@ def test_hanging() -> None:
     assert ran.status == 2
 
 
+def test_expiry_and_lag(tmp_path: Path) -> None:
+    """Expiry by Kafka's default or by a file; lag where the log of the partition is here."""
+    source = metashell.open(fixture_dir(LOG_DIR))
+    columns = "--columns topic,partition,expire_time,expire_source -o csv"
+    ran = run_on(source, f"offsets c-offdel {columns}")
+    assert [
+        "orders,0,2026-11-29T11:56:00.834Z,DEFAULT_CONFIG",
+        "orders,2,2026-11-29T11:56:00.834Z,DEFAULT_CONFIG",
+    ] == ran.out.split()[1:]
+    settings = tmp_path / "server.properties"
+    settings.write_text("offsets.retention.minutes=60\n")
+    ran = run_on(source, f"offsets c-offdel --assume {settings} {columns}")
+    assert "orders,0,2026-11-22T12:56:00.834Z,STATIC_BROKER_CONFIG" == ran.out.split()[1]
+    ran = run_on(source, "offsets c-offdel --lag -o csv --columns partition,log_end_offset,lag")
+    assert ["0,61,60", "2,,"] == ran.out.split()[1:]
+    assert "partitions whose logs are not here: 5" in "\n".join(ran.err)
+    ran = run_on(source, "offsets c-offdel -o csv --columns partition,log_end_offset,lag")
+    assert ["0,,", "2,,"] == ran.out.split()[1:]
+    assert "LOG_END_OFFSET  LAG" in run_on(source, "offsets c-offdel --lag").out
+    assert 2 == run_on(source, "offsets --lag --stalled").status
+
+
+def test_stalled(tmp_path: Path) -> None:
+    """What stands still while the log went on: for how long, and what is known of why."""
+    node = copy_of(LOG_DIR, tmp_path)
+    columns = "--columns topic,partition,lag,lag_ms,stalled_ms,why -o csv"
+    ran = run_on(metashell.open(node), f"offsets --stalled c-offdel k-uniform {columns}")
+    assert ran.status == 0
+    assert [
+        "orders,0,60,273602,420754,the group has no members",
+        "clicks,0,1,0,358595,no commit since; 2 rebalances in the last hour",
+    ] == ran.out.splitlines()[1:3]
+    ran = run_on(metashell.open(node), "offsets --stalled nobody")
+    assert ran.status == 1
+    for segment in (node / "orders-0").glob("*.log"):
+        segment.unlink()
+    ran = run_on(metashell.open(node), "offsets --stalled c-offdel --count")
+    assert ran.status == 1
+    assert "no segment of orders-0 there" in "\n".join(ran.err)
+
+
 @pytest.mark.parametrize("command", ["groups", "members", "offsets", "transactions", "share"])
 def test_directories_without_such_logs(command: str) -> None:
     """A controller's directory says which directory to give."""

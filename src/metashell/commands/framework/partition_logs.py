@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from metashell.commands.framework.coordinator_logs import tell_faults
 from metashell.commands.framework.names import tell_unknown
 from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, SourceError, UsageError
+from metashell.node_files.offset_checkpoint import TopicPartition
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from metashell.answers.stalled import LogBehind
     from metashell.commands.rows.query import RowsQuery
+    from metashell.log.log_tail import LogEnd
     from metashell.sources.partition_logs import PartitionLogs
+
+_T = TypeVar("_T")
 
 
 @dataclass(slots=True)
@@ -42,7 +47,69 @@ def needs_partition_logs(query: RowsQuery) -> PartitionLogs:
             "this source has no log directory",
             hint="a broker's log directory has the logs of partitions: `metashell -d DIR`",
         )
+    if query.source.moment_offset is not None:
+        query.remarks.append("`at` does not move the logs of partitions: their ends are told")
     return logs
+
+
+class PartitionEnds:
+    """Where the logs of partitions end; each is looked at once.
+
+    Args:
+        query: Told of what could not be read; the exit status is then 1.
+        logs: The logs.
+    """
+
+    def __init__(self, query: RowsQuery, logs: PartitionLogs) -> None:
+        self._query, self._logs = query, logs
+        self._ends: dict[TopicPartition, LogEnd | None] = {}
+        self.n_missing = 0
+        """How many partitions were asked for whose logs are not here."""
+
+    def end(self, partition: TopicPartition) -> LogEnd | None:
+        """Where a partition's log ends; None where it is not here or can't be read."""
+        if partition not in self._ends:
+            found = None
+            if partition in self._logs:
+                found = self._read(lambda: self._logs.tail(partition).end())
+            else:
+                self.n_missing += 1
+            self._ends[partition] = found
+        return self._ends[partition]
+
+    def ends_of(self, topic: str, partition: int) -> tuple[int | None, int | None]:
+        """Where a partition's log ends, and the high watermark that the broker last wrote."""
+        place = TopicPartition(topic, partition)
+        end = self.end(place)
+        if end is None:
+            return None, None
+        return end.end_offset, self._logs.high_watermarks.get(place)
+
+    def behind(self, topic: str, partition: int, offsets: Sequence[int]) -> LogBehind | None:
+        """What lies behind offsets in a partition's log; None where it is not here."""
+        from metashell.answers.stalled import LogBehind
+
+        place = TopicPartition(topic, partition)
+        end = self.end(place)
+        if end is None:
+            return None
+        times: list[int | None] = [None] * len(offsets)
+        unread = {offset for offset in offsets if offset < end.end_offset}
+        if unread:
+            wanted = sorted(unread)
+            found = self._read(lambda: self._logs.tail(place).batch_times(wanted))
+            if found is not None:
+                known = dict(zip(wanted, found, strict=True))
+                times = [known.get(offset) for offset in offsets]
+        return LogBehind(end.end_offset, end.last_timestamp_ms, times)
+
+    def _read(self, read: Callable[[], _T]) -> _T | None:
+        try:
+            return read()
+        except SourceError as error:
+            self._query.warn(error.message)
+            self._query.status = ExitCode.FAILED
+            return None
 
 
 def partition_producers(

@@ -1,0 +1,135 @@
+"""Committed offsets, as the log of a coordinator's partition has them: expiry and lag."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
+from metashell.answers.config_defaults import BROKER, default_of
+from metashell.answers.groups import TIME
+from metashell.answers.topic_settings import positive_int
+from metashell.dataclass import dataclass
+from metashell.image.coordinators.group_log import GroupLog
+from metashell.image.coordinators.offset_expiry import NEVER, expire_times, says_itself
+from metashell.schema.arrow import string_array
+
+RETENTION: Final = "offsets.retention.minutes"
+"""The broker's config that says when offsets expire. It is read-only, so no log has it."""
+COMMIT: Final = "COMMIT"
+"""The source of a time that the commit says itself."""
+_MINUTE_MS: Final = 60_000
+
+OFFSET_SCHEMA: Final = pa.schema(
+    [
+        ("group", pa.string()),
+        ("topic", pa.string()),
+        ("partition", pa.int32()),
+        ("offset", pa.int64()),
+        ("leader_epoch", pa.int32()),
+        ("metadata", pa.string()),
+        ("committed_time", TIME),
+        ("expire_time", TIME),
+        ("pending", pa.bool_()),
+        ("expire_source", pa.string()),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Retention:
+    """How long committed offsets are kept."""
+
+    ms: int
+    source: str
+    """Where that is from, as Kafka names the sources of configs."""
+
+
+def retention_of(assumptions: Assumptions = NO_ASSUMPTIONS) -> Retention:
+    """How long committed offsets are kept, as far as anybody says."""
+    minutes = positive_int(assumptions.get(RETENTION) or "")
+    if minutes is not None:
+        return Retention(minutes * _MINUTE_MS, "STATIC_BROKER_CONFIG")
+    minutes = positive_int(default_of(BROKER, RETENTION) or "")
+    assert minutes is not None, RETENTION
+    return Retention(minutes * _MINUTE_MS, "DEFAULT_CONFIG")
+
+
+def offsets_table(log: GroupLog, retention: Retention | None = None) -> pa.Table:
+    """Committed offsets, by group, topic and partition: columns of `OFFSET_SCHEMA`.
+
+    A key that has only a pending commit has a row with null for its offset.
+
+    Args:
+        log: The partition's log.
+        retention: How long offsets are kept; None for Kafka's default.
+    """
+    retention = retention or retention_of()
+    state, commits, keys = log.offsets, log.commits, log.commit_keys
+    alone = ~np.isin(keys[state.pending], keys[state.last])
+    _, first = np.unique(keys[state.pending[alone]], return_index=True)
+    only = state.pending[alone][first]
+    at = np.concatenate([state.last, only])
+    lacks = np.arange(len(at)) >= len(state.last)
+    values = commits.values(at)
+    epochs = values.leader_epoch
+    metadata = string_array(values.metadata).cast(pa.string())
+    never = np.full(len(only), NEVER)
+    expires = np.concatenate([expire_times(log, retention.ms), never])
+    sources = pa.array([COMMIT, retention.source]).take(
+        pa.array(np.where(np.append(says_itself(log), never >= 0), 0, 1))
+    )
+    table = pa.table(
+        [
+            string_array(commits.group.take(at)),
+            string_array(commits.topic.take(at)),
+            pa.array(commits.partition[at]),
+            pa.array(values.offset, mask=lacks),
+            pa.array(epochs, mask=lacks | (epochs < 0)),
+            pc.if_else(pa.array(lacks), pa.scalar(None, pa.string()), metadata),
+            pa.array(values.time_ms, mask=lacks).cast(TIME),
+            pa.array(expires, mask=expires < 0).cast(TIME),
+            pa.array(np.isin(keys[at], keys[state.pending])),
+            pc.if_else(pa.array(expires >= 0), sources, pa.scalar(None, pa.string())),
+        ],
+        schema=OFFSET_SCHEMA,
+    )
+    return table.sort_by(
+        [("group", "ascending"), ("topic", "ascending"), ("partition", "ascending")]
+    )
+
+
+def with_lag(
+    offsets: pa.Table, ends_of: Callable[[str, int], tuple[int | None, int | None]]
+) -> pa.Table:
+    """Offsets with the columns ``log_end_offset``, ``lag`` and ``high_watermark``.
+
+    Args:
+        offsets: Rows as of `OFFSET_SCHEMA`.
+        ends_of: Gives of a topic's partition where its log ends, and its high watermark; None for
+            what is not known. Asked once for each.
+    """
+    places = pa.table([offsets.column("topic"), offsets.column("partition")], ["topic", "of"])
+    distinct = places.group_by(["topic", "of"]).aggregate([])
+    ends = [
+        ends_of(topic, partition)
+        for topic, partition in zip(
+            distinct.column("topic").to_pylist(), distinct.column("of").to_pylist(), strict=True
+        )
+    ]
+    at = pc.index_in(_keys(places), value_set=_keys(distinct))
+    end, mark = (pa.array([pair[i] for pair in ends], pa.int64()).take(at) for i in range(2))
+    lag = pc.subtract(end, offsets.column("offset").combine_chunks())
+    table = offsets.append_column("log_end_offset", end)
+    return table.append_column("lag", lag).append_column("high_watermark", mark)
+
+
+def _keys(places: pa.Table) -> pa.Array:
+    texts = pc.binary_join_element_wise(
+        places.column("topic"), places.column("of").cast(pa.string()), "-"
+    )
+    return texts.combine_chunks()
