@@ -100,13 +100,15 @@ def open_table(
     return table.sort_by([(name, "ascending") for name in keys])
 
 
-def with_hanging(transactions: pa.Table, opened: pa.Table) -> pa.Table:
+def with_hanging(transactions: pa.Table, opened: pa.Table | None) -> pa.Table:
     """Transactions with the column ``hanging``: whether their producer has one that hangs.
 
     Args:
         transactions: Rows of `metashell.answers.transactions`.
-        opened: Rows of `open_table`, of all partitions that are looked at.
+        opened: Rows of `open_table`, of all partitions that are looked at; None where none is.
     """
+    if opened is None:
+        return transactions.append_column("hanging", pa.nulls(len(transactions), pa.bool_()))
     hangs = opened.filter(pc.equal(opened.column("hanging"), Verdict.YES.value))
     found = pc.is_in(transactions.column("producer_id"), _one(hangs.column("producer_id")))
     return transactions.append_column("hanging", found)

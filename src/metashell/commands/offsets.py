@@ -13,7 +13,11 @@ from metashell.commands.framework.command import Manual
 from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
-from metashell.commands.framework.partition_logs import PartitionEnds, needs_partition_logs
+from metashell.commands.framework.partition_logs import (
+    PartitionEnds,
+    latest_ms,
+    needs_partition_logs,
+)
 from metashell.commands.rows.columns import (
     AnswerTable,
     Column,
@@ -206,11 +210,10 @@ def _stalled(
 ) -> pa.Table:
     from metashell.answers.stalled import stalled_table
     from metashell.image.coordinators.group_log import GroupLog
-    from metashell.sources.log_clock import clock_of
 
     log = GroupLog(records, partition)
     newest = int(log.commits.values(log.offsets.last).time_ms.max(initial=-1))
-    end_ms = max(clock_of(query.source).latest_ms or -1, newest)
+    end_ms = max(latest_ms(query), newest)
     return stalled_table(log, ends.behind, end_ms, _LEAST_MS, _wanted(query.parsed.arguments))
 
 

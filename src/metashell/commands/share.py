@@ -91,7 +91,7 @@ class ShareCommand(RowsCommand):
     def answer(self, query: RowsQuery) -> None:
         """The share partitions in every partition."""
         names: dict[str, str] = {}
-        if query.source.of_coordinator is None:
+        if query.source.capabilities.has_image:
             topics = query.source.image.topics
             names = dict(zip(topics.id_texts, topics.names, strict=True))
         coordinator_rows(

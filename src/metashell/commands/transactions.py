@@ -16,6 +16,7 @@ from metashell.commands.framework.coordinator_logs import (
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.partition_logs import (
+    latest_ms,
     needs_partition_logs,
     partition_producers,
     topics_here,
@@ -146,6 +147,8 @@ class TransactionsCommand(RowsCommand):
 
     def answer(self, query: RowsQuery) -> None:
         """The transactional ids of every partition, or what hangs."""
+        from metashell.sources.partition_logs import partition_logs
+
         is_ongoing = ONGOING.flags[0] in query.parsed.switches
         if HANGING.flags[0] in query.parsed.switches:
             if is_ongoing:
@@ -154,7 +157,8 @@ class TransactionsCommand(RowsCommand):
             return
         opened = None
         if query.columns is None or "hanging" in query.columns:
-            opened = _opened(query)
+            logs = partition_logs(query.source)
+            opened = None if logs is None else _opened(query, logs)
         coordinator_rows(
             query,
             TRANSACTION,
@@ -181,7 +185,7 @@ def _chosen(
     if is_ongoing:
         ended = pc.is_in(table.column("state"), value_set=pa.array(_ENDED))
         table = table.filter(pc.invert(ended))
-    return table if opened is None else with_hanging(table, opened)
+    return with_hanging(table, opened)
 
 
 def _transactions(records: KeyedRecords, partition: int, coordinator: int | None) -> pa.Table:
@@ -198,7 +202,6 @@ def _hanging(query: RowsQuery) -> pa.Table:
 
     logs = needs_partition_logs(query)
     table = _opened(query, logs, topics_here(query, logs))
-    assert table is not None, "there are logs"
     table = table.filter(pc.not_equal(table.column("hanging"), Verdict.NO.value))
     if Verdict.UNDECIDED in table.column("hanging").to_pylist():
         coordinator = query.source.coordinator_logs(TRANSACTION.log)
@@ -211,27 +214,20 @@ def _hanging(query: RowsQuery) -> pa.Table:
 
 
 def _opened(
-    query: RowsQuery,
-    logs: PartitionLogs | None = None,
-    topics: Collection[str] | None = None,
-) -> pa.Table | None:
-    """What is open in the partitions here; None where there is no log directory."""
+    query: RowsQuery, logs: PartitionLogs, topics: Collection[str] | None = None
+) -> pa.Table:
+    """What is open in the partitions here."""
     import pyarrow as pa
 
     from metashell.answers.hanging import open_producers, open_table
     from metashell.answers.producers import PRODUCER_SCHEMA
     from metashell.answers.transactions import TRANSACTION_SCHEMA
-    from metashell.sources.log_clock import clock_of
-    from metashell.sources.partition_logs import partition_logs
 
-    logs = logs or partition_logs(query.source)
     coordinator = query.source.coordinator_logs(TRANSACTION.log)
-    if logs is None or coordinator is None:
-        return None
-    tables = coordinator_tables(query, coordinator, _transactions)
-    leaders = coordinator.leaders
+    tables = {} if coordinator is None else coordinator_tables(query, coordinator, _transactions)
+    leaders = {} if coordinator is None else coordinator.leaders
     transactions = pa.concat_tables([TRANSACTION_SCHEMA.empty_table(), *tables.values()])
-    producers, end_ms = [PRODUCER_SCHEMA.empty_table()], clock_of(query.source).latest_ms or -1
+    producers, end_ms = [PRODUCER_SCHEMA.empty_table()], latest_ms(query)
     for found in partition_producers(query, logs, topics):
         producers.append(open_producers(found.table))
         end_ms = max(end_ms, found.last_timestamp_ms)

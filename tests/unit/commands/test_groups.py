@@ -177,6 +177,33 @@ def test_stalled(tmp_path: Path) -> None:
     assert "no segment of orders-0 there" in "\n".join(ran.err)
 
 
+def test_without_a_metadata_log() -> None:
+    """A log directory that has none tells what it has: nobody knows what is missing."""
+    source = metashell.open(fixture_dir("node-44/broker102/d2"))
+    assert "4" == run_on(source, "share --count").out.strip()
+    ran = run_on(source, "transactions --hanging --columns producer_id,hanging -o csv")
+    assert ["2006,undecided", "777000,undecided"] == ran.out.split()[1:]
+    assert "that are not here: unknown" in "\n".join(ran.err)
+    assert 0 == run_on(source, "offsets --stalled --count").status
+
+
+def test_a_segment_alone(capsys: pytest.CaptureFixture[str]) -> None:
+    """It has no logs of topics beside it."""
+    (segment, *_) = (fixture_dir("node-44/broker102/d2") / "__transaction_state-0").glob("*.log")
+    assert 0 == main(["-s", str(segment), "transactions", "-o", "jsonl", "--limit", "1"])
+    assert json.loads(capsys.readouterr().out)["hanging"] is None
+    assert 2 == main(["-s", str(segment), "transactions", "--hanging"])
+    assert "this source has no log directory" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", ["producers", "transactions --hanging"])
+def test_directories_without_logs_of_topics(command: str) -> None:
+    """A controller's directory says so: that nothing hangs there is no answer."""
+    ran = run_on(metashell.open(DEMO), command)
+    assert (1, "") == (ran.status, ran.out)
+    assert "no log of a topic there" in "\n".join(ran.err)
+
+
 @pytest.mark.parametrize("command", ["groups", "members", "offsets", "transactions", "share"])
 def test_directories_without_such_logs(command: str) -> None:
     """A controller's directory says which directory to give."""

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, TypeVar
 from metashell.commands.framework.coordinator_logs import tell_faults
 from metashell.commands.framework.names import tell_unknown
 from metashell.dataclass import dataclass
-from metashell.errors import ExitCode, SourceError, UsageError
+from metashell.errors import ExitCode, MetashellError, SourceError, UsageError
 from metashell.node_files.offset_checkpoint import TopicPartition
+from metashell.places.place import shown
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -37,19 +38,34 @@ def needs_partition_logs(query: RowsQuery) -> PartitionLogs:
 
     Raises:
         UsageError: It has no log directory.
+        MetashellError: There is no log of a topic in it.
         SourceError: One can't be listed.
     """
     from metashell.sources.partition_logs import partition_logs
 
     logs = partition_logs(query.source)
+    hint = "a broker's log directory has the logs of partitions: `metashell -d DIR`"
     if logs is None:
-        raise UsageError(
-            "this source has no log directory",
-            hint="a broker's log directory has the logs of partitions: `metashell -d DIR`",
-        )
+        raise UsageError("this source has no log directory", hint=hint)
+    if not logs.partitions:
+        where = ", ".join(shown(str(directory.place)) for directory in logs.directories)
+        raise MetashellError(f"{where}: no log of a topic there", hint=hint)
     if query.source.moment_offset is not None:
         query.remarks.append("`at` does not move the logs of partitions: their ends are told")
     return logs
+
+
+def latest_ms(query: RowsQuery) -> int:
+    """The time of the newest record in the metadata log, ms since the epoch; -1 for none.
+
+    A running node has one every half second, so its logs end there.
+    """
+    if not query.source.capabilities.has_image:
+        return -1
+    from metashell.sources.log_clock import clock_of
+
+    found = clock_of(query.source).latest_ms
+    return -1 if found is None else found
 
 
 class PartitionEnds:
