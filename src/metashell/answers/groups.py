@@ -110,7 +110,7 @@ def _text(column: SpanColumn) -> pa.Array:
 
 def _committed_topics(log: GroupLog) -> GroupTopics:
     at = log.offsets.last
-    return GroupTopics(log.groups_of_commits(at), log.commits.topic.take(at))
+    return GroupTopics(log.groups_of_commits(at), log.commits.keys(at).topic)
 
 
 def _last_commits(log: GroupLog) -> pa.Array:

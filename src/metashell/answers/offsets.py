@@ -75,7 +75,7 @@ def offsets_table(log: GroupLog, retention: Retention | None = None) -> pa.Table
     only = state.pending[alone][first]
     at = np.concatenate([state.last, only])
     lacks = np.arange(len(at)) >= len(state.last)
-    values = commits.values(at)
+    key, values = commits.keys(at), commits.values(at)
     epochs = values.leader_epoch
     metadata = string_array(values.metadata).cast(pa.string())
     never = np.full(len(only), NEVER)
@@ -85,9 +85,9 @@ def offsets_table(log: GroupLog, retention: Retention | None = None) -> pa.Table
     )
     table = pa.table(
         [
-            string_array(commits.group.take(at)),
-            string_array(commits.topic.take(at)),
-            pa.array(commits.partition[at]),
+            string_array(key.group),
+            string_array(key.topic),
+            pa.array(key.partition),
             pa.array(values.offset, mask=lacks),
             pa.array(epochs, mask=lacks | (epochs < 0)),
             pc.if_else(pa.array(lacks), pa.scalar(None, pa.string()), metadata),

@@ -81,22 +81,23 @@ def stalled_table(
     # Of what moved since nothing need be looked up.
     old = end_ms - moved_ms >= least_ms
     if wanted is not None:
-        old &= _chosen(string_array(commits.group.take(at)).cast(pa.string()), wanted)
+        old &= _chosen(string_array(commits.keys(at).group).cast(pa.string()), wanted)
     chosen = np.flatnonzero(old)
     behind = _behind(log, at[chosen], offset[chosen], look)
     since = np.maximum(behind.first_ms, moved_ms[chosen])
     kept = np.flatnonzero((behind.first_ms >= 0) & (end_ms - since >= least_ms))
     chosen, last = chosen[kept], at[chosen[kept]]
     ends, first_ms = behind.end_offset[kept], behind.first_ms[kept]
-    groups = string_array(commits.group.take(last)).cast(pa.string())
+    key = commits.keys(last)
+    groups = string_array(key.group).cast(pa.string())
     members, idle = (_of_groups(counts, groups) for counts in _members(log))
     rebalances = rebalances_since(log, end_ms - HOUR_MS)[log.groups_of_commits(last)]
     repeats = moves.repeats[chosen]
     return pa.table(
         [
             groups,
-            string_array(commits.topic.take(last)),
-            pa.array(commits.partition[last]),
+            string_array(key.topic),
+            pa.array(key.partition),
             pa.array(offset[chosen]),
             pa.array(ends - offset[chosen]),
             pa.array(np.maximum(behind.end_ms[kept] - first_ms, 0)),
@@ -124,14 +125,14 @@ class _Behind:
 
 def _behind(log: GroupLog, at: I64, offset: I64, look: LookBehind) -> _Behind:
     """Look at each partition once."""
-    commits = log.commits
     found = _Behind(*(np.full(len(at), -1, dtype=np.int64) for _ in range(3)))
-    keys = group_keys([commits.topic.take(at), commits.partition[at]], len(at))
+    key = log.commits.keys(at)
+    keys = group_keys([key.topic, key.partition], len(at))
     order = np.argsort(keys, kind="stable")
     bounds = np.flatnonzero(np.diff(keys[order])) + 1
     for places in np.split(order, bounds) if len(order) else ():
-        topic = commits.topic.text(int(at[places[0]])) or ""
-        told = look(topic, int(commits.partition[at[places[0]]]), offset[places].tolist())
+        one = int(places[0])
+        told = look(key.topic.text(one) or "", int(key.partition[one]), offset[places].tolist())
         if told is not None:
             found.end_offset[places], found.end_ms[places] = told.end_offset, told.end_ms
             found.first_ms[places] = [-1 if time is None else time for time in told.first_ms]

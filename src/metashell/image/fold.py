@@ -17,6 +17,8 @@ from metashell.schema.columns import SpanColumn
 from metashell.schema.spans import hash_spans, same_spans
 
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
+_BLOCK = 1 << 17
+"""Events whose keys are compared together."""
 
 
 def group_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
@@ -62,18 +64,25 @@ def _sorted_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> tuple[I64, B
 
     None where keys collide.
     """
+    for sort in (_sort_by_high_bits, _sort):
+        # Nothing is kept longer than it is needed: of a log's records this is a good part of all.
+        ordered, order = sort(_hashes(parts, n))
+        begins = np.ones(n, dtype=np.bool_)
+        begins[1:] = ordered[1:] != ordered[:-1]
+        del ordered
+        if _are_equal(parts, order, begins):
+            return order, begins
+    return None
+
+
+def _hashes(parts: Sequence[AnyArray | SpanColumn], n: int) -> AnyArray:
+    """A hash of each key: uint64[n]."""
     hashes = np.zeros(n, dtype=np.uint64)
     for part in parts:
         hashes *= _PRIME
         hashes ^= _hash_part(part)
         hashes ^= hashes >> np.uint64(29)
-    for sort in (_sort_by_high_bits, _sort):
-        ordered, order = sort(hashes)
-        begins = np.ones(n, dtype=np.bool_)
-        begins[1:] = ordered[1:] != ordered[:-1]
-        if _are_equal(parts, order, begins):
-            return order, begins
-    return None
+    return hashes
 
 
 def _sort_by_high_bits(hashes: AnyArray) -> tuple[AnyArray, I64]:
@@ -153,26 +162,28 @@ def _are_equal(parts: Sequence[AnyArray | SpanColumn], order: I64, begins: Bools
     Each is compared with the first of its group, in the order in which their bytes lie: what stands
     side by side there is read together.
     """
+    n = len(order)
     firsts = order[np.flatnonzero(begins)]
-    first = np.empty(len(order), dtype=np.int64)
-    first[order] = firsts[np.cumsum(begins) - 1]
-    at = np.flatnonzero(first != np.arange(len(order)))
-    if not at.size:
-        return True
-    first = first[at]
-    for part in parts:
-        if not isinstance(part, SpanColumn):
-            for half in _halves(part):
-                if (half[at] != half[first]).any():
-                    return False
-    for part in parts:
-        if isinstance(part, SpanColumn):
-            if (part.counts[at] != part.counts[first]).any():
-                return False
-            starts = part.starts
-            if not same_spans(part.arena, starts[at], starts[first], _sizes(part)[at]):
-                return False
+    group = np.cumsum(begins)
+    group -= 1
+    first = np.empty(n, dtype=np.int64)
+    first[order] = firsts[group]
+    del group
+    for begin in range(0, n, _BLOCK):
+        at = np.arange(begin, min(begin + _BLOCK, n))
+        at = at[first[at] != at]
+        if at.size and not all(_same(part, at, first[at]) for part in parts):
+            return False
     return True
+
+
+def _same(part: AnyArray | SpanColumn, a: I64, b: I64) -> bool:
+    """Whether the values at some places are those at others."""
+    if not isinstance(part, SpanColumn):
+        return not any((half[a] != half[b]).any() for half in _halves(part))
+    if (part.counts[a] != part.counts[b]).any():
+        return False
+    return same_spans(part.arena, part.starts[a], part.starts[b], _sizes(part)[a])
 
 
 def _halves(part: AnyArray) -> Sequence[AnyArray]:
@@ -221,9 +232,7 @@ def sort_events(groups: I64, rows: I64) -> Events:
 
 def _events(order: I64, begins: Bools) -> Events:
     starts = np.flatnonzero(begins)
-    first = (
-        np.maximum.accumulate(np.where(begins, np.arange(len(order)), 0)) if len(order) else starts
-    )
+    first = _kept(begins, 0)
     last = np.append(starts[1:], len(order)) - 1 if len(order) else starts
     return Events(order, first, last)
 
@@ -238,10 +247,18 @@ def last_marked(events: Events, marked: Bools) -> I64:
     Returns:
         int64[n]: indexes in sorted order.
     """
-    at = np.where(marked, np.arange(len(marked)), -1)
+    at = _kept(marked, -1)
+    at[at < events.first] = -1
+    return at
+
+
+def _kept(marked: Bools, none: int) -> I64:
+    """The nearest marked place at or before each; where there is none, the number given."""
+    at = np.arange(len(marked))
+    at[~marked] = none
     if len(at):
         np.maximum.accumulate(at, out=at)
-    return np.where(at >= events.first, at, -1)
+    return at
 
 
 @dataclass(slots=True)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field, fields
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 
@@ -20,6 +20,7 @@ from metashell.dataclass import dataclass
 from metashell.log.fault import Fault
 from metashell.log.frames import HEADER, LOG_APPEND_TIME, Batches
 from metashell.log.framing import fill_keyed_frames
+from metashell.log.header_fields import HeaderFields
 from metashell.log.old_messages import OldMessages, as_headers, find_messages
 from metashell.log.payloads import MIN_RECORD_BYTES, BatchFaults, inflated
 from metashell.log.read import Loaded
@@ -101,17 +102,19 @@ class KeyedFrames:
     def timestamps(self, rows: AnyArray) -> I64:
         """int64: timestamps of the rows given in ms since the epoch, -1 for none."""
         start, batch = self.start[rows], self.batch[rows]
-        header = self.batches.header[batch]
-        base = header["base_timestamp"].astype(np.int64)
-        delta, _ = read_varlong(self.arena, start + 1, np.full_like(start, self.arena.size))
-        times = base + delta
-        appended = header["attributes"] & LOG_APPEND_TIME != 0
+        # A field at a time: whole headers of all records would take more than their bytes.
+        header = self.batches.header
+        times = header["base_timestamp"].astype(np.int64)[batch]
+        times += read_varlong(self.arena, start + 1, np.full_like(start, self.arena.size))[0]
+        appended = (header["attributes"] & LOG_APPEND_TIME != 0)[batch]
         if self._old is not None:
             old = np.flatnonzero(self._old[batch])
             # Their own, but in format 0, which has none, nor has its header one.
             times[old] = self.arena.gather(">i8", start[old] + 1)
-            times[old[header["magic"][old] == 0]] = -1
-        return np.where(appended, header["max_timestamp"], times).astype(np.int64)
+            times[old[header["magic"][batch[old]] == 0]] = -1
+        if appended.any():
+            times[appended] = header["max_timestamp"][batch[appended]]
+        return times
 
     def epochs(self, rows: AnyArray) -> I32:
         """int32: leader epochs of the rows given, -1 in older formats."""
@@ -123,9 +126,9 @@ class KeyedFrames:
 
     def sequences(self, rows: AnyArray) -> I32:
         """int32: sequences of the rows given, -1 for none. They go on at 0 behind 2**31 - 1."""
-        header = self.batches.header[self.batch[rows]]
-        base = header["base_sequence"].astype(np.int64)
-        sequence = base + self.offset[rows] - header["base_offset"]
+        header, batch = self.batches.header, self.batch[rows]
+        base = header["base_sequence"].astype(np.int64)[batch]
+        sequence = base + self.offset[rows] - header["base_offset"][batch]
         sequence = np.where(sequence > _MAX_INT32, sequence - _MAX_INT32 - 1, sequence)
         return np.where(base < 0, -1, sequence).astype(np.int32)
 
@@ -167,10 +170,12 @@ def build_keyed_frames(loaded: Loaded) -> tuple[KeyedFrames, list[Fault]]:
     )
     file = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
     arena = Arena(loaded.buffer, loaded.size)
-    # A message may be shorter than a batch's header: what is read beyond it is overwritten.
-    header = arena.gather(f"V{HEADER.itemsize}", pos).view(HEADER)
-    faults = BatchFaults(loaded, pos, file, header)
+    header = cast("AnyArray", HeaderFields(arena, pos))
     old = header["magic"] < _OLD_FORMATS
+    if old.any():
+        # A message may be shorter than a batch's header: what is read beyond it is overwritten.
+        header = header[:]
+    faults = BatchFaults(loaded, pos, file, header)
     starts, stops = pos + HEADER.itemsize, pos + 12 + header["length"]
     messages = np.flatnonzero(old)
     if messages.size:

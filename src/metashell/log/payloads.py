@@ -45,7 +45,7 @@ class BatchFaults:
             self.bad[i] = True
             source = self.loaded.files[int(self.file[i])]
             where = int(self.pos[i]) - source.start
-            offset = int(self.header["base_offset"][i])
+            offset = int(self.header[i]["base_offset"])
             self.found.append(
                 Fault(FaultKind.DAMAGED, f"batch left out: {reason}", source.name, where, offset)
             )
@@ -67,6 +67,7 @@ def inflated(
     compressed = np.flatnonzero(codec)
     if not compressed.size:
         return arena, starts, stops
+    counts = header["count"]
     # One buffer that grows: pieces that are joined would be there twice.
     whole = bytearray(arena.u1[: arena.size])
     # A file of nothing but bombs may not grow without bound either, nor one of tiny records.
@@ -75,7 +76,7 @@ def inflated(
         payload = arena.u1[int(starts[i]) : int(stops[i])].data
         try:
             data = inflate(int(codec[i]), payload, min(MAX_BATCH_BYTES, budget))
-            n = min(max(int(header["count"][i]), 0), len(data) // MIN_RECORD_BYTES)
+            n = min(max(int(counts[i]), 0), len(data) // MIN_RECORD_BYTES)
             needed = len(data) + n * RECORD_BYTES
             if needed > budget:
                 raise TooLargeError(_NO_ROOM)

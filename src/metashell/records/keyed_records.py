@@ -52,6 +52,9 @@ TRANSACTION_STATES: Final = (
 )
 """Names of the states of transactions, by number. Source: TransactionState."""
 
+_CHECKED_TOGETHER: Final = 1 << 18
+"""Records that are looked at together where nothing of them is kept."""
+
 _TYPES: Final = 1 << 15
 """How many numbers a type can have; those below 0 are of no definition."""
 
@@ -89,12 +92,6 @@ class KeyedColumns:
 
     def __len__(self) -> int:
         return len(self.rows)
-
-    def take(self, at: AnyArray) -> KeyedColumns:
-        """The records given, in that order."""
-        return KeyedColumns(
-            self.rows[at], self.key.take(at), self.value.take(at), self.is_tombstone[at]
-        )
 
     def head(self, n: int) -> KeyedColumns:
         """The first n records, nothing copied."""
@@ -286,6 +283,16 @@ class KeyedRecords:
                     self._checked.add(name)
             return self._columns[key]
 
+    def sound_rows(self, name: str) -> I64:
+        """int64: rows of a type's records that decode, ascending."""
+        with self.lock:
+            rows = self.rows(name)
+            if self._chosen is not None:
+                return self.decode(name, rows, (), ()).rows
+            (self._whole or self)._check(name)
+            sound: I64 = rows[self._flaws[rows] == Flaw.NONE]
+            return sound
+
     @lazy
     def markers(self) -> Markers:
         """The markers of transactions; other control records have no meaning in these logs."""
@@ -409,7 +416,9 @@ class KeyedRecords:
     def _check(self, name: str) -> None:
         """See that what is wrong with a type's records is known."""
         if name not in self._checked:
-            self.decode(name, self.rows(name), (), ())
+            rows = self.rows(name)
+            for first in range(0, len(rows), _CHECKED_TOGETHER):
+                self.decode(name, rows[first : first + _CHECKED_TOGETHER], (), ())
             self._checked.add(name)
 
     def decode(

@@ -1,6 +1,6 @@
-"""Bytes of many spans at once, eight at a time: hashes of them, and whether they are equal.
+"""Bytes of many spans at once, 32 at a time: hashes of them, and whether they are equal.
 
-A span costs a load for each eight bytes of it, and no index for each byte.
+A span costs a load for each 32 bytes of it, and no index for each byte.
 """
 
 from __future__ import annotations
@@ -13,12 +13,14 @@ from metashell.schema.arena import I64, AnyArray, Arena
 
 _PRIME: Final = np.uint64(0x9E3779B97F4A7C15)
 _SHIFT: Final = np.uint64(32)
-_WORD: Final = 8
+_PIECE: Final = 32
+"""Bytes that are loaded of a span at a time: four words."""
+_PIECE_DTYPE: Final = f"V{_PIECE}"
 _BLOCK: Final = 32_768
-"""Spans taken together: few enough that their words stay in the cache."""
+"""Spans taken together: few enough that their pieces stay in the cache."""
 
-_MASKS: Final = np.array([(1 << 8 * n) - 1 for n in range(_WORD + 1)], dtype=np.uint64)
-"""By number of bytes: what keeps so many of a word's lowest."""
+_MASKS: Final = np.tril(np.full((_PIECE + 1, _PIECE), 0xFF, dtype=np.uint8), -1).view("<u8")
+"""By number of bytes: what keeps so many of a piece's first."""
 
 
 def hash_spans(arena: Arena, starts: I64, sizes: AnyArray) -> AnyArray:
@@ -52,10 +54,11 @@ def _hash_block(arena: Arena, pos: I64, left: I64) -> AnyArray:
                 return out
             rows = kept if rows is None else rows[kept]
             hashes, pos, left = hashes[kept], pos[kept], left[kept]
-        hashes ^= _words(arena, pos, left)
-        hashes *= _PRIME
-        hashes ^= hashes >> _SHIFT
-        pos, left = pos + _WORD, left - _WORD
+        for word in _pieces(arena, pos, left).T:
+            hashes ^= word
+            hashes *= _PRIME
+            hashes ^= hashes >> _SHIFT
+        pos, left = pos + _PIECE, left - _PIECE
 
 
 def same_spans(arena: Arena, a: I64, b: I64, sizes: AnyArray) -> bool:
@@ -82,13 +85,14 @@ def _same_block(arena: Arena, a: I64, b: I64, left: I64) -> bool:
             if not kept.size:
                 return True
             a, b, left = a[kept], b[kept], left[kept]
-        if (_words(arena, a, left) != _words(arena, b, left)).any():
+        if (_pieces(arena, a, left) != _pieces(arena, b, left)).any():
             return False
-        a, b, left = a + _WORD, b + _WORD, left - _WORD
+        a, b, left = a + _PIECE, b + _PIECE, left - _PIECE
 
 
-def _words(arena: Arena, pos: I64, left: I64) -> AnyArray:
-    """The next eight bytes of each span as a number, those behind its end left out: uint64[n]."""
-    words = arena.le64[pos]
-    words &= _MASKS.take(np.minimum(left, _WORD))
+def _pieces(arena: Arena, pos: I64, left: I64) -> AnyArray:
+    """The next words of each span, zero behind its end: uint64[n, 4]."""
+    words = arena.gather(_PIECE_DTYPE, pos).view("<u8").reshape(len(pos), -1)
+    if len(left) and int(left.min()) < _PIECE:
+        words &= _MASKS.take(np.minimum(left, _PIECE), axis=0)
     return words

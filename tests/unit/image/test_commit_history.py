@@ -56,10 +56,11 @@ def test_last_moves(path: Path, events: list[tuple[int, int | None, int] | End])
     """As one reads the commits that count from the end."""
     log = GroupLog(records_of(path, CoordinatorLog.GROUPS, map(_entry, events)), 0)
     moves = last_moves(log)
+    partition = log.commits.keys(log.offsets.last).partition.tolist()
     found = {
-        int(log.commits.partition[last]): (int(log.commits.rows[moved]), repeats)
-        for last, moved, repeats in zip(
-            log.offsets.last.tolist(), moves.moved.tolist(), moves.repeats.tolist(), strict=True
+        number: (int(log.commits.rows[moved]), repeats)
+        for number, moved, repeats in zip(
+            partition, moves.moved.tolist(), moves.repeats.tolist(), strict=True
         )
     }
     expected = {}

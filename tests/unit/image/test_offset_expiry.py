@@ -120,7 +120,7 @@ def test_by_group(tmp_path: Path, entries: list[Put], expected: dict[str, int | 
         records_of(tmp_path / f"{0:020d}.log", CoordinatorLog.GROUPS, [*commits, *entries]), 0
     )
     times = expire_times(log, KEPT_MS).tolist()
-    topics = log.commits.topic.take(log.offsets.last).texts()
+    topics = log.commits.keys(log.offsets.last).topic.texts()
     assert {
         topic: NEVER if since is None else since + KEPT_MS for topic, since in expected.items()
     } == dict(zip(topics, times, strict=True))
@@ -136,7 +136,7 @@ def test_by_commit(tmp_path: Path) -> None:
         End(8),
     ]
     log = GroupLog(records_of(tmp_path / f"{0:020d}.log", CoordinatorLog.GROUPS, entries), 0)
-    topics = log.commits.topic.take(log.offsets.last).texts()
+    topics = log.commits.keys(log.offsets.last).topic.texts()
     times = dict(zip(topics, expire_times(log, KEPT_MS).tolist(), strict=True))
     assert {"own": 42, "pending": NEVER, "ended": START_MS + 5 + KEPT_MS} == times
     own = dict(zip(topics, says_itself(log).tolist(), strict=True))

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from metashell.answers.coordinator_kinds import SHARE
 from metashell.commands.framework.names import and_meant, rows_named
+from metashell.dataclass import dataclass
 from metashell.errors import ExitCode, MetashellError, SourceError, UsageError
 from metashell.spelling import near_names
 

@@ -5,8 +5,8 @@ Nothing is decoded before it is asked for: offsets leave the records of groups a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
 
@@ -35,6 +35,8 @@ REFUSED: Final = (
 COMMITS: Final = ("OffsetCommit", "LegacyOffsetCommit")
 """Types of commits, which have one key."""
 _COMMIT_KEY: Final = ("group", "topic", "partition")
+_BLOCK: Final = 65_536
+"""Commits whose keys are read together."""
 _LENGTH_BYTES: Final = 2
 _PARTITION_BYTES: Final = 4
 _COMMIT_VALUES: Final = {
@@ -90,8 +92,17 @@ _TOLD: Final = (
 
 
 @dataclass(slots=True)
+class CommitKeys:
+    """Of what some commits are; every array and column has one element a commit."""
+
+    group: SpanColumn
+    topic: SpanColumn
+    partition: I32
+
+
+@dataclass(slots=True)
 class CommitValues:
-    """What some commits say; every array has one element a commit."""
+    """What some commits say; every array and column has one element a commit."""
 
     offset: I64
     leader_epoch: I32
@@ -104,29 +115,26 @@ class CommitValues:
 
 @dataclass(slots=True)
 class Commits:
-    """Commits of offsets, tombstones among them, in the order of the log."""
+    """Commits of offsets, tombstones among them, in the order of the log.
+
+    Most commits of a log no longer count, so keys and values are read of those asked for.
+    """
 
     records: KeyedRecords
     rows: I64
-    group: SpanColumn
-    topic: SpanColumn
-    partition: I32
     is_tombstone: Bools
     producer: I64
     """int64: producer id of each commit's batch, -1 for none."""
 
+    def keys(self, at: I64) -> CommitKeys:
+        """Of what the commits given are."""
+        types, records = self.records.types.by_name, self.records
+        key = self._decoded(at, lambda name, rows: records.keys_of(types[name], rows, _COMMIT_KEY))
+        return CommitKeys(key.span("group"), key.span("topic"), key.fixed("partition"))
+
     def values(self, at: I64) -> CommitValues:
-        """What the commits given say. Most commits of a log no longer count: theirs is not read."""
-        rows, place = np.unique(self.rows[at], return_inverse=True)
-        parts = []
-        for name in COMMITS:
-            chosen = np.flatnonzero(
-                self.records.frames.key_type[rows] == self.records.types.by_name[name].number
-            )
-            if chosen.size or name == COMMITS[0]:
-                columns = self.records.decode(name, rows[chosen], (), _COMMIT_VALUES).value
-                parts.append((chosen, _with_all(columns, self.records)))
-        value = merge_columns([part for part in parts if len(part[0])] or parts)[1].take(place)
+        """What the commits given say."""
+        value = self._decoded(at, self._values)
         return CommitValues(
             value.fixed("offset"),
             value.fixed("leader_epoch"),
@@ -134,6 +142,25 @@ class Commits:
             value.fixed("commit_timestamp"),
             value.fixed("expire_timestamp"),
         )
+
+    def _values(self, name: str, rows: I64) -> Columns:
+        """Values of commits of a type, with the fields that it does not have."""
+        value = self.records.decode(name, rows, (), _COMMIT_VALUES).value
+        for field, dtype in _COMMIT_VALUES.items():
+            if field not in value.fields and dtype is not None:
+                value.fields[field] = FixedColumn(np.full(value.n, -1, dtype=dtype))
+        return value
+
+    def _decoded(self, at: I64, decode: Callable[[str, I64], Columns]) -> Columns:
+        """What is decoded of the commits given, type by type."""
+        rows, place = np.unique(self.rows[at], return_inverse=True)
+        number = self.records.frames.key_type[rows]
+        parts = []
+        for name in COMMITS:
+            chosen = np.flatnonzero(number == self.records.types.by_name[name].number)
+            if chosen.size or not len(rows):
+                parts.append((chosen, decode(name, rows[chosen])))
+        return merge_columns(parts[:1] if not len(rows) else parts)[1].take(place)
 
 
 class GroupLog:
@@ -152,24 +179,29 @@ class GroupLog:
     @lazy
     def commits(self) -> Commits:
         """All commits."""
-        parts = [self.records.columns(name, _COMMIT_KEY, ()) for name in COMMITS]
-        found = [_commits(part, self.records) for part in parts if len(part)]
-        if not found:
-            return _commits(parts[0], self.records)
-        return found[0] if len(found) == 1 else _merge(*found)
+        records = self.records
+        rows = np.concatenate([records.sound_rows(name) for name in COMMITS])
+        rows.sort()
+        is_tombstone = records.frames.value_size[rows] < 0
+        return Commits(records, rows, is_tombstone, records.frames.producer_ids(rows))
 
     @lazy
     def commit_keys(self) -> I64:
         """int64[n]: equal for commits of equal group, topic and partition; dense."""
-        commits = self.commits
-        keys: Sequence[AnyArray | SpanColumn] = (commits.group, commits.topic, commits.partition)
+        commits, n = self.commits, len(self.commits.rows)
         specs = [self.records.types.by_name[name].key for name in COMMITS]
-        if all(tuple(f.column_name for f in spec.fields) == _COMMIT_KEY for spec in specs):
-            # The fields of a key lie side by side, behind the length of the group's id.
-            begin = commits.group.starts - _LENGTH_BYTES
-            end = commits.topic.starts + commits.topic.counts + _PARTITION_BYTES
-            keys = (SpanColumn(commits.group.arena, "u1", begin, (end - begin).astype(np.int32)),)
-        return group_keys(keys, len(commits.rows))
+        if any(tuple(f.column_name for f in spec.fields) != _COMMIT_KEY for spec in specs):
+            key = commits.keys(np.arange(n))
+            return group_keys([key.group, key.topic, key.partition], n)
+        # The fields of a key lie side by side, behind the length of the group's id.
+        starts, sizes = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32)
+        for first in range(0, n, _BLOCK):
+            block = slice(first, min(first + _BLOCK, n))
+            key = commits.keys(np.arange(block.start, block.stop))
+            starts[block] = key.group.starts - _LENGTH_BYTES
+            end = key.topic.starts + key.topic.counts + _PARTITION_BYTES
+            sizes[block] = end - starts[block]
+        return group_keys([SpanColumn(self.records.frames.arena, "u1", starts, sizes)], n)
 
     @lazy
     def offsets(self) -> OffsetsState:
@@ -195,7 +227,7 @@ class GroupLog:
         some = np.empty(n_keys, dtype=np.int64)
         some[keys] = np.arange(len(keys))
         spans = [columns.key.span(told.group_field) for told, columns in self._others]
-        joined = commits.group.take(some)
+        joined = commits.keys(some).group
         for span in reversed(spans):
             joined = join_spans(span, joined)
         n = len(joined.starts)
@@ -241,10 +273,11 @@ class GroupLog:
     def _parts(self) -> list[tuple[_Told, KeyedColumns]]:
         """The records of `events`, by type."""
         rows, found = self.commits.rows[self._telling_commits], list(self._others)
+        number = self.records.frames.key_type[rows]
         for told in _TOLD:
             if told.event == GroupEvent.COMMIT:
-                columns = self.records.columns(told.name, _COMMIT_KEY, ())
-                found.append((told, columns.take(np.flatnonzero(np.isin(columns.rows, rows)))))
+                these = rows[number == self.records.types.by_name[told.name].number]
+                found.append((told, self.records.decode(told.name, these, _COMMIT_KEY, ())))
         return found
 
     @lazy
@@ -376,36 +409,3 @@ def _is_simple(told: _Told, columns: KeyedColumns) -> Bools:
     none = columns.value.span("protocol_type").counts <= 0
     simple: Bools = none & (columns.value.structs("members").counts <= 0)
     return simple
-
-
-def _with_all(value: Columns, records: KeyedRecords) -> Columns:
-    """The same values with the fields that their type does not have."""
-    for name, dtype in _COMMIT_VALUES.items():
-        if name not in value.fields and dtype is not None:
-            value.fields[name] = FixedColumn(np.full(value.n, -1, dtype=dtype))
-    return value
-
-
-def _commits(found: KeyedColumns, records: KeyedRecords) -> Commits:
-    return Commits(
-        records,
-        found.rows,
-        found.key.span("group"),
-        found.key.span("topic"),
-        found.key.fixed("partition"),
-        found.is_tombstone,
-        records.frames.producer_ids(found.rows),
-    )
-
-
-def _merge(a: Commits, b: Commits) -> Commits:
-    """Both, in the order of the log."""
-    order = np.argsort(np.concatenate([a.rows, b.rows]), kind="stable")
-
-    def joined(name: str) -> Any:
-        one, other = getattr(a, name), getattr(b, name)
-        if isinstance(one, SpanColumn):
-            return join_spans(one, other).take(order)
-        return np.concatenate([one, other])[order]
-
-    return Commits(a.records, *(joined(name) for name in Commits.__slots__[1:]))

@@ -70,17 +70,18 @@ def commit_outcomes(row: I64, producer: I64, ends: TransactionEnds) -> CommitOut
     n = len(row)
     marker = np.full(n, -1, dtype=np.int64)
     is_plain = producer < 0
-    if n and len(ends.row):
+    told = np.flatnonzero(~is_plain)
+    if told.size and len(ends.row):
+        row, producer = row[told], producer[told]
         ids = np.unique(np.concatenate([producer, ends.producer]))
         span = int(max(row.max(), ends.row.max())) + 1
         end_keys = np.searchsorted(ids, ends.producer) * span + ends.row
         order = np.argsort(end_keys, kind="stable")
         keys = np.searchsorted(ids, producer) * span + row
         at = np.searchsorted(end_keys[order], keys)
-        found = at < len(order)
         candidate = order[np.minimum(at, len(order) - 1)]
-        found &= (ends.producer[candidate] == producer) & ~is_plain
-        marker[found] = candidate[found]
+        found = (at < len(order)) & (ends.producer[candidate] == producer)
+        marker[told[found]] = candidate[found]
     ended = marker >= 0
     applies = is_plain.copy()
     applies[ended] = ends.commits[marker[ended]]
@@ -102,8 +103,13 @@ def fold_offsets(
     """
     outcomes = commit_outcomes(row, producer, ends)
     counts = np.flatnonzero(outcomes.applies | is_tombstone)
-    alive = survivors(groups[counts], row[counts], is_tombstone[counts])
-    pending = _pending(groups, row, producer, is_tombstone, outcomes.is_pending & ~is_tombstone)
+    waits = outcomes.is_pending & ~is_tombstone
+    del outcomes
+    if len(counts) == len(row):
+        alive = survivors(groups, row, is_tombstone)
+    else:
+        alive = survivors(groups[counts], row[counts], is_tombstone[counts])
+    pending = _pending(groups, row, producer, is_tombstone, waits)
     return OffsetsState(counts[alive.last], counts[alive.created], pending)
 
 

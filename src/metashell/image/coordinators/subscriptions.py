@@ -106,7 +106,7 @@ def named_topics(log: GroupLog, kind: GroupType) -> GroupTopics:
     at = members_of(log, kind)
     value, _ = log.values(GroupEvent.MEMBER, kind, state.told[at])
     if "subscribed_topic_names" not in value.fields:
-        return GroupTopics(at[:0], log.commits.topic.take(at[:0]))
+        return GroupTopics(at[:0], log.commits.keys(at[:0]).topic)
     return topics_of_lists(state.member_group[at], value.structs("subscribed_topic_names"))
 
 

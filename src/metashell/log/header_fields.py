@@ -1,0 +1,41 @@
+"""Headers of very many batches, read where they are asked for.
+
+A log of small batches has a header for every record or two. A copy of all of them would take a
+third of the memory of what is known of its records.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from metashell.log.frames import HEADER
+from metashell.schema.arena import I64, AnyArray, Arena
+
+
+class HeaderFields:
+    """Reads like an array of `HEADER`: by a field's name, or by batches.
+
+    Args:
+        arena: The bytes.
+        pos: int64[n], where each header begins.
+    """
+
+    dtype = HEADER
+
+    def __init__(self, arena: Arena, pos: I64) -> None:
+        self._arena, self._pos = arena, pos
+
+    def __len__(self) -> int:
+        return len(self._pos)
+
+    def __getitem__(self, key: str | int | slice | AnyArray) -> Any:
+        """A field of all batches, in native byte order; or headers of the batches given."""
+        if isinstance(key, str):
+            assert HEADER.fields is not None
+            dtype, begin = HEADER.fields[key][:2]
+            return self._arena.gather(dtype.str, self._pos + begin)
+        whole = self._arena.gather(f"V{HEADER.itemsize}", np.atleast_1d(self._pos[key]))
+        found = whole.view(HEADER)
+        return found[0] if np.ndim(self._pos[key]) == 0 else found
