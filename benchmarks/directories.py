@@ -47,6 +47,13 @@ class Sizes:
     fleet_topics: int = 500
     """Of each, with `fleet_changes` after the checkpoint."""
     fleet_changes: int = 2_000
+    commits: int = 1_800_000
+    """Commits of offsets in a partition of ``__consumer_offsets``: 200 MB."""
+    broker_commits: int = 1_000_000
+    """In all partitions of a broker."""
+    commit_keys: int = 100_000
+    """How many different keys the commits have."""
+    broker_partitions: int = 50
     members: tuple[int, int, int] = (500, 2_000, 9_000)
     """Of fleets of very small directories, which are links to one."""
     member_topics: int = 20
@@ -63,6 +70,7 @@ SMOKE: Final = Sizes(
     # Compiling well what runs for a second costs more than it saves.
     java_options="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     fleet_directories=3, fleet_topics=10, fleet_changes=50, members=(2, 4, 8), member_topics=2,
+    commits=3_000, broker_commits=1_500, commit_keys=300, broker_partitions=4,
 )  # fmt: skip
 """A few kilobytes, to see that everything works."""
 
@@ -155,6 +163,42 @@ class Directories:
                 for path in files:
                     if path.suffix not in (".index", ".timeindex"):
                         os.link(path, own / path.relative_to(one.log_dir))
+            part.rename(target)
+        return target
+
+    def group_log(self) -> Path:
+        """A large partition of ``__consumer_offsets``, and what it comes to."""
+        return self._group_logs(1, self.sizes.commits)
+
+    def broker(self) -> Path:
+        """A broker's directory: a small metadata log, and all partitions of the topic."""
+        sizes = self.sizes
+        logs = self._group_logs(sizes.broker_partitions, sizes.broker_commits)
+        metadata = self._made(sizes.member_topics, sizes.partitions, sizes.member_topics).log_dir
+        target = logs.with_name(f"{logs.name}-broker")
+        if not target.exists():
+            part = _emptied(target)
+            for source in (metadata, logs):
+                for path in (path for path in source.rglob("*") if path.is_file()):
+                    place = part / path.relative_to(source)
+                    place.parent.mkdir(parents=True, exist_ok=True)
+                    os.link(path, place)
+            part.rename(target)
+        return target
+
+    def _group_logs(self, partitions: int, commits: int) -> Path:
+        keys = self.sizes.commit_keys
+        digest = hashlib.sha256((HERE / "group_logs.py").read_bytes()).hexdigest()[:8]
+        target = self._folder / f"groups-{partitions}-commits-{commits}-keys-{keys}-{digest}"
+        if not target.exists():
+            print(f"making {target}", file=sys.stderr)
+            part = _emptied(target)
+            flags = [f"--partitions={partitions}", f"--commits={commits}", f"--keys={keys}"]
+            subprocess.run(
+                [sys.executable, str(HERE / "group_logs.py"), str(part), *flags],
+                check=True,
+                env={**os.environ, "PYTHONPATH": python_path()},
+            )
             part.rename(target)
         return target
 

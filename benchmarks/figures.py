@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
+import group_figures
 from children import BY_NAME, PROGRAM, ask, check, environment, middle_topic, oracle_text, work
 from directories import HERE, Cluster, Directories, Sizes
 from explorer import (
@@ -416,6 +417,15 @@ FIGURES: Final = (
     Figure("log-json", "`log --all --json` of every record", "≤ 8 s", "s", log_json),
     Figure("log-topic", "`log --topic` of one topic", "≤ 1.5 s", "s", log_topic),
     Figure("check", "`check`", "≤ 6 s", "s", check_all),
+    Figure(
+        "groups", "`groups` of a partition of `__consumer_offsets`",
+        "≤ 1.5 s, ≤ 550 MB", "s", group_figures.groups,
+    ),
+    Figure("groups-offsets", "`offsets` of the same", "-", "s", group_figures.offsets),
+    Figure("groups-check", "`check` of it", "-", "s", group_figures.check_log),
+    Figure("groups-log-json", "`log --json` of it", "-", "s", group_figures.log_json),
+    Figure("groups-broker", "`groups` of a broker's directory", "-", "s", group_figures.node),
+    Figure("groups-cat", "`cat` of a group there", "≤ 0.6 s", "s", group_figures.one_group),
     Figure("checksum", "`checksum`", "-", "s", checksum),
     Figure(
         "shell-complete", "completion of a topic's name", "≤ 100 ms", "ms", complete_topic
