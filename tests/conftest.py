@@ -155,9 +155,10 @@ def _weight(item: pytest.Item) -> int:
 
 
 def pytest_collection_finish() -> None:
-    """Look for garbage no more among what stays to the end: tests, and the modules they import."""
+    """Look for garbage seldom, and not among what stays to the end: tests, and their modules."""
     gc.collect()
     gc.freeze()
+    gc.set_threshold(50_000, 20, 50)
 
 
 @pytest.fixture(autouse=True)

@@ -35,6 +35,9 @@ _LONG = st.sampled_from([126, 127, 128, 129, 300, 16_383, 16_384])
 
 _LATEST = 32_767
 
+CHARACTERS = st.characters(exclude_categories=["Cs"])
+"""What UTF-8 encodes. To list that, as Hypothesis does by default, takes seconds in a new clone."""
+
 
 @dataclass(frozen=True)
 class DrawnRecord:
@@ -67,8 +70,7 @@ def coordinator_specs() -> tuple[MessageSpec, ...]:
 
 def texts() -> st.SearchStrategy[str]:
     """Draw text: empty, of any script, with control characters, a few of them long."""
-    # To list what UTF-8 encodes takes seconds; it is all but surrogates.
-    short = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
+    short = st.text(CHARACTERS, max_size=12)
     names = st.text("abcXYZ019._-/ ü😀\n", max_size=20)
     return st.one_of(short, names, st.builds(lambda n: "é" * (n // 2) + "x" * (n % 2), _LONG))
 

@@ -23,6 +23,7 @@ from support.logs import record
 from support.monkey import Monkey, unsafe_on
 from support.pilot import WIDE, Driver, drive, session_on
 from support.small_cluster import broker, cluster, config
+from support.strategies import CHARACTERS
 
 WORST = (1, 9)
 """Of the names those that are looked at in every way."""
@@ -113,7 +114,7 @@ def test_every_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.slow
 @settings(max_examples=2, deadline=None, derandomize=True, suppress_health_check=list(HealthCheck))
-@given(st.lists(st.text(min_size=1, max_size=30), min_size=5, max_size=12, unique=True))
+@given(st.lists(st.text(CHARACTERS, min_size=1, max_size=30), min_size=5, max_size=12, unique=True))
 def test_any_names(names: list[str]) -> None:
     """Nothing of a random name steers the terminal either."""
 

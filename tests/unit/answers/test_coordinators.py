@@ -19,6 +19,7 @@ from metashell.image.coordinators.placement import java_hash, partition_of
 from metashell.sources.source import Source
 from support.logs import record
 from support.small_cluster import broker, cluster, config
+from support.strategies import CHARACTERS
 
 SMALLEST = "polygenelubricants"
 """Its hash is Integer.MIN_VALUE."""
@@ -64,7 +65,7 @@ def test_hash_is_javas(text: str, expected: int) -> None:
     assert expected == java_hash(text)
 
 
-@given(st.text(max_size=30), st.integers(1, 100))
+@given(st.text(CHARACTERS, max_size=30), st.integers(1, 100))
 def test_partition_is_that_of_the_plain_rule(text: str, n_partitions: int) -> None:
     """In the words of Kafka's classes, one unit at a time."""
     raw, value = text.encode("utf-16-be", "surrogatepass"), 0

@@ -31,6 +31,7 @@ from metashell.fs.node import Directory, FixedDirectory, TextLeaf
 from metashell.sources.source import Source
 from support.fixtures import copy_of, fixture
 from support.shell import Captured, Ran, from_yaml, run, run_on
+from support.strategies import CHARACTERS
 
 FIXTURES: Final = ("real-44-admin", "all-records-dir")
 RECORDS: Final = ("PartitionChangeRecord", "ConfigRecord", "records", "files", "faults")
@@ -182,8 +183,12 @@ def test_the_image_is_one_document(name: str, form: str) -> None:
     assert json.dumps(wanted) == json.dumps(load(ran.out))
 
 
-names = st.text(max_size=5) | st.sampled_from(["x" * 200, "a\nb", "null", "1", "? x", "- y", "..."])
-leaves = st.text(max_size=8) | st.sampled_from(["a\n\nb ", "null", "\u2028\x85", "x" * 200, "1"])
+names = st.text(CHARACTERS, max_size=5) | st.sampled_from(
+    ["x" * 200, "a\nb", "null", "1", "? x", "- y", "..."]
+)
+leaves = st.text(CHARACTERS, max_size=8) | st.sampled_from(
+    ["a\n\nb ", "null", "\u2028\x85", "x" * 200, "1"]
+)
 trees = st.recursive(leaves, lambda below: st.dictionaries(names, below, max_size=4), max_leaves=12)
 
 

@@ -27,6 +27,7 @@ from support.fixtures import fixture
 from support.logs import make_directory, record
 from support.seeds import examples
 from support.shell import run_on
+from support.strategies import CHARACTERS
 
 FIXTURES: Final = ("real-44-admin", "real-44-broker-down", "all-records-dir")
 ENTITY_TYPES: Final = {
@@ -315,7 +316,7 @@ def source_of(*values: bytes) -> Iterator[Source]:
 
 
 hostile = st.one_of(
-    st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=12),
+    st.text(CHARACTERS, min_size=1, max_size=12),
     st.text("-='\"`$\\ \n\t;&|<>()[]{}*?!#~,:%\r\x1b\u2028é", min_size=1, max_size=12),
     st.sampled_from(["-x", "--topic", "$(id)", "a\nEOF\nrm", "'", "\\", "''", "[a,b]", "a=b,c=d"]),
 )

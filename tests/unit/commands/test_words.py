@@ -14,6 +14,7 @@ from metashell.commands.framework.command_line import (
     split,
 )
 from metashell.errors import UsageError
+from support.strategies import CHARACTERS
 
 
 @pytest.mark.parametrize(
@@ -86,7 +87,7 @@ def test_the_word_under_the_cursor(
     assert (before, word, raw, open_quote) == found
 
 
-@given(st.text())
+@given(st.text(CHARACTERS))
 def test_no_line_breaks_completion(line: str) -> None:
     """Any text has words and a cursor."""
     for cursor in (0, len(line) // 2, len(line)):
@@ -94,7 +95,7 @@ def test_no_line_breaks_completion(line: str) -> None:
         assert cursor == at.word.stop
 
 
-@given(st.lists(st.text()))
+@given(st.lists(st.text(CHARACTERS)))
 def test_quoted_words_are_read_back(words: list[str]) -> None:
     """`quote_words` is undone by `split`."""
     read = split(quote_words(words))
@@ -102,7 +103,7 @@ def test_quoted_words_are_read_back(words: list[str]) -> None:
     assert not any(word.wild for word in read)
 
 
-@given(st.text(), st.sampled_from(["'", '"']))
+@given(st.text(CHARACTERS), st.sampled_from(["'", '"']))
 def test_text_in_an_open_quote_is_read_back(text: str, open_quote: str) -> None:
     """`quote` leaves the quote open that it was told of."""
     assert [text] == split(open_quote + quote(text, open_quote) + open_quote)

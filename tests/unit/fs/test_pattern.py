@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from metashell.errors import UsageError
 from metashell.fs.pattern import Pattern, quote
+from support.strategies import CHARACTERS
 
 
 @pytest.mark.parametrize(
@@ -118,7 +119,7 @@ def test_an_endless_pattern_is_refused() -> None:
         Pattern("*" * 2000)
 
 
-@given(st.text())
+@given(st.text(CHARACTERS))
 def test_a_quoted_name_matches_itself(name: str) -> None:
     """`quote` takes every meaning away."""
     if len(name) < 400:

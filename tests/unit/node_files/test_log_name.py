@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metashell.node_files.log_name import LogName, LogState, is_ignored, parse_log_name
+from support.strategies import CHARACTERS
 
 ID = "8fe2f09b59ed47f2a9808570c5b82f47"
 
@@ -65,7 +66,7 @@ def test_written_names_are_read(topic: str, partition: int, state: LogState) -> 
     assert LogName(topic, partition, state, name) == parse_log_name(name)
 
 
-@given(st.text())
+@given(st.text(CHARACTERS))
 def test_any_text(name: str) -> None:
     """A name, or none."""
     found = parse_log_name(name)

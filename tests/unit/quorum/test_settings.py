@@ -13,6 +13,7 @@ from metashell.node_files.config import KafkaConfig
 from metashell.node_files.properties import parse_properties
 from metashell.quorum.settings import addresses_of, security_of
 from metashell.security.settings import Address, KeyStore, SaslSettings, Security, TlsSettings
+from support.strategies import CHARACTERS
 
 MODULES = "org.apache.kafka.common.security"
 PLAIN = f'{MODULES}.plain.PlainLoginModule required username="u" password="hunter2";'
@@ -517,7 +518,7 @@ KEYS = st.sampled_from(
 )  # fmt: skip
 VALUES = st.sampled_from(
     ["SASL_SSL", "SSL", "PLAIN", "C", "c:SASL_SSL", PLAIN, SCRAM, "PEM", "${a:b}", "", "1", ","]
-) | st.text(max_size=10)
+) | st.text(CHARACTERS, max_size=10)
 SECRETS = st.sampled_from(
     ["ssl.truststore.password", "ssl.keystore.password", "ssl.key.password", "sasl.jaas.config",
      "ssl.keystore.key", "db.password", "hunter2"]

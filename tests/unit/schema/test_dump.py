@@ -13,7 +13,7 @@ from metashell.schema.dump import fields_json, java_double, json_text, record_js
 from metashell.schema.scalar import decode_message, decode_record
 from support.fixtures import fixture, fixture_names
 from support.plain_batches import PlainRecord, read_records
-from support.strategies import builtin_registry
+from support.strategies import CHARACTERS, builtin_registry
 
 REGISTRY = builtin_registry()
 
@@ -130,7 +130,7 @@ def test_json_text_keeps_backslashes() -> None:
     assert r'"\\u001f"' == json_text(r"\u001f")
 
 
-@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(), st.lists))
+@given(st.recursive(st.none() | st.booleans() | st.integers() | st.text(CHARACTERS), st.lists))
 def test_json_text_is_json(value: object) -> None:
     """What is written reads back the same."""
     assert value == json.loads(json_text(value))

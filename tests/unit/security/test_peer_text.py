@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from metashell.security.peer_text import one_line
+from support.strategies import CHARACTERS
 
 
 @pytest.mark.parametrize(
@@ -25,7 +26,7 @@ def test_one_line(text: str, line: str) -> None:
     assert one_line(text, 10) == line
 
 
-@given(st.text())
+@given(st.text(CHARACTERS))
 def test_any_text(text: str) -> None:
     """Whatever it is: printable, and no longer than said."""
     line = one_line(text, 20)

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from metashell.commands.framework.columns import display_width
 from metashell.tui.node.node_lines import folded, matches
 from metashell.tui.node.value import ValueLine
+from support.strategies import CHARACTERS
 
 
 @pytest.mark.parametrize(
@@ -28,7 +29,7 @@ def test_folded(line: ValueLine, expected: list[str]) -> None:
 
 
 @given(
-    st.text(max_size=80),
+    st.text(CHARACTERS, max_size=80),
     st.integers(0, 20),
     st.integers(2, 30),
 )

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from metashell.commands.framework.columns import display_width
 from metashell.commands.framework.status import SourceStatus
 from metashell.tui.frame.status_text import LineState, StatusPiece, cut, fit, pieces, work_text
+from support.strategies import CHARACTERS
 
 STATUS = SourceStatus(
     offset=4111, epoch=7, timestamp_ms=0, metadata_version="4.4-IV2", notes=("torn tail",)
@@ -98,7 +99,7 @@ def test_long_problem() -> None:
     assert ["… such file or directory", "live"] == [piece.text for piece in fit(whole, 36)]
 
 
-@given(st.lists(st.text(max_size=12), max_size=6), st.integers(0, 40))
+@given(st.lists(st.text(CHARACTERS, max_size=12), max_size=6), st.integers(0, 40))
 def test_fit_is_never_too_wide(texts: list[str], width: int) -> None:
     """Whatever the words and the width; wide characters count twice."""
     kept = fit([StatusPiece(text, "fact") for text in texts], width)
@@ -106,7 +107,7 @@ def test_fit_is_never_too_wide(texts: list[str], width: int) -> None:
     assert taken <= width
 
 
-@given(st.text(max_size=40), st.integers(0, 30))
+@given(st.text(CHARACTERS, max_size=40), st.integers(0, 30))
 def test_cut(text: str, width: int) -> None:
     """A text that fits stays; another ends with an ellipsis."""
     shown = cut(text, width)
