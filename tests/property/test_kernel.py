@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import random
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -22,8 +23,21 @@ from metashell.log.frames import Frames, build_frames
 from metashell.log.keyed_chain import KeyedChainer
 from metashell.log.keyed_frames import KeyedFrames, build_keyed_frames
 from metashell.log.read import load as load_files
+from metashell.schema import columnar
+from metashell.schema.arena import Arena
+from metashell.schema.columns import (
+    Columns,
+    FixedColumn,
+    SpanColumn,
+    StructArrayColumn,
+    StructColumn,
+)
+from metashell.schema.decoding import decode
+from metashell.schema.encode import encode_uvarint
+from metashell.schema.plan import FieldPlan, StructPlan, message_plan
 from support.implementations import implemented_by
 from support.seeds import examples
+from support.strategies import builtin_registry, coordinator_specs
 
 FIRST = int(os.environ.get("METASHELL_FIRST_SEED", "0"))
 SEEDS = int(os.environ.get("METASHELL_SEEDS", examples(9)))
@@ -34,6 +48,8 @@ pytestmark = pytest.mark.skipif(load.library() is None, reason=load.description(
 NAME = segment_name(0)
 BATCHES = 200
 """Of a seed."""
+MESSAGES = 60
+"""Of each type and seed."""
 
 
 def mutated(rng: random.Random, data: bytes) -> bytes:
@@ -167,6 +183,101 @@ def test_chain(tmp_path: Path, seed: int, chainer: type[Chainer]) -> None:
         # From anywhere, and with a few bytes changed.
         path.write_bytes(mutated(rng, log if i else log[begin:]))
         assert read(path, "numpy", chainer) == read(path, "kernel", chainer)
+
+
+def drawn_message(rng: random.Random, plan: StructPlan) -> bytes:
+    """Draw the bytes of a struct, mostly as its plan says."""
+    out = b"".join(drawn_field(rng, field, plan.flexible) for field in plan.fields)
+    if not plan.has_tags:
+        return out
+    chosen = [tag for tag in sorted(plan.tags) if rng.randrange(2)]
+    if not rng.randrange(10):
+        chosen += [rng.choice((*plan.tags, *plan.wrong_tags, 77, 300))]
+    out += encode_uvarint(len(chosen))
+    for tag in chosen:
+        content = rng.randbytes(rng.randrange(4))
+        if tag in plan.tags:
+            content = drawn_field(rng, plan.tags[tag], plan.flexible, is_tagged=True)
+        out += encode_uvarint(tag) + encode_uvarint(len(content)) + content
+    return out
+
+
+def drawn_field(
+    rng: random.Random, field: FieldPlan, flexible: bool, *, is_tagged: bool = False
+) -> bytes:
+    """Draw the bytes of a field."""
+    is_array = field.spec.is_array
+    if field.size and not is_array:
+        return rng.choice((rng.randbytes(field.size), bytes(field.size)))
+    is_null = field.nullable and not rng.randrange(3)
+    if field.struct is not None and not is_array:
+        content = b"" if is_null else drawn_message(rng, field.struct)
+        if not field.nullable:
+            return content
+        return (b"\x00" if is_tagged else b"\xff") if is_null else b"\x01" + content
+    n = -1 if is_null else rng.choice((0, 1, 1, 2, 3, 130 if field.struct is None else 4))
+    if flexible:
+        out = encode_uvarint(n + 1)
+    else:
+        is_short = field.spec.type == "string" and not is_array
+        out = n.to_bytes(2 if is_short else 4, "big", signed=True)
+    if field.struct is not None:
+        return out + b"".join(drawn_message(rng, field.struct) for _ in range(n))
+    return out + rng.randbytes(max(n, 0) * max(field.size, 1))
+
+
+def assert_same(expected: Columns, actual: Columns) -> None:
+    """Compare columns all of whose rows decode."""
+    assert expected.n == actual.n
+    assert expected.specs == actual.specs
+    assert list(expected.fields) == list(actual.fields)
+    for name, one in expected.fields.items():
+        other = actual.fields[name]
+        match one, other:
+            case FixedColumn(), FixedColumn():
+                assert one.values.dtype == other.values.dtype, name
+                assert one.values.tobytes() == other.values.tobytes(), name
+            case SpanColumn(), SpanColumn():
+                assert one.counts.tolist() == other.counts.tolist(), name
+                there = np.flatnonzero(one.counts > 0)
+                assert one.starts[there].tolist() == other.starts[there].tolist(), name
+                assert one.gather()[0].tobytes() == other.gather()[0].tobytes(), name
+            case StructColumn(), StructColumn():
+                assert one.present.tolist() == other.present.tolist(), name
+                assert_same(one.items, other.items)
+            case StructArrayColumn(), StructArrayColumn():
+                assert one.counts.tolist() == other.counts.tolist(), name
+                assert one.list_offsets.tolist() == other.list_offsets.tolist(), name
+                assert_same(one.items, other.items)
+            case _:
+                raise AssertionError(name)
+
+
+@every_seed
+def test_columns(seed: int) -> None:
+    """Of every message, also not flexible ones, the same decodes to the same columns."""
+    rng = random.Random(seed)
+    for spec in (*builtin_registry().by_name.values(), *coordinator_specs()):
+        version = rng.randint(spec.versions.low, spec.versions.high)
+        plan = message_plan(spec, version)
+        data, starts, stops = bytearray(), [], []
+        for _ in range(MESSAGES):
+            starts.append(len(data))
+            data += mutated(rng, drawn_message(rng, plan))
+            stops.append(len(data))
+        names = [field.column_name for field in spec.fields]
+        wanted = rng.choice((None, set(rng.sample(names, rng.randint(0, len(names))))))
+        arena, bounds = Arena.from_bytes(data), (np.array(starts), np.array(stops))
+        trailing = not rng.randrange(3)
+        expected = columnar.decode(arena, spec, version, *bounds, wanted, trailing=trailing)
+        block = rng.choice((columnar.BLOCK_ROWS, 7, 64))
+        with implemented_by("kernel"), patch.object(columnar, "BLOCK_ROWS", block):
+            actual = decode(arena, spec, version, *bounds, wanted, trailing=trailing)
+        ok = expected.ok.tolist()
+        assert ok == actual.ok.tolist(), (spec.name, version)
+        assert any(ok)
+        good = np.flatnonzero(expected.ok)
+        assert_same(expected.take(good), actual.take(good))
 
 
 @pytest.mark.parametrize("size", [*range(20), 511, 512, 1_535, 1_536, 1_537, 3_080, 100_000])

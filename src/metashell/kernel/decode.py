@@ -46,6 +46,7 @@ LAYOUT: Final = np.dtype(
         ("end_tag", "i4"),
         ("is_flexible", "i4"),
         ("has_tags", "i4"),
+        ("eager_tags", "u8"),
     ]
 )
 """``struct layout``."""

@@ -34,6 +34,7 @@ _MOST_DEPTH: Final = 32
 """Structs in structs: each takes a call on the stack."""
 
 _NO_LIMIT: Final = 1 << 62
+_NO_SLOT: Final = -1
 
 
 def decode(
@@ -98,7 +99,7 @@ class _TooUnusualError(Exception):
 class _Compiler:
     """Makes the tables of one struct and all structs below it."""
 
-    fields: list[tuple[object, ...]] = field(default_factory=list)
+    fields: list[tuple[Any, ...]] = field(default_factory=list)
     layouts: list[tuple[int, ...]] = field(default_factory=list)
     dtypes: list[np.dtype[Any]] = field(default_factory=list)
     slots: dict[int, int] = field(default_factory=dict)
@@ -134,19 +135,30 @@ class _Compiler:
         if len(tags) > kernel.MOST_TAGS or depth > _MOST_DEPTH:
             raise _TooUnusualError
         first = len(self.fields)
-        end = first + len(plan.fields)
-        self.layouts[index] = (first, end, end, end + len(tags), plan.flexible, plan.has_tags)
-        plans: list[tuple[int | None, FieldPlan | None]] = [(None, one) for one in plan.fields]
-        plans += [(tag, plan.tags.get(tag)) for tag in tags]
-        children = []
-        for tag, one in plans:
-            kept = keep and one is not None and (wanted is None or one.name in wanted)
+        children: list[tuple[int, FieldPlan, bool]] = []
+
+        def add(one: FieldPlan, tag: int | None) -> None:
+            kept = keep and (wanted is None or one.name in wanted)
             child = -1
-            if one is not None and one.struct is not None:
+            if one.struct is not None:
                 child = len(self.layouts)
                 self.layouts.append(())
                 children.append((child, one, kept))
             self.fields.append(self._field(index, one, tag, child, kept))
+
+        for one in plan.fields:
+            add(one, None)
+            self._join_skipped(first)
+        end = len(self.fields)
+        eager = 0
+        for bit, tag in enumerate(tags):
+            if tag in plan.tags:
+                add(plan.tags[tag], tag)
+                eager |= (index > 0 or _is_one_struct(plan.tags[tag])) << bit
+            else:
+                self.fields.append((kernel.WRONG, 0, 0, 0, 0, tag, -1, -1, 0, bytes(16)))
+        bounds = (first, end, end, end + len(tags))
+        self.layouts[index] = (*bounds, plan.flexible, plan.has_tags, eager)
         for child, one, kept in children:
             assert one.struct is not None
             is_array = one.spec.is_array
@@ -162,18 +174,24 @@ class _Compiler:
             if kept and is_array:
                 self.elements[id(one)] = _Compiler().program(one.struct, None, depth + 1)
 
+    def _join_skipped(self, first: int) -> None:
+        """Make one field of the last two, if both are of fixed size and neither is wanted."""
+        if len(self.fields) - first < 2:
+            return
+        (kind, size, *before), (last_kind, last_size, *rest) = self.fields[-2:]
+        is_skipped = kind == last_kind == kernel.FIXED and before[5] == rest[5] == _NO_SLOT
+        if is_skipped and size + last_size < 256:
+            self.fields[-2:] = [(kind, size + last_size, *before)]
+
     def _field(
-        self, index: int, plan: FieldPlan | None, tag: int | None, child: int, kept: bool
-    ) -> tuple[object, ...]:
-        tag_number = -1 if tag is None else tag
-        if plan is None:
-            return kernel.WRONG, 0, 0, 0, 0, tag_number, -1, -1, 0, bytes(16)
+        self, index: int, plan: FieldPlan, tag: int | None, child: int, kept: bool
+    ) -> tuple[Any, ...]:
         is_array = plan.spec.is_array
         if plan.struct is not None:
             kind = kernel.STRUCTS if is_array else kernel.STRUCT
         else:
             kind = kernel.FIXED if plan.size and not is_array else kernel.SPAN
-        slot = -1
+        slot = _NO_SLOT
         if kept:
             slot = self.slots[id(plan)] = len(self.dtypes)
             self.dtypes += _dtypes(kind, plan)
@@ -183,11 +201,20 @@ class _Compiler:
         # A field of a message that is not tagged is always there.
         may_be_absent = kind == kernel.FIXED and slot >= 0 and (index > 0 or tag is not None)
         value = _raw_default(plan) if may_be_absent else b""
-        return (
-            *(kind, max(plan.size, 1), plan.nullable, plan.spec.type == "bool"),
-            *(plan.spec.type == "string" and not is_array, tag_number, child, slot, if_absent),
-            value.ljust(16, b"\0"),
-        )
+        is_string = plan.spec.type == "string" and not is_array
+        how = (kind, max(plan.size, 1), plan.nullable, plan.spec.type == "bool", is_string)
+        where = (-1 if tag is None else tag, child, slot)
+        return *how, *where, if_absent, value.ljust(16, b"\0")
+
+
+def _is_one_struct(plan: FieldPlan) -> bool:
+    """Whether a field is a struct, and no array."""
+    return plan.struct is not None and not plan.spec.is_array
+
+
+def _is_fixed(plan: FieldPlan) -> bool:
+    """Whether a field is one value of fixed size."""
+    return plan.size > 0 and not plan.spec.is_array
 
 
 def _dtypes(kind: int, plan: FieldPlan) -> list[np.dtype[Any]]:
@@ -310,7 +337,7 @@ def _finish_tags(
         one = plan.tags.get(tag)
         if one is None or id(one) not in program.slots:
             continue
-        if one.struct is not None and not one.spec.is_array:
+        if _is_one_struct(one):
             continue
         if not any(call.tags >> bit & 1 for call in met):
             unseen.add(id(one))

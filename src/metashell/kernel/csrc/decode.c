@@ -11,24 +11,28 @@ enum { MOST_STRING_BYTES = 32767 };
 
 /* One call's state. */
 struct state {
+    const uint8_t *data;
+    const struct field *fields;
+    const struct layout *layouts;
+    void *const *columns;
     struct decode *decode;
-    int64_t begin; /* row at which writing began */
-    uint64_t seen; /* bits of the root's tags whose columns are written */
-    int depth;     /* arrays of structs around the cursor */
+    int64_t begin;    /* row at which writing began */
+    uint64_t seen;    /* bits of the root's tags that were met */
+    uint64_t written; /* and of those whose columns are written, whether a row has the tag or not */
+    int depth;        /* arrays of structs around the cursor */
     bool is_exhausted;
 };
 
 static const uint8_t *decode_struct(struct state *state, const struct layout *layout,
                                     const uint8_t *p, const uint8_t *end, int64_t row);
 
-INLINE void *column(const struct state *state, int32_t slot) { return state->decode->columns[slot]; }
+INLINE void *column(const struct state *state, int32_t slot) { return state->columns[slot]; }
 
 /* ---- values that are not in the bytes ------------------------------------------------------ */
 
 /* Let rows [row, end) of a field hold what an absent one holds; of a struct all below it, too. */
 static void put_absent(const struct state *state, const struct field *field, int64_t row,
                        int64_t end) {
-    const struct decode *decode = state->decode;
     if (field->slot < 0 || field->kind == FIELD_WRONG)
         return;
     if (field->kind == FIELD_FIXED) {
@@ -36,14 +40,14 @@ static void put_absent(const struct state *state, const struct field *field, int
         for (int64_t i = row; i < end; i++)
             memcpy(values + i * field->size, field->value_if_absent, field->size);
     } else if (field->kind == FIELD_STRUCT) {
-        const struct layout *child = &decode->layouts[field->child];
+        const struct layout *child = &state->layouts[field->child];
         uint8_t *present = column(state, field->slot);
         for (int64_t i = row; i < end; i++)
             present[i] = (uint8_t)field->if_absent;
         for (int32_t i = child->first; i < child->end; i++)
-            put_absent(state, &decode->fields[i], row, end);
+            put_absent(state, &state->fields[i], row, end);
         for (int32_t i = child->first_tag; i < child->end_tag; i++)
-            put_absent(state, &decode->fields[i], row, end);
+            put_absent(state, &state->fields[i], row, end);
     } else {
         int64_t *starts = column(state, field->slot);
         for (int64_t i = row; i < end; i++)
@@ -60,22 +64,26 @@ static void put_absent(const struct state *state, const struct field *field, int
     }
 }
 
-/* Whether the column of a tag is left alone until a row has the tag. */
-INLINE bool is_lazy(const struct state *state, const struct layout *layout,
-                    const struct field *field) {
-    return layout == state->decode->layouts && field->kind != FIELD_STRUCT;
+/* The same for one row of a column that most rows have something absent in. */
+INLINE void put_absent_row(const struct state *state, const struct field *field, int64_t row) {
+    if (field->kind == FIELD_SPAN && field->slot >= 0) {
+        ((int64_t *)column(state, field->slot))[row] = 0;
+        ((int32_t *)column(state, field->slot + 1))[row] = field->if_absent;
+    } else if (field->kind == FIELD_FIXED && field->slot >= 0 && field->size == 4) {
+        memcpy((int32_t *)column(state, field->slot) + row, field->value_if_absent, 4);
+    } else {
+        put_absent(state, field, row, row + 1);
+    }
 }
 
 /* Give every wanted column of a row something, after a message in it did not decode. */
 static void put_nothing(const struct state *state, int64_t row) {
-    const struct layout *root = state->decode->layouts;
+    const struct layout *root = state->layouts;
     for (int32_t i = root->first; i < root->end; i++)
-        put_absent(state, &state->decode->fields[i], row, row + 1);
-    for (int32_t i = root->first_tag; i < root->end_tag; i++) {
-        const struct field *field = &state->decode->fields[i];
-        if (!is_lazy(state, root, field) || state->seen >> (i - root->first_tag) & 1)
-            put_absent(state, field, row, row + 1);
-    }
+        put_absent(state, &state->fields[i], row, row + 1);
+    for (int32_t i = root->first_tag; i < root->end_tag; i++)
+        if (state->written >> (i - root->first_tag) & 1)
+            put_absent(state, &state->fields[i], row, row + 1);
 }
 
 /* ---- fields -------------------------------------------------------------------------------- */
@@ -85,28 +93,22 @@ INLINE const uint8_t *decode_fixed(const struct state *state, const struct field
     if (end - p < field->size)
         return NULL;
     if (field->slot >= 0) {
-        uint8_t *to = (uint8_t *)column(state, field->slot) + row * field->size;
+        void *values = column(state, field->slot);
         switch (field->size) {
+        case 4:
+            ((uint32_t *)values)[row] = load_be32(p);
+            break;
+        case 16:
+            memcpy((uint8_t *)values + row * 16, p, 16);
+            break;
         case 1:
-            *to = field->is_bool ? *p != 0 : *p;
+            ((uint8_t *)values)[row] = field->is_bool ? *p != 0 : *p;
             break;
-        case 2: {
-            uint16_t value = load_be16(p);
-            memcpy(to, &value, sizeof value);
+        case 2:
+            ((uint16_t *)values)[row] = load_be16(p);
             break;
-        }
-        case 4: {
-            uint32_t value = load_be32(p);
-            memcpy(to, &value, sizeof value);
-            break;
-        }
-        case 8: {
-            uint64_t value = load_be64(p);
-            memcpy(to, &value, sizeof value);
-            break;
-        }
         default:
-            memcpy(to, p, 16);
+            ((uint64_t *)values)[row] = load_be64(p);
         }
     }
     return p + field->size;
@@ -151,14 +153,14 @@ INLINE const uint8_t *decode_span(const struct state *state, const struct field 
     if (size > end - p)
         return NULL;
     if (field->slot >= 0) {
-        ((int64_t *)column(state, field->slot))[row] = p - state->decode->data;
+        ((int64_t *)column(state, field->slot))[row] = p - state->data;
         ((int32_t *)column(state, field->slot + 1))[row] = (int32_t)count;
     }
     return p + size;
 }
 
 /* `is_tagged`: a varint says whether it is there, in place of a byte. */
-static const uint8_t *decode_one_struct(struct state *state, const struct field *field,
+NOINLINE const uint8_t *decode_one_struct(struct state *state, const struct field *field,
                                         bool is_tagged, const uint8_t *p, const uint8_t *end,
                                         int64_t row) {
     bool is_present = true;
@@ -182,11 +184,11 @@ static const uint8_t *decode_one_struct(struct state *state, const struct field 
     }
     if (field->slot >= 0)
         ((uint8_t *)column(state, field->slot))[row] = 1;
-    return decode_struct(state, &state->decode->layouts[field->child], p, end, row);
+    return decode_struct(state, &state->layouts[field->child], p, end, row);
 }
 
 /* Only walks over the elements, see `struct field`. */
-static const uint8_t *decode_structs(struct state *state, const struct field *field,
+NOINLINE const uint8_t *decode_structs(struct state *state, const struct field *field,
                                      bool is_flexible, const uint8_t *p, const uint8_t *end,
                                      int64_t row) {
     struct decode *decode = state->decode;
@@ -197,7 +199,7 @@ static const uint8_t *decode_structs(struct state *state, const struct field *fi
     if (p == NULL || count > end - p || count > decode->most_structs)
         return NULL;
     if (field->slot >= 0) {
-        ((int64_t *)column(state, field->slot))[row] = p - decode->data;
+        ((int64_t *)column(state, field->slot))[row] = p - state->data;
         ((int64_t *)column(state, field->slot + 1))[row] = count;
     }
     if (state->depth > 0 && count > 0) {
@@ -209,12 +211,12 @@ static const uint8_t *decode_structs(struct state *state, const struct field *fi
     }
     state->depth++;
     for (; count > 0 && p != NULL; count--)
-        p = decode_struct(state, &decode->layouts[field->child], p, end, row);
+        p = decode_struct(state, &state->layouts[field->child], p, end, row);
     state->depth--;
     return p;
 }
 
-static const uint8_t *decode_tagged(struct state *state, const struct field *field,
+INLINE const uint8_t *decode_tagged(struct state *state, const struct field *field,
                                     bool is_flexible, const uint8_t *p, const uint8_t *end,
                                     int64_t row) {
     switch (field->kind) {
@@ -245,9 +247,9 @@ INLINE int32_t find_tag(const struct field *tags, int32_t n, uint32_t tag) {
 /* A number of tags; each has a number and a size, and its content takes exactly that. */
 static const uint8_t *decode_tags(struct state *state, const struct layout *layout,
                                   const uint8_t *p, const uint8_t *end, int64_t row) {
-    const struct field *tags = state->decode->fields + layout->first_tag;
+    const struct field *tags = state->fields + layout->first_tag;
     int32_t n = layout->end_tag - layout->first_tag;
-    bool is_root = layout == state->decode->layouts && state->depth == 0;
+    bool is_root = layout == state->layouts;
     uint64_t present = 0;
     uint32_t count;
     p = read_uvarint(p, end, &count);
@@ -266,8 +268,9 @@ static const uint8_t *decode_tags(struct state *state, const struct layout *layo
             uint64_t bit = UINT64_C(1) << i;
             if (is_root && !(state->seen & bit)) {
                 state->seen |= bit;
-                if (is_lazy(state, layout, &tags[i]))
+                if (!(state->written & bit))
                     put_absent(state, &tags[i], state->begin, row);
+                state->written |= bit;
             }
             /* Of a tag that comes again the last counts, but all have to decode. */
             if (decode_tagged(state, &tags[i], layout->is_flexible, p, stop, row) != stop)
@@ -278,19 +281,16 @@ static const uint8_t *decode_tags(struct state *state, const struct layout *layo
     }
     if (p == NULL || state->depth > 0)
         return p;
-    for (int32_t i = 0; i < n; i++) {
-        if (present >> i & 1)
-            continue;
-        if (!is_root || state->seen >> i & 1 || !is_lazy(state, layout, &tags[i]))
-            put_absent(state, &tags[i], row, row + 1);
-    }
+    uint64_t missing = (is_root ? state->written : layout->eager_tags) & ~present;
+    for (; missing != 0; missing &= missing - 1)
+        put_absent_row(state, &tags[__builtin_ctzll(missing)], row);
     return p;
 }
 
 static const uint8_t *decode_struct(struct state *state, const struct layout *layout,
                                     const uint8_t *p, const uint8_t *end, int64_t row) {
-    const struct field *field = state->decode->fields + layout->first;
-    const struct field *last = state->decode->fields + layout->end;
+    const struct field *field = state->fields + layout->first;
+    const struct field *last = state->fields + layout->end;
     bool is_flexible = layout->is_flexible;
     for (; field < last && p != NULL; field++) {
         switch (field->kind) {
@@ -314,7 +314,15 @@ static const uint8_t *decode_struct(struct state *state, const struct layout *la
 
 int64_t metashell_decode(struct decode *decode, int64_t begin, int64_t end, int64_t most_bytes) {
     const struct layout *root = decode->layouts;
-    struct state state = {.decode = decode, .begin = begin};
+    struct state state = {
+        .data = decode->data,
+        .fields = decode->fields,
+        .layouts = decode->layouts,
+        .columns = decode->columns,
+        .decode = decode,
+        .begin = begin,
+        .written = root->eager_tags,
+    };
     int64_t i = begin;
     if (decode->counts != NULL)
         state.begin = decode->first_row[begin];

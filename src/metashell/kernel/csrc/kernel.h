@@ -142,7 +142,7 @@ enum field_kind {
  */
 struct field {
     uint8_t kind;
-    uint8_t size; /* bytes of one element: 1, 2, 4, 8 or 16 */
+    uint8_t size; /* bytes of an element: 1, 2, 4, 8 or 16; of fixed ones without a slot any number */
     uint8_t is_nullable;
     uint8_t is_bool;
     uint8_t is_string; /* at most 32,767 bytes; before a message is flexible, an int16 says how many */
@@ -159,6 +159,8 @@ struct layout {
     int32_t first_tag, end_tag;   /* tagged ones by ascending tag, at most 64 */
     int32_t is_flexible;
     int32_t has_tags;
+    /* Bits of the tags whose columns are written in every row; the root's others, see below. */
+    uint64_t eager_tags;
 };
 
 /* What is decoded, and where to. */
@@ -182,8 +184,8 @@ struct decode {
 /*
  * Decode what begins at starts[begin] to starts[end - 1], as far as `most_bytes` go.
  *
- * Columns of the root's tags are written only from the first row on that has the tag; `seen` says
- * which were. So a tag that no record has costs no memory. (Structs are written always.)
+ * Columns of the root's other tags are written only if a row has the tag; `seen` says which were. So a
+ * tag that no record has costs no memory.
  *
  * Returns where the next call begins, or -1 where `nested_left` does not do.
  */
@@ -191,6 +193,9 @@ int64_t metashell_decode(struct decode *decode, int64_t begin, int64_t end, int6
 
 /* What is worth inlining into a loop over records, whatever the compiler's own measure says. */
 #define INLINE __attribute__((always_inline)) static inline
+
+/* What is rare, and would take registers from such a loop. */
+#define NOINLINE __attribute__((noinline)) static
 
 /* ---- loads --------------------------------------------------------------------------------- */
 
