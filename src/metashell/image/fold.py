@@ -164,7 +164,7 @@ def _are_equal(parts: Sequence[AnyArray | SpanColumn], order: I64, begins: Bools
     """
     n = len(order)
     firsts = order[np.flatnonzero(begins)]
-    group = np.cumsum(begins)
+    group: I64 = np.cumsum(begins, dtype=np.int64)
     group -= 1
     first = np.empty(n, dtype=np.int64)
     first[order] = firsts[group]
