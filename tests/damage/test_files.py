@@ -118,7 +118,7 @@ def test_log_dir_without_metadata(tmp_path: Path) -> None:
     """The log dir of a broker alone is told from an empty directory."""
     write_meta_properties(tmp_path, cluster_id="c", node_id=1)
 
-    assert "broker" in refusal(tmp_path)
+    assert "a log directory without a metadata log" in refusal(tmp_path)
 
 
 def test_file_for_a_directory(tmp_path: Path) -> None:
