@@ -9,7 +9,7 @@ import pytest
 
 from metashell.fs.coordinator_changes import CoordinatorReplay
 from metashell.fs.coordinator_paths import GROUPS, OFFSETS, STATE, TRANSACTIONS
-from metashell.fs.nodes.groups import CoordinatorState, GroupsOf, TransactionsOf
+from metashell.fs.coordinator_states import CoordinatorState, GroupsOf, TransactionsOf
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from support.coordinators import IDS, RecordedSegment, recorded_segments

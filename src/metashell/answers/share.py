@@ -14,11 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.answers.groups import TIME, topic_names
-from metashell.image.coordinators.share_state import ShareBatches, ShareLog
+from metashell.image.coordinators.share_state import RECORD_STATES, ShareBatches, ShareLog
 from metashell.schema.arrow import list_array, string_array
-
-RECORD_STATES: Final = ("Available", "Acquired", "Acknowledged", "Archiving", "Archived")
-"""Names of the states of records, by number."""
 
 SHARE_SCHEMA: Final = pa.schema(
     [

@@ -86,7 +86,10 @@ class ChangesCommand(RowsCommand):
             "A line of a new node leaves out what is the default. It leaves out partitionEpoch "
             "and leaderEpoch if anything else changed. -v shows all of it, and so do rows (-o).\n\n"
             "The log does not record the user who asked for a change, only the controller that "
-            "wrote it."
+            "wrote it.\n\n"
+            "Changes below /groups, /transactions and /share are told by the coordinators' logs. "
+            "Their offsets are those of the log that the line names. Compaction removes older "
+            "records there: a ? stands for what they said."
         ),
         options=(
             _VERBOSE,
@@ -107,6 +110,7 @@ class ChangesCommand(RowsCommand):
             ("changes -o jsonl /image/topics/byName/pay*", "for a script"),
             ("changes -o csv /image/configs", "for a spreadsheet"),
             ("changes --count /image/cluster/brokers", "the number of changes"),
+            ("changes /groups/billing/offsets", "who committed what, and when"),
         ),
     )
 
@@ -120,7 +124,8 @@ class ChangesCommand(RowsCommand):
         """A row for each change."""
         found = _Found(query.context, query.parsed)
         query.add(map(_record, found.changes()))
-        query.remarks.append(NO_PRINCIPAL)
+        if not found.is_of_coordinators:
+            query.remarks.append(NO_PRINCIPAL)
         query.status = found.status
 
     def write_text(self, context: Context, parsed: Parsed) -> int:
@@ -130,7 +135,8 @@ class ChangesCommand(RowsCommand):
         for argument in parsed.arguments:
             lines = (lines_of.line(change) for change in found.of(argument))
             _print(context, lines)
-        context.warn(f"changes: {NO_PRINCIPAL}")
+        if not found.is_of_coordinators:
+            context.warn(f"changes: {NO_PRINCIPAL}")
         return found.status
 
 
@@ -139,6 +145,8 @@ class _Found:
 
     def __init__(self, context: Context, parsed: Parsed) -> None:
         self.status = ExitCode.OK
+        self.is_of_coordinators = False
+        """Whether the last change was told by a coordinator's log, where no controller writes."""
         self._context, self._arguments = context, parsed.arguments
         self._last, self._newest = parsed.count("-n"), parsed.count("--newest")
         warn = lambda text: context.warn(f"changes: {text}")  # noqa: E731
@@ -164,6 +172,7 @@ class _Found:
             if not self._within(change):
                 continue
             n += 1
+            self.is_of_coordinators = change.log is not None
             if n % _CHUNK_LINES == 0:
                 stop_if_cancelled(self._context)
             if self._last is None:

@@ -29,6 +29,9 @@ _DETAILS: Final = frozenset(
     {
         "topicId",
         "commitTimestamp",
+        "createTimestamp",
+        "writeTimestamp",
+        "snapshotEpoch",
         "metadataHash",
         "previousProducerId",
         "clientTransactionVersion",
@@ -36,7 +39,11 @@ _DETAILS: Final = frozenset(
     }
 )
 """Fields of coordinators' records that a line leaves out where it has others."""
-_TIMES: Final = _DETAILS & {"commitTimestamp", "transactionLastUpdateTimestampMs"} | {
+_TIMES: Final = {
+    "commitTimestamp",
+    "createTimestamp",
+    "writeTimestamp",
+    "transactionLastUpdateTimestampMs",
     "assignmentTimestamp",
     "currentStateTimestamp",
     "transactionStartTimestampMs",

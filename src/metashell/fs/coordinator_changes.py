@@ -17,8 +17,10 @@ import numpy as np
 from metashell.fs.change_parts import Effect
 from metashell.fs.changes import Newest, NodeChange, Test, change_of
 from metashell.fs.coordinator_paths import OFFSETS, Fields, Names, Telling
-from metashell.fs.nodes.groups import CoordinatorDirectory, tell
+from metashell.fs.coordinator_states import tell
+from metashell.fs.nodes.groups import CoordinatorDirectory
 from metashell.image.coordinators.group_log import COMMITS, REFUSED, GroupLog
+from metashell.image.coordinators.share_state import KEPT, SHARE_SNAPSHOT, SHARE_UPDATE
 from metashell.records.consumer_protocol import MEMBERS_RECORD
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I64
@@ -166,6 +168,12 @@ class CoordinatorReplay:
         for each in told:
             if name in COMMITS:
                 yield from self._commit(row, each, producer)
+            elif name == SHARE_UPDATE and each.fields is not None:
+                known = self._nodes.get(each.path, {}).get(SHARE_SNAPSHOT, {})
+                said = {key: value for key, value in each.fields.items() if value != KEPT}
+                # They are laid over those that are there, and tell of some offsets only.
+                said["updatedBatches"] = said.pop("stateBatches", [])
+                yield from self._put(each.path, SHARE_SNAPSHOT, {**known, **said})
             else:
                 yield from self._put(each.path, name, each.fields)
 

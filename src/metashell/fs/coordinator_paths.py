@@ -15,6 +15,7 @@ from functools import cache
 from typing import Any, Final, TypeAlias
 
 from metashell.dataclass import dataclass
+from metashell.image.coordinators.share_state import batch_text
 from metashell.records.consumer_protocol import CONSUMER, MEMBERS_RECORD, members_json
 from metashell.records.keyed_records import TRANSACTION_STATES
 from metashell.schema.coordinators import CoordinatorLog, RecordType
@@ -64,6 +65,7 @@ _MEMBER_STATES: Final[Mapping[str, Mapping[int, str]]] = {
 }
 """States of members, by the type of the record. Source: MemberState of either kind of groups."""
 
+_BATCH: Final = ("firstOffset", "lastOffset", "deliveryState", "deliveryCount")
 _BYTES: Final = ("subscription", "assignment", "memberId")
 """Fields of a classic group's member that are told apart."""
 
@@ -143,6 +145,8 @@ def _in_short(fields: dict[str, Any], topics: Mapping[str, str]) -> dict[str, An
         if name == "transactionStatus":
             is_known = 0 <= value < len(TRANSACTION_STATES)
             out["state"] = TRANSACTION_STATES[value] if is_known else f"UNKNOWN({value})"
+        elif name == "stateBatches":
+            out[name] = [batch_text(*(batch[key] for key in _BATCH)) for batch in value]
         elif name == "classicMemberMetadata":
             out["usesClassicProtocol"] = value is not None
         elif isinstance(value, list) and value and isinstance(value[0], dict):

@@ -7,18 +7,14 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from metashell.fs.coordinator_paths import ROOT_OF
-from metashell.fs.nodes.groups import (
-    CoordinatorDirectory,
-    CoordinatorReader,
-    CoordinatorState,
-    GroupsOf,
-    TransactionsOf,
-)
+from metashell.fs.coordinator_states import CoordinatorState, GroupsOf, ShareOf, TransactionsOf
+from metashell.fs.nodes.groups import CoordinatorDirectory, CoordinatorReader
 from metashell.image.coordinators.placement import partition_of
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import CoordinatorLogs
 
 if TYPE_CHECKING:
+    from metashell.fs.node import Directory
     from metashell.log.fault import Fault
     from metashell.records.keyed_records import KeyedRecords
     from metashell.sources.source import Source
@@ -34,7 +30,41 @@ def _transactions(
     return TransactionsOf(records, topics)
 
 
-_STATES = {CoordinatorLog.GROUPS: _groups, CoordinatorLog.TRANSACTIONS: _transactions}
+def _share(records: KeyedRecords, topics: Mapping[str, str], _partition: int) -> CoordinatorState:
+    return ShareOf(records, topics)
+
+
+_STATES = {
+    CoordinatorLog.GROUPS: _groups,
+    CoordinatorLog.TRANSACTIONS: _transactions,
+    CoordinatorLog.SHARE: _share,
+}
+
+
+def producers_directory(source: Source, told: list[str]) -> Directory:
+    """The directory of producers.
+
+    Args:
+        source: Whose log directories are looked at.
+        told: Takes what of a log could not be read.
+    """
+    from metashell.fs.nodes.producers import producers_node
+    from metashell.image.coordinators.producers import ProducersState, fold_producers
+    from metashell.node_files.offset_checkpoint import TopicPartition
+    from metashell.sources.partition_logs import partition_logs
+
+    logs = partition_logs(source)
+    assert logs is not None
+    numbers: dict[str, list[int]] = {}
+    for topic, number in logs.partitions:
+        numbers.setdefault(topic, []).append(number)
+
+    def read(topic: str, number: int) -> ProducersState:
+        history = logs.tail(TopicPartition(topic, number)).producers()
+        told.extend(f"{topic}-{number}: {fault}" for fault in history.faults)
+        return fold_producers(history)
+
+    return producers_node(numbers, read)
 
 
 def coordinator_directories(source: Source) -> dict[str, Callable[[], CoordinatorDirectory]]:
@@ -61,7 +91,9 @@ def reader_of(source: Source, logs: CoordinatorLogs) -> CoordinatorReader:
         return len(logs.leaders)
 
     def place(name: str) -> int | None:
-        return partition_of(name, count()) if count() else None
+        # A share group is in as many partitions as its own partitions are hashed to.
+        is_spread = logs.log is CoordinatorLog.SHARE
+        return None if is_spread or not count() else partition_of(name, count())
 
     return CoordinatorReader(
         topic=logs.log.value,

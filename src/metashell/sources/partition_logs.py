@@ -8,17 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from metashell.log.log_tail import LogTail
-from metashell.node_files.log_directory import LogDirectory, read_log_directory
+from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory, read_log_directory
 from metashell.node_files.log_name import LogName, LogState
 from metashell.node_files.offset_checkpoint import OffsetCheckpoint, TopicPartition
 
 if TYPE_CHECKING:
     from metashell.sources.source import Source
-
-_METADATA: Final = "__cluster_metadata"
 
 
 class PartitionLogs:
@@ -35,7 +33,7 @@ class PartitionLogs:
         found: dict[TopicPartition, tuple[LogDirectory, LogName]] = {}
         for directory in directories:
             for name in directory.logs:
-                if name.state is LogState.CURRENT and name.topic != _METADATA:
+                if name.state is LogState.CURRENT and name.topic != METADATA_TOPIC:
                     partition = TopicPartition(name.topic, name.partition)
                     found.setdefault(partition, (directory, name))
         self._logs = dict(sorted(found.items()))

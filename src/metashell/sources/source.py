@@ -84,6 +84,8 @@ class Source:
         """Held while what is lazy is computed; threads may ask at once."""
         self._newest = newest
         self._moment = moment
+        self._unread_logs: list[str] = []
+        """What of topics' logs could not be read."""
         self.log = log
         """The files of the directory, and those that were read."""
         self.settings = settings
@@ -194,8 +196,19 @@ class Source:
                 "log": lambda: log_node(self.log, self.all_faults),
                 "quorum": lambda: self._quorum_node(image),
             },
-            lambda: self.coordinator_directories,
+            lambda: self._log_nodes,
         )
+
+    @lazy
+    def _log_nodes(self) -> Mapping[str, Callable[[], Directory]]:
+        """What makes the directories that are there because of topics' logs."""
+        found: dict[str, Callable[[], Directory]] = {**self.coordinator_directories}
+        # What a producer's state was nothing tells.
+        if self._moment is None and self._topics_of_logs:
+            from metashell.sources.coordinator_tree import producers_directory
+
+            found["producers"] = lambda: producers_directory(self, self._unread_logs)
+        return found
 
     @lazy
     def coordinator_directories(self) -> Mapping[str, _lru_cache_wrapper[CoordinatorDirectory]]:
@@ -207,17 +220,23 @@ class Source:
         return {name: cache(make) for name, make in coordinator_directories(self).items()}
 
     def _has_coordinator_logs(self) -> bool:
+        return not self._topics_of_logs.isdisjoint(COORDINATOR_TOPICS)
+
+    @lazy
+    def _topics_of_logs(self) -> frozenset[str]:
+        """Topics that have a log in the log directories, but for the metadata log."""
+        from metashell.node_files.log_directory import METADATA_TOPIC
+
         directories: Sequence[LogDirectory] = ()
         with suppress(SourceError):  # Whoever asks for such logs is told.
             directories = self._log_directories
-        topics = {log.topic for directory in directories for log in directory.logs}
-        return not topics.isdisjoint(COORDINATOR_TOPICS)
+        return frozenset(log.topic for d in directories for log in d.logs) - {METADATA_TOPIC}
 
     def _coordinator_remarks(self) -> list[str]:
         """What of coordinators' logs could not be read, as far as they were looked at."""
         makers = Source.coordinator_directories.known(self) or {}
         told = (make().remarks() for make in makers.values() if make.cache_info().currsize)
-        return [fault for faults in told for fault in faults]
+        return [*(fault for faults in told for fault in faults), *self._unread_logs]
 
     @property
     def full_log(self) -> Source:

@@ -152,3 +152,26 @@ def test_damage_is_told(tmp_path: Path) -> None:
     source = metashell.open(directory)
     source.ls("/groups")
     assert any("__consumer_offsets-2: " in warning for warning in source.warnings)
+
+
+def test_share_partitions() -> None:
+    """A share group lies in several partitions; its leaves are what `share` says, with history."""
+    places = [str(fixture_dir(f"node-44/broker102/{name}")) for name in ("d1", "d2")]
+    opened = open_request(OpenRequest(choice=Choice(paths=tuple(places))))
+    assert isinstance(opened, Source)
+    assert ["share-a", "share-b"] == opened.ls("/share/s-one")
+    value = opened.value("/share/s-one/share-a/0")
+    assert isinstance(value, dict)
+    assert (2, 2) == (value["startOffset"], value["stateEpoch"])
+    assert "3-3:Acknowledged:1" in value["stateBatches"]
+    ran = run_on(opened, "changes /share/s-one/share-a/0")
+    assert "updatedBatches [2-2:" in ran.out
+
+
+def test_producers() -> None:
+    """A leaf for each producer of a partition; none at an earlier moment."""
+    source = metashell.open(fixture_dir(LOG_DIR))
+    assert "producers" in source.ls("/")
+    assert "producers" not in source.at(200).ls("/")
+    assert {"15", "1000"} <= set(source.ls("/producers/orders/0"))
+    assert "currentTxnStartOffset=-1" in source.cat("/producers/orders/0/15")

@@ -23,6 +23,11 @@ from metashell.records.keyed_records import KeyedColumns, KeyedRecords
 from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.columns import SpanColumn
 
+RECORD_STATES: Final = ("Available", "Acquired", "Acknowledged", "Archiving", "Archived")
+"""Names of the states of records, by number. Source: RecordState of share fetches."""
+SHARE_SNAPSHOT: Final = "ShareSnapshot"
+SHARE_UPDATE: Final = "ShareUpdate"
+"""The types of the log's records."""
 KEPT: Final = -1
 """The start offset, or leader epoch, of an update that keeps the one before."""
 _NOBODY: Final = -1
@@ -167,7 +172,7 @@ def fold_share(records: KeyedRecords) -> ShareState:
 
 
 def _events(records: KeyedRecords) -> _Events:
-    parts = [_of_type(records.columns(name)) for name in ("ShareSnapshot", "ShareUpdate")]
+    parts = [_of_type(records.columns(name)) for name in (SHARE_SNAPSHOT, SHARE_UPDATE)]
     order = np.argsort(np.concatenate([part.row for part in parts]), kind="stable")
     joined: list[Any] = []
     for field in fields(_Events):
@@ -352,3 +357,26 @@ def _highest(first: I64, end: I64, rank: I64, n: int) -> I64:
         np.maximum.at(covers, first[at], rank[at])
         np.maximum.at(covers, end[at] - size, rank[at])
     return covers
+
+
+def batch_text(first: int, last: int, state: int, count: int) -> str:
+    """A batch as ``FIRST-LAST:STATE:DELIVERIES``."""
+    named = RECORD_STATES[state] if 0 <= state < len(RECORD_STATES) else str(state)
+    return f"{first}-{last}:{named}:{count}"
+
+
+def share_fields(state: ShareState, i: int) -> dict[str, Any]:
+    """A share partition's fields, by Kafka's names of those of a snapshot."""
+    batches, at = state.batches, slice(*state.batches.list_offsets[i : i + 2].tolist())
+    columns = (batches.first, batches.last, batches.state, batches.count)
+    rows = zip(*(column[at].tolist() for column in columns), strict=True)
+    return {
+        "snapshotEpoch": int(state.snapshot_epoch[i]),
+        "stateEpoch": int(state.state_epoch[i]),
+        "leaderEpoch": int(state.leader_epoch[i]),
+        "startOffset": int(state.start_offset[i]),
+        "deliveryCompleteCount": int(state.complete[i]),
+        "createTimestamp": int(state.created_ms[i]),
+        "writeTimestamp": int(state.written_ms[i]),
+        "stateBatches": [batch_text(*row) for row in rows],
+    }

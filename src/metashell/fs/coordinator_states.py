@@ -1,0 +1,278 @@
+"""What the records of one partition of a coordinators' topic say of groups or transactions.
+
+A node is what records say of it that count (`metashell.image.coordinators.living`). Where one is
+asked for it is read alone; from some on all are read together.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import field
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+
+from metashell.dataclass import dataclass
+from metashell.fs.coordinator_paths import STATE, Fields, Names, Telling, path_of, tellings
+from metashell.image.coordinators.group_events import GroupType
+from metashell.image.coordinators.group_log import GroupLog
+from metashell.image.coordinators.group_states import group_states
+from metashell.image.coordinators.living import (
+    LivingRows,
+    living_records,
+    living_transactions,
+)
+from metashell.image.coordinators.share_state import ShareState, fold_share, share_fields
+from metashell.records.consumer_protocol import MEMBERS_RECORD
+from metashell.records.keyed_records import KeyedRecords
+from metashell.schema.arena import I64
+from metashell.schema.rows import to_rows
+from metashell.schema.uuids import uuid_text
+
+_ONE_BY_ONE: Final = 16
+"""Groups whose nodes are made singly; of more, those of all are."""
+
+
+@dataclass(slots=True)
+class NodeRows:
+    """The records that tell of a node, and the one that made it, -1 where nobody knows."""
+
+    rows: list[int] = field(default_factory=list)
+    created: int = -1
+
+
+Nodes = dict[Names, NodeRows]
+"""What tells of the nodes of a group, by their names below it; by none for the group itself."""
+
+
+class CoordinatorState(ABC):
+    """What records of one partition say of groups, or of transactions.
+
+    Args:
+        records: All of the partition, or those about one name.
+        topics: Names of topics by the text of their ids.
+    """
+
+    def __init__(self, records: KeyedRecords, topics: Mapping[str, str]) -> None:
+        self.records, self.topics = records, topics
+
+    @property
+    @abstractmethod
+    def places(self) -> Mapping[str, int]:
+        """Names of the groups or transactions that there are, and their places."""
+
+    @abstractmethod
+    def nodes(self, place: int) -> Nodes:
+        """What there is of one group or transaction."""
+
+    @abstractmethod
+    def value(self, place: int, below: Names, rows: Sequence[int]) -> Fields:
+        """The fields of a node that rows tell of."""
+
+
+class RecordedState(CoordinatorState):
+    """Of which each node is what some records say, the newest of their types."""
+
+    def __init__(self, records: KeyedRecords, topics: Mapping[str, str]) -> None:
+        super().__init__(records, topics)
+        self._values: dict[int, list[Telling]] = {}
+
+    @property
+    @abstractmethod
+    def living(self) -> LivingRows:
+        """The records that count."""
+
+    def nodes(self, place: int) -> Nodes:
+        self._n_asked += 1
+        if self._n_asked > _ONE_BY_ONE:
+            return self._all_nodes[place]
+        rows, created = self.living.rows_of(place)
+        return self._nodes_of(rows, created, np.full(len(rows), place))[place]
+
+    _n_asked = 0
+
+    @cached_property
+    def _all_nodes(self) -> Mapping[int, Nodes]:
+        living = self.living
+        return self._nodes_of(living.row, living.created, living.of)
+
+    def _nodes_of(self, rows: I64, created: I64, places: I64) -> dict[int, Nodes]:
+        found: dict[int, Nodes] = {place: {} for place in self.places.values()}
+        made = dict(zip(rows.tolist(), created.tolist(), strict=True))
+        of = dict(zip(rows.tolist(), places.tolist(), strict=True))
+        for row, paths in self._paths(rows):
+            for path in paths:
+                node = found[of[row]].setdefault(path[2:], NodeRows())
+                node.rows.append(row)
+                node.created = max(node.created, made[row])
+        return found
+
+    def _paths(self, rows: I64) -> Iterable[tuple[int, list[Names]]]:
+        """The nodes that each record tells of; its value is read only where more than one is."""
+        types = self.records.frames.key_type[rows]
+        for number in np.unique(types).tolist():
+            record_type, these = self.records.types.by_number[number], rows[types == number]
+            if record_type.name == MEMBERS_RECORD:
+                for row in these.tolist():
+                    yield row, [each.path for each in self.told(row)]
+                continue
+            found = self.records.decode(record_type.name, np.sort(these), None, ())
+            spec = record_type.key
+            named = [(f.column_name, f.json_name) for f in spec.fields]
+            for row, key in zip(found.rows.tolist(), to_rows(found.key), strict=True):
+                shown = {json: _text(key[column]) for column, json in named}
+                yield row, [path_of(record_type, shown, self.topics)]
+
+    def told(self, row: int) -> list[Telling]:
+        """What one record says."""
+        if row not in self._values:
+            some = np.array([row])
+            if len(self._values) >= _ONE_BY_ONE:
+                some = np.sort(self.living.row)
+            self._values.update(tell(self.records, some, self.topics))
+        return self._values[row]
+
+    def value(self, place: int, below: Names, rows: Sequence[int]) -> Fields:
+        fields: dict[str, Any] = {}
+        for row in rows:
+            for each in self.told(row):
+                if each.path[2:] == below and each.fields is not None:
+                    fields.update(each.fields)
+        return fields
+
+
+def _text(value: object) -> object:
+    return uuid_text(value) if isinstance(value, bytes) else value
+
+
+def tell(records: KeyedRecords, rows: I64, topics: Mapping[str, str]) -> dict[int, list[Telling]]:
+    """What records say, by row; those that can't be read are left out.
+
+    Args:
+        records: All.
+        rows: int64, ascending: those that are asked for.
+        topics: Names of topics by the text of their ids.
+    """
+    out: dict[int, list[Telling]] = {}
+    types = records.frames.key_type[rows]
+    for number in np.unique(types).tolist():
+        record_type = records.types.by_number.get(number)
+        if record_type is None:
+            continue
+        found = records.decode(record_type.name, rows[types == number])
+        for row, key, value, is_gone in zip(
+            found.rows.tolist(),
+            to_rows(found.key),
+            to_rows(found.value),
+            found.is_tombstone.tolist(),
+            strict=True,
+        ):
+            out[row] = list(tellings(record_type, key, None if is_gone else value, topics))
+    return out
+
+
+class GroupsOf(RecordedState):
+    """Groups.
+
+    Args:
+        records: All of the partition, or those about one group.
+        topics: Names of topics by the text of their ids.
+        partition: Which partition it is.
+    """
+
+    def __init__(self, records: KeyedRecords, topics: Mapping[str, str], partition: int) -> None:
+        super().__init__(records, topics)
+        self.log = GroupLog(records, partition)
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        names = self.log.names(self.log.state.made).texts()
+        return {name: place for place, name in enumerate(names)}
+
+    @cached_property
+    def living(self) -> LivingRows:
+        return living_records(self.log)
+
+    @cached_property
+    def _states(self) -> Sequence[str]:
+        return list(group_states(self.log))
+
+    @cached_property
+    def _pending(self) -> frozenset[int]:
+        log = self.log
+        return frozenset(log.commits.rows[log.offsets.pending].tolist())
+
+    def nodes(self, place: int) -> Nodes:
+        found = super().nodes(place)
+        state = found.setdefault((STATE,), NodeRows())
+        state.created = int(self.log.events.row[self.log.state.made[place]])
+        return found
+
+    def value(self, place: int, below: Names, rows: Sequence[int]) -> Fields:
+        if below == (STATE,):
+            kind = GroupType(int(self.log.state.type[place])).name.lower()
+            derived = {"type": kind, "state": self._states[place]}
+            return derived | dict(super().value(place, below, rows))
+        waiting = [row for row in rows if row in self._pending]
+        found = dict(super().value(place, below, [row for row in rows if row not in waiting]))
+        if waiting:
+            found["pending"] = [
+                dict(super(GroupsOf, self).value(place, below, [row])) for row in waiting
+            ]
+        return found
+
+
+class TransactionsOf(RecordedState):
+    """Transactional ids, each of which is one node."""
+
+    @cached_property
+    def _found(self) -> tuple[LivingRows, Sequence[str]]:
+        return living_transactions(self.records)
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        return {name: place for place, name in enumerate(self._found[1])}
+
+    @property
+    def living(self) -> LivingRows:
+        return self._found[0]
+
+
+class ShareOf(CoordinatorState):
+    """Share groups, whose partitions' state is merged of several records."""
+
+    @cached_property
+    def _state(self) -> ShareState:
+        return fold_share(self.records)
+
+    @cached_property
+    def _groups(self) -> Sequence[str]:
+        return self._state.group.texts()
+
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        return {name: place for place, name in enumerate(dict.fromkeys(self._groups))}
+
+    @cached_property
+    def _indexes(self) -> Mapping[int, Mapping[Names, int]]:
+        """The index of each share partition, by the place of its group and its names there."""
+        found: dict[int, dict[Names, int]] = {}
+        ids = [uuid_text(each.tobytes()) for each in self._state.topic_id]
+        for i, (group, topic, number) in enumerate(
+            zip(self._groups, ids, self._state.partition.tolist(), strict=True)
+        ):
+            names = (self.topics.get(topic, topic), str(number))
+            found.setdefault(self.places[group], {})[names] = i
+        return found
+
+    def nodes(self, place: int) -> Nodes:
+        state = self._state
+        return {
+            names: NodeRows([int(state.changed[i])], int(state.created[i]))
+            for names, i in self._indexes[place].items()
+        }
+
+    def value(self, place: int, below: Names, rows: Sequence[int]) -> Fields:
+        return share_fields(self._state, self._indexes[place][below])
