@@ -48,6 +48,18 @@ _CRITICAL: Final = (
         "start a broker that the partitions wait for; an unclean election may lose offsets",
     ),
     (
+        "coordinator-refuses",
+        "partitions",
+        "a broker cannot load the partition: its groups or transactions have no coordinator",
+        "look at the record with `log`; a newer Kafka may have written it",
+    ),
+    (
+        "hanging-transaction",
+        "transactions",
+        "no coordinator will end them: consumers that read committed data stop there",
+        "make sure that the producer is gone, then run the command that `transactions` prints",
+    ),
+    (
         "under-min-isr",
         "partitions",
         "fewer replicas are in sync than min.insync.replicas: writes with acks=all fail",
@@ -152,6 +164,12 @@ _WARNINGS: Final = (
         "run kafka-reassign-partitions.sh --verify with the same plan, or delete these configs",
     ),
     (
+        "offsets-of-earlier-topic",
+        "committed offsets",
+        "the topic was created again since: consumers may skip records or repeat them",
+        "reset these offsets with kafka-consumer-groups.sh --reset-offsets",
+    ),
+    (
         "voter-lagging",
         "offsets",
         "a voter is behind: the quorum may lose its majority",
@@ -254,6 +272,24 @@ _NOTES: Final = (
         "configs",
         "a lower value keeps less data, or confirms writes with fewer replicas",
         "check that this was intended, or set the old value again",
+    ),
+    (
+        "offsets-of-gone-topic",
+        "committed offsets",
+        "the topic does not exist: a new one of that name begins at these offsets",
+        "delete them with kafka-consumer-groups.sh --delete-offsets",
+    ),
+    (
+        "offsets-expiring",
+        "committed offsets",
+        "they expire within a day: a consumer that comes back later begins anew",
+        "nothing if the groups are not used any more; else start a consumer",
+    ),
+    (
+        "hot-coordinator-partition",
+        "records",
+        "the partition takes far more writes than others: its leader has more to do",
+        "let the group commit less often",
     ),
     (
         "config-of-gone-resource",

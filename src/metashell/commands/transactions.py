@@ -158,7 +158,7 @@ class TransactionsCommand(RowsCommand):
         opened = None
         if query.columns is None or "hanging" in query.columns:
             logs = partition_logs(query.source)
-            opened = None if logs is None else _opened(query, logs)
+            opened = None if logs is None else opened_transactions(query, logs)
         coordinator_rows(
             query,
             TRANSACTION,
@@ -201,7 +201,7 @@ def _hanging(query: RowsQuery) -> pa.Table:
     from metashell.answers.hanging import Verdict
 
     logs = needs_partition_logs(query)
-    table = _opened(query, logs, topics_here(query, logs))
+    table = opened_transactions(query, logs, topics_here(query, logs))
     table = table.filter(pc.not_equal(table.column("hanging"), Verdict.NO.value))
     if Verdict.UNDECIDED in table.column("hanging").to_pylist():
         coordinator = query.source.coordinator_logs(TRANSACTION.log)
@@ -213,7 +213,7 @@ def _hanging(query: RowsQuery) -> pa.Table:
     return table
 
 
-def _opened(
+def opened_transactions(
     query: RowsQuery, logs: PartitionLogs, topics: Collection[str] | None = None
 ) -> pa.Table:
     """What is open in the partitions here."""

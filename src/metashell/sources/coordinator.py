@@ -70,7 +70,8 @@ class CoordinatorSource(Source):
     def of_coordinator(self) -> CoordinatorSource:
         return self
 
-    def _has_coordinator_logs(self) -> bool:
+    @property
+    def has_coordinator_logs(self) -> bool:
         return True
 
     def coordinator_logs(self, log: CoordinatorLog) -> CoordinatorLogs | None:

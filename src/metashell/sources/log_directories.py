@@ -147,4 +147,4 @@ def open_log_directories(place: Place, settings: ReadSettings) -> LogDirectories
         SourceError: One can't be listed, or its ``meta.properties`` is malformed.
     """
     source = LogDirectoriesSource(place, settings)
-    return source if source._has_coordinator_logs() else None
+    return source if source.has_coordinator_logs else None

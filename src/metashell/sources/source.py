@@ -213,13 +213,15 @@ class Source:
     @lazy
     def coordinator_directories(self) -> Mapping[str, _lru_cache_wrapper[CoordinatorDirectory]]:
         """What makes the directories of groups and transactions, where there are their logs."""
-        if not self._has_coordinator_logs():
+        if not self.has_coordinator_logs:
             return {}
         from metashell.sources.coordinator_tree import coordinator_directories
 
         return {name: cache(make) for name, make in coordinator_directories(self).items()}
 
-    def _has_coordinator_logs(self) -> bool:
+    @property
+    def has_coordinator_logs(self) -> bool:
+        """Whether a log directory of the node has partitions of a coordinators' topic."""
         return not self._topics_of_logs.isdisjoint(COORDINATOR_TOPICS)
 
     @lazy

@@ -11,8 +11,10 @@ import pytest
 import metashell
 from metashell.cli import main
 from metashell.errors import MetashellError
+from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.opening import open_fleet
 from support.fixtures import DEMO, copy_of, fixture_dir
+from support.keyed_logs import START_MS, Put, commit, encode
 from support.shell import run_on
 
 LOG_DIR = "node-44/broker102/d1"
@@ -261,3 +263,75 @@ def test_one_partition_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert "1" == capsys.readouterr().out.strip()
     assert 2 == main(["-d", str(place / "__consumer_offsets-2"), "transactions"])
     assert "this source has no log of __transaction_state" in capsys.readouterr().err
+
+
+def _health(place: Path, words: str = "") -> dict[tuple[str, str], tuple[int, str]]:
+    """Problems of groups, offsets and transactions: count and explanation by kind and subject."""
+    columns = "--columns problem,subject,count,explanation"
+    ran = run_on(metashell.open(place), f"health {words} {columns} -o jsonl")
+    rows = [json.loads(line) for line in ran.out.splitlines()]
+    kinds = ("coordinator-refuses", "hanging-transaction", "offsets-", "hot-")
+    return {
+        (row["problem"], row["subject"]): (row["count"], row["explanation"])
+        for row in rows
+        if row["problem"].startswith(kinds)
+    }
+
+
+def test_health_of_groups(tmp_path: Path) -> None:
+    """A record that is refused, offsets of gone topics and those about to expire are problems."""
+    node = copy_of(LOG_DIR, tmp_path)
+    assert {} == _health(node)
+    settings = tmp_path / "server.properties"
+    settings.write_text("offsets.retention.minutes=60\ntransaction.max.timeout.ms=1\n")
+    found = _health(node, f"--assume {settings}")
+    (count, told) = found["offsets-expiring", "topic __consumer_offsets"]
+    assert count > 5
+    assert "by the retention of STATIC_BROKER_CONFIG" in told
+    value = {"offset": 1, "commit_timestamp": START_MS, "topic_id": b"\1" * 16}
+    entries = [
+        commit("far", "not-there", 5),
+        Put(
+            name="OffsetCommit",
+            key={"group": "far", "topic": "clicks", "partition": 1},
+            value=value,
+        ),
+    ]
+    segment = node / "__consumer_offsets-0" / f"{1000:020d}.log"
+    batches = [encode(CoordinatorLog.GROUPS, e, 1000 + i) for i, e in enumerate(entries)]
+    segment.write_bytes(b"".join(batches))
+    found = _health(node, "offsets-of-gone-topic offsets-of-earlier-topic")
+    assert {
+        ("offsets-of-earlier-topic", "topic clicks"),
+        ("offsets-of-gone-topic", "topic not-there"),
+    } == found.keys()
+    assert found["offsets-of-gone-topic", "topic not-there"][1].startswith("group far: the topic")
+    member = {"group_id": "k-uniform", "member_id": "m"}
+    current = Put(
+        name="ConsumerGroupCurrentMemberAssignment", key=member, value={"member_epoch": 5}
+    )
+    entries += [current, Put(name="ConsumerGroupMemberMetadata", key=member)]
+    batches = [encode(CoordinatorLog.GROUPS, e, 1000 + i) for i, e in enumerate(entries)]
+    segment.write_bytes(b"".join(batches))
+    found = _health(node, "coordinator-refuses")
+    assert [("coordinator-refuses", "partition __consumer_offsets-0")] == list(found)
+    assert "a broker stops at offset 1003" in next(iter(found.values()))[1]
+    assert 1 == run_on(metashell.open(node), "health coordinator-refuses").status
+
+
+def test_health_of_transactions(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """What hangs for longer than the longest timeout is critical."""
+    places = [str(fixture_dir(f"node-44/broker102/{name}")) for name in ("d1", "d2")]
+    words = ["-d", places[0], "-d", places[1], "health", "hanging-transaction", "-o", "jsonl"]
+    assert 0 == main(words)
+    assert not capsys.readouterr().out
+    settings = tmp_path / "server.properties"
+    settings.write_text("transaction.max.timeout.ms=1000\n")
+    assert 1 == main([*words, "--assume", str(settings)])
+    row = json.loads(capsys.readouterr().out)
+    assert ("critical", "topic streams-in", 1) == (row["severity"], row["subject"], row["count"])
+    assert row["explanation"].startswith(
+        "producer 777000 holds partition 1 at offset 4 for 5 min: no coordinator will end them"
+    )
+    assert "transactions --hanging streams-in" == row["command"]
+    assert "2026-11-22T11:57:04.212Z" == row["since_time"]

@@ -62,17 +62,19 @@ class HealthCommand(RowsCommand):
             "is fenced, so partitions are offline or under-replicated. A line for each cause says "
             "since when, by which record, and how many partitions follow.\n\n"
             "critical: clients fail, or data or metadata is lost. The kinds are "
-            "offline-partitions, coordinator-offline, under-min-isr, quorum-unreachable, "
-            "quorum-no-leader, file-damaged, offset-gap, record-undecodable and replay-fault.\n\n"
+            "offline-partitions, coordinator-offline, coordinator-refuses, hanging-transaction, "
+            "under-min-isr, quorum-unreachable, quorum-no-leader, file-damaged, offset-gap, "
+            "record-undecodable and replay-fault.\n\n"
             "warning: clients fail after one more failure, or someone has to act. The kinds are "
             "under-replicated, at-min-isr, unclean-possible, recovering, lost-directory, "
             "offline-directory, unregistered-broker, fenced-broker, reassignment-stuck, "
-            "leftover-throttle, voter-lagging, observer-lagging, unregistered-voter, "
-            "quorum-disagreement, open-transaction, file-unreadable and record-unknown. A "
-            "quorum-disagreement can be critical too.\n\n"
+            "leftover-throttle, offsets-of-earlier-topic, voter-lagging, observer-lagging, "
+            "unregistered-voter, quorum-disagreement, open-transaction, file-unreadable and "
+            "record-unknown. A quorum-disagreement can be critical too.\n\n"
             "note: worth knowing. The kinds are controlled-shutdown, elr-in-use, reassigning, "
             "no-spare-replica, no-preferred-leader, preferred-election-due, "
             "ignored-static-voters, ghost-registration, older-release, lowered-config, "
+            "offsets-of-gone-topic, offsets-expiring, hot-coordinator-partition, "
             "config-of-gone-resource, unknown-config, quorum-not-described and torn-tail.\n\n"
             "`health --summary -o json` prints what each kind means and what to do.\n\n"
             "since_time is when the problem began. It is the time of the record that last set the "
@@ -80,6 +82,9 @@ class HealthCommand(RowsCommand):
             f"of up to {OLDER_BYTES >> 20} MB tell times that the newest checkpoint hides; "
             "--history reads larger ones too. At an earlier offset, health does not look at the "
             "quorum and the files beside the log.\n\n"
+            "What concerns groups, offsets and transactions is told of a broker's log directory, "
+            "as far as it has the coordinators' logs. A transaction hangs here if it is older than "
+            "transaction.max.timeout.ms. Times count to the end of the logs.\n\n"
             "A voter or observer lags if it was not caught up for 10 s. If its times are not "
             "known, it lags from 1000 offsets on.\n\n"
             "The exit status is 1 if something is critical, else 0. With --exit-code it is 1 if "
@@ -251,6 +256,10 @@ def _parts(
         look(problem)
         yield of_problem(problem, columns)
     found = [*find_in_log(query), *find_in_quorum(query.source), *find_in_assumed(query)]
+    if query.source.has_coordinator_logs:
+        from metashell.commands.health.coordinator_problems import find_in_coordinators
+
+        found += find_in_coordinators(query, codes)
     if "--deep" in parsed.switches:
         found += find_deeply(query)
     for single in found:

@@ -1,0 +1,219 @@
+"""What is wrong with groups, their offsets and transactions, as a broker's logs tell.
+
+Partitions of the coordinators' topics are looked at one after the other; what is kept of each is
+small.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.answers.hanging import Verdict
+from metashell.dataclass import dataclass
+from metashell.image.coordinators.committed_topics import committed_topics
+from metashell.image.coordinators.group_log import GroupLog
+from metashell.image.coordinators.offset_expiry import expire_times
+from metashell.records.keyed_records import KeyedRecords
+from metashell.schema.arrow import string_array, uuid_array
+
+HOUR_MS: Final = 3_600_000
+SOON_MS: Final = 24 * HOUR_MS
+"""Offsets that expire within so long a time are about to."""
+HOT_RECORDS: Final = 10_000
+"""A partition is hot that has so many records of the last hour at least,"""
+HOT_FACTOR: Final = 4
+"""and so many times as many as the others have on the average."""
+_NO_ID: Final = "AAAAAAAAAAAAAAAAAAAAAA"
+_GONE, _CREATED_AGAIN = "gone", "created-again"
+_FEW: Final = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """The first record at which a broker stops to load a partition."""
+
+    offset: int
+    text: str
+    """Why, and what a broker then has."""
+    time_ms: int
+    """Of the record, ms since the epoch; -1 for none."""
+
+
+def refused_record(records: KeyedRecords, log: GroupLog | None = None) -> Refused | None:
+    """The first record of a coordinator's log that its broker refuses; None for none.
+
+    Args:
+        records: The records. Cost: all types are decoded.
+        log: The same as groups, where they are: replay refuses some because of what is before.
+    """
+    found: list[tuple[int, str]] = []
+    if records.refusal is not None:
+        found.append((records.refusal.row, records.refusal.text))
+    if log is not None and len(log.state.refused):
+        row = int(log.events.row[log.state.refused[0]])
+        reason = log.refusals()[0].reason.removeprefix("a broker stops here: ")
+        offset = int(records.frames.offset[row])
+        found.append((row, f"a broker stops at offset {offset}: {reason}"))
+    if not found:
+        return None
+    row, text = min(found)
+    (time,) = records.frames.timestamps(np.array([row])).tolist()
+    return Refused(int(records.frames.offset[row]), text, time)
+
+
+@dataclass(slots=True)
+class Concern:
+    """Committed offsets of a topic that is not what it was."""
+
+    n: int = 0
+    groups: tuple[str, ...] = ()
+    """Their groups."""
+
+    def told(self) -> str:
+        """The groups, a few by name."""
+        names = ", ".join(self.groups[:_FEW])
+        more = len(self.groups) - _FEW
+        return f"{'group' if len(self.groups) == 1 else 'groups'} {names}" + (
+            f" and {more} more" if more > 0 else ""
+        )
+
+
+@dataclass(slots=True)
+class LostTopics:
+    """Topics of committed offsets, by name."""
+
+    gone: dict[str, Concern]
+    """Those that do not exist."""
+    created_again: dict[str, Concern]
+    """Those that have another id than the commit."""
+
+
+def lost_topics(log: GroupLog, ids: Mapping[str, str]) -> LostTopics:
+    """Committed offsets of topics that are gone, or were created again.
+
+    Args:
+        log: The groups of a partition.
+        ids: The texts of the ids of all topics, by name.
+    """
+    found = committed_topics(log)
+    table = pa.table(
+        [
+            string_array(found.topic).cast(pa.string()),
+            uuid_array(found.topic_id).cast(pa.string()),
+            string_array(found.group).cast(pa.string()),
+        ],
+        ["topic", "id", "group"],
+    )
+    pairs = table.group_by(["topic", "id"]).aggregate([])
+    names, known = pairs.column("topic").to_pylist(), pairs.column("id").to_pylist()
+    kinds = [_kind(topic_id, ids.get(name)) for name, topic_id in zip(names, known, strict=True)]
+    pairs = pairs.append_column("kind", pa.array(kinds, pa.string()))
+    pairs = pairs.filter(pc.is_valid(pairs.column("kind")))
+    lost = LostTopics({}, {})
+    if not len(pairs):
+        return lost
+    table = table.join(pairs, ["topic", "id"], join_type="inner")
+    found_of = table.group_by(["kind", "topic"]).aggregate([("id", "count"), ("group", "distinct")])
+    for row in found_of.to_pylist():
+        concerns = lost.gone if row["kind"] == _GONE else lost.created_again
+        _add(concerns, row["topic"], row["id_count"], row["group_distinct"])
+    return lost
+
+
+def _kind(topic_id: str, known: str | None) -> str | None:
+    """What became of a topic: None where it is the one that it was."""
+    if known is None:
+        return _GONE
+    return None if topic_id in (known, _NO_ID) else _CREATED_AGAIN
+
+
+def _add(concerns: dict[str, Concern], topic: str, n: int, groups: list[str]) -> None:
+    concern = concerns.setdefault(topic, Concern())
+    concern.n += n
+    concern.groups = tuple(sorted({*concern.groups, *groups}))
+
+
+def merge_lost(into: LostTopics, more: LostTopics) -> None:
+    """Add what another partition has."""
+    for mine, others in ((into.gone, more.gone), (into.created_again, more.created_again)):
+        for topic, concern in others.items():
+            _add(mine, topic, concern.n, list(concern.groups))
+
+
+@dataclass(slots=True)
+class Expiring:
+    """Committed offsets that expire soon."""
+
+    n: int = 0
+    n_groups: int = 0
+    first_ms: int | None = None
+    """When the first does, ms since the epoch."""
+    first_group: str = ""
+    """Of which group it is."""
+
+    def add(self, log: GroupLog, retention_ms: int, end_ms: int) -> None:
+        """Look at the groups of a partition; times are counted from the end of the logs."""
+        times = expire_times(log, retention_ms)
+        soon = np.flatnonzero((times >= 0) & (times < end_ms + SOON_MS))
+        if not len(soon):
+            return
+        at = log.offsets.last[soon]
+        self.n += len(soon)
+        self.n_groups += len(np.unique(log.groups_of_commits(at)))
+        first = int(np.argmin(times[soon]))
+        if self.first_ms is None or int(times[soon[first]]) < self.first_ms:
+            self.first_ms = int(times[soon[first]])
+            self.first_group = _group_of(log, int(at[first]))
+
+
+def _group_of(log: GroupLog, at: int) -> str:
+    """The group of a commit."""
+    return log.commits.keys(np.array([at])).group.text(0) or ""
+
+
+@dataclass(slots=True)
+class Load:
+    """How much was written to a partition in the last hour."""
+
+    partition: int
+    n: int
+    """Records."""
+    group: str
+    """The group that committed most of them; empty for none."""
+    n_of_group: int
+
+
+def load_of(log: GroupLog, end_ms: int) -> Load:
+    """What was written to a partition of groups in the hour before a time."""
+    frames, n_rows = log.records.frames, log.records.n_rows
+    newest = frames.batches.header["max_timestamp"][frames.batch[:n_rows]] >= end_ms - HOUR_MS
+    commits = np.flatnonzero(newest[log.commits.rows])
+    n, group, most = int(newest.sum()), "", 0
+    if len(commits) and n >= HOT_RECORDS:
+        counts = np.bincount(log.groups_of_commits(commits))
+        most = int(counts.max())
+        first = commits[log.groups_of_commits(commits) == int(counts.argmax())][0]
+        group = _group_of(log, int(first))
+    return Load(log.partition, n, group, most)
+
+
+def hot_partitions(loads: list[Load]) -> list[Load]:
+    """Partitions that take far more records than the others here; there have to be some."""
+    hot = []
+    for load in loads:
+        others = [other.n for other in loads if other is not load]
+        if others and load.n >= HOT_RECORDS and load.n >= HOT_FACTOR * sum(others) / len(others):
+            hot.append(load)
+    return hot
+
+
+def hangs_for_long(opened: pa.Table, longest_ms: int) -> pa.Table:
+    """Of rows of `metashell.answers.hanging.open_table` what hangs for longer than a timeout."""
+    hangs = pc.equal(opened.column("hanging"), Verdict.YES.value)
+    is_old = pc.fill_null(pc.greater_equal(opened.column("age_ms"), longest_ms), False)
+    return opened.filter(pc.and_(hangs, is_old))
