@@ -183,7 +183,9 @@ class OffsetsCommand(RowsCommand):
             answer = partial(_offsets, ends, retention_of(assumptions_of(query.parsed)))
             what = "group with offsets"
         coordinator_rows(query, GROUP, answer, "group", what, then_by=("topic", "partition"))
-        if ends is not None and ends.n_missing:
+        # Lag is looked up for all groups, whatever the words choose of them.
+        counts = STALLED.flags[0] in switches or not query.parsed.arguments
+        if ends is not None and ends.n_missing and counts:
             query.remarks.append(f"partitions whose logs are not here: {ends.n_missing}")
 
 

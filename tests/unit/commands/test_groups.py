@@ -153,6 +153,8 @@ def test_expiry_and_lag(tmp_path: Path) -> None:
     assert "orders,0,2026-11-22T12:56:00.834Z,STATIC_BROKER_CONFIG" == ran.out.split()[1]
     ran = run_on(source, "offsets c-offdel --lag -o csv --columns partition,log_end_offset,lag")
     assert ["0,61,60", "2,,"] == ran.out.split()[1:]
+    assert not ran.err
+    ran = run_on(source, "offsets --lag --count")
     assert "partitions whose logs are not here: 5" in "\n".join(ran.err)
     ran = run_on(source, "offsets c-offdel -o csv --columns partition,log_end_offset,lag")
     assert ["0,,", "2,,"] == ran.out.split()[1:]
