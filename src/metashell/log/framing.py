@@ -51,6 +51,15 @@ def hop(
     return chain.hop(found, view, span, last, positions)
 
 
+def is_quick(n_bytes: int) -> bool:
+    """Whether `hop` hops over batches of so many bytes, and does not leave them as they are."""
+    if n_bytes < LEAST_CHAINED_BYTES:
+        return False
+    from metashell.kernel.load import library
+
+    return library() is not None
+
+
 def fill_frames(frames: Frames, starts: I64, stops: I64, counts: I64, faults: BatchFaults) -> None:
     """Find every record of batches, and fill in the columns that are not there yet.
 

@@ -24,6 +24,7 @@ from typing import Final
 from metashell.log.chain import MIN_LENGTH, Chain, Chainer
 from metashell.log.crc import crc32c
 from metashell.log.fault import FaultKind
+from metashell.log.framing import is_quick
 
 OLD_HEAD: Final = Struct(">qiIB")
 """Offset, size, CRC and magic: what a message and a batch have in the same place, but the CRC."""
@@ -77,11 +78,13 @@ class KeyedChainer(Chainer):
             pos = following
 
     def _hop_or_leap(self, pos: int) -> int:
-        """As `Chainer._hop`, by leaps as long as nothing is odd.
+        """As `Chainer._hop`; without the kernel by leaps, as long as nothing is odd.
 
         A leap is at most twice as far as the one before it, which got at least half as far as it
         should. So no more is looked at in vain than was gained.
         """
+        if is_quick(min(self._bound, self.stop) - pos):
+            return super()._hop(pos)
         slow, size = _BEFORE_A_LEAP, _FIRST_LEAP
         while True:
             pause = min(self._bound, pos + slow)
