@@ -33,7 +33,11 @@ _WARNINGS_MAX: Final = 10
 _IS_SEARCHED: Final = (("find",), ("sql",))
 """Commands that can be answered without having the image here."""
 _OF_COORDINATORS: Final = tuple(
-    (name,) for name in ("log", "check", "groups", "members", "offsets", "transactions", "share")
+    (name,)
+    for name in (
+        *("log", "check", "stats", "du"),
+        *("groups", "members", "offsets", "transactions", "share"),
+    )
 )
 """Commands that also read the log of one coordinator's partition."""
 

@@ -10,19 +10,36 @@ from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed, one_of, refuse_more
 from metashell.commands.framework.targets import shown
-from metashell.commands.framework.usage_scan import Survey, share_text, size_text, write_lines
+from metashell.commands.framework.usage_scan import (
+    Survey,
+    share_text,
+    size_text,
+    subject_of,
+    write_lines,
+)
 from metashell.commands.rows.columns import AnswerTable, Column, integer, number, text, texts
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowMapping, RowsQuery
+from metashell.errors import UsageError
 
 if TYPE_CHECKING:
-    from metashell.records.usage import Others, Usage, UsageRow
+    from metashell.records.counted import Counted, Others, UsageRow
 
-_BY = ("type", "topic", "hour", "file", "partition", "broker")
+_BY = ("type", "topic", "hour", "file", "partition", "broker", "group", "transaction")
 _AMOUNTS = (
-    integer("bytes", "Bytes of the values; for a file, bytes of whole batches."),
+    integer(
+        "bytes",
+        "Bytes of the values, in a coordinator's log of the keys too; for a file, bytes of whole "
+        "batches.",
+    ),
     number("share", "Share of all bytes, from 0 to 1."),
     integer("records", "How many records."),
+    integer(
+        "superseded",
+        "Bytes of the records that compaction drops: a later record of their key counts, or their "
+        "transaction was aborted. Null for a file, and in a metadata log.",
+        shown=False,
+    ),
 )
 _KEYS: dict[str, tuple[Column, ...]] = {
     "type": (text("type", "The records' type."),),
@@ -40,6 +57,8 @@ _KEYS: dict[str, tuple[Column, ...]] = {
         text("topic_id", "The topic's id.", shown=False),
     ),
     "broker": (integer("broker", "The broker's id."),),
+    "group": (text("group", "The group's id; null: records about no group."),),
+    "transaction": (text("transaction", "The transactional id; null: records about none."),),
 }
 _TABLES = tuple(
     AnswerTable("" if by == "type" else f"--by {by}", (*_KEYS[by], *_AMOUNTS)) for by in _BY
@@ -58,8 +77,7 @@ class DuCommand(RowsCommand):
     has_text = True
     own_options = frozenset({"-n", "--limit"})
     manual = Manual(
-        synopsis="du [-h] [--by type|topic|hour|file|partition|broker] [-n N] [--checkpoints]"
-        " [-o FORMAT]",
+        synopsis="du [-h] [--by WHAT] [-n N] [--checkpoints] [-o FORMAT]",
         description=(
             "Counts the records of every segment in the directory, also from before the newest "
             "checkpoint. Groups them, the most bytes first, then prints the total. A record's "
@@ -70,6 +88,10 @@ class DuCommand(RowsCommand):
             "partition, only records about a partition count. By broker, a record counts for each "
             "broker that it names: as leader, in an ISR, or as its subject. So the rows add up to "
             "more than the total.\n\n"
+            "In the log of a coordinator's partition (`-d DIR/__consumer_offsets-3`) a record's "
+            "bytes are those of its key and value. Its records are grouped by type, hour, file, "
+            "group or transaction, and commits by topic. SUPERSEDED are bytes that compaction "
+            "drops: a later record of the same key counts, or the transaction was aborted.\n\n"
             "A damaged file counts up to the damage. Rows (-o) leave out the total and the line of "
             "the others."
         ),
@@ -105,6 +127,7 @@ class DuCommand(RowsCommand):
         """What is grouped by, and what was counted."""
         by = one_of("--by", parsed.values.get("--by", "type"), _BY)
         parsed.count("-n")
+        _refuse_other_logs(context, by)
         survey = Survey(context, self.name, {by})
         survey.count(checkpoints="--checkpoints" in parsed.switches)
         if by in {"topic", "partition"}:
@@ -126,6 +149,20 @@ class DuCommand(RowsCommand):
         return _TABLES[_BY.index(by)].columns
 
 
+def _refuse_other_logs(context: Context, by: str) -> None:
+    """Refuse to group by what the records of a log do not have."""
+    source = context.needs_source()
+    subject = subject_of(source)
+    known, what = _BY[:6], "a metadata log"
+    if subject is not None and source.of_coordinator is not None:
+        partition = source.of_coordinator.partition_log.partition
+        topic = ("topic",) if partition.log == "__consumer_offsets" else ()
+        known, what = ("type", subject, *topic, "hour", "file"), str(partition)
+    if by not in known:
+        hint = f"--by {', '.join(known)} work here"
+        raise UsageError(f"--by {by}: the records of {what} have none", hint=hint)
+
+
 def _mappings(by: str, rows: list[UsageRow], n_bytes: int) -> Iterator[RowMapping]:
     for row in rows:
         record: dict[str, object] = {
@@ -133,6 +170,7 @@ def _mappings(by: str, rows: list[UsageRow], n_bytes: int) -> Iterator[RowMappin
             "bytes": row.bytes,
             "share": row.bytes / n_bytes if n_bytes else None,
             "records": row.records,
+            "superseded": row.superseded,
         }
         if by == "topic":
             record |= {"topic": row.name if row.key >= 0 else None, "topic_ids": row.topic_ids}
@@ -141,17 +179,19 @@ def _mappings(by: str, rows: list[UsageRow], n_bytes: int) -> Iterator[RowMappin
             record |= {"partition": row.partition, "topic_id": row.topic_ids[0]}
         elif by == "broker":
             record["broker"] = row.key
+        elif by in ("group", "transaction") and row.key < 0:
+            record[by] = None
         yield record
 
 
-def _total(by: str, usage: Usage) -> tuple[int, int]:
+def _total(by: str, usage: Counted) -> tuple[int, int]:
     """Bytes and records of everything counted."""
     n_bytes = sum(file.batch_bytes for file in usage.files) if by == "file" else usage.n_bytes
     return n_bytes, usage.n_records
 
 
 def _as_text(
-    context: Context, by: str, rows: list[UsageRow], others: Others, usage: Usage, *, human: bool
+    context: Context, by: str, rows: list[UsageRow], others: Others, usage: Counted, *, human: bool
 ) -> list[str]:
     n_bytes, n_records = _total(by, usage)
     amounts = [(row.bytes, row.records, shown(context, row.name)) for row in rows]
@@ -160,13 +200,20 @@ def _as_text(
         amounts.append((others.bytes, others.records, more))
     amounts.append((n_bytes, n_records, "total"))
     cells = [
-        (size_text(size, human=human), share_text(size, n_bytes), str(n), name)
+        [size_text(size, human=human), share_text(size, n_bytes), str(n), name]
         for size, n, name in amounts
     ]
     if others.rows and by == "broker":
         # A record may be of several of them: their sum would say nothing.
-        cells.insert(-1, ("-", "-", "-", more))
-    return list(table_lines(("BYTES", "SHARE", "RECORDS", by.upper()), cells))
+        cells.insert(-1, ["-", "-", "-", more])
+    headings = ["BYTES", "SHARE", "RECORDS", by.upper()]
+    if rows and rows[0].superseded is not None:
+        headings.insert(3, "SUPERSEDED")
+        superseded = [row.superseded for row in rows]
+        superseded += [None] * (len(cells) - len(rows) - 1) + [usage.superseded_bytes]
+        for cell, known in zip(cells, superseded, strict=True):
+            cell.insert(3, "-" if known is None else size_text(known, human=human))
+    return list(table_lines(headings, cells))
 
 
 COMMAND = DuCommand()

@@ -12,18 +12,23 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Collection, Iterable
-from dataclasses import field
 from typing import Final
 
 import numpy as np
 
-from metashell.dataclass import dataclass
 from metashell.log.chain import Chain
-from metashell.log.fault import Fault
 from metashell.log.frames import CONTROL_KEY, HEADER, value_spans
 from metashell.log.names import CheckpointName, parse_name
 from metashell.log.read import Loaded, LogFile, load
 from metashell.places.files import FileRef
+from metashell.records.counted import (
+    HOUR_MS,
+    Counted,
+    FileUsage,
+    UsageRow,
+    known_time,
+    usage_of_file,
+)
 from metashell.records.records import Records
 from metashell.records.tally import Tally
 from metashell.schema.arena import I64, AnyArray
@@ -32,13 +37,10 @@ from metashell.schema.id_table import hash_ids, id_pairs
 from metashell.schema.model import MessageSpec
 from metashell.schema.registry import Registry
 from metashell.schema.resource_types import ResourceType
-from metashell.schema.timestamps import iso_time
 from metashell.schema.uuids import uuid_text
 
 NO_TOPIC: Final = "(no topic)"
 """Name of the row of the records that are about no topic."""
-
-HOUR_MS: Final = 3_600_000
 
 _NONE: Final = -1
 """Key of the records that are about no topic."""
@@ -55,64 +57,7 @@ _FIELDS: Final = frozenset(
 """Fields that records are grouped by, of the types that have them."""
 
 
-@dataclass(slots=True)
-class FileUsage:
-    """One file. Offsets, epochs and times are None where nothing tells them."""
-
-    name: str
-    is_checkpoint: bool
-    size: int
-    batches: int
-    batch_bytes: int
-    """Of whole batches, headers included."""
-    records: int
-    first_offset: int | None = None
-    """None for a checkpoint, whose own numbering from 0 is no log offset."""
-    last_offset: int | None = None
-    """For a checkpoint, of the last record that its state includes."""
-    first_epoch: int | None = None
-    last_epoch: int | None = None
-    first_ms: int | None = None
-    last_ms: int | None = None
-    """For a checkpoint, of the last record that its state includes."""
-    faults: list[Fault] = field(default_factory=list)
-
-
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """One batch."""
-
-    bytes: int
-    file: str
-    pos: int
-    offset: int
-    records: int
-
-
-@dataclass(frozen=True, slots=True)
-class UsageRow:
-    """Records of one kind."""
-
-    key: int
-    """Of the tally; of a topic's row 0, or -1 for no topic."""
-    name: str
-    bytes: int
-    records: int
-    topic_ids: tuple[str, ...] = ()
-    """Of a topic's row: every id that the name had."""
-    partition: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Others:
-    """Rows that are not shown."""
-
-    rows: int
-    bytes: int
-    records: int
-
-
-class Usage:
+class Usage(Counted):
     """What was counted so far.
 
     Args:
@@ -127,25 +72,14 @@ class Usage:
     def __init__(
         self, registry: Registry, wanted: Collection[str], n_batches: int | None = 0
     ) -> None:
-        self.files: list[FileUsage] = []
-        """Those that were counted, in order."""
-        self.tallies = {name: Tally() for name in (*wanted, "broker-leader", "broker-isr")}
+        super().__init__((*wanted, "broker-leader", "broker-isr"), n_batches)
         self.tallies["partition"] = Tally(n_marks=2)
-        self.batches: list[Batch] = []
-        """The largest, largest first."""
-        self.n_bytes = 0
-        """Bytes of all values."""
-        self._registry, self._wanted, self._n_batches = registry, frozenset(wanted), n_batches
+        self._registry = registry
         self._id_numbers: dict[bytes, int] = {}
         self._ids: list[bytes] = []
         self._names: dict[int, str] = {}
         self._config_names: dict[str, int] = {}
         self._decoded: dict[str, tuple[I64, Columns]] = {}
-
-    @property
-    def n_records(self) -> int:
-        """Records of all files counted."""
-        return sum(file.records for file in self.files)
 
     def count(self, path: FileRef) -> None:
         """Count a file.
@@ -179,30 +113,7 @@ class Usage:
         if "broker" in self._wanted:
             self._count_brokers(records, sizes)
         self._decoded.clear()
-        self._keep_largest(loaded, records)
-
-    # Batches.
-
-    def _keep_largest(self, loaded: Loaded, records: Records) -> None:
-        if self._n_batches == 0:
-            return
-        batches = records.frames.batches
-        sizes = batches.header["length"].astype(np.int64) + 12
-        counts = np.diff(batches.first_row)
-        largest = np.argsort(-sizes, kind="stable")[: self._n_batches]
-        (file,) = loaded.files
-        found = [
-            Batch(
-                int(sizes[i]),
-                file.name,
-                int(batches.pos[i]) - file.start,
-                int(batches.header["base_offset"][i]),
-                int(counts[i]),
-            )
-            for i in largest.tolist()
-        ]
-        merged = sorted([*self.batches, *found], key=lambda batch: -batch.bytes)
-        self.batches = merged[: self._n_batches]
+        self._keep_largest(records.frames.batches, loaded.files)
 
     # Topics and partitions.
 
@@ -311,27 +222,11 @@ class Usage:
 
     # What comes out.
 
-    def rows(self, by: str, limit: int | None = None) -> tuple[list[UsageRow], Others]:
-        """Rows of a tally, most bytes first, and what is left out by the limit."""
-        if by in {"topic", "file"}:
-            rows = self._topic_rows() if by == "topic" else self._file_rows()
-            left = rows[limit:] if limit else []
-            others = Others(len(left), sum(r.bytes for r in left), sum(r.records for r in left))
-            return rows[:limit], others
-        tally = self.tallies[by]
-        amounts = tally.by_bytes(limit)
-        if by == "partition":
-            rows = [self.partition_row(*amount[:3]) for amount in amounts]
-        else:
-            name = {"type": self.type_name, "hour": hour_name}.get(by, str)
-            rows = [UsageRow(key, name(key), n_bytes, n) for key, n_bytes, n in amounts]
-        n_bytes, n_records = tally.total()
-        others = Others(
-            len(tally) - len(rows),
-            n_bytes - sum(row.bytes for row in rows),
-            n_records - sum(row.records for row in rows),
-        )
-        return rows, others
+    def _listed(self, by: str) -> list[UsageRow] | None:
+        return self._topic_rows() if by == "topic" else super()._listed(by)
+
+    def _row(self, by: str, amounts: tuple[int, ...]) -> UsageRow:
+        return self.partition_row(*amounts[:3]) if by == "partition" else super()._row(by, amounts)
 
     def partition_row(self, key: int, n_bytes: int, n_records: int) -> UsageRow:
         """The row of a partition."""
@@ -367,10 +262,6 @@ class Usage:
         ]
         return sorted(rows, key=lambda row: (-row.bytes, row.name))
 
-    def _file_rows(self) -> list[UsageRow]:
-        rows = [UsageRow(i, f.name, f.batch_bytes, f.records) for i, f in enumerate(self.files)]
-        return sorted(rows, key=lambda row: (-row.bytes, row.name))
-
     def type_name(self, key: int) -> str:
         """Name of the record type that stands behind an api key of frames."""
         if key <= CONTROL_KEY:
@@ -401,25 +292,12 @@ def _describe(loaded: Loaded, registry: Registry) -> FileUsage:
         buffer=loaded.buffer,
         strides=(1,),
     )
-    header = raw[positions].view(HEADER)
     parsed = parse_name(read.name)
-    file = FileUsage(
-        read.name,
-        read.name.endswith(".checkpoint"),
-        read.size,
-        len(positions),
-        int(header["length"].sum(dtype=np.int64)) + 12 * len(positions),
-        int(np.maximum(header["count"], 0).sum(dtype=np.int64)),
-    )
+    file = usage_of_file(read, raw[positions].view(HEADER))
     if isinstance(parsed, CheckpointName):
         file.last_offset = parsed.end_offset - 1 if parsed.end_offset else None
         file.last_epoch = parsed.epoch
         file.last_ms = _last_contained_ms(loaded, registry)
-    elif len(positions) and not file.is_checkpoint:
-        file.first_offset, file.last_offset = read.chain.first_offset, read.chain.last_offset
-        file.first_epoch, file.last_epoch = (int(header["epoch"][i]) for i in (0, -1))
-        file.first_ms = _time(int(header["base_timestamp"][0]))
-        file.last_ms = _time(int(header["max_timestamp"][-1]))
     return file
 
 
@@ -434,18 +312,7 @@ def _last_contained_ms(loaded: Loaded, registry: Registry) -> int | None:
     )
     if not columns.n:
         return None
-    return _time(int(columns.fixed("last_contained_log_timestamp")[0]))
-
-
-def hour_name(hour: int) -> str:
-    """The hour that begins so many hours after the epoch, such as ``2026-09-21T14Z``."""
-    if hour < 0:
-        return "(no time)"
-    return iso_time(hour * HOUR_MS).partition(":")[0] + "Z"
-
-
-def _time(ms: int) -> int | None:
-    return ms if ms >= 0 else None
+    return known_time(int(columns.fixed("last_contained_log_timestamp")[0]))
 
 
 def _rows_of(records: Records, spec: MessageSpec) -> I64:

@@ -165,7 +165,8 @@ def test_completion_offers_sections() -> None:
     source = metashell.open(fixture("real-44-trimmed").input)
     context = Context(root=source.root, out=Captured(), warn=print, source=source)
 
-    assert {*SECTIONS, "timeline"} == {c.text for c in complete_line(context, "stats --section ")}
+    found = {c.text for c in complete_line(context, "stats --section ")}
+    assert {*SECTIONS, "timeline", "groups", "transactions"} == found
     assert [] == complete_line(context, "stats ")
 
 

@@ -8,8 +8,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from metashell.records.counted import hour_name
 from metashell.records.tally import Tally
-from metashell.records.usage import Usage, hour_name
+from metashell.records.usage import Usage
 from metashell.schema.registry import load_registry
 
 KEYS = st.lists(st.one_of(st.integers(-3, 30), st.integers(-(1 << 62), 1 << 62)), max_size=30)

@@ -13,11 +13,25 @@ from metashell.fs.escape import escape
 if TYPE_CHECKING:
     from metashell.log.fault import Fault
     from metashell.places.files import FileRef
-    from metashell.records.usage import FileUsage, Usage
+    from metashell.records.counted import Counted, FileUsage
     from metashell.sources.source import Source
 
 _UNITS = ("B", "KiB", "MiB", "GiB", "TiB")
 _CHUNK_LINES = 1 << 12
+
+
+def subject_of(source: Source) -> str | None:
+    """What the records of a coordinator's log are grouped by beside type, hour and file.
+
+    Returns:
+        ``group`` or ``transaction``; None for a metadata log.
+    """
+    if source.of_coordinator is None:
+        return None
+    from metashell.schema.coordinators import CoordinatorLog
+
+    log = source.of_coordinator.partition_log.partition.log
+    return "transaction" if log is CoordinatorLog.TRANSACTIONS else "group"
 
 
 class Survey:
@@ -37,12 +51,10 @@ class Survey:
         wanted: Collection[str],
         n_batches: int | None = 0,
     ) -> None:
-        from metashell.records.usage import Usage
-
         self.source: Source = context.needs_source()
         self.status = ExitCode.OK
         """FAILED once a file could not be read whole."""
-        self.usage: Usage = Usage(self.source.registry, wanted, n_batches)
+        self.usage = self._nothing_counted(wanted, n_batches)
         self._context, self._command = context, command
         log = self.source.log
         listing = log.listing
@@ -52,9 +64,26 @@ class Survey:
             # One file was opened: it is what there is to count, whatever it is called.
             self.segments, self.checkpoints = [log.path_of(log.path)], []
 
+    def _nothing_counted(self, wanted: Collection[str], n_batches: int | None) -> Counted:
+        """What counts the files; of a coordinator's log it has counted them."""
+        of_coordinator = self.source.of_coordinator
+        if of_coordinator is not None:
+            from metashell.image.coordinators.log_usage import KeyedUsage
+
+            return KeyedUsage(of_coordinator.keyed_records, wanted, n_batches)
+        from metashell.records.usage import Usage
+
+        return Usage(self.source.registry, wanted, n_batches)
+
     def count(self, *, checkpoints: bool) -> None:
         """Count the segments, and the checkpoints if asked for."""
         from metashell.places.vanished import VanishedError
+        from metashell.records.usage import Usage
+
+        if not isinstance(self.usage, Usage):
+            for file in self.usage.files:
+                self._tell(file.faults)
+            return
 
         for path in [*(self.checkpoints if checkpoints else ()), *self.segments]:
             stop_if_cancelled(self._context)
@@ -92,8 +121,11 @@ class Survey:
         from metashell.places.files import name_of
         from metashell.places.vanished import VanishedError
         from metashell.records.records import Records
+        from metashell.records.usage import Usage
 
         usage = self.usage
+        if not isinstance(usage, Usage):
+            return
         if usage.has_unnamed:
             usage.learn_names(self.source.image.records)
         read = {file.name for file in self.source.log.loaded.files}

@@ -8,6 +8,16 @@ from typing import Final
 from metashell.commands.rows.columns import AnswerTable, Column, integer, text, time_at
 
 _RECORDS: Final = (integer("records", "How many records."), integer("bytes", "Bytes of them."))
+_OF_KEYS: Final = (
+    integer("tombstones", "Records without a value; null in a metadata log.", shown=False),
+    integer(
+        "superseded_records",
+        "Records that compaction drops: a later record of their key counts, or their transaction "
+        "was aborted. Null in a metadata log.",
+        shown=False,
+    ),
+    integer("superseded_bytes", "Bytes of them.", shown=False),
+)
 _CHANGES: Final = (
     integer("leader_changes", "Records that changed the leader."),
     integer("isr_changes", "Records that changed the ISR."),
@@ -30,6 +40,13 @@ _COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         integer(
             "ms_between_checkpoints", "Milliseconds between checkpoints, likewise.", shown=False
         ),
+        integer(
+            "transactional_records",
+            "Records of transactions, without control records; null in a metadata log.",
+            shown=False,
+        ),
+        integer("control_records", "Control records; null in a metadata log.", shown=False),
+        *_OF_KEYS,
     ),
     "files": (
         text("file", "The file's name."),
@@ -45,7 +62,7 @@ _COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         time_at("last_time", "Of the last one; of a checkpoint, of the last that it includes."),
         integer("faults", "How many faults the file has."),
     ),
-    "types": (text("type", "The records' type."), *_RECORDS),
+    "types": (text("type", "The records' type."), *_RECORDS, *_OF_KEYS),
     "hours": (text("hour", "The hour, such as 2026-09-21T14Z."), *_RECORDS),
     "partitions": (
         text("topic", "The topic's name; its id if no name is known."),
@@ -81,6 +98,8 @@ _COLUMNS: Final[Mapping[str, tuple[Column, ...]]] = {
         integer("elections", "Elections of the active controller."),
         integer("faults", "Faults of batches."),
     ),
+    "groups": (text("group", "The group's id."), *_RECORDS, *_OF_KEYS),
+    "transactions": (text("transactional_id", "The transactional id."), *_RECORDS, *_OF_KEYS),
 }
 
 TABLES: Final = tuple(
