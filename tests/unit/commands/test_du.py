@@ -282,7 +282,11 @@ def test_compressed_values_count_inflated(name: str) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ("du --by day", "--by day: must be one of type, topic, hour, file, partition, broker,"),
+        (
+            "du --by day",
+            "--by day: must be one of type, topic, hour, file, partition, broker, "
+            "group, transaction",
+        ),
         ("du -n 0", "-n 0: must be a whole number above 0"),
         ("du /image", "too many arguments: /image"),
     ],
