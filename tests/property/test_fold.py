@@ -17,6 +17,8 @@ from metashell.schema.uuids import parse_uuid, uuid_text, uuid_texts
 from support.seeds import examples
 from support.strategies import CHARACTERS
 
+pytestmark = pytest.mark.usefixtures("implementation")
+
 ITEM_SIZES = {"u1": 1, ">i2": 2, ">i4": 4, ">i8": 8, "V16": 16}
 
 

@@ -16,6 +16,7 @@ import pytest
 
 from kraftgen.batch import CONTROL, Record, control_record, encode_batch_record, encode_raw_batch
 from kraftgen.files import segment_name
+from metashell.image import fold
 from metashell.kernel import load
 from metashell.log.chain import Chain, Chainer
 from metashell.log.crc import crc32c
@@ -34,8 +35,9 @@ from metashell.schema.columns import (
 )
 from metashell.schema.decoding import decode
 from metashell.schema.encode import encode_uvarint
+from metashell.schema.id_table import IdTable
 from metashell.schema.plan import FieldPlan, StructPlan, message_plan
-from support.implementations import implemented_by
+from support.implementations import IMPLEMENTATIONS, implemented_by
 from support.seeds import examples
 from support.strategies import builtin_registry, coordinator_specs
 
@@ -278,6 +280,50 @@ def test_columns(seed: int) -> None:
         assert any(ok)
         good = np.flatnonzero(expected.ok)
         assert_same(expected.take(good), actual.take(good))
+
+
+@every_seed
+def test_events(seed: int) -> None:
+    """Events come into the same order and groups, and the same ones are the last marked."""
+    rng = np.random.default_rng(seed)
+    for _ in range(40):
+        n = int(rng.integers(0, 200))
+        low, high = (
+            (0, -3, 1 << 32, -(1 << 63))[rng.integers(4)],
+            (2, 300, 1 << 40)[rng.integers(3)],
+        )
+        groups = rng.integers(low, low + high, n)
+        groups = (groups << rng.integers(0, 20)) if low >= 0 else groups
+        if rng.integers(3) == 0:
+            groups = np.sort(groups)
+        rows = np.cumsum(rng.integers(0, 2, n))
+        marked = rng.integers(0, 2, n).astype(np.bool_)
+        found = []
+        for name in IMPLEMENTATIONS:
+            with implemented_by(name):
+                events = fold.sort_events(groups, rows)
+                last = fold.last_marked(events, marked)
+                found.append([a.tolist() for a in (events.order, events.first, events.last, last)])
+        assert found[0] == found[1]
+
+
+@every_seed
+def test_ids(seed: int) -> None:
+    """Ids are found in a table at the same indexes, or not at all."""
+    rng = np.random.default_rng(seed)
+    for n in (0, 1, 7, 300):
+        ids = np.frombuffer(rng.bytes(16 * n), dtype="V16")
+        table = IdTable(ids)
+        others = np.frombuffer(rng.bytes(16 * 20) + bytes(16), dtype="V16")
+        asked = np.repeat(np.concatenate([ids, others]), rng.integers(0, 4, n + 21))
+        asked = rng.permutation(asked) if rng.integers(2) else asked
+        found = []
+        for name in IMPLEMENTATIONS:
+            with implemented_by(name):
+                found.append(table.index_of(asked).tolist())
+        numbers = {id_.tobytes(): i for i, id_ in enumerate(ids)}
+        assert [numbers.get(id_.tobytes(), -1) for id_ in asked] == found[0]
+        assert found[0] == found[1]
 
 
 @pytest.mark.parametrize("size", [*range(20), 511, 512, 1_535, 1_536, 1_537, 3_080, 100_000])

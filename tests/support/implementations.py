@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import pytest
 
+from metashell.image import fold
 from metashell.kernel import load
 from metashell.log import framing
 from metashell.schema import decoding
@@ -25,6 +26,7 @@ def implemented_by(name: str) -> Iterator[None]:
     with (
         patch.object(load, "library", lambda: library),
         patch.object(decoding, "library", lambda: library),
+        patch.object(fold, "library", lambda: library),
         patch.object(framing, "LEAST_CHAINED_BYTES", 0),
     ):
         yield

@@ -3,6 +3,8 @@
 Every part of the image is folded the same way: the records that say something about a key are its
 *events*, told apart by row (replay order). Keys become dense group numbers, events are sorted by
 group, and what replay would leave behind is read off with running maxima instead of by replaying.
+
+`sort_events` and `last_marked` are done by the kernel where there is one, with the same results.
 """
 
 from __future__ import annotations
@@ -12,6 +14,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from metashell.dataclass import dataclass
+from metashell.kernel import fold as kernel
+from metashell.kernel.load import library
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import SpanColumn
 from metashell.schema.spans import hash_spans, same_spans
@@ -220,6 +224,10 @@ class Events:
 def sort_events(groups: I64, rows: I64) -> Events:
     """Bring events into the order of their groups and rows."""
     if len(rows) and (rows[1:] >= rows[:-1]).all():
+        found = library()
+        ordered_groups = None if found is None else kernel.sort(found, groups)
+        if ordered_groups is not None:
+            return Events(ordered_groups.order, *ordered_groups.groups())
         order = stable_order(groups)
     else:
         by_row = stable_order(rows)
@@ -247,6 +255,9 @@ def last_marked(events: Events, marked: Bools) -> I64:
     Returns:
         int64[n]: indexes in sorted order.
     """
+    found = library()
+    if found is not None:
+        return kernel.last_marked(found, marked, events.first)
     at = _kept(marked, -1)
     at[at < events.first] = -1
     return at

@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from metashell.kernel import fold as kernel
+from metashell.kernel import load
+
 if TYPE_CHECKING:
     from metashell.schema.arena import I64, AnyArray, Bools
 
@@ -57,6 +60,9 @@ class IdTable:
     def index_of(self, ids: AnyArray) -> I64:
         """Index of each id: int64[n], -1 for those that are not there."""
         pairs = id_pairs(ids)
+        library = load.library()
+        if library is not None:
+            return kernel.find_ids(library, pairs, (self._pairs, self._slots, self._factors))
         # Records of a topic mostly stand together.
         differs = (pairs[1:, 0] != pairs[:-1, 0]) | (pairs[1:, 1] != pairs[:-1, 1])
         begins = np.flatnonzero(differs) + 1

@@ -191,6 +191,47 @@ struct decode {
  */
 int64_t metashell_decode(struct decode *decode, int64_t begin, int64_t end, int64_t most_bytes);
 
+/* ---- fold.c -------------------------------------------------------------------------------- */
+
+/* The bits in which any two numbers differ. Returns whether the numbers ascend already. */
+int32_t metashell_varying_bits(const int64_t *numbers, int64_t n, uint64_t *bits);
+
+/*
+ * Put the bits of each number that vary side by side, above `index_bits` bits that say where it
+ * stands. All in all there must be 64 at most; what does not vary is left out.
+ */
+void metashell_pack(const int64_t *numbers, int64_t n, uint64_t bits, int32_t index_bits,
+                    uint64_t *packed);
+
+/*
+ * Of sorted numbers, of which the bits from `shift` on count: where the group of equal ones begins
+ * that each is in, and where each group but the last ends. Goes on from `begin`, with so many groups
+ * ended; returns how many are then.
+ */
+int64_t metashell_group(const uint64_t *numbers, int32_t shift, int64_t begin, int64_t end,
+                        int64_t *first, int64_t *last, int64_t n_groups);
+
+/* The nearest marked one at or before each in its group, -1 for none. Goes on from `begin`. */
+void metashell_last_marked(const uint8_t *marked, const int64_t *first, int64_t begin, int64_t end,
+                           int64_t *found);
+
+/* A uuid as two numbers. */
+struct id {
+    uint64_t low, high;
+};
+
+/* A hash table with linear probing, see schema/id_table.py, which makes it. */
+struct id_table {
+    const struct id *ids;
+    const int64_t *slots; /* mask + 1 of them; an index of `ids`, or -1 */
+    uint64_t mask;        /* a power of two, less one */
+    uint64_t factors[2];
+};
+
+/* Index of each id in a table, -1 for one that is not there. */
+void metashell_find_ids(const struct id *ids, int64_t n, const struct id_table *table,
+                        int64_t *found);
+
 /* What is worth inlining into a loop over records, whatever the compiler's own measure says. */
 #define INLINE __attribute__((always_inline)) static inline
 
