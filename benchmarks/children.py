@@ -11,6 +11,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -33,13 +34,15 @@ def environment(**more: str) -> dict[str, str]:
     return {**os.environ, "PYTHONPATH": python_path(), **more}
 
 
-def work(task: str, path: Path, runs: int, extra: Sequence[str] = ()) -> Measurement:
-    """Run a task of `worker` in a process of its own, on one CPU."""
-    with one_cpu():
-        return Measurement(**report("worker.py", [task, str(path), str(runs), *extra]))
+def work(
+    task: str, path: Path, runs: int, extra: Sequence[str] = (), *, pinned: bool = True, **more: str
+) -> Measurement:
+    """Run a task of `worker` in a process of its own, on one CPU or, not pinned, on all."""
+    with one_cpu() if pinned else nullcontext():
+        return Measurement(**report("worker.py", [task, str(path), str(runs), *extra], **more))
 
 
-def report(script: str, argv: Sequence[str]) -> Any:
+def report(script: str, argv: Sequence[str], **more: str) -> Any:
     """Run a script that lies here to its end; returns the JSON that it prints."""
     ran = subprocess.run(
         [sys.executable, str(HERE / script), *argv],
@@ -47,7 +50,7 @@ def report(script: str, argv: Sequence[str]) -> Any:
         stdout=subprocess.PIPE,
         text=True,
         check=False,
-        env=environment(),
+        env=environment(**more),
     )
     check(not ran.returncode, f"{script} {argv[0]}: exit status {ran.returncode}")
     return json.loads(ran.stdout)

@@ -278,7 +278,7 @@ def _check_paths(output: Output, n_least: int, *, exactly: bool) -> None:
 
 
 def in_process(
-    task: str, suffix: str = "", *, scalar: bool = False
+    task: str, suffix: str = "", *, scalar: bool = False, pinned: bool = True, **variables: str
 ) -> Callable[[Directories, int], Measurement]:
     """A task of `worker` on one of the files of a directory."""
 
@@ -286,7 +286,7 @@ def in_process(
         cluster = directories.changed()
         path = cluster.checkpoint if suffix == ".checkpoint" else cluster.segment
         extra = [str(directories.sizes.scalar_records)] if scalar else []
-        measurement = work(task, path, runs, extra)
+        measurement = work(task, path, runs, extra, pinned=pinned, **variables)
         sizes = directories.sizes
         n_expected = sizes.n_partitions if suffix == ".checkpoint" else sizes.changes
         n_expected = min(n_expected, sizes.scalar_records) if scalar else n_expected
@@ -334,6 +334,26 @@ FIGURES: Final = (
     Figure(
         "decode-partitions", "PartitionRecords to columns",
         "≥ 2.5 M/s", "M/s", in_process("decode-columns", ".checkpoint"),
+    ),
+    *(
+        Figure(
+            f"{task}-{kind}{how}", f"{what} of {records}{words}",
+            target if not how else "-", "M/s",
+            in_process(f"{task}-only", suffix, pinned=how != "-2", **variables),
+        )
+        for task, what, targets in (
+            ("frames", "chain, CRC and frames", ("≥ 25 M/s", "≥ 25 M/s")),
+            ("columns", "columns", ("≥ 20 M/s", "≥ 14 M/s")),
+        )
+        for kind, records, suffix, target in (
+            ("changes", "PartitionChangeRecords", ".log", targets[0]),
+            ("partitions", "PartitionRecords", ".checkpoint", targets[1]),
+        )
+        for how, words, variables in (
+            ("", "", {}),
+            ("-2", ", on two threads", {"METASHELL_THREADS": "2"}),
+            ("-numpy", ", by numpy", {"METASHELL_KERNEL": "off"}),
+        )
     ),
     Figure(
         "table-changes", "PartitionChangeRecords to a `pyarrow.Table`, with uuids as text",

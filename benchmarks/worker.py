@@ -129,6 +129,50 @@ def _check_columns(path: Path) -> None:
         raise WrongOutputError(f"{len(rows)} records and {len(records.faults)} faults")
 
 
+def frames_only(path: Path, runs: int, _: Sequence[str]) -> Measurement:
+    """From a file's bytes in memory to frames: chain, CRC, where every record lies."""
+    from metashell.log.chain import Chainer
+    from metashell.log.frames import build_frames
+    from metashell.log.read import Loaded, LogFile, load
+
+    loaded = load([str(path)])
+    view = memoryview(loaded.buffer)
+
+    def work() -> object:
+        chain = Chainer(view, 0, loaded.size, path.name).run()
+        file = LogFile(path.name, 0, loaded.size, chain)
+        return build_frames(Loaded(loaded.buffer, loaded.size, [file]))
+
+    measurement = repeat(work, runs)
+    measurement.n_items = _decoded(path)
+    return measurement
+
+
+def columns_only(path: Path, runs: int, _: Sequence[str]) -> Measurement:
+    """From places of records to columns of all fields."""
+    from metashell.log.read import load
+    from metashell.records.records import Records
+    from metashell.schema.decoding import decode
+    from metashell.schema.registry import load_registry
+
+    records, name = Records(load([str(path)]), load_registry()), BATCHES_MESSAGES[path.suffix]
+    rows, frames, spec = records.rows(name), records.frames, records.registry.by_name[name]
+    starts, stops, version = frames.body[rows], frames.stop[rows], int(frames.version[rows[0]])
+    measurement = repeat(lambda: decode(frames.arena, spec, version, starts, stops), runs)
+    measurement.n_items = _decoded(path)
+    return measurement
+
+
+def _decoded(path: Path) -> int:
+    """How many records there are of the file's message; what they say is checked too."""
+    from metashell.log.read import load
+    from metashell.records.records import Records
+    from metashell.schema.registry import load_registry
+
+    _check_columns(path)
+    return len(Records(load([str(path)]), load_registry()).rows(BATCHES_MESSAGES[path.suffix]))
+
+
 def decode_table(path: Path, runs: int, _: Sequence[str]) -> Measurement:
     """From a file's bytes to the `pyarrow.Table` that the Python API gives."""
     import metashell
@@ -306,6 +350,8 @@ def _check(holds: bool, otherwise: str) -> None:
 TASKS: dict[str, Callable[[Path, int, Sequence[str]], Measurement]] = {
     "decode-columns": decode_columns,
     "decode-table": decode_table,
+    "frames-only": frames_only,
+    "columns-only": columns_only,
     "decode-scalar": decode_scalar,
     "command": command,
     "completion": completion,
