@@ -91,7 +91,7 @@ class LineWriter(ABC):
         self._reported: Records | None = None
         self._hides_config = lru_cache(maxsize=4096)(self._hides_config_uncached)
 
-    def lines(self, records: Records, rows: I64) -> list[str]:
+    def lines(self, records: Records, rows: I64) -> Sequence[str]:
         """The line of each row, without its end."""
         bodies = self.bodies(records, rows)
         whole = [body for body in bodies if body is not None]

@@ -314,9 +314,9 @@ class _Run:
         return ReadableLines(self._source.registry, names, self._source.redaction)
 
     def _json_writer(self, names: TopicNames) -> LineWriter:
-        from metashell.records.lines import JsonLines
+        from metashell.records.json_lines import json_lines
 
-        return JsonLines(self._source.registry, names, self._source.redaction)
+        return json_lines(self._source.registry, names, self._source.redaction)
 
     def _printer_of(self, names: TopicNames) -> Printer:
         request, source, context = self._request, self._source, self._context

@@ -60,7 +60,7 @@ class LinePrinter:
     def __init__(self, context: Context, writer: LineWriter, *, batches: bool) -> None:
         self._context, self._writer, self._batches = context, writer, batches
 
-    def items(self, records: Records, rows: I64) -> list[str]:
+    def items(self, records: Records, rows: I64) -> Sequence[str]:
         """Lines without their ends."""
         lines = self._writer.lines(records, rows)
         if not self._batches:
@@ -74,7 +74,9 @@ class LinePrinter:
     def write(self, items: Sequence[str]) -> None:
         """Write lines."""
         if items:
-            self._context.write("\n".join(items) + "\n")
+            from metashell.records.written_lines import whole
+
+            self._context.write(whole(items))
 
 
 class RowPrinter:

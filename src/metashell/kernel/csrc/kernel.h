@@ -232,6 +232,103 @@ struct id_table {
 void metashell_find_ids(const struct id *ids, int64_t n, const struct id_table *table,
                         int64_t *found);
 
+/* ---- lines.c ------------------------------------------------------------------------------- */
+
+enum text_kind {
+    TEXT_LITERAL = 0, /* the key alone */
+    TEXT_OPEN = 1,    /* likewise; the comma that begins the next key is left out */
+    TEXT_NUMBER = 2,  /* an integer */
+    TEXT_BOOL = 3,
+    TEXT_UUID = 4,    /* sixteen bytes, as base64 for URLs */
+    TEXT_STRING = 5,  /* UTF-8 in the bytes */
+    TEXT_BYTES = 6,   /* as base64 */
+    TEXT_NUMBERS = 7, /* an array of integers in the bytes, big-endian */
+    TEXT_UUIDS = 8,   /* an array of uuids in the bytes */
+    TEXT_STRUCTS = 9, /* an array of structs */
+    TEXT_STRINGS = 10, /* an array of strings: structs with one field, which is a string */
+    TEXT_CHOICE = 11  /* one of some texts */
+};
+
+/* Values of a column. A step of 0 gives all rows the same value. */
+struct values {
+    const uint8_t *first;
+    int64_t step; /* bytes from one row's to the next row's */
+};
+
+/*
+ * One piece of a line: an operation of the writer. What `values` and `counts` hold, by kind:
+ *
+ *   number, bool, uuid   the value, of `width` bytes, in the machine's order
+ *   string, bytes        int64: position of the first byte; int32 or int64: how many, < 0 for null
+ *   numbers, uuids       the same, in elements of `width` bytes
+ *   structs, strings     int64: row of the first element; int32 or int64: how many, < 0 for null
+ *   choice               int64: which of the texts
+ */
+struct text {
+    int32_t kind;
+    int32_t width;       /* bytes of a number or of an element */
+    int32_t count_width; /* bytes of a count: 4 or 8 */
+    int32_t is_signed;
+    int32_t is_of_line;  /* whether values are by the line's row, not by that of its message */
+    int32_t has_default; /* whether the piece is left out where it holds this value: */
+    int64_t default_number;      /* a number or bool; otherwise bytes or elements, -1 for null */
+    const uint8_t *default_bytes;
+    const uint8_t *key; /* what stands before the value */
+    int64_t key_size;
+    struct values values;
+    struct values counts;
+    const uint8_t *choices;       /* all texts, one after the other */
+    const int64_t *choice_bounds; /* where each begins, and where the last ends */
+    int64_t n_choices;
+    const struct text *children;  /* of structs: the pieces of an element */
+    int64_t n_children;
+    int64_t n_elements;           /* rows of the children */
+};
+
+/* The lines of messages of one version. */
+struct line_kind {
+    const struct text *texts;
+    int64_t n_texts;
+    int64_t n_rows; /* messages */
+    int64_t row;    /* of the next message; moved on by each call */
+};
+
+/* Where writing stands, so that lines take several calls. */
+struct line_cursor {
+    int64_t line;
+    int64_t written; /* out: bytes that this call has written */
+    int64_t needed;  /* out: bytes that the next line may take, where there is no room for it */
+};
+
+/*
+ * Write lines, each as the texts of its kind, up to `end` or as far as `capacity` goes.
+ *
+ * A line of no kind (-1) has no bytes, and one with a text that is not UTF-8 neither; `is_left` of
+ * it becomes 1. `stops` says where each line ends among the bytes written.
+ */
+void metashell_lines(const uint8_t *data, int64_t size, struct line_kind *kinds,
+                     const int32_t *kind_of, struct line_cursor *cursor, int64_t end, uint8_t *out,
+                     int64_t capacity, int64_t *stops, uint8_t *is_left);
+
+/* ---- ids.c --------------------------------------------------------------------------------- */
+
+/* Distinct ids of sixteen bytes, numbered in the order in which they came. */
+struct numbered_ids {
+    uint64_t secrets[5]; /* random, so that nobody can make ids that share a slot */
+    uint8_t *ids;        /* room for half as many as there are slots */
+    int64_t n;
+    int32_t *slots; /* numbers, or -1 */
+    int64_t n_slots; /* a power of 2, at least 4 and at most 2**31 */
+};
+
+/*
+ * Tell the number of each id, and take in those that are new.
+ *
+ * Returns where it stopped: at `end`, or before the first id for which there is no room.
+ */
+int64_t metashell_number_ids(struct numbered_ids *table, const struct values *ids, int64_t begin,
+                             int64_t end, int64_t *numbers);
+
 /* What is worth inlining into a loop over records, whatever the compiler's own measure says. */
 #define INLINE __attribute__((always_inline)) static inline
 

@@ -1,0 +1,227 @@
+"""JSON lines by the kernel: columns become its tables, and what it writes is the lines' bytes.
+
+The lines are those of `metashell.records.lines.JsonLines`, byte for byte. What the kernel does not
+write is left to that: types that may hold secrets, records at fault, doubles, structs that may be
+null, and strings that are not UTF-8.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from ctypes import CDLL
+from typing import Final
+
+import numpy as np
+
+from metashell.kernel import lines as kernel
+from metashell.kernel.ids import Ids
+from metashell.kernel.lines import Texts
+from metashell.records.filter import TopicNames
+from metashell.records.written_lines import ENCODING, WrittenLines
+from metashell.schema.arena import I64, AnyArray, Arena
+from metashell.schema.columns import (
+    Columns,
+    FixedColumn,
+    SpanColumn,
+    StructArrayColumn,
+)
+from metashell.schema.model import FieldSpec
+from metashell.schema.plan import ELEMENT
+from metashell.schema.scalar import default_value
+
+
+def write_lines(
+    library: CDLL, arena: Arena, kinds: Sequence[tuple[Texts, int]], kind_of: AnyArray
+) -> tuple[WrittenLines, I64]:
+    """Write lines.
+
+    Args:
+        library: The kernel's.
+        arena: What the columns point into.
+        kinds: For each kind of line what stands in it, and how many messages there are.
+        kind_of: int32[n]: the kind of each line, -1 for none.
+
+    Returns:
+        (the lines, some empty; int64[k]: which are empty, and left to Python).
+    """
+    data = arena.u1[: arena.size]
+    written, stops, is_left = kernel.write(library, data, kinds, kind_of)
+    bounds = np.zeros(len(stops) + 1, dtype=np.int64)
+    bounds[1:] = stops
+    return WrittenLines(written, bounds), np.flatnonzero(is_left)
+
+
+def add_literal(texts: Texts, text: str, *, opens: bool = False) -> None:
+    """Add a text that all lines have; `opens` where the fields of an object follow it."""
+    texts.add(kernel.OPEN if opens else kernel.LITERAL, text.encode(*ENCODING))
+
+
+def add_numbers(texts: Texts, key: str, values: AnyArray) -> None:
+    """Add a number of each line: of its place, not of its message."""
+    texts.add(kernel.NUMBER, key.encode(), values, is_of_line=True)
+
+
+class Names:
+    """Names of topics, by number; there are more and more of them.
+
+    Args:
+        library: The kernel's.
+        names: What is known.
+        texts: How lines say the topic of an id, which stays so once it was said; added to.
+        text_of: How a line says a name; None is none.
+    """
+
+    def __init__(
+        self,
+        library: CDLL,
+        names: TopicNames,
+        texts: dict[bytes, str],
+        text_of: Callable[[str | None], str],
+    ) -> None:
+        self._ids, self._names, self._texts, self._text_of = Ids(library), names, texts, text_of
+        self._data, self._bounds = b"", np.zeros(1, dtype=np.int64)
+        self._choice_of = np.empty(0, dtype=np.int64)
+        """int64: which text is that of each id; 0, that of no name, may yet change."""
+        self._add([text_of(None)])
+
+    def add_to(self, texts: Texts, key: str, ids: AnyArray) -> None:
+        """Add the name of each message's topic to what stands in a line.
+
+        Args:
+            texts: What stands in a line.
+            key: What stands before the name.
+            ids: V16[n]: the topics' ids.
+        """
+        numbers = self._ids.numbers(ids)
+        self._choice_of = np.append(
+            self._choice_of, np.zeros(len(self._ids) - len(self._choice_of), dtype=np.int64)
+        )
+        choices = self._choice_of[numbers]
+        if not choices.all():
+            self._look_up(np.unique(numbers[choices == 0]))
+            choices = self._choice_of[numbers]
+        texts.add(kernel.CHOICE, key.encode(), choices)
+        texts.choose(np.frombuffer(self._data, dtype=np.uint8), self._bounds)
+
+    def _look_up(self, numbers: I64) -> None:
+        ids = self._ids.at(numbers)
+        unsaid = [topic_id for topic_id in ids if topic_id not in self._texts]
+        self._names.look_up(unsaid)
+        known = self._names.names
+        # A name that nothing tells yet may still come by.
+        self._texts.update((i, self._text_of(known[i])) for i in unsaid if i in known)
+        is_said = np.array([topic_id in self._texts for topic_id in ids])
+        n = len(self._bounds) - 1
+        self._add([self._texts[topic_id] for topic_id in ids if topic_id in self._texts])
+        self._choice_of[numbers[is_said]] = np.arange(n, len(self._bounds) - 1)
+
+    def _add(self, texts: Sequence[str]) -> None:
+        if texts:
+            raws = [text.encode(*ENCODING) for text in texts]
+            ends = self._bounds[-1] + np.cumsum([len(raw) for raw in raws])
+            self._data += b"".join(raws)
+            self._bounds = np.append(self._bounds, ends)
+
+
+def add_fields(
+    texts: Texts, specs: Sequence[FieldSpec], version: int, columns: Columns, arena: Arena
+) -> bool:
+    """Add the fields of messages, all of one version, as JSON has them.
+
+    Returns:
+        Whether the kernel can write all of them.
+    """
+    return all(
+        _add_field(texts, spec, version, columns, arena)
+        for spec in specs
+        if version in spec.versions
+    )
+
+
+def _add_field(texts: Texts, spec: FieldSpec, version: int, columns: Columns, arena: Arena) -> bool:
+    key, column = f',"{spec.json_name}":'.encode(), columns.fields[spec.column_name]
+    is_tagged = version in spec.tagged
+    if isinstance(column, FixedColumn):
+        return _add_fixed(texts, spec, key, column.values, is_tagged)
+    default = default_value(spec) if is_tagged else None
+    if isinstance(column, SpanColumn):
+        if column.arena is not arena or not _add_span(texts, spec, key, column):
+            return False
+        content = default.encode() if isinstance(default, str) else default
+        number = -1 if content is None else len(content) if isinstance(content, bytes) else 0
+    elif isinstance(column, StructArrayColumn):
+        if not _add_structs(texts, spec, key, version, column, arena):
+            return False
+        content, number = b"", -1 if default is None else 0
+    else:
+        return False
+    if is_tagged:
+        texts.leave_out(number, content if isinstance(content, bytes) else b"")
+    return True
+
+
+def _add_fixed(
+    texts: Texts, spec: FieldSpec, key: bytes, values: AnyArray, is_tagged: bool
+) -> bool:
+    default = default_value(spec)
+    if spec.type == "uuid":
+        texts.add(kernel.UUID, key, values)
+        assert isinstance(default, bytes)
+        if is_tagged:
+            texts.leave_out(0, default)
+        return True
+    if values.dtype.kind not in "biu" or not values.dtype.isnative:
+        return False
+    kind = kernel.BOOL if spec.type == "bool" else kernel.NUMBER
+    is_signed = values.dtype.kind == "i"
+    if not is_signed and values.dtype.itemsize == 8:
+        return False
+    texts.add(kind, key, values, is_signed=is_signed)
+    if is_tagged:
+        assert isinstance(default, int)
+        texts.leave_out(int(default))
+    return True
+
+
+_SPANS: Final = {"string": kernel.STRING, "bytes": kernel.BYTES}
+
+
+def _add_span(texts: Texts, spec: FieldSpec, key: bytes, column: SpanColumn) -> bool:
+    element = np.dtype(column.dtype)
+    if not spec.is_array:
+        kind = _SPANS.get(spec.type)
+    elif spec.type == "uuid":
+        kind = kernel.UUIDS
+    elif element.kind == "i" or (element.kind == "u" and element.itemsize < 8):
+        # A bool is one byte of any value.
+        kind = None if spec.type == "bool" else kernel.NUMBERS
+    else:
+        kind = None
+    if kind is None:
+        return False
+    texts.add(
+        *(kind, key, column.starts, column.counts),
+        width=element.itemsize,
+        is_signed=element.kind == "i",
+    )
+    return True
+
+
+def _add_structs(
+    texts: Texts,
+    spec: FieldSpec,
+    key: bytes,
+    version: int,
+    column: StructArrayColumn,
+    arena: Arena,
+) -> bool:
+    items, children, kind = column.items, Texts(), kernel.STRUCTS
+    if spec.is_struct:
+        is_whole = add_fields(children, spec.fields, version, items, arena)
+    else:
+        kind = kernel.STRINGS
+        (inner,), elements = items.specs, items.span(ELEMENT)
+        is_whole = elements.arena is arena and _add_span(children, inner, b"", elements)
+    texts.add(kind, key, column.list_offsets[:-1], column.counts)
+    texts.nest(children, items.n)
+    return is_whole

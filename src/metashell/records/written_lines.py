@@ -1,0 +1,76 @@
+"""Lines that lie side by side in one piece of bytes: they need not become strings one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from typing import Final, overload
+
+import numpy as np
+
+from metashell.schema.arena import I64
+
+ENCODING: Final = ("utf-8", "surrogatepass")
+"""File names may have bytes that are not UTF-8, which Python holds as surrogates."""
+
+
+class WrittenLines(Sequence[str]):
+    """Lines in one piece of bytes.
+
+    Args:
+        data: All lines, each with its end.
+        bounds: int64[n + 1]: where each begins, and where the last ends.
+    """
+
+    def __init__(self, data: bytes, bounds: I64) -> None:
+        self._data, self._bounds = data, bounds
+
+    def __len__(self) -> int:
+        return len(self._bounds) - 1
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, index: int | slice) -> str | Sequence[str]:
+        if isinstance(index, slice):
+            first, end, step = index.indices(len(self))
+            if step != 1:
+                return list(self)[index]
+            return WrittenLines(self._data, self._bounds[first : max(first, end) + 1])
+        row = range(len(self))[index]
+        return self._data[self._bounds[row] : self._bounds[row + 1] - 1].decode(*ENCODING)
+
+    def __iter__(self) -> Iterator[str]:
+        for first, end in pairwise(self._bounds.tolist()):
+            yield self._data[first : end - 1].decode(*ENCODING)
+
+    def whole(self) -> str:
+        """All lines, each with its end."""
+        return self._data[self._bounds[0] : self._bounds[-1]].decode(*ENCODING)
+
+    def with_others(self, rows: I64, others: Sequence[str]) -> WrittenLines:
+        """Put lines in the place of some that have no bytes, not even an end.
+
+        Args:
+            rows: int64[k], ascending: which have none.
+            others: k lines, without their ends.
+        """
+        texts = [f"{text}\n".encode(*ENCODING) for text in others]
+        pieces, at = [], 0
+        for place, text in zip(self._bounds[rows].tolist(), texts, strict=True):
+            pieces += [self._data[at:place], text]
+            at = place
+        pieces.append(self._data[at:])
+        sizes = np.diff(self._bounds)
+        sizes[rows] = [len(text) for text in texts]
+        bounds = np.zeros(len(self._bounds), dtype=np.int64)
+        np.cumsum(sizes, out=bounds[1:])
+        return WrittenLines(b"".join(pieces), bounds)
+
+
+def whole(lines: Sequence[str]) -> str:
+    """Lines, of which there is one at least, each with its end."""
+    return lines.whole() if isinstance(lines, WrittenLines) else "\n".join(lines) + "\n"

@@ -1,0 +1,242 @@
+"""The kernel writes the same lines of JSON as Python, of any records, or leaves them to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from kraftgen.batch import encode_batch
+from kraftgen.files import segment_name
+from metashell.kernel import load
+from metashell.kernel.ids import Ids
+from metashell.log.read import load as load_files
+from metashell.records.filter import TopicNames
+from metashell.records.json_lines import json_lines
+from metashell.records.lines import JsonLines
+from metashell.records.records import Records
+from metashell.redact import Redaction
+from metashell.schema.encode import encode_record
+from metashell.schema.model import NO_VERSIONS, FieldSpec, MessageSpec, Versions
+from metashell.schema.registry import Registry
+from metashell.schema.scalar import default_value
+from support.fixtures import differing, fixture, fixture_names
+from support.seeds import examples
+from support.strategies import (
+    DrawnRecord,
+    builtin_registry,
+    damaged,
+    damaged_values,
+    definitions,
+    field_values,
+    record_lists,
+)
+
+pytestmark = pytest.mark.skipif(load.library() is None, reason=load.description())
+
+anywhere = settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+
+
+def both(
+    path: Path, registry: Registry, redaction: Redaction, rows: Sequence[int] | None = None
+) -> tuple[list[str], list[str]]:
+    """The lines of some records of a file, by Python and by the kernel."""
+    return _written(path, registry, redaction, rows, JsonLines), _written(
+        path, registry, redaction, rows, json_lines
+    )
+
+
+def _written(
+    path: Path,
+    registry: Registry,
+    redaction: Redaction,
+    rows: Sequence[int] | None,
+    writer: Callable[[Registry, TopicNames, Redaction], JsonLines],
+) -> list[str]:
+    records = Records(load_files([str(path)]), registry)
+    names = TopicNames()
+    names.learn(records)
+    n = len(records.frames)
+    chosen = np.arange(n) if rows is None else np.array(sorted({row % n for row in rows}))
+    lines = writer(registry, names, redaction)
+    first, again = lines.lines(records, chosen), lines.lines(records, chosen)
+    assert list(first) == list(again)
+    whole = getattr(first, "whole", lambda: "\n".join(first) + "\n")()
+    assert "\n".join(first) + "\n" == whole
+    return list(first)
+
+
+def of_values(tmp_path: Path, values: Sequence[bytes], registry: Registry) -> list[str]:
+    """The lines of records with these values, which are the same by both."""
+    path = tmp_path / segment_name(0)
+    path.write_bytes(encode_batch(values))
+    expected, actual = both(path, registry, Redaction())
+    assert expected == actual
+    return actual
+
+
+@anywhere
+@given(
+    drawn=record_lists(min_size=1),
+    show_secrets=st.booleans(),
+    rows=st.none() | st.lists(st.integers(0, 11), min_size=1, max_size=4),
+)
+def test_any_records(
+    tmp_path: Path, drawn: list[DrawnRecord], show_secrets: bool, rows: list[int] | None
+) -> None:
+    """Any types and versions, mixed in one block, some of them asked for."""
+    path = tmp_path / segment_name(0)
+    path.write_bytes(encode_batch([record.value for record in drawn]))
+    expected, actual = both(path, builtin_registry(), Redaction(show_secrets), rows)
+    assert expected == actual
+
+
+@anywhere
+@given(values=st.lists(damaged_values(), min_size=1, max_size=8))
+def test_damaged_records(tmp_path: Path, values: list[bytes]) -> None:
+    """Records that do not decode, or whose strings are not UTF-8."""
+    of_values(tmp_path, values, builtin_registry())
+
+
+@settings(anywhere, max_examples=examples(100))
+@given(data=st.data(), spec=definitions())
+def test_any_definition(tmp_path: Path, data: st.DataObject, spec: MessageSpec) -> None:
+    """Each kind of field: tagged and not, nullable and not, arrays and structs in structs."""
+    values = st.integers(spec.versions.low, spec.versions.high).flatmap(
+        lambda version: field_values(spec, version).map(
+            lambda fields: encode_record(spec, version, fields)
+        )
+    )
+    of_values(
+        tmp_path,
+        data.draw(st.lists(values | damaged(values), min_size=1, max_size=5)),
+        Registry((spec,)),
+    )
+
+
+@pytest.mark.cases(12)
+@pytest.mark.parametrize("name", differing(fixture_names()))
+def test_recorded_directories(name: str) -> None:
+    """Each type that Kafka wrote."""
+    for path in fixture(name).data_files():
+        expected, actual = both(path, builtin_registry(), Redaction())
+        assert expected == actual
+
+
+EDGES = [
+    "",
+    "plain",
+    '"quoted" \\back\\ /slash/',
+    "".join(map(chr, range(32))),
+    "\x7f\x80\x9f\xa0",
+    "\u07ff\u0800\ud7ff\ue000\ufffd\uffff",
+    "\U00010000\U0010ffff",
+    "\u2028\u2029\u202e",
+    "x" * 32_767,
+]
+NOT_UTF8 = [
+    b"\xed\xa0\x80",  # a surrogate
+    b"\xed\xbf\xbf",
+    b"\xc0\x80",  # longer than it needs to be
+    b"\xc1\xbf",
+    b"\xe0\x9f\xbf",
+    b"\xf0\x8f\xbf\xbf",
+    b"\xf4\x90\x80\x80",  # beyond U+10FFFF
+    b"\xf5\x80\x80\x80",
+    b"\x80",
+    b"\xc3",  # cut short
+    b"\xe2\x82",
+    b"\xf0\x9f\x98",
+    b"\xe2\x28\xa1",
+    b"\xf0\x28\x8c\xbc",
+    b"\xff\xfe",
+]
+
+
+def text_spec() -> MessageSpec:
+    """A message with a string."""
+    every = Versions(0, 0)
+    return MessageSpec(
+        name="TextRecord",
+        api_key=501,
+        control_type=None,
+        versions=every,
+        flexible=NO_VERSIONS,
+        fields=(
+            FieldSpec(
+                name="Text",
+                type="string",
+                is_array=False,
+                versions=every,
+                nullable=NO_VERSIONS,
+                tagged=NO_VERSIONS,
+                tag=None,
+                default="",
+                fields=(),
+            ),
+        ),
+    )
+
+
+def test_edges_of_strings(tmp_path: Path) -> None:
+    """Escapes, characters of each size, and the longest string."""
+    spec = text_spec()
+    values = [encode_record(spec, 0, {"text": text}) for text in EDGES]
+    lines = of_values(tmp_path, values, Registry((spec,)))
+    assert "\\u0000\\u0001" in lines[3]
+    assert "\\b\\t\\n\\u000B\\f\\r\\u000E" in lines[3]
+    assert EDGES[6] in lines[6]
+
+
+def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
+    """Alone, behind text and in front of it; what stands beside them is whole."""
+    spec, header = text_spec(), encode_record(text_spec(), 0, {"text": ""})[:-2]
+    raws = [before + raw + b"z" for raw in NOT_UTF8 for before in (b"", "é".encode(), b"ab")]
+    raws += [b"fine", *NOT_UTF8]
+    values = [header + len(raw).to_bytes(2, "big") + raw for raw in raws]
+    lines = of_values(tmp_path, values, Registry((spec,)))
+    assert all("\ufffd" in line for line in lines if '"fine"' not in line)
+
+
+def test_ids_get_numbers_in_the_order_in_which_they_come() -> None:
+    """However many there are, and whether they come at once or not."""
+    library = load.library()
+    assert library is not None
+    rng = np.random.default_rng(7)
+    drawn = rng.integers(0, 3_000, 20_000).astype(">u8")
+    ids = np.zeros((len(drawn), 2), dtype=">u8")
+    ids[:, rng.integers(0, 2)] = drawn
+    raws = ids.view("V16")[:, 0]
+    known: dict[bytes, int] = {}
+    expected = [known.setdefault(raw, len(known)) for raw in raws.tolist()]
+
+    numbered = Ids(library)
+    parts = np.array_split(raws, [1, 2, 900, 901, 5_000])
+    actual = np.concatenate([numbered.numbers(part) for part in parts])
+    assert expected == actual.tolist()
+    assert len(known) == len(numbered)
+    assert list(known) == numbered.at(np.arange(len(known)))
+    # One value for all rows has no step.
+    constant = np.broadcast_to(raws[:1], 5)
+    assert [0] * 5 == numbered.numbers(constant).tolist()
+
+
+def test_plain_records_are_left_to_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The kernel writes each record of a type without secrets."""
+    spec = builtin_registry().by_name["PartitionRecord"]
+    fields = {field.column_name: default_value(field) for field in spec.fields}
+    values = [encode_record(spec, version, fields) for version in range(3)]
+    path = tmp_path / segment_name(0)
+    path.write_bytes(encode_batch(values))
+    monkeypatch.setattr(JsonLines, "lines", None)
+    records = Records(load_files([str(path)]), builtin_registry())
+    lines = json_lines(builtin_registry(), TopicNames(), Redaction()).lines(records, np.arange(3))
+    assert 3 == len(lines)
+    assert all('"type":"PARTITION_RECORD"' in line for line in lines)
+    assert [lines[1], lines[2]] == list(lines[1:]) == list(lines[-2:])
+    assert [lines[0], lines[2]] == list(lines[::2])
+    assert 0 == len(lines[3:])
