@@ -46,6 +46,9 @@ if PROFILE != "exhaustive":
     providers._get_local_constants = lambda: providers._local_constants
 
 
+# What is imported and collected stays; see `pytest_collection_finish`.
+gc.disable()
+
 _OF_THE_TESTS = frozenset(
     {
         "METASHELL_FIRST_SEED",
@@ -159,6 +162,7 @@ def pytest_collection_finish() -> None:
     gc.collect()
     gc.freeze()
     gc.set_threshold(50_000, 20, 50)
+    gc.enable()
 
 
 @pytest.fixture(autouse=True)

@@ -61,6 +61,7 @@ def batch_lines(frames: KeyedFrames) -> list[dict[str, object]]:
     return lines
 
 
+@pytest.mark.cases(28)
 def test_batches(segment: RecordedSegment) -> None:
     """Headers are those that Kafka reads, but of batches with a wrong CRC; those are faults."""
     loaded = segment.load()

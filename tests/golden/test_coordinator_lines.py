@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -20,9 +21,16 @@ every_segment = pytest.mark.parametrize("segment", recorded_segments(), ids=IDS)
 READ_BY_KAFKA: Final = ("is not known", "the record has no value")
 
 
+@cache
+def records_of(name: str) -> KeyedRecords:
+    """Read a segment, once."""
+    (segment,) = (s for s in recorded_segments() if s.name == name)
+    return KeyedRecords(segment.load(), load_record_types(CoordinatorLog(segment.topic)))
+
+
 def lines_of(segment: RecordedSegment, writer: KeyedLineWriter) -> list[str]:
     """Write every record of a segment."""
-    records = KeyedRecords(segment.load(), load_record_types(CoordinatorLog(segment.topic)))
+    records = records_of(segment.name)
     return writer.lines(records, np.arange(records.n_rows))
 
 
@@ -52,6 +60,7 @@ def expected_line(segment: RecordedSegment, record: dict[str, Any]) -> dict[str,
     return line
 
 
+@pytest.mark.cases(28)
 @every_segment
 def test_json(segment: RecordedSegment) -> None:
     """A line has the batch's fields, the key and the value as Kafka's JSON has them, in order."""
@@ -77,6 +86,7 @@ def test_json(segment: RecordedSegment) -> None:
 DECODED: Final = ("membersDecoded", "classicProtocolsDecoded")
 
 
+@pytest.mark.cases(28)
 @every_segment
 def test_readable(segment: RecordedSegment) -> None:
     """A line to be read has the offset, the type, and an arrow unless it is of a marker."""
@@ -100,7 +110,8 @@ def line_at(segment_name: str, offset: int, *, json_lines: bool = False) -> str:
     (segment,) = (s for s in recorded_segments() if s.name == segment_name)
     writer = KeyedJsonLines(Redaction()) if json_lines else KeyedReadableLines(Redaction())
     at = [record["offset"] for record in segment.records].index(offset)
-    return lines_of(segment, writer)[at]
+    (line,) = writer.lines(records_of(segment_name), np.array([at]))
+    return line
 
 
 def test_some_readable_lines() -> None:

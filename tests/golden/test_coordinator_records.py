@@ -83,6 +83,7 @@ def decoded(records: KeyedRecords) -> dict[int, dict[str, Any]]:
     return found
 
 
+@pytest.mark.cases(28)
 @every_segment
 def test_keys_and_values(segment: RecordedSegment) -> None:
     """Every sound record has the type, the key and the value that Kafka's JSON has, in order."""

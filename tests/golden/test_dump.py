@@ -15,7 +15,7 @@ from support.fixtures import fixture, fixture_names
 Dump: TypeAlias = Callable[[Path], Iterator[dict[str, Any]]]
 
 
-@pytest.mark.cases(39)
+@pytest.mark.cases(20)
 @pytest.mark.parametrize("dump", [iter_dump, iter_dump_columns])
 @pytest.mark.parametrize("name", fixture_names())
 def test_records_are_those_of_kafka(name: str, dump: Dump) -> None:

@@ -148,6 +148,7 @@ COORDINATOR_MESSAGES = [
 ]
 
 
+@pytest.mark.cases(22)
 @every_message
 @settings(max_examples=examples(6))
 @given(data=st.data())
@@ -156,6 +157,7 @@ def test_every_message(spec: MessageSpec, version: int, data: st.DataObject) -> 
     check(spec, version, data)
 
 
+@pytest.mark.cases(23)
 @pytest.mark.parametrize(
     ("spec", "version"),
     COORDINATOR_MESSAGES,

@@ -9,7 +9,7 @@ PROFILE = os.environ.get("METASHELL_TEST_PROFILE", "thorough" if _WRITES else "d
 """`default` is for whoever waits, `thorough` is what `.ci/run` takes, also for who writes expected
 outputs anew; `exhaustive` looks long."""
 
-_SHARE = 3
+_SHARE = 5
 """Of the examples and seeds of CI, every how manieth is taken by default."""
 _TIMES = 40
 

@@ -256,6 +256,7 @@ _PLACES: Final = {
 """What keys lead to, and keys that go on there."""
 
 
+@pytest.mark.cases(4)
 @pytest.mark.usefixtures("slow")
 @pytest.mark.parametrize("keys", _PLACES.values(), ids=list(_PLACES))
 def test_at_once_as_one_by_one(keys: tuple[str, ...]) -> None:

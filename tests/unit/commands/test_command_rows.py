@@ -239,6 +239,7 @@ def log_lines(options: str, source: Source | None = None) -> list[Row]:
     return [json.loads(one) for one in out.split("\n")[:-1]]
 
 
+@pytest.mark.cases(11)
 @pytest.mark.parametrize("name", differing(fixture_names()))
 def test_log(name: str) -> None:
     """Every record of every fixture, those that can't be decoded too."""
@@ -329,6 +330,7 @@ def test_changes_of_what_never_was() -> None:
     assert 1 == len(ran.out.splitlines())
 
 
+@pytest.mark.cases(11)
 @pytest.mark.parametrize("name", differing(fixture_names()))
 def test_check(name: str) -> None:
     """Every finding of the text, those that say the same once, and the same exit status."""

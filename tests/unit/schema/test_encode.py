@@ -32,6 +32,7 @@ VERSIONS = [
 ]
 
 
+@pytest.mark.cases(17)
 @pytest.mark.parametrize(("spec", "version"), VERSIONS)
 @settings(max_examples=examples(12), deadline=None)
 @given(data=st.data())

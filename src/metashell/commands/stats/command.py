@@ -182,7 +182,8 @@ def _sections(context: Context) -> Sequence[str]:
 def _refuse_other_logs(context: Context, sections: Sequence[str]) -> None:
     """Refuse a section about what a log does not have."""
     of_coordinator = context.needs_source().of_coordinator
-    known, what = (*_PAGE, _TIMELINE), "a metadata log"
+    known: Sequence[str] = (*_PAGE, _TIMELINE)
+    what = "a metadata log"
     if of_coordinator is not None:
         known, what = tuple(_sections(context)), str(of_coordinator.partition_log.partition)
     for section in sections:

@@ -129,7 +129,8 @@ class KeyedUsage(Counted):
     def named(self, by: str, limit: int) -> list[tuple[str, tuple[int, ...]]]:
         """Names and amounts of a tally, most records first."""
         return [
-            (self._name(by, key), amounts) for key, *amounts in self.tallies[by].by_records(limit)
+            (self._name(by, key), tuple(amounts))
+            for key, *amounts in self.tallies[by].by_records(limit)
         ]
 
 
