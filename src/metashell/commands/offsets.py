@@ -10,14 +10,10 @@ from typing import TYPE_CHECKING, Final
 from metashell.answers.coordinator_kinds import GROUP
 from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows
+from metashell.commands.framework.coordinator_logs import WHERE, QueryReport, coordinator_rows
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
-from metashell.commands.framework.partition_logs import (
-    PartitionEnds,
-    latest_ms,
-    needs_partition_logs,
-)
+from metashell.commands.framework.partition_logs import needs_partition_logs
 from metashell.commands.rows.columns import (
     AnswerTable,
     Column,
@@ -36,6 +32,7 @@ if TYPE_CHECKING:
 
     from metashell.answers.offsets import Retention
     from metashell.records.keyed_records import KeyedRecords
+    from metashell.sources.partition_ends import PartitionEnds
 
 _KEY: Final = (
     text("group", "The group's id.", priority=9),
@@ -173,13 +170,13 @@ class OffsetsCommand(RowsCommand):
         if STALLED.flags[0] in switches:
             if LAG.flags[0] in switches:
                 raise UsageError("--stalled and --lag exclude each other")
-            ends = PartitionEnds(query, needs_partition_logs(query))
+            ends = _ends(query)
             answer: Callable[..., pa.Table] = partial(_stalled, query, ends)
             what = "group with offsets that stand still"
         else:
             ends = None
             if LAG.flags[0] in switches:
-                ends = PartitionEnds(query, needs_partition_logs(query))
+                ends = _ends(query)
             answer = partial(_offsets, ends, retention_of(assumptions_of(query.parsed)))
             what = "group with offsets"
         coordinator_rows(query, GROUP, answer, "group", what, then_by=("topic", "partition"))
@@ -187,6 +184,13 @@ class OffsetsCommand(RowsCommand):
         counts = STALLED.flags[0] in switches or not query.parsed.arguments
         if ends is not None and ends.n_missing and counts:
             query.remarks.append(f"partitions whose logs are not here: {ends.n_missing}")
+
+
+def _ends(query: RowsQuery) -> PartitionEnds:
+    """Where the logs of partitions in the log directory end."""
+    from metashell.sources.partition_ends import PartitionEnds
+
+    return PartitionEnds(needs_partition_logs(query), QueryReport(query))
 
 
 def _offsets(
@@ -212,10 +216,11 @@ def _stalled(
 ) -> pa.Table:
     from metashell.answers.stalled import stalled_table
     from metashell.image.coordinators.group_log import GroupLog
+    from metashell.sources.partition_ends import latest_ms
 
     log = GroupLog(records, partition)
     newest = int(log.commits.values(log.offsets.last).time_ms.max(initial=-1))
-    end_ms = max(latest_ms(query), newest)
+    end_ms = max(latest_ms(query.source), newest)
     return stalled_table(log, ends.behind, end_ms, _LEAST_MS, _wanted(query.parsed.arguments))
 
 

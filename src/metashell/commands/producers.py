@@ -6,12 +6,9 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Completion, Context, Manual
+from metashell.commands.framework.coordinator_logs import QueryReport
 from metashell.commands.framework.option import Option
-from metashell.commands.framework.partition_logs import (
-    needs_partition_logs,
-    partition_producers,
-    topics_here,
-)
+from metashell.commands.framework.partition_logs import needs_partition_logs, topics_here
 from metashell.commands.framework.topic_arguments import complete_topics
 from metashell.commands.rows.columns import integer, one_table, text, time_at
 from metashell.commands.rows.command import RowsCommand
@@ -84,12 +81,13 @@ class ProducersCommand(RowsCommand):
     def answer(self, query: RowsQuery) -> None:
         """The producers in every log, one log at a time."""
         from metashell.answers.hanging import open_producers
+        from metashell.sources.partition_ends import partition_producers
 
         logs = needs_partition_logs(query)
         is_open = OPEN.flags[0] in query.parsed.switches
         pieces: list[pa.Table] = []
         n_rows = 0
-        for found in partition_producers(query, logs, topics_here(query, logs)):
+        for found in partition_producers(logs, QueryReport(query), topics_here(query, logs)):
             pieces.append(open_producers(found.table) if is_open else found.table)
             n_rows += len(pieces[-1])
             if n_rows >= PIECE_ROWS:

@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from metashell.answers.coordinator_kinds import TRANSACTION
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.coordinator_logs import (
-    WHERE,
-    coordinator_rows,
-    coordinator_tables,
-)
+from metashell.commands.framework.coordinator_logs import WHERE, QueryReport, coordinator_rows
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
-from metashell.commands.framework.partition_logs import (
-    latest_ms,
-    needs_partition_logs,
-    partition_producers,
-    topics_here,
-)
+from metashell.commands.framework.partition_logs import needs_partition_logs, topics_here
 from metashell.commands.rows.columns import (
     AnswerTable,
     Column,
@@ -39,7 +29,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.records.keyed_records import KeyedRecords
-    from metashell.sources.partition_logs import PartitionLogs
 
 COLUMNS: Final = (
     text("transactional_id", "The producer's transactional id.", priority=9),
@@ -147,6 +136,7 @@ class TransactionsCommand(RowsCommand):
 
     def answer(self, query: RowsQuery) -> None:
         """The transactional ids of every partition, or what hangs."""
+        from metashell.sources.partition_ends import open_transactions
         from metashell.sources.partition_logs import partition_logs
 
         is_ongoing = ONGOING.flags[0] in query.parsed.switches
@@ -158,7 +148,8 @@ class TransactionsCommand(RowsCommand):
         opened = None
         if query.columns is None or "hanging" in query.columns:
             logs = partition_logs(query.source)
-            opened = None if logs is None else opened_transactions(query, logs)
+            if logs is not None:
+                opened = open_transactions(query.source, logs, QueryReport(query))
         coordinator_rows(
             query,
             TRANSACTION,
@@ -199,9 +190,11 @@ def _hanging(query: RowsQuery) -> pa.Table:
     import pyarrow.compute as pc
 
     from metashell.answers.hanging import Verdict
+    from metashell.sources.partition_ends import open_transactions
 
     logs = needs_partition_logs(query)
-    table = opened_transactions(query, logs, topics_here(query, logs))
+    topics = topics_here(query, logs)
+    table = open_transactions(query.source, logs, QueryReport(query), topics)
     table = table.filter(pc.not_equal(table.column("hanging"), Verdict.NO.value))
     if Verdict.UNDECIDED in table.column("hanging").to_pylist():
         coordinator = query.source.coordinator_logs(TRANSACTION.log)
@@ -211,32 +204,6 @@ def _hanging(query: RowsQuery) -> pa.Table:
             f"undecided: partitions of {TRANSACTION.topic} that are not here: {numbers}"
         )
     return table
-
-
-def opened_transactions(
-    query: RowsQuery, logs: PartitionLogs, topics: Collection[str] | None = None
-) -> pa.Table:
-    """What is open in the partitions here."""
-    import pyarrow as pa
-
-    from metashell.answers.hanging import open_producers, open_table
-    from metashell.answers.producers import PRODUCER_SCHEMA
-    from metashell.answers.transactions import TRANSACTION_SCHEMA
-
-    coordinator = query.source.coordinator_logs(TRANSACTION.log)
-    tables = {} if coordinator is None else coordinator_tables(query, coordinator, _transactions)
-    leaders = {} if coordinator is None else coordinator.leaders
-    transactions = pa.concat_tables([TRANSACTION_SCHEMA.empty_table(), *tables.values()])
-    producers, end_ms = [PRODUCER_SCHEMA.empty_table()], latest_ms(query)
-    for found in partition_producers(query, logs, topics):
-        producers.append(open_producers(found.table))
-        end_ms = max(end_ms, found.last_timestamp_ms)
-    return open_table(
-        pa.concat_tables(producers),
-        transactions,
-        is_complete=bool(leaders) and leaders.keys() <= tables.keys(),
-        end_ms=None if end_ms < 0 else end_ms,
-    )
 
 
 COMMAND = TransactionsCommand()

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from itertools import islice
 from typing import TYPE_CHECKING, Final
 
 from metashell.answers.coordinator_kinds import SHARE
 from metashell.commands.framework.names import and_meant, rows_named
 from metashell.dataclass import dataclass
-from metashell.errors import ExitCode, MetashellError, SourceError, UsageError
+from metashell.errors import ExitCode, MetashellError, UsageError
 from metashell.spelling import near_names
 
 if TYPE_CHECKING:
@@ -30,8 +29,6 @@ WHERE: Final = (
 """What a manual says of the logs; takes the topic's name."""
 
 _WILD: Final = frozenset("*?[{")
-_TOLD: Final = 5
-"""Faults of a partition that are told one by one."""
 
 AnswerOfPartition = Callable[["KeyedRecords", int, "int | None"], "pa.Table"]
 """(the records, the number of the partition, its leader) -> rows."""
@@ -80,24 +77,35 @@ def coordinator_tables(
     query: RowsQuery, logs: CoordinatorLogs, answer: AnswerOfPartition
 ) -> dict[int, pa.Table]:
     """The rows of every partition that could be read, by its number; faults are told."""
-    leaders = logs.leaders
+    from metashell.sources.coordinator_reading import read_each, report_faults
+
+    report, leaders = QueryReport(query), logs.leaders
     tables: dict[int, pa.Table] = {}
-    for partition in logs.partitions:
-        try:
-            found = logs.read(partition)
-        except SourceError as error:
-            query.warn(error.message)
-            query.status = ExitCode.FAILED
-            continue
-        for disagreement in found.disagreements():
-            query.warn(f"{partition}: {disagreement}")
-            query.status = ExitCode.FAILED
-        tell_faults(query, str(partition), found.faults())
-        if found.lost is not None:
-            query.remarks.append(found.lost)
-        number = partition.number
+    for found in read_each(logs, report):
+        report_faults(report, str(found.partition), found.faults())
+        number = found.partition.number
         tables[number] = answer(found.records, number, leaders.get(number))
     return tables
+
+
+class QueryReport:
+    """Tells what could not be read for a query, whose exit status is then 1.
+
+    Args:
+        query: The query.
+    """
+
+    def __init__(self, query: RowsQuery) -> None:
+        self._query = query
+
+    def unread(self, text: str) -> None:
+        """Warn, and fail."""
+        self._query.warn(text)
+        self._query.status = ExitCode.FAILED
+
+    def remark(self, text: str) -> None:
+        """Say it behind the rows."""
+        self._query.remarks.append(text)
 
 
 def _logs(query: RowsQuery, kind: CoordinatorKind) -> CoordinatorLogs:
@@ -122,13 +130,9 @@ def _logs(query: RowsQuery, kind: CoordinatorKind) -> CoordinatorLogs:
 
 def tell_faults(query: RowsQuery, partition: str, faults: Iterable[Fault]) -> None:
     """Tell what of a partition counts for nothing; the exit status is then 1."""
-    faults = iter(faults)
-    for fault in islice(faults, _TOLD):
-        query.warn(f"{partition}: {fault}")
-        query.status = ExitCode.FAILED
-    n_more = sum(1 for _ in faults)
-    if n_more:
-        query.warn(f"{partition}: {n_more} more faults")
+    from metashell.sources.coordinator_reading import report_faults
+
+    report_faults(QueryReport(query), partition, faults)
 
 
 @dataclass(frozen=True, slots=True)

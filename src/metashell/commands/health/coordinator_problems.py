@@ -76,10 +76,10 @@ class _Groups:
     def __init__(self, query: RowsQuery, codes: Collection[str]) -> None:
         from metashell.answers.coordinator_problems import Expiring, LostTopics
         from metashell.answers.offsets import retention_of
-        from metashell.commands.framework.partition_logs import latest_ms
+        from metashell.sources.partition_ends import latest_ms
 
         self._codes, self._image = codes, query.source.image
-        self._end_ms = latest_ms(query)
+        self._end_ms = latest_ms(query.source)
         self._retention = retention_of(assumptions_of(query.parsed))
         self._expiring = Expiring()
         self._lost: LostTopics = LostTopics({}, {})
@@ -161,7 +161,8 @@ def _hanging(query: RowsQuery) -> Iterator[Single]:
     from metashell.answers.config_defaults import BROKER, default_of
     from metashell.answers.coordinator_problems import hangs_for_long
     from metashell.answers.topic_settings import positive_int
-    from metashell.commands.transactions import opened_transactions
+    from metashell.commands.framework.coordinator_logs import QueryReport
+    from metashell.sources.partition_ends import open_transactions
     from metashell.sources.partition_logs import partition_logs
 
     logs = partition_logs(query.source)
@@ -170,7 +171,8 @@ def _hanging(query: RowsQuery) -> Iterator[Single]:
     assumed = positive_int(assumptions_of(query.parsed).get(_TIMEOUT) or "")
     longest = assumed or positive_int(default_of(BROKER, _TIMEOUT) or "")
     assert longest is not None, _TIMEOUT
-    table: pa.Table = hangs_for_long(opened_transactions(query, logs), longest)
+    opened = open_transactions(query.source, logs, QueryReport(query))
+    table: pa.Table = hangs_for_long(opened, longest)
     times = table.column("last_time").cast("int64").to_pylist()
     by_topic: dict[str, list[tuple[int, dict[str, Any]]]] = {}
     for time, row in zip(times, table.to_pylist(), strict=True):

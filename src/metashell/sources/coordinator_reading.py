@@ -1,0 +1,55 @@
+"""Reading all partitions of a coordinators' topic that are here, and telling what was not read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from typing import Final, Protocol
+
+from metashell.errors import SourceError
+from metashell.log.fault import Fault
+from metashell.sources.coordinator_logs import CoordinatorLogs, CoordinatorRecords
+
+_TOLD: Final = 5
+"""Faults of a partition that are told one by one."""
+
+
+class Report(Protocol):
+    """Takes what a user should know of an answer."""
+
+    def unread(self, text: str) -> None:
+        """Something was not read, so rows may be missing: a sentence without full stop."""
+
+    def remark(self, text: str) -> None:
+        """Something else that a user should know."""
+
+
+def read_each(logs: CoordinatorLogs, report: Report) -> Iterator[CoordinatorRecords]:
+    """Read every partition that is here, one after the other; those that can't be are told."""
+    for partition in logs.partitions:
+        try:
+            found = logs.read(partition)
+        except SourceError as error:
+            report.unread(error.message)
+            continue
+        for disagreement in found.disagreements():
+            report.unread(f"{partition}: {disagreement}")
+        if found.lost is not None:
+            report.remark(found.lost)
+        yield found
+
+
+def report_faults(report: Report, partition: str, faults: Iterable[Fault]) -> None:
+    """Tell what of a partition counts for nothing: the first faults, and how many more there are.
+
+    Args:
+        report: Is told.
+        partition: The partition's name.
+        faults: All of them.
+    """
+    faults = iter(faults)
+    for fault in islice(faults, _TOLD):
+        report.unread(f"{partition}: {fault}")
+    n_more = sum(1 for _ in faults)
+    if n_more:
+        report.unread(f"{partition}: {n_more} more faults")

@@ -1,0 +1,166 @@
+"""What lies at the ends of partitions' logs: their end offsets, producers, open transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from typing import TYPE_CHECKING, TypeVar
+
+from metashell.dataclass import dataclass
+from metashell.errors import SourceError
+from metashell.node_files.offset_checkpoint import TopicPartition
+from metashell.schema.coordinators import CoordinatorLog
+from metashell.sources.coordinator_reading import Report, read_each, report_faults
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.answers.stalled import LogBehind
+    from metashell.log.log_tail import LogEnd
+    from metashell.sources.partition_logs import PartitionLogs
+    from metashell.sources.source import Source
+
+_T = TypeVar("_T")
+
+
+@dataclass(slots=True)
+class PartitionProducers:
+    """The producers of a partition."""
+
+    table: pa.Table
+    """Columns of `metashell.answers.producers.PRODUCER_SCHEMA`."""
+    last_timestamp_ms: int
+    """The highest timestamp behind its snapshot, ms since the epoch; -1 for none."""
+
+
+def latest_ms(source: Source) -> int:
+    """The time of the newest record in the metadata log, ms since the epoch; -1 for none.
+
+    A running node has one every half second, so its logs end there.
+    """
+    if not source.capabilities.has_image:
+        return -1
+    from metashell.sources.log_clock import clock_of
+
+    found = clock_of(source).latest_ms
+    return -1 if found is None else found
+
+
+class PartitionEnds:
+    """Where the logs of partitions end; each is looked at once.
+
+    Args:
+        logs: The logs.
+        report: Told of what could not be read.
+    """
+
+    def __init__(self, logs: PartitionLogs, report: Report) -> None:
+        self._report, self._logs = report, logs
+        self._ends: dict[TopicPartition, LogEnd | None] = {}
+        self.n_missing = 0
+        """How many partitions were asked for whose logs are not here."""
+
+    def end(self, partition: TopicPartition) -> LogEnd | None:
+        """Where a partition's log ends; None where it is not here or can't be read."""
+        if partition not in self._ends:
+            found = None
+            if partition in self._logs:
+                found = self._read(lambda: self._logs.tail(partition).end())
+            else:
+                self.n_missing += 1
+            self._ends[partition] = found
+        return self._ends[partition]
+
+    def ends_of(self, topic: str, partition: int) -> tuple[int | None, int | None]:
+        """Where a partition's log ends, and the high watermark that the broker last wrote."""
+        place = TopicPartition(topic, partition)
+        end = self.end(place)
+        if end is None:
+            return None, None
+        return end.end_offset, self._logs.high_watermarks.get(place)
+
+    def behind(self, topic: str, partition: int, offsets: Sequence[int]) -> LogBehind | None:
+        """What lies behind offsets in a partition's log; None where it is not here."""
+        from metashell.answers.stalled import LogBehind
+
+        place = TopicPartition(topic, partition)
+        end = self.end(place)
+        if end is None:
+            return None
+        times: list[int | None] = [None] * len(offsets)
+        unread = {offset for offset in offsets if offset < end.end_offset}
+        if unread:
+            wanted = sorted(unread)
+            found = self._read(lambda: self._logs.tail(place).batch_times(wanted))
+            if found is not None:
+                known = dict(zip(wanted, found, strict=True))
+                times = [known.get(offset) for offset in offsets]
+        return LogBehind(end.end_offset, end.last_timestamp_ms, times)
+
+    def _read(self, read: Callable[[], _T]) -> _T | None:
+        try:
+            return read()
+        except SourceError as error:
+            self._report.unread(error.message)
+            return None
+
+
+def partition_producers(
+    logs: PartitionLogs, report: Report, topics: Collection[str] | None = None
+) -> Iterator[PartitionProducers]:
+    """The producers of each partition.
+
+    Args:
+        logs: The logs.
+        report: Told of what could not be read.
+        topics: Those that are looked at; None for all.
+    """
+    from metashell.answers.producers import producers_table
+    from metashell.image.coordinators.producers import fold_producers
+
+    for partition, tail in logs.tails(topics):
+        try:
+            history = tail.producers()
+        except SourceError as error:
+            report.unread(error.message)
+            continue
+        report_faults(report, tail.name, history.faults)
+        table = producers_table(fold_producers(history), *partition)
+        yield PartitionProducers(table, history.last_timestamp_ms)
+
+
+def open_transactions(
+    source: Source, logs: PartitionLogs, report: Report, topics: Collection[str] | None = None
+) -> pa.Table:
+    """What is open in the partitions here: columns of `metashell.answers.hanging.OPEN_SCHEMA`.
+
+    Args:
+        source: Has the coordinators' logs.
+        logs: The logs of the partitions.
+        report: Told of what could not be read.
+        topics: Those that are looked at; None for all.
+    """
+    import pyarrow as pa
+
+    from metashell.answers.hanging import open_producers, open_table
+    from metashell.answers.producers import PRODUCER_SCHEMA
+    from metashell.answers.transactions import TRANSACTION_SCHEMA, transactions_table
+
+    coordinator = source.coordinator_logs(CoordinatorLog.TRANSACTIONS)
+    tables = {}
+    if coordinator is not None:
+        for found in read_each(coordinator, report):
+            report_faults(report, str(found.partition), found.faults())
+            number = found.partition.number
+            tables[number] = transactions_table(found.records, number)
+    leaders = {} if coordinator is None else coordinator.leaders
+    transactions = pa.concat_tables([TRANSACTION_SCHEMA.empty_table(), *tables.values()])
+    producers, end_ms = [PRODUCER_SCHEMA.empty_table()], latest_ms(source)
+    for one in partition_producers(logs, report, topics):
+        producers.append(open_producers(one.table))
+        end_ms = max(end_ms, one.last_timestamp_ms)
+    return open_table(
+        pa.concat_tables(producers),
+        transactions,
+        is_complete=bool(leaders) and leaders.keys() <= tables.keys(),
+        end_ms=None if end_ms < 0 else end_ms,
+    )
