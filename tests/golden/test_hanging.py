@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
@@ -118,3 +120,20 @@ def test_which_transactions_hang() -> None:
     ]
     flags = with_hanging(without, opened).column("hanging").to_pylist()
     assert [ids[at]] == [producer for producer, is_so in zip(ids, flags, strict=True) if is_so]
+
+
+def test_of_several_replicas_the_longest_counts(tmp_path: Path) -> None:
+    """A replica that fell behind, or lost its files, tells nothing."""
+    places = []
+    for replica in ("broker102/d2", "broker103/d1"):
+        place = tmp_path / replica
+        shutil.copytree(fixture_dir(_NODE) / replica / "streams-in-1", place / "streams-in-1")
+        places.append(place)
+    (behind,) = (places[0] / "streams-in-1").glob("*.log")
+    (tmp_path / "third" / "streams-in-1").mkdir(parents=True)
+    places.append(tmp_path / "third")
+    behind.write_bytes(behind.read_bytes()[:-1])
+    logs = PartitionLogs([read_log_directory(str(place)) for place in places])
+    ((_, tail),) = logs.tails()
+    assert 5 == tail.end().end_offset
+    assert 777000 in fold_producers(tail.producers()).producer_id

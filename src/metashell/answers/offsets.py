@@ -104,15 +104,19 @@ def offsets_table(log: GroupLog, retention: Retention | None = None) -> pa.Table
 
 
 def with_lag(
-    offsets: pa.Table, ends_of: Callable[[str, int], tuple[int | None, int | None]]
+    offsets: pa.Table, ends_of: Callable[[str, int], tuple[int | None, int | None]] | None
 ) -> pa.Table:
     """Offsets with the columns ``log_end_offset``, ``lag`` and ``high_watermark``.
 
     Args:
         offsets: Rows as of `OFFSET_SCHEMA`.
         ends_of: Gives of a topic's partition where its log ends, and its high watermark; None for
-            what is not known. Asked once for each.
+            what is not known. Asked once for each. None: nothing is known.
     """
+    if ends_of is None:
+        for name in ("log_end_offset", "lag", "high_watermark"):
+            offsets = offsets.append_column(name, pa.nulls(len(offsets), pa.int64()))
+        return offsets
     places = pa.table([offsets.column("topic"), offsets.column("partition")], ["topic", "of"])
     distinct = places.group_by(["topic", "of"]).aggregate([])
     ends = [

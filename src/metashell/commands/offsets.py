@@ -138,10 +138,10 @@ class OffsetsCommand(RowsCommand):
             f"{WHERE.format(GROUP.topic)}\n\n"
             "--lag and --stalled look at the ends of the topics' own logs, as far as these lie in "
             "the log directory. They belong to this broker's replicas, which may be behind the "
-            "leader. --stalled tells what needs the history of commits: since when an offset does "
-            "not move, whether the group still commits, whether members have partitions, how often "
-            "it rebalances. Compaction removes older commits, so an offset may have stood still "
-            "longer."
+            "leader. --stalled reads the history of commits. It tells since when an offset does "
+            "not move, and whether the group still commits. It tells whether members have "
+            "partitions, and how often the group rebalances. Compaction removes older commits, so an offset "
+            "may have stood still longer."
         ),
         options=(LAG, STALLED, ASSUME),
         examples=(
@@ -204,7 +204,7 @@ def _offsets(
     from metashell.image.coordinators.group_log import GroupLog
 
     table = offsets_table(GroupLog(records, partition), retention)
-    return with_lag(table, (lambda *_: (None, None)) if ends is None else ends.ends_of)
+    return with_lag(table, None if ends is None else ends.ends_of)
 
 
 def _stalled(

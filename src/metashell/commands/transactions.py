@@ -117,8 +117,8 @@ class TransactionsCommand(RowsCommand):
             "Lists transactional ids with their last transaction. TRANSACTIONAL_ID may hold "
             f"wildcards.\n\n{WHERE.format(TRANSACTION.topic)}\n\n"
             "--hanging looks at the producers of the partitions in the log directory, as "
-            "`producers` does. A transaction hangs if no transactional id has its producer id, or "
-            "if the transaction of the one that has it does not name the partition. Consumers that "
+            "`producers` does. A transaction hangs if no transactional id has its producer id. It "
+            "hangs, too, if the one that has it does not name the partition. Consumers that "
             "read committed data wait for its end. Kafka's own tool only tells of those that are "
             "older than the longest timeout: see age_ms."
         ),

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from metashell.errors import SourceError
 from metashell.log.log_tail import LogTail
 from metashell.node_files.log_directory import METADATA_TOPIC, LogDirectory, read_log_directory
 from metashell.node_files.log_name import LogName, LogState
@@ -30,12 +31,12 @@ class PartitionLogs:
 
     def __init__(self, directories: Sequence[LogDirectory]) -> None:
         self.directories = directories
-        found: dict[TopicPartition, tuple[LogDirectory, LogName]] = {}
+        found: dict[TopicPartition, list[LogTail]] = {}
         for directory in directories:
             for name in directory.logs:
                 if name.state is LogState.CURRENT and name.topic != METADATA_TOPIC:
                     partition = TopicPartition(name.topic, name.partition)
-                    found.setdefault(partition, (directory, name))
+                    found.setdefault(partition, []).append(_tail(directory, name))
         self._logs = dict(sorted(found.items()))
 
     def __contains__(self, partition: TopicPartition) -> bool:
@@ -47,13 +48,13 @@ class PartitionLogs:
         return self._logs
 
     def tail(self, partition: TopicPartition) -> LogTail:
-        """The log of one of them, of which only the end is read.
+        """The log of one of them, of which only the end is read; of several the longest.
 
         Raises:
             KeyError: It is not here.
         """
-        directory, name = self._logs[partition]
-        return LogTail(directory.place_of(name), f"{partition.topic}-{partition.partition}")
+        replicas = self._logs[partition]
+        return replicas[0] if len(replicas) == 1 else max(replicas, key=_end_offset)
 
     def tails(
         self, topics: Collection[str] | None = None
@@ -72,8 +73,21 @@ class PartitionLogs:
         """
         found: dict[TopicPartition, int] = {}
         for directory in self.directories:
-            found.update(directory.offsets(OffsetCheckpoint.HIGH_WATERMARK))
+            for partition, offset in directory.offsets(OffsetCheckpoint.HIGH_WATERMARK).items():
+                found[partition] = max(offset, found.get(partition, offset))
         return found
+
+
+def _tail(directory: LogDirectory, name: LogName) -> LogTail:
+    return LogTail(directory.place_of(name), f"{name.topic}-{name.partition}")
+
+
+def _end_offset(replica: LogTail) -> int:
+    """Where a replica ends; -1 for one that can't be read."""
+    try:
+        return replica.end().end_offset
+    except SourceError:
+        return -1
 
 
 def partition_logs(source: Source) -> PartitionLogs | None:
