@@ -74,7 +74,10 @@ class ProducersCommand(RowsCommand):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose topics."""
-        if word.startswith("-"):
+        from metashell.commands.framework.completion import takes_value
+
+        before = args[-1] if args else ""
+        if word.startswith("-") or takes_value(self.manual.options, before) is not None:
             return super().complete(context, args, word)
         return complete_topics(context, word)
 

@@ -124,6 +124,7 @@ class TransactionsCommand(RowsCommand):
         ),
         options=(ONGOING, HANGING),
         examples=(
+            ("transactions", "all of them"),
             ("transactions --ongoing --sort started_time", "what has not ended, the oldest first"),
             ("transactions tx-hang", "one of them"),
             ("transactions --hanging", "what holds back consumers and has no end"),

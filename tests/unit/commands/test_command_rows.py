@@ -39,7 +39,8 @@ from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.output import Shape
 from metashell.commands.rows.query import RowsQuery
 from metashell.commands.rows.stream import RowWriter, cells, table_of_mappings
-from metashell.sources.opening import open_fleet
+from metashell.sources.opening import open_fleet, open_request
+from metashell.sources.request import Choice, OpenRequest
 from metashell.sources.source import Source
 from support.fixtures import DEMO, differing, fixture, fixture_dir, fixture_names
 from support.fleets import backups
@@ -54,9 +55,30 @@ Row = dict[str, Any]
 
 
 def sample(line: str = "") -> Source:
-    """The bundled directory; a broker's for a line about its coordinators' logs."""
+    """The bundled directory; a broker's, or a partition's, for a line about such logs."""
+    topic = next((topic for words, topic in _OF_PARTITIONS.items() if words in line), None)
+    if topic is not None:
+        return _partition_of(topic)
     command = get(line.split(maxsplit=1)[0]) if line else None
     return _opened_here(is_broker=command is not None and command.group == "groups")
+
+
+_OF_PARTITIONS = {
+    "du --by group": "__consumer_offsets-2",
+    "du --by transaction": "__transaction_state-1",
+    "stats --section groups": "__consumer_offsets-2",
+    "stats --section transactions": "__transaction_state-1",
+}
+"""Lines about the log of one coordinator's partition, and which one has it."""
+
+
+@cache
+def _partition_of(name: str) -> Source:
+    path = fixture_dir("node-44") / "broker102" / "d1" / name
+    request = OpenRequest(choice=Choice(str(path)), reads_coordinators=True)
+    opened = open_request(request)
+    assert isinstance(opened, Source)
+    return opened
 
 
 @cache
@@ -156,7 +178,7 @@ def test_cells_are_of_the_kind_that_their_column_declares(command: RowsCommand) 
             is_table = isinstance(rows, pa.Table)
             taken.append(rows if is_table else table_of_mappings(columns.values(), [*rows]))
 
-        source = sample(line)
+        source = sample(f"{line} {asked_by}")
         context = Context(root=source.root, out=Captured(), warn=lambda _: None, source=source)
         command.answer(RowsQuery(context=context, parsed=parsed, add=add, warn=lambda _: None))
         assert taken

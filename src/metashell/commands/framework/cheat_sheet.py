@@ -60,7 +60,7 @@ LINES: Final = (
     Line("groups", "groups", "the groups in a broker's logs"),
     Line("groups", "members", "members and what they have"),
     Line("groups", "offsets --sort committed_time", "commits, the oldest first"),
-    Line("groups", "offsets --stalled", "what stands still while the log goes on"),
+    Line("groups", "offsets --stalled", "what stands still"),
     Line("groups", "share", "how far share groups are"),
     Line("groups", "transactions --ongoing", "transactions that have not ended"),
     Line("groups", "transactions --hanging", "what no coordinator will end"),
