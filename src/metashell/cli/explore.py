@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.cli.arguments import TUI, Arguments
 from metashell.cli.output import Diagnostics, StreamOutput
-from metashell.errors import MetashellError, UsageError
+from metashell.errors import MetashellError, SourceError, UsageError
 from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
@@ -181,9 +181,15 @@ class _Opening:
 
     def _open(self, progress: Progress) -> Source | FleetSource:
         from metashell.cli.sources import WarningPrinter, open_source
+        from metashell.sources.source import Source
 
         self.said.progress = progress
         source = open_source(self._choice, self._arguments, self._opener, self.said)
+        if isinstance(source, Source) and source.of_coordinator is not None:
+            raise SourceError(
+                "the explorer shows no coordinator's log by itself",
+                hint="`-d DIR` opens the log directory; without `tui` the shell starts",
+            )
         with self._lock:
             if not self._has_ended:
                 self._source = source

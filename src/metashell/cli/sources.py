@@ -32,14 +32,6 @@ _WARNINGS_MAX: Final = 10
 """Warnings printed one by one in a run; further ones are counted."""
 _IS_SEARCHED: Final = (("find",), ("sql",))
 """Commands that can be answered without having the image here."""
-_OF_COORDINATORS: Final = tuple(
-    (name,)
-    for name in (
-        *("log", "check", "stats", "du"),
-        *("groups", "members", "offsets", "transactions", "share"),
-    )
-)
-"""Commands that also read the log of one coordinator's partition."""
 
 
 def open_source(
@@ -64,7 +56,6 @@ def open_source(
         record=arguments.has("--record"),
         joins=arguments.has("--join"),
         is_searched=arguments.words[:1] in _IS_SEARCHED,
-        reads_coordinators=arguments.words[:1] in _OF_COORDINATORS,
     )
     return (opener or open_request)(request, _OnTerminal(diagnostics))
 

@@ -67,7 +67,7 @@ class SaveCommand(Command):
         if not parsed.arguments or not parsed.arguments[0]:
             raise UsageError("which directory?", hint=f"usage: {self.manual.synopsis}")
         typed = str(parsed.arguments[0])
-        source = context.needs_source()
+        source = context.needs_metadata()
         log = source.log
         if log.is_file:
             raise UsageError(

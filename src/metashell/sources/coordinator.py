@@ -6,6 +6,8 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from metashell.errors import NotCoveredError, SourceError
 from metashell.fs.node import Directory
 from metashell.fs.nodes.extra import log_node
@@ -27,17 +29,16 @@ from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_record_types
 from metashell.sources.coordinator_logs import CoordinatorLogs, CoordinatorRecords
 from metashell.sources.log_clock import clock_of
-from metashell.sources.source import Source
-from metashell.sources.status import Capabilities
+from metashell.sources.status import Capabilities, Status
+from metashell.sources.without_image import SourceWithoutImage
 
 if TYPE_CHECKING:
-    from metashell.image.image import Image
     from metashell.log.read import ReadProgress
     from metashell.places.place import Place
     from metashell.read_settings import ReadSettings
 
 
-class CoordinatorSource(Source):
+class CoordinatorSource(SourceWithoutImage):
     """The log of a coordinator's partition. It has records and no image.
 
     Args:
@@ -122,14 +123,23 @@ class CoordinatorSource(Source):
         records = self.keyed_records
         return int(records.frames.offset[records.n_rows - 1])
 
-    @lazy
-    def image(self) -> Image:
-        """It has none.
+    def status(self) -> Status:
+        """Where the log ends, or the state that it shows."""
+        records = self.keyed_records
+        if not records.n_rows:
+            return super().status()
+        last, frames = np.array([records.n_rows - 1]), records.frames
+        return Status(
+            offset=int(frames.offset[last[0]]),
+            epoch=int(frames.epochs(last)[0]),
+            timestamp_ms=int(frames.timestamps(last)[0]),
+            metadata_version=None,
+            notes=super().status().notes,
+        )
 
-        Raises:
-            SourceError: Always.
-        """
-        raise SourceError(
+    @property
+    def no_image(self) -> SourceError:
+        return SourceError(
             f"{self.path}: {self.partition_log.partition} is a coordinator's log,"
             " and has no cluster metadata",
             hint="`log` prints its records, and `check` finds damage",

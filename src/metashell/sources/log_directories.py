@@ -6,7 +6,7 @@ A broker with several log directories keeps the metadata log in one of them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NoReturn
+from typing import TYPE_CHECKING
 
 from metashell.errors import SourceError
 from metashell.fs.node import Directory
@@ -15,22 +15,22 @@ from metashell.fs.nodes.root import RootDirectory
 from metashell.lazy import lazy
 from metashell.log.directory import MetadataLog
 from metashell.log.names import METADATA_DIRECTORY, Listing
+from metashell.log.point import Point, parse_point
 from metashell.log.read import Loaded
 from metashell.places.place import Place, child_of, shown
+from metashell.schema.timestamps import iso_time
 from metashell.sources.source import Source
-from metashell.sources.status import Capabilities, Status
+from metashell.sources.status import Capabilities
+from metashell.sources.without_image import SourceWithoutImage
 
 if TYPE_CHECKING:
-    from metashell.image.history import History
-    from metashell.image.image import Image
     from metashell.log.fault import Fault
-    from metashell.log.point import Point
     from metashell.read_settings import ReadSettings
 
 _UNKNOWN = "names and leaders of topics are not known"
 
 
-class LogDirectoriesSource(Source):
+class LogDirectoriesSource(SourceWithoutImage):
     """Log directories of a node, of which none has a metadata log.
 
     Args:
@@ -40,6 +40,9 @@ class LogDirectoriesSource(Source):
 
     capabilities = Capabilities(has_log=False, has_image=False)
 
+    _until_ms: int | None
+    """The time that it shows, ms since the epoch; None for the end."""
+
     def __init__(self, place: Place, settings: ReadSettings) -> None:
         nothing = MetadataLog(
             str(place),
@@ -48,6 +51,7 @@ class LogDirectoriesSource(Source):
             None,
             remote=None if isinstance(place, str) else place,
         )
+        self._place, self._until_ms = place, None
         # As if the log were there: what stands beside it is found.
         super().__init__(nothing, settings, directory=child_of(place, METADATA_DIRECTORY))
 
@@ -55,20 +59,12 @@ class LogDirectoriesSource(Source):
     def metadata_directory(self) -> None:
         """There is none."""
 
-    def _refuse(self) -> NoReturn:
-        raise SourceError(
+    @property
+    def no_image(self) -> SourceError:
+        return SourceError(
             f"this needs a metadata log, and {shown(self.path)} has none",
             hint="give the node's other log directories too: `metashell -d DIR -d DIR`",
         )
-
-    @lazy
-    def image(self) -> Image:
-        """It has none.
-
-        Raises:
-            SourceError: Always.
-        """
-        self._refuse()
 
     @property
     def full_log(self) -> Source:
@@ -77,24 +73,30 @@ class LogDirectoriesSource(Source):
         Raises:
             SourceError: Always.
         """
-        self._refuse()
-
-    @property
-    def history(self) -> History:
-        """It has none.
-
-        Raises:
-            SourceError: Always.
-        """
-        self._refuse()
+        raise self.no_image
 
     def at(self, point: str | int | Point, *, record: bool = False) -> Source:
-        """It has no earlier states.
+        """The directories as they were at a time: no metadata log's records are counted.
 
         Raises:
-            SourceError: Always.
+            UsageError: The point can't be read.
+            SourceError: It is no full time.
         """
-        self._refuse()
+        if isinstance(point, str):
+            point = parse_point(point)
+        until_ms = None if isinstance(point, int) else point.timestamp_ms
+        if until_ms is None:
+            raise SourceError(
+                f"an offset or an age counts in the metadata log, and {shown(self.path)} has none",
+                hint=f"give a time, such as `{iso_time(0)}`",
+            )
+        made = LogDirectoriesSource(self._place, self.settings)
+        made._newest, made._until_ms = self.newest, until_ms
+        return made
+
+    @property
+    def moment_ms(self) -> int | None:
+        return self._until_ms
 
     @lazy
     def root(self) -> Directory:
@@ -105,15 +107,6 @@ class LogDirectoriesSource(Source):
             {"local": lambda: local_node(__version__)}, lambda: self.coordinator_directories
         )
 
-    @property
-    def history_root(self) -> Directory:
-        """The same."""
-        return self.root
-
-    @property
-    def stopped_by(self) -> None:
-        """Nothing is replayed."""
-
     def all_faults(self) -> Sequence[Fault]:
         """None: coordinators' logs are read when they are asked for."""
         return ()
@@ -121,20 +114,8 @@ class LogDirectoriesSource(Source):
     @property
     def warnings(self) -> Sequence[str]:
         """What is missing."""
-        return [f"{shown(self.path)}: no metadata log there: {_UNKNOWN}"]
-
-    def status(self) -> Status:
-        """What it has not."""
-        return Status(
-            offset=None,
-            epoch=None,
-            timestamp_ms=None,
-            metadata_version=None,
-            notes=("no metadata log",),
-        )
-
-    def warm_up(self) -> None:
-        """Nothing: there is no image."""
+        told = f"{shown(self.path)}: no metadata log there: {_UNKNOWN}"
+        return [told, *self._coordinator_remarks()]
 
 
 def open_log_directories(place: Place, settings: ReadSettings) -> LogDirectoriesSource | None:

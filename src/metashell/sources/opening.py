@@ -230,7 +230,7 @@ def _open_newest(request: OpenRequest, watch: OpeningWatch) -> Source | FleetSou
         from metashell.sources.node_places import node_at
 
         return _open_node(node_at([choice.path, *choice.log_dirs]), request, watch)
-    if request.reads_coordinators and choice.quorum is None:
+    if choice.quorum is None:
         of_coordinator = _open_coordinator(request, watch)
         if of_coordinator is not None:
             return of_coordinator

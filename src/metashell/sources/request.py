@@ -72,8 +72,6 @@ class OpenRequest:
     """The directories of a fleet by node, once that was found out."""
     is_searched: bool = False
     """Whether what is asked of it can be answered without having the image here."""
-    reads_coordinators: bool = False
-    """Whether the log of a coordinator's partition is wanted, too: it has records and no image."""
 
 
 class JobProgress(Protocol):

@@ -12,6 +12,7 @@ import metashell.tui.session as session_module
 from metashell.cli.explore import Said
 from metashell.errors import MetashellError, SourceError
 from metashell.tui.session import ExplorerSession
+from support.fixtures import fixture_dir
 from unit.cli.conftest import Program, Result
 
 
@@ -184,3 +185,12 @@ def test_what_is_said_is_kept() -> None:
 
 def _of(result: Result) -> tuple[int, str, str]:
     return result.code, result.out, result.err
+
+
+def test_a_coordinators_log_is_refused(explored: Callable[..., Result], program: Program) -> None:
+    """The explorer would take its records for those of a metadata log."""
+    program.opener = None
+    directory = fixture_dir("node-44/broker101/d1/__consumer_offsets-3")
+    told = explored("-d", str(directory), "tui", explorer=opened)
+    assert 3 == told.code
+    assert "the explorer shows no coordinator's log by itself" in told.err

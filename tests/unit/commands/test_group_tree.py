@@ -21,7 +21,7 @@ PARTITION = f"{LOG_DIR}/__consumer_offsets-2"
 
 def _partition() -> Source:
     choice = Choice(str(fixture_dir(PARTITION)))
-    opened = open_request(OpenRequest(choice=choice, reads_coordinators=True))
+    opened = open_request(OpenRequest(choice=choice))
     assert isinstance(opened, Source)
     return opened
 

@@ -33,7 +33,6 @@ def opened(path: Path, **settings: Any) -> CoordinatorSource:
         OpenRequest(
             choice=choice,
             settings=ReadSettings.of(**settings),
-            reads_coordinators=True,
         )
     )
     assert isinstance(source, CoordinatorSource)
@@ -223,21 +222,25 @@ def test_program(capsys: pytest.CaptureFixture[str]) -> None:
     assert "-> " in capsys.readouterr().out
 
     for arguments in (["-d", str(OFFSETS)], ["-s", str(OFFSETS / "00000000000000000000.log")]):
-        assert main([*arguments, "ls", "/"]) not in (0, None)
-        captured = capsys.readouterr()
-        assert "" == captured.out
-        assert "not the cluster's metadata log" in captured.err or "not of the" in captured.err
-        assert "log` prints" in captured.err
+        assert 0 == main([*arguments, "ls", "/"])
+        assert ["groups", "log"] == capsys.readouterr().out.split()
+        for command in ("topics", "save"):
+            words = [command, "copy"] if command == "save" else [command]
+            assert main([*arguments, *words]) not in (0, None)
+            captured = capsys.readouterr()
+            assert "" == captured.out
+            assert "is a coordinator's log, and has no cluster metadata" in captured.err
     assert main(["-d", str(OFFSETS), "--strict", "log"]) not in (0, None)
     assert main(["-d", str(OFFSETS), "--committed-only", "log"]) not in (0, None)
-    assert main(["-d", str(OFFSETS), "--at", "5", "log"]) not in (0, None)
     assert "coordinator's log" in capsys.readouterr().err
+    assert 0 == main(["-d", str(OFFSETS), "--at", "5", "log", "--json"])
+    assert 5 >= max(json.loads(line)["offset"] for line in capsys.readouterr().out.splitlines())
 
 
 def test_has_no_image() -> None:
     """Who asks for the state of a cluster is told that there is none."""
     with pytest.raises(SourceError, match="__consumer_offsets-3 is a coordinator's log"):
         _ = kept().image
-    assert ["log"] == list(kept().root.names())
+    assert ["groups", "log"] == list(kept().root.names())
     assert [] == kept().all_faults() == kept().faults
     assert open_coordinator(str(BROKER / "d1"), READ_DEFAULTS, None, is_file=False) is None

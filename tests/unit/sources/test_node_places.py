@@ -156,8 +156,13 @@ def test_a_log_directory_without_a_metadata_log(capsys: Captures) -> None:
         ran = run_on(source, command)
         assert (3, "") == (ran.status, ran.out)
         assert f"this needs a metadata log, and {path} has none" in "\n".join(ran.err)
-    with pytest.raises(SourceError, match="needs a metadata log"):
-        source.at(5)
+    for point in (5, "-1h"):
+        with pytest.raises(SourceError, match="an offset or an age counts in the metadata log"):
+            source.at(point)
+    earlier = source.at("2026-11-22T11:56:03Z")
+    assert ["c-offdel", "c-static", "k-like-simple"] == earlier.ls("/groups")
+    assert "3" == run_on(earlier, "groups --count").out.strip()
+    assert earlier.newest is source
     members = run_on(source, "members -o json").out
     assert '"coordinator": null' in run_on(source, "groups -o json").out
     assert "k-uniform" in members

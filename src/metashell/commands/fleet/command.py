@@ -233,6 +233,12 @@ class FleetCommand(RowsCommand):
         write_table(context, _table(context, rows))
         return _status(rows)
 
+    def nothing(self, parsed: Parsed) -> str:
+        """That no coordinator's log is here: there is a directory always."""
+        if _COORDINATORS in parsed.switches:
+            return "no log of a coordinator is here"
+        return super().nothing(parsed)
+
     def columns_of(self, parsed: Parsed) -> tuple[Column, ...]:
         """The directories, what is said of each that is compared, or replicas."""
         return next((t for t in _TABLES if t.asked_by in parsed.switches), _TABLES[0]).columns

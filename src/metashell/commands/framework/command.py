@@ -190,6 +190,18 @@ class Context:
             raise UsageError("no source given", hint="`metashell -d DIR` opens a metadata log")
         return self.source.full_log
 
+    def needs_metadata(self) -> Source:
+        """The same, for commands that take its log for a metadata log.
+
+        Raises:
+            UsageError: As `needs_source`.
+            SourceError: It has coordinators' logs alone.
+        """
+        source = self.needs_source()
+        if not source.capabilities.has_image:
+            _ = source.image  # which says why there is none
+        return source
+
     @property
     def opened(self) -> Source | FleetSource | None:
         """What was opened, one directory or several."""

@@ -1,0 +1,68 @@
+"""Sources that have no cluster's metadata: what a question about it is told."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import TYPE_CHECKING
+
+from metashell.lazy import lazy
+from metashell.sources.source import Source
+from metashell.sources.status import Status
+
+if TYPE_CHECKING:
+    from metashell.errors import SourceError
+    from metashell.fs.node import Directory
+    from metashell.image.history import History
+    from metashell.image.image import Image
+
+
+class SourceWithoutImage(Source):
+    """A source with coordinators' logs alone; its `capabilities` say so."""
+
+    @property
+    @abstractmethod
+    def no_image(self) -> SourceError:
+        """Why it has no image, and what to do."""
+
+    @lazy
+    def image(self) -> Image:
+        """It has none.
+
+        Raises:
+            SourceError: Always.
+        """
+        raise self.no_image
+
+    @property
+    def history(self) -> History:
+        """It has none.
+
+        Raises:
+            SourceError: Always.
+        """
+        raise self.no_image
+
+    @property
+    def history_root(self) -> Directory:
+        """The same as `root`."""
+        return self.root
+
+    @property
+    def stopped_by(self) -> None:
+        """Nothing is replayed strictly."""
+
+    def status(self) -> Status:
+        """What it lacks; the moment that it shows, where `at` made it."""
+        notes = ["no metadata log"]
+        if self.moment_offset is not None:
+            notes.append(f"at offset {self.moment_offset}")
+        return Status(
+            offset=None,
+            epoch=None,
+            timestamp_ms=None,
+            metadata_version=None,
+            notes=tuple(notes),
+        )
+
+    def warm_up(self) -> None:
+        """Nothing: there is no image."""
