@@ -36,6 +36,7 @@ STALLED_SCHEMA: Final = pa.schema(
         ("why", pa.string()),
         ("log_end_offset", pa.int64()),
         ("repeats", pa.int64()),
+        ("held", pa.bool_()),
         ("members", pa.int64()),
         ("idle_members", pa.int64()),
         ("rebalances", pa.int64()),
@@ -53,6 +54,8 @@ class LogBehind:
     """Time of the log's last batches, ms since the epoch."""
     first_ms: Sequence[int | None]
     """By offset, the time of the batch with the first record behind it; None for none."""
+    open_offset: int | None = None
+    """Where the oldest open transaction begins; None where none is open."""
 
 
 LookBehind: TypeAlias = Callable[[str, int, Sequence[int]], LogBehind | None]
@@ -103,9 +106,10 @@ def stalled_table(
             pa.array(np.maximum(behind.end_ms[kept] - first_ms, 0)),
             pa.array(end_ms - since[kept]),
             pa.array(moved_ms[chosen]).cast(TIME),
-            _whys(members, idle, rebalances, repeats),
+            _whys(behind.is_held[kept], members, idle, rebalances, repeats),
             pa.array(ends),
             pa.array(repeats),
+            pa.array(behind.is_held[kept]),
             pa.array(members),
             pa.array(idle),
             pa.array(rebalances),
@@ -116,16 +120,21 @@ def stalled_table(
 
 @dataclass(slots=True)
 class _Behind:
-    """What lies behind commits: int64, an element each; -1 where nothing does."""
+    """What lies behind commits, an element each: int64, -1 where nothing does.
+
+    ``is_held``: bool, whether a transaction is open at the offset.
+    """
 
     end_offset: I64
     end_ms: I64
     first_ms: I64
+    is_held: Bools
 
 
 def _behind(log: GroupLog, at: I64, offset: I64, look: LookBehind) -> _Behind:
     """Look at each partition once."""
-    found = _Behind(*(np.full(len(at), -1, dtype=np.int64) for _ in range(3)))
+    numbers = (np.full(len(at), -1, dtype=np.int64) for _ in range(3))
+    found = _Behind(*numbers, np.zeros(len(at), dtype=np.bool_))
     key = log.commits.keys(at)
     keys = group_keys([key.topic, key.partition], len(at))
     order = np.argsort(keys, kind="stable")
@@ -136,6 +145,7 @@ def _behind(log: GroupLog, at: I64, offset: I64, look: LookBehind) -> _Behind:
         if told is not None:
             found.end_offset[places], found.end_ms[places] = told.end_offset, told.end_ms
             found.first_ms[places] = [-1 if time is None else time for time in told.first_ms]
+            found.is_held[places] = offset[places] == told.open_offset
     return found
 
 
@@ -168,14 +178,15 @@ def _of_groups(counts: dict[str, int], groups: pa.Array) -> I64:
     return of[encoded.indices.to_numpy()] if len(groups) else of
 
 
-def _whys(members: I64, idle: I64, rebalances: I64, repeats: I64) -> pa.Array:
+def _whys(is_held: Bools, members: I64, idle: I64, rebalances: I64, repeats: I64) -> pa.Array:
     """What is known of why each stands still."""
-    rows = zip(members.tolist(), idle.tolist(), rebalances.tolist(), repeats.tolist(), strict=True)
+    columns = (is_held, members, idle, rebalances, repeats)
+    rows = zip(*(column.tolist() for column in columns), strict=True)
     return pa.array([_why(*row) for row in rows], pa.string())
 
 
-def _why(members: int, idle: int, rebalances: int, repeats: int) -> str:
-    told = []
+def _why(is_held: bool, members: int, idle: int, rebalances: int, repeats: int) -> str:
+    told = ["a transaction is open there"] if is_held else []
     if not members:
         told.append("the group has no members")
     elif idle == members:

@@ -102,6 +102,12 @@ STALLED_COLUMNS: Final = (
     sentence("why", "What the log tells of the group.", priority=8),
     integer("log_end_offset", "The end of the partition's log.", shown=False),
     integer("repeats", "Commits of the same offset since.", shown=False),
+    flag(
+        "held",
+        "Whether a transaction is open at the offset: consumers that read committed data wait for "
+        "its end.",
+        shown=False,
+    ),
     integer("members", "The members of the group.", shown=False),
     integer("idle_members", "Those of them that have no partitions.", shown=False),
     integer(
@@ -140,8 +146,8 @@ class OffsetsCommand(RowsCommand):
             "the log directory. They belong to this broker's replicas, which may be behind the "
             "leader. --stalled reads the history of commits. It tells since when an offset does "
             "not move, and whether the group still commits. It tells whether members have "
-            "partitions, and how often the group rebalances. Compaction removes older commits, so an offset "
-            "may have stood still longer."
+            "partitions, how often the group rebalances, and whether a transaction is open at the "
+            "offset. Compaction removes older commits, so an offset may have stood still longer."
         ),
         options=(LAG, STALLED, ASSUME),
         examples=(

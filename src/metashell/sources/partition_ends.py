@@ -56,6 +56,7 @@ class PartitionEnds:
     def __init__(self, logs: PartitionLogs, report: Report) -> None:
         self._report, self._logs = report, logs
         self._ends: dict[TopicPartition, LogEnd | None] = {}
+        self._open: dict[TopicPartition, int | None] = {}
         self.n_missing = 0
         """How many partitions were asked for whose logs are not here."""
 
@@ -94,7 +95,18 @@ class PartitionEnds:
             if found is not None:
                 known = dict(zip(wanted, found, strict=True))
                 times = [known.get(offset) for offset in offsets]
-        return LogBehind(end.end_offset, end.last_timestamp_ms, times)
+        opened = self._open_offset(place) if unread else None
+        return LogBehind(end.end_offset, end.last_timestamp_ms, times, opened)
+
+    def _open_offset(self, place: TopicPartition) -> int | None:
+        """Where the oldest open transaction of a partition begins; None for none."""
+        from metashell.image.coordinators.producers import fold_producers
+
+        if place not in self._open:
+            history = self._read(lambda: self._logs.tail(place).producers())
+            state = None if history is None else fold_producers(history)
+            self._open[place] = None if state is None else state.first_open_offset
+        return self._open[place]
 
     def _read(self, read: Callable[[], _T]) -> _T | None:
         try:

@@ -162,7 +162,7 @@ def test_expiry_and_lag(tmp_path: Path) -> None:
     assert 2 == run_on(source, "offsets --lag --stalled").status
 
 
-def test_stalled(tmp_path: Path) -> None:
+def test_stalled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What stands still while the log went on: for how long, and what is known of why."""
     node = copy_of(LOG_DIR, tmp_path)
     columns = "--columns topic,partition,lag,lag_ms,stalled_ms,why -o csv"
@@ -170,8 +170,15 @@ def test_stalled(tmp_path: Path) -> None:
     assert ran.status == 0
     assert [
         "orders,0,60,273602,420754,the group has no members",
-        "clicks,0,1,0,358595,no commit since; 2 rebalances in the last hour",
+        "clicks,0,1,0,358595,a transaction is open there; no commit since; 2 rebalances in "
+        "the last hour",
     ] == ran.out.splitlines()[1:3]
+    columns = "--columns topic,offset,held,why -o csv"
+    both = [str(fixture_dir(f"node-44/broker102/{name}")) for name in ("d1", "d2")]
+    words = ["offsets", "--stalled", "k-empty", *columns.split()]
+    assert 0 == main(["-d", both[0], "-d", both[1], *words])
+    told = capsys.readouterr().out
+    assert "audit,5,true,a transaction is open there; the group has no members" in told
     ran = run_on(metashell.open(node), "offsets --stalled nobody")
     assert ran.status == 1
     for segment in (node / "orders-0").glob("*.log"):
