@@ -133,8 +133,8 @@ class _Behind:
 
 def _behind(log: GroupLog, at: I64, offset: I64, look: LookBehind) -> _Behind:
     """Look at each partition once."""
-    numbers = (np.full(len(at), -1, dtype=np.int64) for _ in range(3))
-    found = _Behind(*numbers, np.zeros(len(at), dtype=np.bool_))
+    nothing = np.full(len(at), -1, dtype=np.int64)
+    found = _Behind(nothing, nothing.copy(), nothing.copy(), np.zeros(len(at), dtype=np.bool_))
     key = log.commits.keys(at)
     keys = group_keys([key.topic, key.partition], len(at))
     order = np.argsort(keys, kind="stable")
