@@ -24,6 +24,7 @@ VARIABLES: Final = (
     ("METASHELL_CACHE_DIR", "The directory of the cache."),
     ("METASHELL_CACHE_MAX_BYTES", "The largest size of the cache in bytes."),
     ("METASHELL_DEBUG", "If not empty, print the traceback of an internal error."),
+    ("METASHELL_THREADS", "How many threads decode; by default one for each CPU."),
     ("METASHELL_KERNEL", "`off` decodes with numpy in place of the kernel in C."),
     ("COLUMNS", "Columns of the terminal, instead of asking it."),
     ("JAVA_HOME", "With Spark: the directory of a Java 17 or newer."),

@@ -8,6 +8,7 @@ dead.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import Path
@@ -21,22 +22,22 @@ _CGROUPS: Final = Path("/sys/fs/cgroup")
 _OWN_CGROUP: Final = Path("/proc/self/cgroup")
 
 _T = TypeVar("_T")
-_is_alone = False
-
-
-def use_one() -> None:
-    """Let this process work on one thread from now on: Spark runs a task on each CPU."""
-    global _is_alone  # noqa: PLW0603 - it is the process's state.
-    _is_alone = True
 
 
 def count() -> int:
-    """How many threads work at most: as the variable says, else one a CPU."""
-    if _is_alone:
+    """How many threads work at most: as the variable says, else one a CPU; in Spark's tasks one."""
+    if _is_worker_of_spark():
         return 1
     text = os.environ.get(VARIABLE, "").strip()
     # Anything else than a number is no reason to fail in the middle of an answer.
     return min(max(int(text), 1), 1024) if text.isdecimal() and len(text) < 9 else _n_cpus()
+
+
+@cache
+def _is_worker_of_spark() -> bool:
+    """Whether Spark started the process, which it does for a task on each CPU."""
+    main = getattr(sys.modules.get("__main__"), "__spec__", None)
+    return "pyspark.worker" in sys.modules or (main is not None and main.name == "pyspark.daemon")
 
 
 @cache

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from threading import Barrier, current_thread
 from threading import enumerate as running
+from types import ModuleType
 
 import pytest
 
@@ -29,11 +30,13 @@ def test_count(monkeypatch: pytest.MonkeyPatch, text: str, expected: int | None)
 
 def test_a_process_of_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
     """A task of Spark works on one thread, whatever the variable says."""
-    monkeypatch.setattr(threads, "_is_alone", False)
     monkeypatch.setenv(threads.VARIABLE, "4")
-    threads.use_one()
-
-    assert 1 == threads.count()
+    threads._is_worker_of_spark.cache_clear()
+    monkeypatch.setitem(sys.modules, "pyspark.worker", ModuleType("pyspark.worker"))
+    try:
+        assert 1 == threads.count()
+    finally:
+        threads._is_worker_of_spark.cache_clear()
 
 
 @pytest.mark.parametrize(
