@@ -494,8 +494,9 @@ class Explorer(Actions, IdleKeys, App[int]):
             self.type_ahead.go_on_behind()
 
     def _jobs_changed(self) -> None:
-        for status in self.query(StatusLine):
-            status.show_jobs(self.jobs.busy)
+        # Asked for at each job, several a key: not looked for among all widgets.
+        if self._status_line.is_attached:
+            self._status_line.show_jobs(self.jobs.busy)
 
     def _job_failed(self, error: Exception) -> None:
         if isinstance(error, MetashellError):
