@@ -122,6 +122,10 @@ class MessageSpec:
     kind: str = ""
     """What the definition's ``type`` says, such as ``metadata`` or ``coordinator-key``."""
 
+    def __hash__(self) -> int:
+        """Leaves the fields out: plans are looked up by definition, and all fields take long."""
+        return hash((self.name, self.api_key, self.kind, self.versions.high, self.flexible.low))
+
     @property
     def of_coordinator(self) -> bool:
         """Whether it is the key or the value of a coordinator's record."""
