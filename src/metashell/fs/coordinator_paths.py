@@ -10,14 +10,16 @@ put into a record as bytes is told where Kafka reads it, and left out else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
+from itertools import repeat
 from typing import Any, Final, TypeAlias
 
 from metashell.dataclass import dataclass
 from metashell.image.coordinators.share_state import batch_text
 from metashell.records.consumer_protocol import CONSUMER, MEMBERS_RECORD, members_json
 from metashell.records.keyed_records import TRANSACTION_STATES
+from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.coordinators import CoordinatorLog, RecordType
 from metashell.schema.dump import fields_json
 
@@ -107,6 +109,26 @@ def path_of(record_type: RecordType, key: Fields, topics: Mapping[str, str]) -> 
         at = levels.index("topic_id")
         names[at] = topics.get(names[at], names[at])
     return (root, *names)
+
+
+def names_below(record_type: RecordType, keys: Columns) -> Iterator[Names]:
+    """The names below its group, or id, of what each record is about.
+
+    Args:
+        record_type: The type of all, whose keys name no topic by its id.
+        keys: Their keys.
+    """
+    _, levels = levels_of(record_type)
+    columns: list[Iterable[str]] = []
+    for level in levels[1:]:
+        column = keys.fields.get(level)
+        if column is None:
+            columns.append(repeat(level, keys.n))
+        elif isinstance(column, SpanColumn):
+            columns.append(column.texts())
+        else:
+            columns.append(map(str, keys.fixed(level).tolist()))
+    return zip(*columns, strict=True) if columns else repeat((), keys.n)
 
 
 def tellings(

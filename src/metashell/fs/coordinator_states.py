@@ -7,7 +7,7 @@ asked for it is read alone; from some on all are read together.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
 from typing import Any, Final
@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.fs.coordinator_paths import STATE, Fields, Names, Telling, path_of, tellings
+from metashell.fs.coordinator_paths import STATE, Fields, Names, Telling, names_below, tellings
 from metashell.image.coordinators.group_events import GroupType
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.group_states import group_states
@@ -103,34 +103,36 @@ class RecordedState(CoordinatorState):
         made = dict(zip(rows.tolist(), created.tolist(), strict=True))
         of = dict(zip(rows.tolist(), places.tolist(), strict=True))
         for row, paths in self._paths(rows):
-            for path in paths:
-                node = found[of[row]].setdefault(path[2:], NodeRows())
+            for names in paths:
+                node = found[of[row]].setdefault(names, NodeRows())
                 node.rows.append(row)
                 node.created = max(node.created, made[row])
         return found
 
-    def _paths(self, rows: I64) -> Iterable[tuple[int, list[Names]]]:
-        """The nodes that each record tells of; its value is read only where more than one is."""
+    def _paths(self, rows: I64) -> Iterator[tuple[int, list[Names]]]:
+        """The names below the group that each record tells of.
+
+        A value is read only where there may be several.
+        """
         types = self.records.frames.key_type[rows]
         for number in np.unique(types).tolist():
             record_type, these = self.records.types.by_number[number], rows[types == number]
             if record_type.name == MEMBERS_RECORD:
                 for row in these.tolist():
-                    yield row, [each.path for each in self.told(row)]
+                    yield row, [each.path[2:] for each in self.told(row)]
                 continue
             found = self.records.decode(record_type.name, np.sort(these), None, ())
-            spec = record_type.key
-            named = [(f.column_name, f.json_name) for f in spec.fields]
-            for row, key in zip(found.rows.tolist(), to_rows(found.key), strict=True):
-                shown = {json: _text(key[column]) for column, json in named}
-                yield row, [path_of(record_type, shown, self.topics)]
+            below = names_below(record_type, found.key)
+            for row, names in zip(found.rows.tolist(), below, strict=True):
+                yield row, [names]
 
     def told(self, row: int) -> list[Telling]:
         """What one record says."""
         if row not in self._values:
             some = np.array([row])
             if len(self._values) >= _ONE_BY_ONE:
-                some = np.sort(self.living.row)
+                rows, types = self.living.row, self.records.frames.key_type
+                some = np.sort(rows[types[rows] == types[row]])
             self._values.update(tell(self.records, some, self.topics))
         return self._values[row]
 
@@ -141,10 +143,6 @@ class RecordedState(CoordinatorState):
                 if each.path[2:] == below and each.fields is not None:
                     fields.update(each.fields)
         return fields
-
-
-def _text(value: object) -> object:
-    return uuid_text(value) if isinstance(value, bytes) else value
 
 
 def tell(records: KeyedRecords, rows: I64, topics: Mapping[str, str]) -> dict[int, list[Telling]]:
