@@ -42,6 +42,12 @@ def sample() -> Source:
         ("ls --offline", "did you mean `partitions --offline`?"),
         ("ls --xyzzy", "usage: ls [-1dlrRt] [-o FORMAT] [PATH...]"),
         ("kafka-topics.sh --list", "use `topics`, `partitions`"),
+        ("kafka-consumer-groups.sh --list", "use `groups`, `offsets`, `members`"),
+        ("kafka-transactions list", "use `transactions`, `producers`"),
+        (
+            "groups --reset-offsets",
+            "metashell only reads; change the cluster with Kafka's own tools",
+        ),
         ("less", "pipe into it: `ls | less`"),
         ("head", "pipe into it: `ls | head`"),
         ("rm", "metashell only reads"),
@@ -70,11 +76,11 @@ def test_clusters_are_chosen_at_the_start(sample: Source) -> None:
     warned: list[str] = []
     habits = Habits(clusters=("dev", "eu"))
     context = Context(sample.root, Captured(), warned.append, source=sample, habits=habits)
-    assert 2 == run_line(context, "prod ls")
+    assert 2 == run_line(context, "qa ls")
     assert 2 == run_line(context, "dev ls")
     assert [
-        "prod: unknown command",
-        "  hint: no cluster is called prod; the clusters are dev, eu",
+        "qa: unknown command",
+        "  hint: no cluster is called qa; the clusters are dev, eu",
         "dev: unknown command",
         "  hint: choose a cluster at the start: `metashell dev`",
     ] == warned

@@ -21,21 +21,30 @@ OPTIONS: Final[Mapping[str, str]] = {
     **dict.fromkeys(
         (
             "--add", "--add-config", "--add-controller", "--alter", "--cancel", "--create",
-            "--delete", "--delete-config", "--disable-rack-aware", "--downgrade", "--election-type",
-            "--execute", "--expire", "--finalize", "--generate", "--remove", "--remove-controller",
-            "--renew", "--replica-assignment", "--throttle", "--unregister", "--upgrade",
+            "--delete", "--delete-config", "--delete-offsets", "--disable-rack-aware",
+            "--downgrade", "--election-type", "--execute", "--expire", "--finalize", "--generate",
+            "--remove", "--remove-controller", "--renew", "--replica-assignment",
+            "--reset-offsets", "--throttle", "--to-earliest", "--to-latest", "--unregister",
+            "--upgrade",
         ),
         _READS,
     ),
     **dict.fromkeys(
         (
-            "--cluster-metadata-decoder", "--deep-iteration", "--files", "--print-data-log",
-            "--skip-record-metadata", "--value-decoder-class",
+            "--cluster-metadata-decoder", "--deep-iteration", "--files", "--offsets-decoder",
+            "--print-data-log", "--share-group-state-decoder", "--skip-record-metadata",
+            "--transaction-log-decoder", "--value-decoder-class",
         ),
         _DECODES,
     ),
     **dict.fromkeys(("--entity-default", "--entity-name", "--entity-type"), _ENTITY),
-    **dict.fromkeys(("--resource-pattern-type", "--group", "--transactional-id"), _PATTERNS),
+    "--resource-pattern-type": _PATTERNS,
+    "--group": "`groups NAME`, `offsets NAME`, `members NAME`; `acls --resource group:NAME`",
+    "--transactional-id": "`transactions ID`; `acls --resource transactional-id:ID`",
+    "--all-groups": "`groups`, `members` and `offsets` list all groups",
+    "--members": "`members NAME` lists the members of a group",
+    "--offsets": "`offsets NAME` lists the offsets of a group",
+    "--max-transaction-timeout": "`transactions --hanging`",
     "--allow-principal": "`acls --principal User:NAME`, or `who-can READ topic:NAME`",
     "--deny-principal": "`acls --principal User:NAME`, or `who-can READ topic:NAME`",
     "--at-min-isr-partitions": "`partitions --at-min-isr`",
@@ -60,9 +69,10 @@ OF_PROGRAM: Final = frozenset(
     {
         "--at", "--bootstrap-controller", "--bootstrap-controllers", "--cluster", "--cluster-id",
         "--command", "--committed-only", "--completion", "--config", "--directory", "--engine",
-        "--file", "--keep-going", "--live", "--master", "--no-cache", "--no-config", "--record",
-        "--schemas", "--show-secrets", "--snapshot", "--spark-conf", "--spark-threshold",
-        "--strict", "--timeout", "--tui", "--version", "-V", "-c", "-d", "-f", "-q", "-s",
+        "--file", "--join", "--keep-going", "--live", "--master", "--no-cache", "--no-config",
+        "--record", "--schemas", "--show-secrets", "--snapshot", "--spark-conf",
+        "--spark-threshold", "--strict", "--timeout", "--tui", "--version", "-V", "-c", "-d",
+        "-f", "-q", "-s",
     }
 )  # fmt: skip
 """Options of metashell itself, which stand in front of a command."""
@@ -72,28 +82,23 @@ _TOOLS: Final[Mapping[str, str]] = {
     "kafka-broker-api-versions": "`nodes`, `can-upgrade`",
     "kafka-cluster": "`quorum`, `nodes`",
     "kafka-configs": "`config`, `quotas`, `users`",
+    "kafka-consumer-groups": "`groups`, `offsets`, `members`",
     "kafka-delegation-tokens": "`tokens`",
     "kafka-dump-log": "`log`, `check`",
     "kafka-features": "`can-upgrade`, `ls /image/features`",
+    "kafka-groups": "`groups`",
     "kafka-leader-election": "`partitions --no-preferred-leader`",
     "kafka-log-dirs": "`partitions --directory ID`",
     "kafka-metadata-quorum": "`quorum`",
     "kafka-metadata-shell": "`ls`, `cat`, `find`",
     "kafka-reassign-partitions": "`partitions --reassigning`",
+    "kafka-share-groups": "`groups`, `members`, `share`",
     "kafka-storage": "`ls /local`, `quorum`",
+    "kafka-streams-groups": "`groups`, `members`, `offsets`",
     "kafka-topics": "`topics`, `partitions`",
+    "kafka-transactions": "`transactions`, `producers`",
 }
-_GROUPS: Final = (
-    "groups and their offsets are not in the metadata; `coordinator group:ID` finds a group's "
-    "broker, `config` its settings"
-)
 _MEANT: Final[Mapping[str, str]] = {
-    "kafka-consumer-groups": _GROUPS,
-    "kafka-groups": _GROUPS,
-    "kafka-share-groups": _GROUPS,
-    "kafka-streams-groups": _GROUPS,
-    "kafka-transactions": "transactions are not in the metadata; `coordinator txn:ID` finds their "
-    "broker",
     **dict.fromkeys(("dir", "vdir"), "`ls` lists names"),
     **dict.fromkeys(("q", ":q", ":wq", "logout", "bye", "close"), "`exit` leaves"),
     **dict.fromkeys(("select", "describe", "desc", "show", "with"), '`sql "select ..."` runs SQL'),
@@ -106,7 +111,7 @@ _MEANT: Final[Mapping[str, str]] = {
     "offline": "`partitions --offline`",
     "ghosts": "`nodes --ghosts`",
     "voters": "`quorum`",
-    "lag": "`quorum` shows the lag of each node",
+    "lag": "`offsets --lag` shows the lag of groups, `quorum` that of each node",
     "env": "`metashell man config` tells of settings",
     "connect": "`metashell -q HOST:PORT` connects to a quorum",
 }
