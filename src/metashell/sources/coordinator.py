@@ -24,7 +24,12 @@ from metashell.log.partition import (
     read_segment,
 )
 from metashell.log.point import Point, parse_point, point_text
-from metashell.places.place import shown
+from metashell.node_files.offset_checkpoint import (
+    OffsetCheckpoint,
+    TopicPartition,
+    read_offset_checkpoint,
+)
+from metashell.places.place import parent_of, shown
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_record_types
 from metashell.sources.coordinator_logs import CoordinatorLogs, CoordinatorRecords
@@ -44,11 +49,14 @@ class CoordinatorSource(SourceWithoutImage):
     Args:
         log: The files of the partition.
         settings: How they are read and shown.
+        high_watermark: The first offset that may not be committed; None where nothing tells.
     """
 
     capabilities = Capabilities(has_image=False)
 
-    def __init__(self, log: PartitionLog, settings: ReadSettings) -> None:
+    def __init__(
+        self, log: PartitionLog, settings: ReadSettings, *, high_watermark: int | None = None
+    ) -> None:
         place = log.place
         files = MetadataLog(
             str(place),
@@ -65,7 +73,7 @@ class CoordinatorSource(SourceWithoutImage):
         super().__init__(files, settings, directory=None if log.is_file else directory)
         self.partition_log = log
         """The files of the partition."""
-        self._point = Point()
+        self._point, self._high_watermark = Point(), high_watermark
 
     @property
     def of_coordinator(self) -> CoordinatorSource:
@@ -94,7 +102,10 @@ class CoordinatorSource(SourceWithoutImage):
                 return newest.until_offset(point.offset)
             assert point.timestamp_ms is not None
             return newest.until_time(point.timestamp_ms)
-        return KeyedRecords(self.log.loaded, self.record_types)
+        records = KeyedRecords(self.log.loaded, self.record_types)
+        if not self.settings.committed_only or self._high_watermark is None:
+            return records
+        return records.until(int(np.searchsorted(records.frames.offset, self._high_watermark)))
 
     def at(self, point: str | int | Point, *, record: bool = False) -> CoordinatorSource:
         """The partition as it was at an offset of its log, or at a time.
@@ -200,7 +211,12 @@ def open_coordinator(
         raise SourceError(
             f"{place}: --strict needs a cluster's state; a coordinator's log has records only"
         )
+    end: int | None = None
     if settings.committed_only:
-        raise SourceError(f"{place}: nothing there says which records are committed")
+        if not is_file:
+            marks = read_offset_checkpoint(parent_of(place), OffsetCheckpoint.HIGH_WATERMARK) or {}
+            end = marks.get(TopicPartition(partition.log.value, partition.number))
+        if end is None:
+            raise SourceError(f"{place}: nothing there says which records are committed")
     read = read_segment if is_file else read_partition
-    return CoordinatorSource(read(place, partition, progress), settings)
+    return CoordinatorSource(read(place, partition, progress), settings, high_watermark=end)

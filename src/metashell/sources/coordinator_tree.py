@@ -15,7 +15,6 @@ from metashell.sources.coordinator_logs import CoordinatorLogs
 
 if TYPE_CHECKING:
     from metashell.fs.node import Directory
-    from metashell.log.fault import Fault
     from metashell.records.keyed_records import KeyedRecords
     from metashell.sources.source import Source
 
@@ -82,9 +81,9 @@ def reader_of(source: Source, logs: CoordinatorLogs) -> CoordinatorReader:
     """What reads the partitions of a coordinators' topic."""
     here = {partition.number: partition for partition in logs.partitions}
 
-    def read(number: int) -> tuple[KeyedRecords, Sequence[Fault]]:
+    def read(number: int) -> tuple[KeyedRecords, Sequence[str]]:
         found = logs.read(here[number])
-        return found.records, found.file_faults
+        return found.records, [*found.disagreements(), *map(str, found.file_faults)]
 
     @cache
     def count() -> int:

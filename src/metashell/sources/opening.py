@@ -54,17 +54,20 @@ if TYPE_CHECKING:
 def open(
     path: str | os.PathLike[str] | RemotePlace,
     *,
+    log_dirs: Sequence[str | os.PathLike[str] | RemotePlace] = (),
     engine: str | EngineSettings = "auto",
     progress: ReadProgress | None = None,
     **options: Unpack[ReadOptions],
 ) -> Source:
-    """Open a metadata directory, or a node's log dir that holds one; a running node's too.
+    """Open a metadata directory, or a node's log directory; a running node's too.
 
     What the cache keeps of it is not decoded again. What only the bytes of the log tell
     (``strict``) is read here, whatever the engine.
 
     Args:
-        path: The directory; a URI such as ``s3://bucket/backups/c1`` where it is in a store.
+        path: The directory; a URI such as ``s3://bucket/backups/c1`` where it is in a store. A log
+            directory may have coordinators' logs alone.
+        log_dirs: Other log directories of the node, which have coordinators' logs too.
         engine: What decodes: ``local`` for this process, without the cache; ``spark``; ``auto`` for
             what the policy says, which takes Spark for what is large or remote. Or all that can be
             said of it: see `metashell.sources.engine.EngineSettings`.
@@ -79,7 +82,9 @@ def open(
     """
     request = OpenRequest(
         choice=Choice(_text_of(path)),
-        settings=ReadSettings.of(**options),
+        settings=replace(
+            ReadSettings.of(**options), log_dirs=tuple(_text_of(one) for one in log_dirs)
+        ),
         engine=EngineSettings.of(engine),
     )
     return _open_directory(request, SILENT if progress is None else _Told(progress))

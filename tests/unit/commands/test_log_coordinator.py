@@ -18,7 +18,7 @@ from metashell.sources.coordinator import CoordinatorSource, open_coordinator
 from metashell.sources.opening import open_request
 from metashell.sources.request import Choice, OpenRequest
 from support.coordinators import NODE, RECORDS, recorded_segments
-from support.fixtures import fixture_dir
+from support.fixtures import copy_of, fixture_dir
 from support.shell import Ran, run_on
 
 BROKER = fixture_dir(NODE) / "broker101"
@@ -231,10 +231,24 @@ def test_program(capsys: pytest.CaptureFixture[str]) -> None:
             assert "" == captured.out
             assert "is a coordinator's log, and has no cluster metadata" in captured.err
     assert main(["-d", str(OFFSETS), "--strict", "log"]) not in (0, None)
-    assert main(["-d", str(OFFSETS), "--committed-only", "log"]) not in (0, None)
     assert "coordinator's log" in capsys.readouterr().err
     assert 0 == main(["-d", str(OFFSETS), "--at", "5", "log", "--json"])
     assert 5 >= max(json.loads(line)["offset"] for line in capsys.readouterr().out.splitlines())
+
+
+def test_committed_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A partition ends at the high watermark that its broker wrote beside it."""
+    directory = copy_of(f"{NODE}/broker101/d1/{OFFSETS.name}", tmp_path)
+    directory = directory.rename(tmp_path / OFFSETS.name)
+    words = ["-d", str(directory), "--committed-only", "log", "--json"]
+    assert 3 == main(words)
+    assert "nothing there says which records are committed" in capsys.readouterr().err
+    checkpoint = tmp_path / "replication-offset-checkpoint"
+    checkpoint.write_text("0\n1\n__consumer_offsets 3 7\n")
+    assert 0 == main(words)
+    offsets = [json.loads(line)["offset"] for line in capsys.readouterr().out.splitlines()]
+    assert offsets
+    assert 6 >= max(offsets)
 
 
 def test_has_no_image() -> None:

@@ -120,6 +120,9 @@ def test_divergence_is_told(nodes: dict[str, Path]) -> None:
     assert f"{PARTITION}: {nodes['broker102']}/{PARTITION} is another log from offset" in "\n".join(
         ran.err
     )
+    assert "k-uniform" in source.ls("/groups")
+    told = "\n".join(source.warnings)
+    assert f"{PARTITION}: {nodes['broker102']}/{PARTITION} is another log from offset" in told
     findings = json.loads(run_on(source, "check -o json").out)
     codes = [(row["code"], row["offset"]) for row in findings if row["severity"] == "error"]
     assert [("replicas-diverge", offset)] * 2 == codes

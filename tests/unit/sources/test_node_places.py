@@ -59,6 +59,16 @@ def test_log_directories_of_a_node_are_one_source(capsys: Captures) -> None:
     assert 1 == len(capsys.readouterr().out.split())
 
 
+def test_python_takes_them_too() -> None:
+    """`metashell.open` with the others beside the first; each may be without a metadata log."""
+    first, second = directory(101, "d1"), directory(101, "d2")
+    for path, other in ((first, second), (first, Path(second))):
+        source = metashell.open(path, log_dirs=[other])
+        assert str(N_GROUPS) == run_on(source, "groups --count").out.strip()
+        assert N_GROUPS == len(source.ls("/groups"))
+        assert N_GROUPS > len(source.at("2026-11-22T11:56:03Z").ls("/groups"))
+
+
 def test_directories_of_several_nodes_are_a_fleet(capsys: Captures) -> None:
     """Each node has all of its directories."""
     parent = str(fixture_dir(NODE))
@@ -199,6 +209,9 @@ def test_a_store(s3: S3Server, monkeypatch: pytest.MonkeyPatch, capsys: Captures
     told = capsys.readouterr()
     assert N_GROUPS - N_HERE == int(told.out)
     assert "node/d2: no metadata log there" in told.err
+    assert 0 == main([*here, *options(s3.uri("node/d2/__consumer_offsets-2")), "groups", "--count"])
+    assert 0 < int(capsys.readouterr().out) < N_GROUPS - N_HERE
+    assert N_GROUPS == count(capsys, [*here, *options(s3.uri("node/*")), "--join"])
 
 
 def test_what_lies_beside_a_metadata_log_does_not_hinder(tmp_path: Path) -> None:

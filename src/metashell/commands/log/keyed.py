@@ -198,8 +198,9 @@ def _selection(
     around = number("--context", values.get("--context")) or 0
     low = 0 if first is None else max(first - around, 0)
     high = MAX_OFFSET if last is None else min(last + around, MAX_OFFSET)
-    if source.moment_offset is not None:
-        high = min(high, source.moment_offset)
+    records = source.keyed_records
+    if records.n_rows < len(records.frames):
+        high = min(high, int(records.frames.offset[records.n_rows]) - 1)
     period = period_of(source, parsed, lambda text: context.warn(f"log: {text}"))
     if period.since is not None and period.since.offset is not None:
         low = max(low, period.since.offset)

@@ -22,7 +22,6 @@ from metashell.fs.coordinator_states import CoordinatorState, NodeRows
 from metashell.fs.node import Directory, FixedDirectory, Leaf, Node, TextLeaf
 from metashell.fs.touch_times import Times
 from metashell.image.touched import Moment
-from metashell.log.fault import Fault
 from metashell.records.keyed_records import KeyedRecords, lost_text
 from metashell.schema.arena import I64
 
@@ -40,8 +39,9 @@ class CoordinatorReader:
     """Its name."""
     partitions: Sequence[int]
     """Those that are there, ascending."""
-    read: Callable[[int], tuple[KeyedRecords, Sequence[Fault]]]
-    """Gives the records of one, and faults of its files; raises SourceError where it can't."""
+    read: Callable[[int], tuple[KeyedRecords, Sequence[str]]]
+    """Gives the records of one, and what is wrong with its files and replicas; raises SourceError
+    where it can't."""
     partition_of: Callable[[str], int | None]
     """Gives the partition that a name is in; None where it may be in any."""
     topics: Callable[[], Mapping[str, str]]
