@@ -16,6 +16,7 @@ import pytest
 
 import metashell
 from metashell.answers.coordinator_kinds import GROUP, TRANSACTION, CoordinatorKind
+from metashell.answers.coordinator_problems import refused_record
 from metashell.answers.groups import groups_table, members_table
 from metashell.answers.offsets import offsets_table
 from metashell.answers.transactions import transactions_table
@@ -282,3 +283,35 @@ def test_what_a_broker_loads_is_not_refused() -> None:
         refused[name] = GroupLog(KeyedRecords(segment.load(), types), 0).refusals()
     assert [] == refused["clean-__consumer_offsets-1"]
     assert refused["__consumer_offsets-0"]
+
+
+def test_the_record_at_which_a_broker_stopped() -> None:
+    """The first that is refused is the one that a broker's own log names; none where it loaded."""
+    topics = {log.value: log for log in CoordinatorLog}
+    found = {}
+    for segment in recorded_segments():
+        name = segment.path.parent.name
+        if name.removeprefix("clean-")[:-2] not in topics:
+            continue
+        log = topics[name.removeprefix("clean-")[:-2]]
+        records = KeyedRecords(segment.load(), load_record_types(log))
+        groups = GroupLog(records, 0) if log is CoordinatorLog.GROUPS else None
+        refused = refused_record(records, groups)
+        if refused is not None:
+            found[name] = refused.offset
+    said = (
+        fixture_dir("coordinator-records-44")
+        / "loaded-by-a-broker"
+        / "everything"
+        / "broker-log-lines.txt"
+    ).read_text(errors="replace")
+    assert "from __share_group_state-0 at offset 24 with" in said
+    # The line with the offset is cut; it names the record's group and generation.
+    assert "protocolType='nul" in said
+    assert "None of the member's protocols can be supported." in said
+    assert "Unknown transaction state id 19" in said
+    assert {
+        "__consumer_offsets-0": 71,
+        "__transaction_state-0": 1,
+        "__share_group_state-0": 24,
+    } == found

@@ -54,9 +54,9 @@ def refused_record(records: KeyedRecords, log: GroupLog | None = None) -> Refuse
     found: list[tuple[int, str]] = []
     if records.refusal is not None:
         found.append((records.refusal.row, records.refusal.text))
-    if log is not None and len(log.state.refused):
-        row = int(log.events.row[log.state.refused[0]])
-        reason = log.refusals()[0].reason.removeprefix("a broker stops here: ")
+    if log is not None and log.refused:
+        row, reason = log.refused[0]
+        reason = reason.removeprefix("a broker stops here: ")
         offset = int(records.frames.offset[row])
         found.append((row, f"a broker stops at offset {offset}: {reason}"))
     if not found:

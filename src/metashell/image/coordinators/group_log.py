@@ -32,6 +32,9 @@ REFUSED: Final = (
     "a broker stops here: the group has another type, or still has members or assignments"
 )
 """Why replay throws at a record. Source: GroupMetadataManager.replay."""
+REPEATED: Final = "a broker stops here: a member is listed twice, and others behind it"
+"""The same for a classic group. Source: ClassicGroup.add, which then finds no common protocol."""
+_CLASSIC: Final = "GroupMetadata"
 COMMITS: Final = ("OffsetCommit", "LegacyOffsetCommit")
 """Types of commits, which have one key."""
 _COMMIT_KEY: Final = ("group", "topic", "partition")
@@ -79,7 +82,7 @@ def _told(type: GroupType, prefix: str, epoch: str = "epoch") -> tuple[_Told, ..
 
 
 _TOLD: Final = (
-    _Told("GroupMetadata", GroupEvent.CLASSIC, GroupType.CLASSIC),
+    _Told(_CLASSIC, GroupEvent.CLASSIC, GroupType.CLASSIC),
     *_told(GroupType.CONSUMER, "ConsumerGroup"),
     _Told("ConsumerGroupPartitionMetadata", GroupEvent.OTHER, GroupType.CONSUMER),
     _Told("ConsumerGroupRegularExpression", GroupEvent.OTHER, GroupType.CONSUMER),
@@ -384,13 +387,38 @@ class GroupLog:
         events = (GroupEvent.OTHER, GroupEvent.TARGET)
         return [told.name for told, _ in self._parts if told.event in events]
 
+    @lazy
+    def refused(self) -> list[tuple[int, str]]:
+        """The rows of records at which a broker stops in replay, `MAX_FAULTS` at most, and why."""
+        by_state = self.events.row[self.state.refused][:MAX_FAULTS].tolist()
+        reasons = dict.fromkeys(by_state, REFUSED)
+        reasons |= dict.fromkeys(self._repeating_members()[:MAX_FAULTS].tolist(), REPEATED)
+        return sorted(reasons.items())[:MAX_FAULTS]
+
+    def _repeating_members(self) -> I64:
+        """Rows of classic groups with a member that is listed twice, not counting the last one."""
+        found = self.records.columns(_CLASSIC)
+        members = found.value.structs("members")
+        several = np.flatnonzero(members.counts > 2)
+        if not several.size:
+            return found.rows[:0]
+        listed = members.take(several)
+        of = np.repeat(np.arange(len(several)), listed.counts)
+        first = np.ones(len(of), dtype=np.bool_)
+        first[listed.list_offsets[1:] - 1] = False
+        of, names = of[first], listed.items.span("member_id").take(np.flatnonzero(first))
+        one_each = np.unique(group_keys([of, names], len(of)), return_index=True)[1]
+        distinct = np.bincount(of[one_each], minlength=len(several))
+        rows: I64 = found.rows[several[distinct < listed.counts - 1]]
+        return rows
+
     def refusals(self) -> list[Fault]:
-        """Records at which a broker stops because of what the log says before them."""
+        """Records at which a broker stops because of what groups are, or were before them."""
         found = []
-        for row in self.events.row[self.state.refused][:MAX_FAULTS].tolist():
+        for row, reason in self.refused:
             offset = int(self.records.frames.offset[row])
             name, position = self.records.file_of(row).name, self.records.batch_position(row)
-            found.append(Fault(FaultKind.REPLAY, REFUSED, name, position, offset))
+            found.append(Fault(FaultKind.REPLAY, reason, name, position, offset))
         return found
 
     def names(self, at: I64) -> SpanColumn:
