@@ -63,7 +63,7 @@ class LogFile:
 class Loaded:
     """Files read into one buffer, in the order in which they are replayed."""
 
-    buffer: mmap.mmap | bytes
+    buffer: mmap.mmap | bytes | memoryview
     size: int
     files: list[LogFile]
 

@@ -6,22 +6,29 @@ metadata logs, which have more to select by, is `metashell.records.stream`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator
 from typing import Final
 
 import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
+from metashell.log.chain import Chain, batches
 from metashell.log.fault import Fault
 from metashell.log.partition import PartitionLog
-from metashell.log.read import not_read
+from metashell.log.read import SLACK, Loaded, LogFile, not_read
 from metashell.log.window import WINDOW_BYTES, windows
 from metashell.places.vanished import VanishedError
 from metashell.records.keyed_records import KeyedRecords
-from metashell.schema.arena import I64, Bools
+from metashell.records.stream import LogPath
+from metashell.schema.arena import I64, Bools, rows_with
+from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.coordinators import RecordTypes
+from metashell.schema.spans import hash_spans, same_spans
 
+_OF_KEYS: Final = frozenset({"topic", "partition"})
+_PARTITIONS: Final = "transaction_partitions"
 MAX_OFFSET: Final = (1 << 63) - 1
 _MAX_EPOCH: Final = (1 << 31) - 1
 _BLOCK_ROWS: Final = 16_384
@@ -44,6 +51,12 @@ class KeyedSelection:
     not_key_types: frozenset[int] = frozenset()
     control: bool = False
     """Whether only control records are meant."""
+    name: Callable[[str], bool] | None = None
+    """Tells ids of groups or transactions that are meant; None for all records."""
+    topic: Callable[[str], bool] | None = None
+    """Tells topics that are meant: of commits, and of transactions."""
+    partition: int | None = None
+    """The partition that is meant: of commits, transactions and share state."""
 
     def rows(self, records: KeyedRecords) -> I64:
         """int64: the rows that are asked for, ascending."""
@@ -63,7 +76,66 @@ class KeyedSelection:
             mask &= ~np.isin(frames.key_type, [*self.not_key_types])
         if self.control:
             mask &= frames.is_control
-        return np.flatnonzero(mask)
+        rows = np.flatnonzero(mask)
+        if self.name is not None:
+            rows = rows[matching(frames.first_names().take(rows), self.name)]
+        if self.topic is not None or self.partition is not None:
+            rows = self._about_partitions(records, rows)
+        return rows
+
+    def _about_partitions(self, records: KeyedRecords, rows: I64) -> I64:
+        """Of the rows given those about a topic and a partition."""
+        numbers = records.frames.key_type[rows]
+        found = [rows[:0]]
+        for record_type in records.types.by_number.values():
+            fields = {field.column_name for field in record_type.key.fields}
+            values = {field.column_name for field in record_type.value.fields}
+            these = rows[numbers == record_type.number]
+            if not these.size:
+                continue
+            if "partition" in fields and (self.topic is None or "topic" in fields):
+                columns = records.decode(record_type.name, these, fields & _OF_KEYS, ())
+                kept = np.ones(len(columns), dtype=np.bool_)
+                if self.topic is not None:
+                    kept &= matching(columns.key.span("topic"), self.topic)
+                if self.partition is not None:
+                    kept &= columns.key.fixed("partition") == self.partition
+                found.append(columns.rows[kept])
+            elif _PARTITIONS in values:
+                columns = records.decode(record_type.name, these, (), (_PARTITIONS,))
+                topics = columns.value.structs(_PARTITIONS)
+                found.append(
+                    columns.rows[rows_with(self._items(topics.items), topics.list_offsets)]
+                )
+        rows = np.concatenate(found)
+        rows.sort()
+        return rows
+
+    def _items(self, items: Columns) -> Bools:
+        """Which topics of transactions are meant, with their partitions."""
+        kept = np.ones(items.n, dtype=np.bool_)
+        if self.topic is not None:
+            kept &= matching(items.span("topic"), self.topic)
+        if self.partition is not None:
+            numbers, list_offsets = items.span("partition_ids").gather()
+            kept &= rows_with(numbers == self.partition, list_offsets)
+        return kept
+
+
+def matching(names: SpanColumn, match: Callable[[str], bool]) -> Bools:
+    """Which names match; each distinct one is looked at once: bool[n], False for null."""
+    hashes = hash_spans(names.arena, names.starts, names.counts)
+    _, first, place = np.unique(hashes, return_index=True, return_inverse=True)
+    firsts = names.starts[first][place]
+    if (names.counts[first][place] != names.counts).any() or not same_spans(
+        names.arena, names.starts, firsts, names.counts
+    ):
+        # Two names of one hash: somebody wanted that.
+        first = place = np.arange(len(hashes))
+    texts = names.take(first).strings()
+    matches = np.array([text is not None and match(text) for text in texts], dtype=np.bool_)
+    found: Bools = matches[place]
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +156,7 @@ class KeyedStream:
         selection: What is asked for.
         on_fault: Called with what is wrong, and whether it is the end of the last file.
         poll: Called before each window is looked at; may raise.
-        window_bytes: How much is read at a time.
+        window_bytes: How much is decoded at a time.
     """
 
     def __init__(
@@ -99,55 +171,90 @@ class KeyedStream:
     ) -> None:
         self._log, self._types, self._selection = log, types, selection
         self._on_fault, self._poll, self._window_bytes = on_fault, poll, window_bytes
-        self._last_offset = -1
-
-    @property
-    def segments(self) -> Sequence[str]:
-        """Names of the segments that may hold what is asked for, in offset order."""
-        segments = self._log.segments
-        if self._log.is_file:
-            return [file.name for file in self._log.loaded.files]
-        ends = [*(segment.base_offset for segment in segments[1:]), MAX_OFFSET + 1]
-        first, last = self._selection.first_offset, self._selection.last_offset
-        return [
-            segment.name
-            for segment, end in zip(segments, ends, strict=True)
-            if segment.base_offset <= last and end > first
-        ]
+        self.ends: dict[str, tuple[int, int]] = {}
+        """By file: the position behind what was looked at, and the last offset before it."""
 
     def blocks(self) -> Iterator[KeyedBlock]:
-        """The records of all segments, in their order."""
-        self._last_offset = -1
-        names = self.segments
-        for name in names:
-            yield from self.blocks_of(name, self._last_offset, is_last=name == names[-1])
+        """The records of all files that were read, in their order."""
+        files = self._log.loaded.files
+        for file in files:
+            yield from self.blocks_of(file, is_last=file is files[-1])
 
-    def blocks_of(
-        self, name: str, after: int = -1, *, is_last: bool = True
-    ) -> Iterator[KeyedBlock]:
-        """The records of one segment.
+    def blocks_of(self, file: LogFile, *, is_last: bool = True) -> Iterator[KeyedBlock]:
+        """The records of a file that was read.
 
         Args:
-            name: The segment's name.
-            after: Offset behind which its batches must lie: the last of the segment before.
-            is_last: Whether it is the last of those that are read.
+            file: One of the files of the log.
+            is_last: Whether it is the last of those that are looked at.
         """
-        chainer = self._log.partition.chainer
-        path = self._log.path_of(name)
-        try:
-            for window in windows(path, self._window_bytes, after, chainer=chainer):
+        loaded, selection = self._log.loaded, self._selection
+        for fault in file.chain.faults:
+            self._on_fault(fault, is_last)
+        view = memoryview(loaded.buffer)
+        positions = np.frombuffer(file.chain.positions, dtype=np.int64)
+        cuts = _cuts(positions, self._window_bytes)
+        end = _end_of(view, file.chain, file.start)
+        self.ends[file.name] = end - file.start, file.chain.last_offset
+        firsts = [base for _, _, base, _, _ in batches(view, cuts)]
+        for i, begin in enumerate(cuts):
+            is_end = i + 1 == len(cuts)
+            # A message that wraps others is of the last of them: the cut before it is sure.
+            if i and firsts[i - 1] >= selection.last_offset:
+                return
+            if is_end or firsts[i + 1] > selection.first_offset:
                 self._poll()
-                chain = window.files[0].chain
-                for fault in chain.faults:
-                    self._on_fault(fault, is_last)
-                self._last_offset = max(self._last_offset, chain.last_offset)
-                records = KeyedRecords(window, self._types)
-                for fault in records.unframed:
-                    self._on_fault(fault, False)
-                rows = self._selection.rows(records)
-                for first in range(0, len(rows), _BLOCK_ROWS):
-                    yield KeyedBlock(records, rows[first : first + _BLOCK_ROWS])
-                if chain.last_offset >= self._selection.last_offset:
-                    return
-        except (VanishedError, SourceError) as e:
-            self._on_fault(not_read(name, e), False)
+                stop = end if is_end else cuts[i + 1]
+                yield from self._selected(_part_of(loaded, file, begin, stop))
+
+    def blocks_behind(self, paths: Iterable[LogPath]) -> Iterator[KeyedBlock]:
+        """What has come since, read from files from a position on."""
+        chainer = self._log.partition.chainer
+        for path in paths:
+            try:
+                for window in windows(
+                    path.path, self._window_bytes, path.after, path.begin, chainer
+                ):
+                    self._poll()
+                    (file,) = window.files
+                    for fault in file.chain.faults:
+                        self._on_fault(fault, True)
+                    if file.chain.positions:
+                        end = _end_of(memoryview(window.buffer), file.chain, 0)
+                        self.ends[path.name] = end - file.start, file.chain.last_offset
+                    yield from self._selected(window)
+            except (VanishedError, SourceError) as e:
+                self._on_fault(not_read(path.name, e), False)
+
+    def _selected(self, window: Loaded) -> Iterator[KeyedBlock]:
+        records = KeyedRecords(window, self._types)
+        for fault in records.unframed:
+            self._on_fault(fault, False)
+        rows = self._selection.rows(records)
+        for first in range(0, len(rows), _BLOCK_ROWS):
+            yield KeyedBlock(records, rows[first : first + _BLOCK_ROWS])
+
+
+def _cuts(positions: I64, window_bytes: int) -> list[int]:
+    """Positions of batches at which windows begin."""
+    cuts: list[int] = []
+    at = 0
+    while at < len(positions):
+        cuts.append(int(positions[at]))
+        at = max(int(np.searchsorted(positions, cuts[-1] + window_bytes)), at + 1)
+    return cuts
+
+
+def _end_of(view: memoryview, chain: Chain, start: int) -> int:
+    """Where the last sound batch ends."""
+    for _, end, *_ in batches(view, chain.positions[-1:]):
+        return end
+    return start
+
+
+def _part_of(loaded: Loaded, file: LogFile, begin: int, stop: int) -> Loaded:
+    """The batches of a file between two positions in the buffer, where they are."""
+    positions = np.frombuffer(file.chain.positions, dtype=np.int64)
+    first, last = np.searchsorted(positions, [begin, stop])
+    chain = Chain(array("q", (positions[first:last] - begin).tobytes()))
+    view = memoryview(loaded.buffer)[begin : stop + SLACK]
+    return Loaded(view, stop - begin, [LogFile(file.name, file.start - begin, file.size, chain)])

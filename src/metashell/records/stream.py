@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -31,6 +31,9 @@ from metashell.records.filter import (
 from metashell.records.records import Records
 from metashell.schema.arena import I64
 from metashell.schema.registry import Registry
+
+if TYPE_CHECKING:
+    from metashell.records.keyed_stream import KeyedSelection
 
 BLOCK_ROWS: Final = 16_384
 """Records handed on together: few enough that the first are shown at once."""
@@ -61,7 +64,7 @@ class Block:
     """Rows of NoOps that are left out, up to the next block."""
 
 
-def segment_paths(log: MetadataLog, selection: Selection) -> list[LogPath]:
+def segment_paths(log: MetadataLog, selection: Selection | KeyedSelection) -> list[LogPath]:
     """The segments that may hold what is asked for, in offset order."""
     segments = log.listing.segments
     ends: list[int | None] = [*(s.base_offset for s in segments[1:]), None]

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import metashell
 from metashell.cli import main
 from metashell.errors import SourceError
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
@@ -18,7 +20,7 @@ from metashell.sources.coordinator import CoordinatorSource, open_coordinator
 from metashell.sources.opening import open_request
 from metashell.sources.request import Choice, OpenRequest
 from support.coordinators import NODE, RECORDS, recorded_segments
-from support.fixtures import copy_of, fixture_dir
+from support.fixtures import copy_of, fixture, fixture_dir
 from support.shell import Ran, run_on
 
 BROKER = fixture_dir(NODE) / "broker101"
@@ -189,15 +191,73 @@ def test_damage(tmp_path: Path) -> None:
     assert any("a broker may have loaded it" in warning for warning in source.warnings)
 
 
-@pytest.mark.parametrize(
-    "option", ["--topic x", "--partition 1", "--broker 1", "--checkpoints", "--follow"]
-)
+@pytest.mark.parametrize("option", ["--broker 1", "--checkpoints", "--transaction x"])
 def test_options_of_metadata_logs(option: str) -> None:
     """What only a metadata log has can't be asked for."""
     ran = run(f"log {option}")
     assert 2 == ran.status
     assert "" == ran.out
     assert option.partition(" ")[0] in ran.err[0]
+
+
+@pytest.mark.parametrize(
+    ("option", "is_meant"),
+    [
+        ("--group 'k-*'", lambda d: d.get("group", d.get("groupId", "")).startswith("k-")),
+        ("--group nobody", lambda _: False),
+        ("--topic clicks", lambda d: d.get("topic") == "clicks"),
+        (
+            "--topic '*s' --partition 1",
+            lambda d: d.get("topic", "").endswith("s") and d.get("partition") == 1,
+        ),
+        ("--partition 0", lambda d: d.get("partition") == 0),
+        (
+            "--group c-altered --topic orders",
+            lambda d: (d.get("group"), d.get("topic")) == ("c-altered", "orders"),
+        ),
+    ],
+)
+def test_records_about_groups_and_topics(
+    option: str, is_meant: Callable[[dict[str, Any]], bool]
+) -> None:
+    """Those whose keys name them, and no others."""
+    expected = [r["offset"] for r in log() if "key" in r and is_meant(r["key"]["data"])]
+    assert expected == [record["offset"] for record in log(option)]
+    assert expected or "nobody" in option
+
+
+@pytest.mark.parametrize(
+    ("option", "is_meant"),
+    [
+        ("--transaction 'tx-*'", lambda key, _: key.startswith("tx-")),
+        ("--topic orders", lambda _, topics: "orders" in topics),
+        ("--topic clicks --partition 2", lambda _, topics: 2 in topics.get("clicks", ())),
+        ("--partition 2", lambda _, topics: any(2 in p for p in topics.values())),
+    ],
+)
+def test_records_about_transactions(
+    option: str, is_meant: Callable[[str, dict[str, list[int]]], bool]
+) -> None:
+    """Those of their ids, and those whose partitions are of a topic."""
+    source = opened(TRANSACTIONS)
+    expected = []
+    for record in log(source=source):
+        value = (record["value"] or {}).get("data", {})
+        parts = value.get("transactionPartitions") or []
+        topics = {part["topic"]: part["partitionIds"] for part in parts}
+        if is_meant(record["key"]["data"]["transactionalId"], topics):
+            expected.append(record["offset"])
+    assert expected
+    assert expected == [record["offset"] for record in log(option, source)]
+
+
+def test_options_of_coordinators() -> None:
+    """A metadata log has no groups, and state of shares no names of topics."""
+    source = metashell.open(fixture("real-44-trimmed").input)
+    assert 2 == run_on(source, "log --group x").status
+    share = opened(BROKER.parent / "broker102" / "d1" / "__share_group_state-0")
+    assert 2 == run_on(share, "log --topic x").status
+    assert log("--group s-one", share)
 
 
 def test_unknown_type() -> None:

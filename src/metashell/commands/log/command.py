@@ -83,8 +83,9 @@ class LogCommand(RowsCommand):
             "fields of the batch, type, key and value. The data of key and value are as in "
             "Kafka's own JSON. A record that can't be read has error, and broker: a broker skips "
             "or refuses it. A broker that refuses one record loads no group of the partition. "
-            "--topic, --partition, --broker, --checkpoints and --follow are for metadata logs "
-            "only.\n\n"
+            "--group finds records about groups, --transaction those about transactional ids. "
+            "--topic and --partition find commits of offsets and transactions. --broker and "
+            "--checkpoints are for metadata logs only.\n\n"
             "Rows (-o) have the same values as columns. Only jsonl, csv and tsv can be "
             "followed.\n\n"
             "--follow prints new records as they are committed. A directory does not say what "
@@ -118,6 +119,16 @@ class LogCommand(RowsCommand):
                 ("--partition",), "Only records about partitions with this number.", metavar="P"
             ),
             Option(("--broker",), "Only records about this broker.", metavar="N"),
+            Option(
+                ("--group",),
+                "In a coordinator's log: only records about groups whose id matches.",
+                metavar="GLOB",
+            ),
+            Option(
+                ("--transaction",),
+                "In a coordinator's log: only records about transactional ids that match.",
+                metavar="GLOB",
+            ),
             Option(("--epoch",), "Only records of leader epochs from A to B.", metavar="A..B"),
             Option(("--control",), "Only control records of Raft."),
             Option(

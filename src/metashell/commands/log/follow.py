@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.waiting import wait_for_news
@@ -20,8 +20,11 @@ from metashell.places.place import names_in
 if TYPE_CHECKING:
     from metashell.log.directory import MetadataLog
     from metashell.records.filter import Selection
+    from metashell.records.keyed_stream import KeyedSelection
     from metashell.records.stream import LogPath
     from metashell.sources.source import Source
+
+_Selected = TypeVar("_Selected", "Selection", "KeyedSelection")
 
 POLL_S = 0.5
 """How often a directory is looked at; a quorum tells of changes itself."""
@@ -90,10 +93,10 @@ class LogGrowth:
 def new_paths(
     context: Context,
     log: MetadataLog,
-    selection: Selection,
+    selection: _Selected,
     ends: dict[str, tuple[int, int]],
     seen: int,
-) -> tuple[list[LogPath], Selection]:
+) -> tuple[list[LogPath], _Selected]:
     """What of a log's segments is behind an offset, and the selection of it.
 
     Args:

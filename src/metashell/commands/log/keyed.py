@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
@@ -13,7 +13,17 @@ import numpy as np
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.period import period_of
 from metashell.commands.framework.targets import stop_if_cancelled
-from metashell.commands.log.options import FOLLOW, each, number, offsets, plain, regex, type_key
+from metashell.commands.log.follow import LogGrowth, last_offset, new_paths
+from metashell.commands.log.options import (
+    FOLLOW,
+    each,
+    glob,
+    number,
+    offsets,
+    plain,
+    regex,
+    type_key,
+)
 from metashell.commands.log.output import TABLES
 from metashell.errors import ExitCode, UsageError
 from metashell.fs.escape import escape
@@ -24,18 +34,26 @@ from metashell.records.grep import matching_rows
 from metashell.records.keyed_lines import KeyedJsonLines, KeyedLineWriter, KeyedReadableLines
 from metashell.records.keyed_stream import MAX_OFFSET, KeyedBlock, KeyedSelection, KeyedStream
 from metashell.records.lines import batch_fields
+from metashell.schema.coordinators import CoordinatorLog
 from metashell.schema.json_writer import to_json
 
 if TYPE_CHECKING:
     from metashell.commands.framework.command import Context
     from metashell.commands.rows.query import RowsQuery
+    from metashell.log.read import LogFile
     from metashell.records.keyed_records import KeyedRecords
     from metashell.schema.arena import I64
     from metashell.schema.coordinators import RecordTypes
     from metashell.sources.coordinator import CoordinatorSource
 
-_OF_METADATA: Final = ("--topic", "--partition", "--broker", "--checkpoints", FOLLOW)
+_OF_METADATA: Final = ("--broker", "--checkpoints")
 """Options that ask for something that only a metadata log has."""
+_OF_OTHERS: Final[Mapping[CoordinatorLog, tuple[str, ...]]] = {
+    CoordinatorLog.GROUPS: ("--transaction",),
+    CoordinatorLog.SHARE: ("--transaction", "--topic"),
+    CoordinatorLog.TRANSACTIONS: ("--group",),
+}
+"""Options that ask for something that the records of another coordinator have."""
 _FAULTS_TOLD: Final = 20
 
 
@@ -67,10 +85,19 @@ class KeyedRun:
                     f"{flag} is for metadata logs, and this is {source.partition_log.partition}",
                     hint="--grep REGEX finds records by what their lines say",
                 )
+        partition = source.partition_log.partition
+        for flag in _OF_OTHERS[partition.log]:
+            if flag in given:
+                raise UsageError(
+                    f"{flag}: the records of {partition} have none",
+                    hint="--grep REGEX finds records by what their lines say",
+                )
         self._context, self._source, self._query = context, source, query
         self._grep = regex(parsed.values.get("--grep"))
         self._left = parsed.count("--limit")
-        self._tail = parsed.count("--tail")
+        self._follows = FOLLOW in parsed.switches
+        self._following = False
+        self._tail = parsed.count("--tail", least=0 if self._follows else 1)
         self._batches = "--batches" in parsed.switches
         self._json = "--json" in parsed.switches
         self._file = parsed.values.get("--file")
@@ -86,42 +113,79 @@ class KeyedRun:
 
     def run(self) -> int:
         """Print, then tell what is wrong."""
-        stream = KeyedStream(
-            self._source.partition_log,
-            self._source.record_types,
-            self._selection,
-            self._fault,
-            poll=lambda: stop_if_cancelled(self._context),
-        )
-        if self._file is None:
-            blocks = stream.blocks()
-        else:
-            known = [segment.name for segment in self._source.partition_log.segments]
-            if self._file not in known:
-                hint = f"one of {', '.join(known[:3])}{', ...' if known[3:] else ''}"
-                raise UsageError(f"--file {self._file}: no such file in the directory", hint=hint)
-            blocks = stream.blocks_of(self._file)
-        last: deque[Any] | None = None if self._tail is None else deque(maxlen=self._tail)
-        for block in blocks:
-            stop_if_cancelled(self._context)
-            items = self._items(block)
-            if last is not None:
-                last.extend(items)
-            elif self._write(items):
-                break
-        if last is not None:
-            self._write(list(last))
+        stream = self._stream(self._selection)
+        # Before anything is looked at: what comes from then on is new.
+        growth = LogGrowth(self._context, self._source) if self._follows else None
+        self._print(stream.blocks() if self._file is None else stream.blocks_of(self._file_asked()))
+        if growth is not None and self._left != 0:
+            try:
+                self._follow(growth, stream.ends)
+            except KeyboardInterrupt:
+                # The usual end: what was read before it is not lost.
+                self._context.out.flush()
+                raise
         self._tell_the_rest()
         return self._status
 
-    def _items(self, block: KeyedBlock) -> Sequence[Any]:
-        """What is written of each record of a block."""
+    def _stream(self, selection: KeyedSelection) -> KeyedStream:
+        return KeyedStream(
+            self._source.partition_log,
+            self._source.record_types,
+            selection,
+            self._fault,
+            poll=lambda: stop_if_cancelled(self._context),
+        )
+
+    def _file_asked(self) -> LogFile:
+        """The file that --file names."""
+        files = {file.name: file for file in self._source.partition_log.loaded.files}
+        found = files.get(str(self._file))
+        if found is None:
+            known = list(files)
+            hint = f"one of {', '.join(known[:3])}{', ...' if known[3:] else ''}"
+            raise UsageError(f"--file {self._file}: no such file in the directory", hint=hint)
+        return found
+
+    def _print(self, blocks: Iterable[KeyedBlock]) -> None:
+        """Write the records of blocks: all, or the last of them."""
+        last: deque[Any] | None = None if self._tail is None else deque(maxlen=self._tail)
+        for block in blocks:
+            stop_if_cancelled(self._context)
+            if last is None:
+                if self._write(self._items(block)):
+                    break
+            elif self._tail or self._single is not None:
+                last.extend(self._items(block, self._tail))
+        if last is not None:
+            self._write(list(last))
+
+    def _follow(self, growth: LogGrowth, ends: dict[str, tuple[int, int]]) -> None:
+        """Print what comes, until nothing more is asked for."""
+        self._following, self._tail = True, None
+        self._context.out.flush()
+        for log in growth.logs():
+            seen = last_offset(ends)
+            if seen >= self._selection.last_offset:
+                return
+            paths, selection = new_paths(self._context, log, self._selection, ends, seen)
+            stream = self._stream(selection)
+            stream.ends = ends
+            self._print(stream.blocks_behind(paths))
+            # Not when the next records come: those may be long in coming.
+            self._context.out.flush()
+            if self._left == 0:
+                return
+
+    def _items(self, block: KeyedBlock, n_last: int | None = None) -> Sequence[Any]:
+        """What is written of each record of a block; only of the last ones, where so asked."""
         records, rows = block.records, block.rows
         if self._single is not None:
             self._single_found |= bool((records.frames.offset[rows] == self._single).any())
         if self._grep is not None:
             rows = matching_rows(partial(self._readable.lines, records), rows, self._grep)
-        if self._left is not None:
+        if n_last is not None:
+            rows = rows[len(rows) - min(n_last, len(rows)) :]
+        elif self._left is not None:
             rows = rows[: self._left]
         if not len(rows):
             return []
@@ -173,9 +237,13 @@ class KeyedRun:
     def _fault(self, fault: Fault, at_the_end: bool) -> None:
         if not (at_the_end and fault.kind is FaultKind.TORN):
             self._status = ExitCode.FAILED
+        elif self._following:
+            return  # a batch that is being written
         # What was wrong when the source was opened has been told by then.
         if fault in self._told:
             return
+        if self._follows:
+            self._told |= {fault}
         self._n_faults += 1
         if self._n_faults <= _FAULTS_TOLD:
             self._context.warn(escape(f"log: {fault}"))
@@ -198,10 +266,15 @@ def _selection(
     around = number("--context", values.get("--context")) or 0
     low = 0 if first is None else max(first - around, 0)
     high = MAX_OFFSET if last is None else min(last + around, MAX_OFFSET)
+    period = period_of(
+        source,
+        parsed,
+        lambda text: context.warn(f"log: {text}"),
+        is_open=FOLLOW in parsed.switches,
+    )
     records = source.keyed_records
     if records.n_rows < len(records.frames):
         high = min(high, int(records.frames.offset[records.n_rows]) - 1)
-    period = period_of(source, parsed, lambda text: context.warn(f"log: {text}"))
     if period.since is not None and period.since.offset is not None:
         low = max(low, period.since.offset)
     if period.until is not None and period.until.offset is not None:
@@ -219,6 +292,9 @@ def _selection(
         key_types=frozenset(type_key(name, names) for name in wanted) if wanted else None,
         not_key_types=frozenset(type_key(name, names) for name in unwanted),
         control="--control" in parsed.switches,
+        name=glob(values.get("--group", values.get("--transaction"))),
+        topic=glob(values.get("--topic")),
+        partition=number("--partition", values.get("--partition")),
     ), single
 
 

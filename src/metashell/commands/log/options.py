@@ -112,6 +112,12 @@ def request_of(context: Context, parsed: Parsed) -> Request:
     """
     source = context.needs_source()
     values, switches = parsed.values, parsed.switches
+    for flag in ("--group", "--transaction"):
+        if flag in values:
+            raise UsageError(
+                f"{flag} is for the logs of coordinators, and this is a metadata log",
+                hint="`metashell -d DIR/__consumer_offsets-3 log` prints one",
+            )
     first, last = offsets("--offset", values.get("--offset"))
     end = source.moment_offset
     if end is not None:
@@ -164,7 +170,6 @@ def _selection(
     keys: frozenset[int] | None,
     not_keys: frozenset[int],
 ) -> Selection:
-    from metashell.fs.pattern import Pattern
     from metashell.records.filter import MAX_OFFSET, Selection
 
     values = parsed.values
@@ -175,11 +180,6 @@ def _selection(
     if until is not None and until.offset is not None:
         high = min(high, until.offset)
     epochs = offsets("--epoch", values.get("--epoch"))
-    topic: Callable[[str], bool] | None = None
-    if "--topic" in values:
-        # A glob however it is quoted, as with `find -name`: the shell would expand a bare one.
-        match = Pattern(str(values["--topic"])).match
-        topic = lambda name: bool(match(name))  # noqa: E731
     return Selection(
         first_offset=min(low, MAX_OFFSET),
         last_offset=high,
@@ -190,10 +190,21 @@ def _selection(
         keys=keys,
         not_keys=not_keys,
         control="--control" in parsed.switches,
-        topic=topic,
+        topic=glob(values.get("--topic")),
         partition=number("--partition", values.get("--partition")),
         broker=number("--broker", values.get("--broker")),
     )
+
+
+def glob(text: str | None) -> Callable[[str], bool] | None:
+    """Tells the names that a pattern matches; None for no pattern."""
+    if text is None:
+        return None
+    from metashell.fs.pattern import Pattern
+
+    # A glob however it is quoted, as with `find -name`: the shell would expand a bare one.
+    match = Pattern(str(text)).match
+    return lambda name: bool(match(name))
 
 
 def number(flag: str, text: str | None) -> int | None:
