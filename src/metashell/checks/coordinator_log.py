@@ -7,6 +7,7 @@ from typing import Final
 
 from metashell.checks.finding import Finding, Severity
 from metashell.checks.fsck import FAULT_CODES
+from metashell.image.coordinators.loading import replay_refusals
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.partition import PartitionLog
 from metashell.records.keyed_records import MAX_FAULTS, KeyedRecords
@@ -40,15 +41,36 @@ def check_files(log: PartitionLog) -> Iterator[Finding]:
             )
 
 
-def check_records(records: KeyedRecords) -> Iterator[Finding]:
-    """Find batches that can't be framed, and records that a broker refuses or skips."""
+def check_records(records: KeyedRecords, partition: int) -> Iterator[Finding]:
+    """Find batches that can't be framed, and records that a broker refuses or skips.
+
+    Args:
+        records: All records of a partition.
+        partition: Its number.
+    """
     for fault in records.unframed:
         yield _of_fault(fault, is_last=False)
-    refusal = records.refusal
+    refusal, replayed = records.refusal, replay_refusals(records, partition)
+    # One record ends the load: the first that a broker can't read or can't replay.
+    ends = min(
+        ([] if refusal is None else [refusal.offset]) + [fault.offset or 0 for fault in replayed],
+        default=None,
+    )
     flaws = records.flaws()
     for row in (flaws != Flaw.NONE).nonzero()[0][:MAX_FAULTS].tolist():
-        is_first = refusal is not None and refusal.row == row
+        is_first = refusal is not None and refusal.row == row and refusal.offset == ends
         yield _of_record(records, row, refusal.text if refusal and is_first else None)
+    for fault in replayed:
+        is_first = fault.offset == ends
+        yield Finding(
+            severity=Severity.ERROR if is_first else Severity.WARNING,
+            code="load-ends" if is_first else "record-refused",
+            message=f"a broker stops at offset {fault.offset}: {fault.reason.partition(': ')[2]}",
+            action=_COMPARE,
+            file=fault.file,
+            pos=fault.pos,
+            offset=fault.offset,
+        )
 
 
 def _of_record(records: KeyedRecords, row: int, ends_load: str | None) -> Finding:

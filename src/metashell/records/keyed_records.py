@@ -153,6 +153,8 @@ class KeyedRecords:
         self.before = before
         self._whole = whole
         self._chosen = chosen
+        self.stopped_by: Fault | None = None
+        """The record that a broker refuses, where these are those that it has all the same."""
         self._checked: set[str] = set()
         self._columns: dict[tuple[str, frozenset[str] | None, frozenset[str] | None], KeyedColumns]
         self._columns = {}
@@ -161,6 +163,11 @@ class KeyedRecords:
     def log(self) -> CoordinatorLog:
         """Which coordinator's log it is."""
         return self.types.log
+
+    @property
+    def whole(self) -> KeyedRecords:
+        """All records of the files."""
+        return self._whole or self
 
     def until(self, before: int) -> KeyedRecords:
         """The records before a row, as of then; what is decoded of these is used for those."""
@@ -195,6 +202,8 @@ class KeyedRecords:
         whole = self._whole or self
         first = whole.complete_from
         if self.before is None or self.before >= first or first >= len(self.frames):
+            return None
+        if self.stopped_by is not None:
             return None
         return int(self.frames.offset[first])
 

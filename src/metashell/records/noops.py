@@ -6,7 +6,6 @@ taken for one where it is written as controllers write it: in a batch of its own
 
 from __future__ import annotations
 
-from mmap import mmap
 from struct import Struct
 from typing import Final
 
@@ -50,7 +49,7 @@ def only_noops_came(before: MetadataLog, after: MetadataLog, registry: Registry)
     )
 
 
-def _is_noop(buffer: mmap | bytes, begin: int, registry: Registry) -> bool:
+def _is_noop(buffer: mmap | bytes | memoryview, begin: int, registry: Registry) -> bool:
     """Whether a sound batch holds one NoOp, as of `metashell.log.frames`."""
     _, length, _, _, _, attributes, last_delta = HEAD.unpack_from(buffer, begin)
     (count,) = _COUNT.unpack_from(buffer, begin + _COUNT_AT)

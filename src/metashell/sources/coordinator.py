@@ -49,14 +49,12 @@ class CoordinatorSource(SourceWithoutImage):
     Args:
         log: The files of the partition.
         settings: How they are read and shown.
-        high_watermark: The first offset that may not be committed; None where nothing tells.
+        end: The first offset that is left out; None for the end of the log.
     """
 
     capabilities = Capabilities(has_image=False)
 
-    def __init__(
-        self, log: PartitionLog, settings: ReadSettings, *, high_watermark: int | None = None
-    ) -> None:
+    def __init__(self, log: PartitionLog, settings: ReadSettings, end: int | None = None) -> None:
         place = log.place
         files = MetadataLog(
             str(place),
@@ -73,7 +71,9 @@ class CoordinatorSource(SourceWithoutImage):
         super().__init__(files, settings, directory=None if log.is_file else directory)
         self.partition_log = log
         """The files of the partition."""
-        self._point, self._high_watermark = Point(), high_watermark
+        self._point = Point()
+        self.end = end
+        """The first offset that is left out, as it may not be committed; None for none."""
 
     @property
     def of_coordinator(self) -> CoordinatorSource:
@@ -103,9 +103,13 @@ class CoordinatorSource(SourceWithoutImage):
             assert point.timestamp_ms is not None
             return newest.until_time(point.timestamp_ms)
         records = KeyedRecords(self.log.loaded, self.record_types)
-        if not self.settings.committed_only or self._high_watermark is None:
-            return records
-        return records.until(int(np.searchsorted(records.frames.offset, self._high_watermark)))
+        if self.end is not None:
+            records = records.until_offset(self.end - 1)
+        if self.settings.strict:
+            from metashell.image.coordinators.loading import loaded_by_a_broker
+
+            return loaded_by_a_broker(records)
+        return records
 
     def at(self, point: str | int | Point, *, record: bool = False) -> CoordinatorSource:
         """The partition as it was at an offset of its log, or at a time.
@@ -118,7 +122,7 @@ class CoordinatorSource(SourceWithoutImage):
             point = Point(offset=point)
         elif isinstance(point, str):
             point = parse_point(point)
-        made = CoordinatorSource(self.partition_log, self.settings)
+        made = CoordinatorSource(self.partition_log, self.settings, self.end)
         made._newest, made._point = self.newest, clock_of(self.newest).covered(point)
         if not made.keyed_records.n_rows:
             raise NotCoveredError(
@@ -207,16 +211,23 @@ def open_coordinator(
     partition = partition_at(place, is_file=is_file)
     if partition is None:
         return None
-    if settings.strict:
-        raise SourceError(
-            f"{place}: --strict needs a cluster's state; a coordinator's log has records only"
-        )
-    end: int | None = None
-    if settings.committed_only:
-        if not is_file:
-            marks = read_offset_checkpoint(parent_of(place), OffsetCheckpoint.HIGH_WATERMARK) or {}
-            end = marks.get(TopicPartition(partition.log.value, partition.number))
-        if end is None:
-            raise SourceError(f"{place}: nothing there says which records are committed")
     read = read_segment if is_file else read_partition
-    return CoordinatorSource(read(place, partition, progress), settings, high_watermark=end)
+    end = _committed_end(place, partition, is_file=is_file) if settings.committed_only else None
+    return CoordinatorSource(read(place, partition, progress), settings, end)
+
+
+def _committed_end(place: Place, partition: CoordinatorPartition, *, is_file: bool) -> int:
+    """The first offset that may not be committed, as the broker last wrote it.
+
+    Raises:
+        SourceError: Nothing there says so.
+    """
+    directory = parent_of(parent_of(place) if is_file else place)
+    marks = read_offset_checkpoint(directory, OffsetCheckpoint.HIGH_WATERMARK)
+    mark = TopicPartition(partition.log.value, partition.number)
+    if marks is None or mark not in marks:
+        raise SourceError(
+            f"{place}: nothing there says which records are committed",
+            hint=f"a broker writes it to {OffsetCheckpoint.HIGH_WATERMARK} in its log directory",
+        )
+    return marks[mark]

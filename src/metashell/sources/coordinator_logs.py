@@ -93,6 +93,8 @@ class CoordinatorRecords:
         """
         yield from self.file_faults
         yield from self.records.unframed
+        if self.records.stopped_by is not None:
+            yield self.records.stopped_by
         yield from self.records.faults()
 
     def disagreements(self) -> Iterator[str]:
@@ -221,6 +223,10 @@ class NodeCoordinatorLogs(CoordinatorLogs):
             records = records.until(int(np.searchsorted(records.frames.offset, end)))
         if self._until_ms is not None:
             records = records.until_time(self._until_ms)
+        if self.settings.strict:
+            from metashell.image.coordinators.loading import loaded_by_a_broker
+
+            records = loaded_by_a_broker(records)
         return CoordinatorRecords(partition, log, records, replicas)
 
     def replicas(self, partition: CoordinatorPartition) -> Sequence[Replica]:

@@ -69,9 +69,10 @@ class CheckCommand(RowsCommand):
             "need damage: a crash leaves a torn tail. --state adds warnings about the cluster's "
             "state, such as partitions without a leader; `health` tells more about these. "
             "Identical findings are printed together. check changes and repairs nothing.\n\n"
-            "`metashell -d DIR check` also checks the log of a coordinator's partition, such as "
-            "__consumer_offsets-3. It tells which records a broker refuses or skips. A record that "
-            "ends the load of the partition is an error.\n\n"
+            "In a broker's log directories check also looks at the logs of coordinators: "
+            "__consumer_offsets, __transaction_state and __share_group_state. `metashell -d "
+            "DIR/__consumer_offsets-3 check` checks one alone. check tells which records a broker "
+            "refuses or skips. A record that ends the load of the partition is an error.\n\n"
             "With several log directories of a node it tells why the node would not start on them. "
             "It compares replicas of a coordinators' partition if several are together (`metashell "
             "--join`).\n\n"
@@ -139,14 +140,18 @@ def _checked(
     """Check what the words ask for."""
     from metashell.checks.finding import CheckReport
 
-    source, report = context.needs_source(), CheckReport(parsed.count("--limit") or limit)
+    report = CheckReport(parsed.count("--limit") or limit)
+    # Log directories without a metadata log have coordinators' logs to check.
+    source = context.source
+    if source is None or source.capabilities.has_image:
+        source = context.needs_source()
     run: _Run | KeyedCheck
-    if source.of_coordinator is None:
+    if source.capabilities.has_image:
         run = _Run(context, source, report)
     else:
         from metashell.commands.check.keyed import KeyedCheck
 
-        run = KeyedCheck(source.of_coordinator, report)
+        run = KeyedCheck(context, source, report)
     run.all(quick="--quick" in parsed.switches)
     printer = _Printer(
         context, run.report, _levels(parsed), with_state="--state" in parsed.switches
@@ -178,6 +183,8 @@ class _Run:
         from metashell.commands.check.replay import ReplayFaults, open_transaction
 
         faults = ReplayFaults(self.report)
+        if self.source.has_coordinator_logs:
+            self._coordinators(quick=quick)
         self._files(faults)
         beside = self._surroundings()
         if not self._base_is_missing():
@@ -193,6 +200,17 @@ class _Run:
 
             stop = partial(stop_if_cancelled, self.context)
             self.report.extend(check_log_directories(self.source, stop))
+
+    def _coordinators(self, *, quick: bool) -> None:
+        """Check the coordinators' logs in the node's log directories."""
+        from metashell.commands.check.keyed import KeyedCheck
+
+        run = KeyedCheck(self.context, self.source, self.report)
+        run.all(quick=quick)
+        self.unreadable |= run.unreadable
+        self.n_files += run.n_files
+        self.n_batches += run.n_batches
+        self.n_records += run.n_records
 
     @property
     def status(self) -> int:

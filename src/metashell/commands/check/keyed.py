@@ -1,45 +1,106 @@
-"""``check`` of a coordinator's log."""
+"""``check`` of coordinators' logs: one alone, or all in a node's log directories."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from metashell.checks.coordinator_log import check_files, check_records
-from metashell.checks.finding import CheckReport, Severity
+from metashell.checks.coordinator_log import (
+    REPLACE_REPLICA,
+    check_files,
+    check_records,
+)
+from metashell.checks.finding import CheckReport, Finding, Severity
 from metashell.commands.check.summary import summary_line
-from metashell.errors import ExitCode
+from metashell.commands.framework.targets import stop_if_cancelled
+from metashell.errors import ExitCode, SourceError
+from metashell.schema.coordinators import CoordinatorLog
 
 if TYPE_CHECKING:
-    from metashell.sources.coordinator import CoordinatorSource
+    from metashell.commands.framework.command import Context
+    from metashell.sources.coordinator_logs import CoordinatorRecords
+    from metashell.sources.source import Source
 
 
 class KeyedCheck:
-    """One run over a coordinator's log.
+    """One run over the coordinators' logs that a source has.
 
     Args:
-        source: The log.
+        context: Is asked whether to stop.
+        source: The log of one, or a node's log directories.
         report: Takes what is found.
     """
 
-    def __init__(self, source: CoordinatorSource, report: CheckReport) -> None:
-        self._source, self.report = source, report
+    def __init__(self, context: Context, source: Source, report: CheckReport) -> None:
+        self._context, self._source, self.report = context, source, report
+        self.n_files = self.n_batches = self.n_records = 0
+        self.unreadable = False
+        self._is_one = source.of_coordinator is not None
 
     def all(self, *, quick: bool) -> None:
-        """Check the files, and unless it is to be quick the records."""
-        self.report.extend(check_files(self._source.partition_log))
+        """Check the files, and unless it is to be quick the records and their replay."""
+        for log in CoordinatorLog:
+            logs = self._source.coordinator_logs(log)
+            for partition in () if logs is None else logs.partitions:
+                stop_if_cancelled(self._context)
+                assert logs is not None
+                try:
+                    found = logs.read(partition)
+                except SourceError as error:
+                    self.unreadable = True
+                    self.report.add(
+                        Finding(
+                            severity=Severity.ERROR,
+                            code="unreadable",
+                            message=error.message,
+                            action=REPLACE_REPLICA,
+                            file=str(partition),
+                        )
+                    )
+                    continue
+                self._one(found, quick=quick)
+
+    def _one(self, found: CoordinatorRecords, *, quick: bool) -> None:
+        """Check a partition."""
+        self._add(found, check_files(found.log))
+        records = found.records.whole
         if not quick:
-            self.report.extend(check_records(self._source.keyed_records))
+            self._add(found, check_records(records, found.partition.number))
+            for text in found.disagreements():
+                self.report.add(
+                    Finding(
+                        severity=Severity.ERROR,
+                        code="replicas-differ",
+                        message=text,
+                        action="compare the replicas with `log`, and keep the leader's",
+                        file=str(found.partition),
+                    )
+                )
+        files = found.log.loaded.files
+        self.n_files += len(files)
+        self.n_batches += sum(len(file.chain.positions) for file in files)
+        self.n_records += len(records.frames)
+
+    def _add(self, found: CoordinatorRecords, findings: Iterable[Finding]) -> None:
+        """Add findings; of one of several partitions its files are told with it."""
+        for finding in findings:
+            named = (
+                finding
+                if self._is_one
+                else replace(finding, file=f"{found.partition}/{finding.file}")
+            )
+            self.report.add(named)
 
     @property
     def status(self) -> int:
         """The exit status."""
+        if self.unreadable:
+            return ExitCode.SOURCE
         return ExitCode.FAILED if self.report.count(Severity.ERROR) else ExitCode.OK
 
     def summary(self, *, with_state: bool) -> str:
         """The last line. There is no cluster's state, whether it is asked for or not."""
         del with_state
-        files = self._source.log.loaded.files
-        n_records = len(self._source.keyed_records.frames)
-        n_batches = sum(len(file.chain.positions) for file in files)
         counts = [(self.report.count(severity), severity) for severity in Severity]
-        return summary_line(len(files), n_batches, n_records, counts)
+        return summary_line(self.n_files, self.n_batches, self.n_records, counts)

@@ -272,9 +272,10 @@ def _selection(
         lambda text: context.warn(f"log: {text}"),
         is_open=FOLLOW in parsed.switches,
     )
-    records = source.keyed_records
-    if records.n_rows < len(records.frames):
-        high = min(high, int(records.frames.offset[records.n_rows]) - 1)
+    if source.moment_offset is not None:
+        high = min(high, source.moment_offset)
+    if source.end is not None:
+        high = min(high, source.end - 1)
     if period.since is not None and period.since.offset is not None:
         low = max(low, period.since.offset)
     if period.until is not None and period.until.offset is not None:
