@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from metashell.checks.coordinator_log import (
@@ -60,6 +61,11 @@ class KeyedCheck:
                     )
                     continue
                 self._one(found, quick=quick)
+        if not (quick or self._is_one or self._source.capabilities.has_image):
+            from metashell.commands.check.log_directories import check_log_directories
+
+            stop = partial(stop_if_cancelled, self._context)
+            self.report.extend(check_log_directories(self._source, stop))
 
     def _one(self, found: CoordinatorRecords, *, quick: bool) -> None:
         """Check a partition."""
@@ -67,16 +73,6 @@ class KeyedCheck:
         records = found.records.whole
         if not quick:
             self._add(found, check_records(records, found.partition.number))
-            for text in found.disagreements():
-                self.report.add(
-                    Finding(
-                        severity=Severity.ERROR,
-                        code="replicas-differ",
-                        message=text,
-                        action="compare the replicas with `log`, and keep the leader's",
-                        file=str(found.partition),
-                    )
-                )
         files = found.log.loaded.files
         self.n_files += len(files)
         self.n_batches += sum(len(file.chain.positions) for file in files)
