@@ -19,6 +19,7 @@ import hashlib
 import math
 import struct
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -114,6 +115,11 @@ def _begun(part: str) -> hashlib._Hash:
 
 def encode(fact: Fact) -> bytes:
     """A fact as bytes that no other fact has."""
+    # The cases below say the same; these are nearly all facts.
+    if type(fact) is str:
+        return _text_bytes(fact)
+    if type(fact) is tuple:
+        return b"l%d;" % len(fact) + b"".join([encode(one) for one in fact])
     match fact:
         case None:
             return b"n"
@@ -125,12 +131,18 @@ def encode(fact: Fact) -> bytes:
             # Of the many bit patterns that are no number, one.
             return b"d" + struct.pack("<d", math.nan if math.isnan(fact) else fact)
         case str():
-            raw = fact.encode("utf-8", "surrogatepass")
-            return b"s%d;" % len(raw) + raw
+            return _text_bytes(fact)
         case bytes():
             return b"b%d;" % len(fact) + fact
         case _:
             return b"l%d;" % len(fact) + b"".join(map(encode, fact))
+
+
+@lru_cache(maxsize=4_096)
+def _text_bytes(text: str) -> bytes:
+    """As `encode`; the same names stand in very many facts."""
+    raw = text.encode("utf-8", "surrogatepass")
+    return b"s%d;" % len(raw) + raw
 
 
 def _row_bytes(rows: FactRows) -> Iterator[bytes]:

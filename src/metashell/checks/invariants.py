@@ -25,6 +25,8 @@ from metashell.schema.uuids import LOST, MIGRATING, UNASSIGNED, uuid_text, uuid_
 _BLOCK: Final = 1 << 16
 _WIDE: Final = 16
 """Longest list that is compared element by element; in longer ones keys are sorted."""
+_MOST_IN_TABLE: Final = 1 << 16
+"""Broker ids below this are looked up in a table."""
 
 _ELECT: Final = "start one of these brokers; see `kafka-leader-election --help`"
 _REASSIGN: Final = "look with `kafka-topics --describe`; `kafka-reassign-partitions` moves replicas"
@@ -203,6 +205,13 @@ class _Partitions:
         """Index of each broker, -1 for unregistered ones."""
         if not len(self.broker_ids):
             return np.full(len(ids), -1, dtype=np.int64)
+        if int(self.broker_ids[0]) >= 0 and int(self.broker_ids[-1]) < _MOST_IN_TABLE:
+            # One more than there are ids, for all that are outside.
+            end = int(self.broker_ids[-1]) + 1
+            table = np.full(end + 1, -1, dtype=np.int64)
+            table[self.broker_ids] = np.arange(len(self.broker_ids))
+            # A negative id is a large one without its sign.
+            return table[np.minimum(ids.astype(np.int32).view(np.uint32), np.uint32(end))]
         at = np.minimum(np.searchsorted(self.broker_ids, ids), len(self.broker_ids) - 1)
         return np.where(self.broker_ids[at] == ids, at, -1)
 

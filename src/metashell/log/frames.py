@@ -112,10 +112,14 @@ class Frames:
         """Timestamps of the rows given: int64, ms since the epoch, -1 for none."""
         start = self.start[rows]
         delta, _ = read_varlong(self.arena, start + 1, np.full_like(start, self.arena.size))
-        header = self.batches.header[self.batch[rows]]
-        times = header["base_timestamp"].astype(np.int64) + delta
+        # A field of all batches takes less than whole headers of all records.
+        header, batch = self.batches.header, self.batch[rows]
+        times: I64 = header["base_timestamp"].astype(np.int64)[batch]
+        times += delta
         appended = header["attributes"] & LOG_APPEND_TIME != 0
-        return np.where(appended, header["max_timestamp"], times).astype(np.int64)
+        if appended.any():
+            times = np.where(appended[batch], header["max_timestamp"][batch], times)
+        return times.astype(np.int64, copy=False)
 
     def epochs(self, rows: AnyArray) -> I32:
         """Leader epochs of the rows given: int32."""
