@@ -18,6 +18,8 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from metashell.kernel import load
+
 SLACK: Final = 1024
 """Zero bytes behind the last one; more than the fixed-size fields of any message add up to."""
 
@@ -129,34 +131,56 @@ def gather_ragged(arena: Arena, dtype: str, starts: I64, counts: AnyArray) -> tu
     Returns:
         (values: dtype[sum of counts], native; list_offsets: int64[n + 1]).
 
-    Cost: one gather of runs where all are equally long, else an index per element.
+    Cost: a copy of the elements; by numpy an index per element where runs are not equally long.
     """
+    list_offsets = _list_offsets(counts)
+    total = int(list_offsets[-1])
+    if total == 0:
+        return np.empty(0, dtype=np.dtype(dtype).newbyteorder("=")), list_offsets
+    library = load.library()
+    if library is not None:
+        from metashell.kernel.gather import gather
+
+        data = arena.u1[: arena.size]
+        values = gather(library, data, np.dtype(dtype), starts, list_offsets)
+        if values is not None:
+            return values, list_offsets
+    return _gathered(arena, dtype, starts, counts, list_offsets), list_offsets
+
+
+def _list_offsets(counts: AnyArray) -> I64:
+    """Where the elements of each row begin among all: int64[n + 1]."""
+    n = len(counts)
+    if n and (counts == counts[0]).all():
+        list_offsets = np.arange(n + 1, dtype=np.int64)
+        list_offsets *= max(int(counts[0]), 0)
+        return list_offsets
+    list_offsets = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.maximum(counts, 0), out=list_offsets[1:])
+    return list_offsets
+
+
+def _gathered(
+    arena: Arena, dtype: str, starts: I64, counts: AnyArray, list_offsets: I64
+) -> AnyArray:
+    """The elements of `gather_ragged` by numpy; there is one at least."""
     n, item = len(counts), np.dtype(dtype).itemsize
     native = np.dtype(dtype).newbyteorder("=")
-    width = max(int(counts[0]), 0) if n else 0
-    if n and width * item <= SLACK // 2 and (counts == counts[0]).all():
-        list_offsets = np.arange(n + 1, dtype=np.int64)
-        list_offsets *= width
-        if not width:
-            return np.empty(0, dtype=native), list_offsets
+    width, total = int(list_offsets[1]), int(list_offsets[-1])
+    if width * n == total and width * item <= SLACK // 2 and (counts == width).all():
         values = arena.gather(f"V{width * item}", starts).view(dtype)
         if native != dtype:
             values = values.byteswap(inplace=True).view(native)
-        return values, list_offsets
-    sizes = np.maximum(counts, 0).astype(np.int64)
-    list_offsets = np.zeros(n + 1, dtype=np.int64)
-    np.cumsum(sizes, out=list_offsets[1:])
-    total = int(list_offsets[-1])
-    if total == 0:
-        return np.empty(0, dtype=native), list_offsets
+        return values
+    sizes = np.diff(list_offsets)
     pieces = []
     # In chunks: the index of a byte takes eight, and names can make up most of a file.
-    step = max(1, len(sizes) * 262_144 // max(total, 1))
-    for first in range(0, len(sizes), step):
-        part = slice(first, min(first + step, len(sizes)))
+    step = max(1, n * 262_144 // total)
+    for first in range(0, n, step):
+        part = slice(first, min(first + step, n))
         size = sizes[part]
         base = starts[part] - (list_offsets[part] - list_offsets[first]) * item
         index = np.repeat(base, size)
         index += np.arange(len(index), dtype=np.int64) * item
         pieces.append(arena.u1.take(index) if dtype == "u1" else arena.gather(dtype, index))
-    return (pieces[0] if len(pieces) == 1 else np.concatenate(pieces)), list_offsets
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces)

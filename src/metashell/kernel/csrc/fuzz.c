@@ -339,6 +339,30 @@ static void fuzz_fold(void) {
     free(numbers);
 }
 
+static void fuzz_gather(void) {
+    static const int32_t items[] = {1, 2, 4, 8, 16};
+    int32_t item = items[below(5)];
+    int64_t size = below(300), n = below(8) + 1;
+    uint8_t *data = exactly(size);
+    int64_t *starts = exactly(n * 8), *list_offsets = exactly((n + 1) * 8);
+    memset(data, 7, (size_t)size);
+    list_offsets[0] = 0;
+    for (int64_t i = 0; i < n; i++) {
+        starts[i] = one_in(10) ? (int64_t)next_random() : below(size + 1);
+        list_offsets[i + 1] = list_offsets[i] + (one_in(3) ? 0 : below(6));
+    }
+    void *elements = exactly(list_offsets[n] * item);
+    for (int64_t at = 0; at < n;) {
+        int64_t end = at + 1 + below(n - at);
+        int64_t done = metashell_gather(data, size, starts, list_offsets, at, end, item, elements);
+        at = done < end ? done + 1 : end;
+    }
+    free(elements);
+    free(list_offsets);
+    free(starts);
+    free(data);
+}
+
 int main(int n_arguments, char **arguments) {
     int64_t n = n_arguments > 1 ? atoll(arguments[1]) : 100000;
     random_state = n_arguments > 2 ? (uint64_t)atoll(arguments[2]) : 1;
@@ -354,6 +378,7 @@ int main(int n_arguments, char **arguments) {
             break;
         case 4:
             fuzz_fold();
+            fuzz_gather();
             break;
         default:
             fuzz_decode();

@@ -329,6 +329,18 @@ struct numbered_ids {
 int64_t metashell_number_ids(struct numbered_ids *table, const struct values *ids, int64_t begin,
                              int64_t end, int64_t *numbers);
 
+/* ---- gather.c ------------------------------------------------------------------------------ */
+
+/*
+ * Copy runs of elements: row i has those from list_offsets[i] to list_offsets[i + 1] of `elements`,
+ * which lie from starts[i] on, `item` bytes each; of 2, 4 and 8 bytes they are numbers.
+ *
+ * Returns `end`, or the first row whose run reaches beyond the bytes.
+ */
+int64_t metashell_gather(const uint8_t *data, int64_t size, const int64_t *starts,
+                         const int64_t *list_offsets, int64_t begin, int64_t end, int32_t item,
+                         void *elements);
+
 /* What is worth inlining into a loop over records, whatever the compiler's own measure says. */
 #define INLINE __attribute__((always_inline)) static inline
 

@@ -1,0 +1,41 @@
+/*
+ * Runs of elements that lie apart become one array: the names or the replicas of all rows.
+ */
+#include "kernel.h"
+
+int64_t metashell_gather(const uint8_t *data, int64_t size, const int64_t *starts,
+                         const int64_t *list_offsets, int64_t begin, int64_t end, int32_t item,
+                         void *elements) {
+    for (int64_t i = begin; i < end; i++) {
+        int64_t first = list_offsets[i], count = list_offsets[i + 1] - first, start = starts[i];
+        if (count <= 0)
+            continue;
+        /* In this order nothing overflows: a count is compared with what the bytes could hold. */
+        if (start < 0 || start > size || count > (size - start) / item)
+            return i;
+        const uint8_t *p = data + start;
+        switch (item) {
+        case 4: {
+            uint32_t *to = (uint32_t *)elements + first;
+            for (int64_t k = 0; k < count; k++)
+                to[k] = load_be32(p + 4 * k);
+            break;
+        }
+        case 2: {
+            uint16_t *to = (uint16_t *)elements + first;
+            for (int64_t k = 0; k < count; k++)
+                to[k] = load_be16(p + 2 * k);
+            break;
+        }
+        case 8: {
+            uint64_t *to = (uint64_t *)elements + first;
+            for (int64_t k = 0; k < count; k++)
+                to[k] = load_be64(p + 8 * k);
+            break;
+        }
+        default:
+            memcpy((uint8_t *)elements + first * item, p, (size_t)(count * item));
+        }
+    }
+    return end;
+}
