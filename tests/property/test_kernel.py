@@ -88,8 +88,8 @@ def drawn_record(rng: random.Random, is_control: bool) -> Record:
     )
 
 
-def drawn_log(rng: random.Random) -> bytes:
-    """Draw batches of mutated records, each batch with the CRC that it should have."""
+def drawn_log(rng: random.Random, *, gaps: bool = False) -> bytes:
+    """Draw batches of mutated records, each with its right CRC; some offsets are missing."""
     log, offset = bytearray(), 0
     for _ in range(BATCHES):
         is_control = not rng.randrange(8)
@@ -105,7 +105,7 @@ def drawn_log(rng: random.Random) -> bytes:
         log += encode_raw_batch(
             payload,
             count=max(n + rng.choice((0, 0, 0, 0, 0, 0, 1, -1)), -1),
-            base_offset=offset + rng.choice((0,) * 30 + (3, -1)),
+            base_offset=offset + rng.choice((0,) * (6 if gaps else 30) + (3, 1, -1)),
             last_offset_delta=last,
             leader_epoch=rng.choice((1,) * 30 + (0, 2)),
             timestamp=0,
@@ -178,7 +178,7 @@ def test_keyed_frames(tmp_path: Path, seed: int) -> None:
 def test_chain(tmp_path: Path, seed: int, chainer: type[Chainer]) -> None:
     """The same batches are sound, and the same is said of the others."""
     rng = random.Random(seed)
-    log = drawn_log(rng)
+    log = drawn_log(rng, gaps=chainer is KeyedChainer)
     for i in range(examples(30)):
         path = tmp_path / NAME
         begin = rng.randrange(len(log) // 2)

@@ -25,6 +25,7 @@ class _Chain(Structure):
         ("last_offset", c_int64),
         ("last_epoch", c_int64),
         ("found", c_int64),
+        ("may_miss", c_int64),
     ]
 
 
@@ -42,6 +43,7 @@ def hop(
     span: tuple[int, int, int],
     last: tuple[int, int],
     positions: array[int],
+    may_miss: bool,
 ) -> tuple[int, int, int]:
     """Hop over batches that are sound and follow on each other.
 
@@ -51,6 +53,7 @@ def hop(
         span: Position to begin at, end of the bytes, and the position where the walk ends.
         last: Offset and epoch of the last batch before.
         positions: int64: the position of each batch found is added.
+        may_miss: Whether offsets may be missing.
 
     Returns:
         (where the first that is not sound, or is odd, begins; the last offset; the last epoch).
@@ -58,7 +61,7 @@ def hop(
     pos, stop, bound = span
     if not -1 <= last[0] < _MOST_OFFSET:
         return pos, *last
-    chain = _Chain(pos, bound, *last, 0)
+    chain = _Chain(pos, bound, *last, 0, may_miss)
     found = array("q", bytes(8 * _CAPACITY))
     address, _ = found.buffer_info()
     data = (c_char * 0).from_buffer(view)

@@ -186,7 +186,8 @@ class Chainer:
         view, stop, out = self.view, self.stop, self.result
         unpack, append = HEAD.unpack_from, out.positions.append
         last, epoch = out.last_offset, out.last_epoch
-        pos, last, epoch = hop(view, (pos, stop, bound), (last, epoch), out.positions)
+        gaps = self.offsets_may_be_missing
+        pos, last, epoch = hop(view, (pos, stop, bound), (last, epoch), out.positions, gaps)
         while pos < bound and stop - pos >= HEADER_BYTES:
             base, length, epoch_here, magic, crc, _, last_delta = unpack(view, pos)
             end = pos + 12 + length
@@ -207,7 +208,7 @@ class Chainer:
                     append(pos)
                     last, epoch = base + last_delta, epoch_here
                 # What follows on an odd batch mostly is not odd.
-                pos, last, epoch = hop(view, (end, stop, bound), (last, epoch), out.positions)
+                pos, last, epoch = hop(view, (end, stop, bound), (last, epoch), out.positions, gaps)
                 continue
             append(pos)
             last, epoch = base + last_delta, epoch_here

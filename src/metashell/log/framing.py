@@ -26,7 +26,11 @@ MALFORMED: Final = "a record in it is malformed"
 
 
 def hop(
-    view: memoryview, span: tuple[int, int, int], last: tuple[int, int], positions: array[int]
+    view: memoryview,
+    span: tuple[int, int, int],
+    last: tuple[int, int],
+    positions: array[int],
+    may_miss: bool = False,
 ) -> tuple[int, int, int]:
     """Hop over batches that are sound and follow on each other, as far as that is quickly done.
 
@@ -35,6 +39,7 @@ def hop(
         span: Position to begin at, end of the bytes, and the position where the walk ends.
         last: Offset and epoch of the last batch before.
         positions: int64: the position of each batch found is added.
+        may_miss: Whether offsets may be missing, as compaction leaves them.
 
     Returns:
         (where to go on; the last offset; the last epoch).
@@ -48,7 +53,7 @@ def hop(
         return span[0], *last
     from metashell.kernel import chain
 
-    return chain.hop(found, view, span, last, positions)
+    return chain.hop(found, view, span, last, positions, may_miss)
 
 
 def is_quick(n_bytes: int) -> bool:

@@ -19,6 +19,18 @@ enum {
     LAST_DELTA_AT = 23
 };
 
+/*
+ * Whether a batch whose offset is too large follows on one whose offsets are missing, and no other
+ * batch follows that shows the offset to be wrong. Where nothing more is there, the caller judges.
+ */
+static bool skips_offsets(const uint8_t *following, const uint8_t *end, int64_t expected,
+                          int64_t last) {
+    if (end - following < HEADER_BYTES)
+        return false;
+    int64_t base = (int64_t)load_be64(following);
+    return following[MAGIC_AT] != 2 || base < expected || base > last;
+}
+
 void metashell_chain(const uint8_t *data, int64_t size, struct chain *chain, int64_t *positions,
                      int64_t capacity, int64_t most_bytes) {
     int64_t pos = chain->pos, last = chain->last_offset, epoch = chain->last_epoch, found = 0;
@@ -34,10 +46,13 @@ void metashell_chain(const uint8_t *data, int64_t size, struct chain *chain, int
             break;
         /* `last` is below INT64_MAX - INT32_MAX: the caller sees to the first, the next line to all
          * others. So neither sum overflows. */
-        if (base != last + 1 || last_delta < 0 || its_epoch < epoch ||
+        if (base <= last || last_delta < 0 || its_epoch < epoch ||
             base > INT64_MAX - 2 * (int64_t)INT32_MAX)
             break;
         int64_t end = pos + BEFORE_LENGTH_COUNTS + length;
+        if (base != last + 1 && !(chain->may_miss && skips_offsets(data + end, data + size, last + 1,
+                                                                   base + last_delta)))
+            break;
         if (metashell_crc32c(header + SUMMED_FROM, end - pos - SUMMED_FROM) !=
             load_be32(header + CRC_AT))
             break;

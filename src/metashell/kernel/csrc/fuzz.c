@@ -86,6 +86,7 @@ static void fuzz_chain(void) {
     int64_t *positions = exactly(capacity * 8);
     struct chain chain = {.pos = 0, .bound = below(size + 1) + below(2) * whole, .last_epoch = -1};
     chain.last_offset = -1;
+    chain.may_miss = one_in(2);
     for (int64_t before = -1; chain.pos > before;) {
         before = chain.pos;
         metashell_chain(data, size, &chain, positions, capacity, one_in(2) ? 100 : INT64_MAX);

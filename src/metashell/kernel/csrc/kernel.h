@@ -39,6 +39,7 @@ struct chain {
     int64_t last_offset; /* of the last batch accepted, -1 before the first */
     int64_t last_epoch;  /* likewise */
     int64_t found;       /* how many positions this call has written */
+    int64_t may_miss;    /* whether offsets may be missing, as compaction leaves them */
 };
 
 /*
