@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,10 +17,14 @@ from hypothesis import strategies as st
 from kraftgen.batch import Record, encode_batch
 from kraftgen.files import segment_name
 from metashell.errors import DecodeError
+from metashell.kernel import load as load_kernel
 from metashell.log.keyed_chain import KeyedChainer
 from metashell.log.read import load
+from metashell.records.keyed_json_lines import keyed_json_lines
+from metashell.records.keyed_lines import KeyedJsonLines
 from metashell.records.keyed_records import KeyedRecords
 from metashell.records.verdicts import Flaw, LoadVerdict
+from metashell.redact import Redaction
 from metashell.schema import columnar
 from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_record_types
 from metashell.schema.encode import encode_message
@@ -194,6 +199,19 @@ def test_some_fields(path: Path, data: st.DataObject, log: CoordinatorLog) -> No
         for ours, all_of_them in ((some.key, whole.key), (some.value, whole.value)):
             expected = [{n: row[n] for n in ours.fields} for row in to_rows(all_of_them)]
             assert expected == to_rows(ours)
+
+
+@pytest.mark.skipif(load_kernel.library() is None, reason=load_kernel.description())
+@settings(max_examples=60)
+@given(data=st.data(), log=st.sampled_from(LOGS))
+def test_lines_of_the_kernel(path: Path, data: st.DataObject, log: CoordinatorLog) -> None:
+    """They are those that Python writes, of any records and of some of them."""
+    written = data.draw(st.lists(pairs(log), min_size=1, max_size=12))
+    rows = np.flatnonzero(data.draw(st.lists(st.booleans(), min_size=12, max_size=12)))
+    for chosen in (np.arange(len(written)), rows[rows < len(written)]):
+        expected = KeyedJsonLines(Redaction()).lines(records_of(path, log, written), chosen)
+        actual = keyed_json_lines(Redaction()).lines(records_of(path, log, written), chosen)
+        assert list(expected) == list(actual)
 
 
 def test_over_the_limit(path: Path) -> None:

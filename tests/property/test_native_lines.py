@@ -17,13 +17,18 @@ from metashell.kernel.ids import Ids
 from metashell.log.read import load as load_files
 from metashell.records.filter import TopicNames
 from metashell.records.json_lines import json_lines
+from metashell.records.keyed_json_lines import keyed_json_lines
+from metashell.records.keyed_lines import KeyedJsonLines
+from metashell.records.keyed_records import KeyedRecords
 from metashell.records.lines import JsonLines
 from metashell.records.records import Records
 from metashell.redact import Redaction
+from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from metashell.schema.encode import encode_record
 from metashell.schema.model import NO_VERSIONS, FieldSpec, MessageSpec, Versions
 from metashell.schema.registry import Registry
 from metashell.schema.scalar import default_value
+from support.coordinators import RecordedSegment, recorded_segments
 from support.fixtures import differing, fixture, fixture_names
 from support.seeds import examples
 from support.strategies import (
@@ -125,6 +130,18 @@ def test_recorded_directories(name: str) -> None:
     for path in fixture(name).data_files():
         expected, actual = both(path, builtin_registry(), Redaction())
         assert expected == actual
+
+
+@pytest.mark.cases(6)
+@pytest.mark.parametrize("segment", recorded_segments(), ids=lambda segment: segment.name)
+def test_recorded_logs_of_coordinators(segment: RecordedSegment) -> None:
+    """Each type that a coordinator wrote, tombstones and markers."""
+    log = next(log for log in CoordinatorLog if log.value == segment.topic)
+    records = KeyedRecords(segment.load(), load_record_types(log))
+    rows = np.arange(len(records.frames))
+    expected = KeyedJsonLines(Redaction()).lines(records, rows)
+    actual = keyed_json_lines(Redaction()).lines(records, rows)
+    assert list(expected) == list(actual)
 
 
 EDGES = [

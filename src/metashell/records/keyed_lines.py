@@ -61,7 +61,7 @@ class KeyedLineWriter(ABC):
     def __init__(self, redaction: Redaction) -> None:
         self._redaction = redaction
 
-    def lines(self, records: KeyedRecords, rows: I64) -> list[str]:
+    def lines(self, records: KeyedRecords, rows: I64) -> Sequence[str]:
         """The line of each row, without its end. Rows ascend."""
         bodies: dict[int, str] = {}
         numbers = records.frames.key_type[rows]

@@ -18,7 +18,7 @@ from metashell.kernel.ids import Ids
 from metashell.kernel.lines import Texts
 from metashell.records.filter import TopicNames
 from metashell.records.written_lines import ENCODING, WrittenLines
-from metashell.schema.arena import I64, AnyArray, Arena
+from metashell.schema.arena import I64, AnyArray, Arena, Bools
 from metashell.schema.columns import (
     Columns,
     FixedColumn,
@@ -59,6 +59,26 @@ def add_literal(texts: Texts, text: str, *, opens: bool = False) -> None:
 def add_numbers(texts: Texts, key: str, values: AnyArray) -> None:
     """Add a number of each line: of its place, not of its message."""
     texts.add(kernel.NUMBER, key.encode(), values, is_of_line=True)
+
+
+def add_flag(texts: Texts, key: str, values: Bools) -> None:
+    """Add whether something holds of each line."""
+    texts.add(kernel.BOOL, key.encode(), values, is_of_line=True, is_signed=False)
+
+
+def add_choice(texts: Texts, key: str, choices: Sequence[str], numbers: I64) -> None:
+    """Add one of some texts to each line.
+
+    Args:
+        texts: What stands in a line.
+        key: What stands before it.
+        choices: The texts, not all empty.
+        numbers: int64[n]: which of them, by line.
+    """
+    raws = [text.encode(*ENCODING) for text in choices]
+    texts.add(kernel.CHOICE, key.encode(), numbers, is_of_line=True)
+    bounds = np.cumsum([0, *map(len, raws)])
+    texts.choose(np.frombuffer(b"".join(raws), dtype=np.uint8), bounds)
 
 
 class Names:

@@ -31,9 +31,11 @@ from metashell.log.control import CONTROL_NAMES
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.keyed_frames import TRANSACTIONAL, control_key_type
 from metashell.records.grep import matching_rows
-from metashell.records.keyed_lines import KeyedJsonLines, KeyedLineWriter, KeyedReadableLines
+from metashell.records.keyed_json_lines import keyed_json_lines
+from metashell.records.keyed_lines import KeyedLineWriter, KeyedReadableLines
 from metashell.records.keyed_stream import MAX_OFFSET, KeyedBlock, KeyedSelection, KeyedStream
 from metashell.records.lines import batch_fields
+from metashell.records.written_lines import whole
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.schema.json_writer import to_json
 
@@ -108,7 +110,7 @@ class KeyedRun:
         self._told = frozenset(source.log.faults)
         self._status = ExitCode.OK
         self._readable = KeyedReadableLines(source.redaction)
-        self._json_lines = KeyedJsonLines(source.redaction)
+        self._json_lines = keyed_json_lines(source.redaction)
         self._last_batch = "", -1
 
     def run(self) -> int:
@@ -193,7 +195,7 @@ class KeyedRun:
             return [_row(line) for line in self._json_lines.lines(records, rows)]
         writer: KeyedLineWriter = self._json_lines if self._json else self._readable
         lines = writer.lines(records, rows)
-        return self._with_batches(records, rows, lines) if self._batches else lines
+        return self._with_batches(records, rows, list(lines)) if self._batches else lines
 
     def _write(self, items: Sequence[Any]) -> bool:
         """Write some of them; returns whether no more are wanted."""
@@ -201,7 +203,7 @@ class KeyedRun:
             columns = [c.name for c in TABLES[0].columns]
             self._query.add([{name: row.get(name) for name in columns} for row in items])
         elif items:
-            self._context.write("\n".join(items) + "\n")
+            self._context.write(whole(items))
         if self._left is not None:
             self._left -= len(items)
         return self._left == 0
