@@ -6,6 +6,7 @@ taken for one where it is written as controllers write it: in a batch of its own
 
 from __future__ import annotations
 
+from mmap import mmap
 from struct import Struct
 from typing import Final
 

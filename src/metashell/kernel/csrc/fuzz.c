@@ -7,14 +7,14 @@
  *
  * Arguments: how many inputs (default 100000), and the seed (default 1). Not part of the library.
  */
-#include "kernel.h"
+#include "fuzz.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
 static uint64_t random_state = 1;
 
-static uint64_t next_random(void) {
+uint64_t next_random(void) {
     random_state += UINT64_C(0x9E3779B97F4A7C15);
     uint64_t z = random_state;
     z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
@@ -22,19 +22,19 @@ static uint64_t next_random(void) {
     return z ^ (z >> 31);
 }
 
-static int64_t below(int64_t n) { return (int64_t)(next_random() % (uint64_t)n); }
+int64_t below(int64_t n) { return (int64_t)(next_random() % (uint64_t)n); }
 
-static bool one_in(int64_t n) { return below(n) == 0; }
+bool one_in(int64_t n) { return below(n) == 0; }
 
 /* Memory of exactly this size; one byte more would be noticed. */
-static void *exactly(int64_t size) {
+void *exactly(int64_t size) {
     void *memory = malloc(size > 0 ? (size_t)size : 1);
     if (memory == NULL)
         abort();
     return memory;
 }
 
-static void require(bool holds, const char *what) {
+void require(bool holds, const char *what) {
     if (!holds) {
         fprintf(stderr, "does not hold: %s\n", what);
         abort();
@@ -42,7 +42,7 @@ static void require(bool holds, const char *what) {
 }
 
 /* Bytes as lengths, counts and tags are, with a few that end varints late or make them large. */
-static uint8_t drawn_byte(void) {
+uint8_t drawn_byte(void) {
     static const uint8_t special[] = {0, 0, 1, 2, 2, 3, 0x7F, 0x80, 0xFF};
     return one_in(3) ? (uint8_t)next_random() : special[below(sizeof special)];
 }
@@ -368,7 +368,7 @@ int main(int n_arguments, char **arguments) {
     int64_t n = n_arguments > 1 ? atoll(arguments[1]) : 100000;
     random_state = n_arguments > 2 ? (uint64_t)atoll(arguments[2]) : 1;
     for (int64_t i = 0; i < n; i++) {
-        switch (i % 8) {
+        switch (i % 10) {
         case 0:
             fuzz_chain();
             break;
@@ -380,6 +380,10 @@ int main(int n_arguments, char **arguments) {
         case 4:
             fuzz_fold();
             fuzz_gather();
+            break;
+        case 5:
+        case 6:
+            fuzz_lines();
             break;
         default:
             fuzz_decode();
