@@ -30,11 +30,12 @@ def is_off() -> bool:
 
 def compiled() -> list[str]:
     """Names of the C files in the library, sorted. A fuzzer is a program of its own."""
-    return sorted(
-        name
-        for name in os.listdir(DIRECTORY)
-        if name.endswith(".c") and not name.startswith("fuzz")
-    )
+    return [name for name in _of_the_library() if name.endswith(".c")]
+
+
+def _of_the_library() -> list[str]:
+    names = sorted(os.listdir(DIRECTORY))
+    return [n for n in names if n.endswith((".c", ".h")) and not n.startswith("fuzz")]
 
 
 def digest() -> str:
@@ -48,8 +49,7 @@ def digest() -> str:
     from hashlib import sha256
 
     found = sha256()
-    headers = [name for name in os.listdir(DIRECTORY) if name.endswith(".h")]
-    for name in sorted([*compiled(), *headers]):
+    for name in _of_the_library():
         content = (DIRECTORY / name).read_bytes()
         found.update(f"{name} {len(content)}\n".encode())
         found.update(content)

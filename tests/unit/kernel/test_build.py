@@ -65,6 +65,7 @@ def test_digest_is_of_all_that_is_compiled(copied: Path) -> None:
     """A change of a file, of a name, and a new file change it; a fuzzer does not."""
     before = digest()
     (copied / "fuzz_all.c").write_text("int main(void) { return 0; }\n", "ascii")
+    (copied / "fuzz_all.h").write_text("int fuzz(void);\n", "ascii")
     (copied / "notes.txt").write_text("not C\n", "ascii")
     assert before == digest()
 
