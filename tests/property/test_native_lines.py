@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pytest
@@ -22,6 +23,7 @@ from metashell.records.keyed_lines import KeyedJsonLines
 from metashell.records.keyed_records import KeyedRecords
 from metashell.records.lines import JsonLines
 from metashell.records.records import Records
+from metashell.records.rows import RecordRows
 from metashell.redact import Redaction
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from metashell.schema.encode import encode_record
@@ -75,6 +77,11 @@ def _written(
     return list(first)
 
 
+def record_values() -> st.SearchStrategy[bytes]:
+    """Draw records as bytes."""
+    return record_lists(min_size=1, max_size=1).map(lambda drawn: drawn[0].value)
+
+
 def of_values(tmp_path: Path, values: Sequence[bytes], registry: Registry) -> list[str]:
     """The lines of records with these values, which are the same by both."""
     path = tmp_path / segment_name(0)
@@ -98,6 +105,28 @@ def test_any_records(
     path.write_bytes(encode_batch([record.value for record in drawn]))
     expected, actual = both(path, builtin_registry(), Redaction(show_secrets), rows)
     assert expected == actual
+
+
+@anywhere
+@given(
+    drawn=st.lists(record_values() | damaged_values(), min_size=1, max_size=8),
+    rows=st.lists(st.integers(0, 7), min_size=1, max_size=8, unique=True).map(sorted),
+)
+def test_rows_of_any_records(tmp_path: Path, drawn: list[bytes], rows: list[int]) -> None:
+    """Values of columns are those by Python, too."""
+    path = tmp_path / segment_name(0)
+    path.write_bytes(encode_batch(drawn))
+    names = ("offset", "type", "topic", "data", "error", "raw")
+    found = []
+    for library in (load.library(), None):
+        with patch.object(load, "library", lambda library=library: library):
+            records = Records(load_files([str(path)]), builtin_registry())
+            chosen = np.array([row for row in rows if row < len(records.frames)] or [0])
+            known = TopicNames()
+            known.learn(records)
+            writer = RecordRows(builtin_registry(), known, Redaction(), names)
+            found.append(writer.rows(records, chosen))
+    assert found[0] == found[1]
 
 
 @anywhere

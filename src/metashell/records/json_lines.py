@@ -5,7 +5,7 @@ The one place that knows. Both write the same lines.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from ctypes import CDLL
 
 import numpy as np
@@ -24,7 +24,7 @@ from metashell.records.native_lines import (
 )
 from metashell.records.records import Records
 from metashell.redact import Redaction, type_may_hold_secrets
-from metashell.schema.arena import I64
+from metashell.schema.arena import I64, AnyArray
 from metashell.schema.columns import Columns, FixedColumn
 from metashell.schema.dump import json_text
 from metashell.schema.model import MessageSpec
@@ -51,27 +51,14 @@ class _ByKernel(JsonLines):
 
     def lines(self, records: Records, rows: I64) -> Sequence[str]:
         """The line of each row, without its end."""
-        frames, n = records.frames, len(rows)
-        keys, versions = frames.api_key[rows].astype(np.int64), frames.version[rows]
-        found, firsts, found_of = np.unique(
-            (keys << 32) + versions, return_index=True, return_inverse=True
-        )
-        kind_of = np.full(n, -1, dtype=np.int32)
+        kind_of = np.full(len(rows), -1, dtype=np.int32)
         kinds: list[tuple[Texts, int]] = []
-        for i, first in enumerate(firsts.tolist()):
-            key, version = int(keys[first]), int(versions[first])
-            spec = records.spec_of_key(key)
-            if spec is None or version not in spec.versions or type_may_hold_secrets(spec.name):
-                continue
-            at = np.arange(n) if len(found) == 1 else np.flatnonzero(found_of == i)
-            good, columns = records.decode(spec.name, rows[at])
-            if len(good) < len(at):
-                at = np.searchsorted(rows, good)
-            places = self._places_of(records, rows)
-            if self._add_message(places, spec, key, version, columns, records):
+        for spec, key, version, at, columns in _decoded(records, rows):
+            texts = self._places_of(records, rows)
+            if self._add_message(texts, spec, key, version, columns, records):
                 kind_of[at] = len(kinds)
-                kinds.append((places, len(at)))
-        written, left = write_lines(self._library, frames.arena, kinds, kind_of)
+                kinds.append((texts, len(at)))
+        written, left = write_lines(self._library, records.frames.arena, kinds, kind_of)
         if not len(left):
             return written
         return written.with_others(left, super().lines(records, rows[left]))
@@ -104,10 +91,90 @@ class _ByKernel(JsonLines):
         add_literal(texts, start, opens=True)
         if not add_fields(texts, spec.fields, version, columns, records.frames.arena):
             return False
-        topics = columns.fields.get("topic_id")
-        if isinstance(topics, FixedColumn) and topics.values.dtype == np.dtype("V16"):
-            self._topic_names.add_to(texts, '},"topic":', topics.values)
+        ids = _topic_ids(columns)
+        if ids is not None:
+            self._topic_names.add_to(texts, '},"topic":', ids)
             add_literal(texts, "}\n")
         else:
             add_literal(texts, "}}\n")
         return True
+
+
+class RecordData:
+    """Writes what lines have as ``data`` and ``topic``, by the kernel; one for a whole log.
+
+    Args:
+        names: Names of topics.
+        library: The kernel's.
+    """
+
+    def __init__(self, names: TopicNames, library: CDLL) -> None:
+        self._library, self._names = library, Names(library, names, {}, lambda name: name or "")
+
+    def parts(
+        self, records: Records, rows: I64
+    ) -> tuple[list[str | None], list[str | None], list[int]]:
+        """Write them.
+
+        Returns:
+            (names of the topics, None where there is none; the fields, a JSON object each, None
+            where they are left to Python; indexes of the rows that are).
+        """
+        n = len(rows)
+        topics: list[str | None] = [None] * n
+        kind_of = np.full(n, -1, dtype=np.int32)
+        kinds: list[tuple[Texts, int]] = []
+        for spec, _, version, at, columns in _decoded(records, rows):
+            texts, ids = Texts(), _topic_ids(columns)
+            add_literal(texts, "{", opens=True)
+            if not add_fields(texts, spec.fields, version, columns, records.frames.arena):
+                continue
+            add_literal(texts, "}\n")
+            kind_of[at] = len(kinds)
+            kinds.append((texts, len(at)))
+            if ids is not None and len(at) == n:
+                topics = self._names.said(ids)
+            elif ids is not None:
+                for i, name in zip(at.tolist(), self._names.said(ids), strict=True):
+                    topics[i] = name
+        written, left = write_lines(self._library, records.frames.arena, kinds, kind_of)
+        data: list[str | None] = list(written)
+        for i in left.tolist():
+            data[i] = None
+        return topics, data, left.tolist()
+
+
+def record_data(names: TopicNames) -> RecordData | None:
+    """Such a writer; None where there is no kernel, and Python writes them."""
+    found = load.library()
+    return None if found is None else RecordData(names, found)
+
+
+def _decoded(records: Records, rows: I64) -> Iterator[tuple[MessageSpec, int, int, I64, Columns]]:
+    """The messages of each type and version without secrets: type, api key, version, which, fields.
+
+    Which are those that decode: int64, indexes of the rows.
+    """
+    frames = records.frames
+    keys, versions = frames.api_key[rows].astype(np.int64), frames.version[rows]
+    kinds, firsts, kind_of = np.unique(
+        (keys << 32) + versions, return_index=True, return_inverse=True
+    )
+    for kind, first in enumerate(firsts.tolist()):
+        key, version = int(keys[first]), int(versions[first])
+        spec = records.spec_of_key(key)
+        if spec is None or version not in spec.versions or type_may_hold_secrets(spec.name):
+            continue
+        at = np.arange(len(rows)) if len(kinds) == 1 else np.flatnonzero(kind_of == kind)
+        good, columns = records.decode(spec.name, rows[at])
+        if len(good) < len(at):
+            at = np.searchsorted(rows, good)
+        yield spec, key, version, at, columns
+
+
+def _topic_ids(columns: Columns) -> AnyArray | None:
+    """V16[n]: ids of topics; None for types that have none."""
+    column = columns.fields.get("topic_id")
+    if isinstance(column, FixedColumn) and column.values.dtype == np.dtype("V16"):
+        return column.values
+    return None

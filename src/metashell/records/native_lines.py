@@ -102,7 +102,10 @@ class Names:
         self._data, self._bounds = b"", np.zeros(1, dtype=np.int64)
         self._choice_of = np.empty(0, dtype=np.int64)
         """int64: which text is that of each id; 0, that of no name, may yet change."""
+        self._said: list[str | None] = []
+        """Each text, None for that of no name."""
         self._add([text_of(None)])
+        self._said[0] = None
 
     def add_to(self, texts: Texts, key: str, ids: AnyArray) -> None:
         """Add the name of each message's topic to what stands in a line.
@@ -112,16 +115,23 @@ class Names:
             key: What stands before the name.
             ids: V16[n]: the topics' ids.
         """
+        texts.add(kernel.CHOICE, key.encode(), self._choices(ids))
+        texts.choose(np.frombuffer(self._data, dtype=np.uint8), self._bounds)
+
+    def said(self, ids: AnyArray) -> list[str | None]:
+        """How a line says the topic of each id; None where nothing tells its name."""
+        return [self._said[choice] for choice in self._choices(ids).tolist()]
+
+    def _choices(self, ids: AnyArray) -> I64:
         numbers = self._ids.numbers(ids)
         self._choice_of = np.append(
             self._choice_of, np.zeros(len(self._ids) - len(self._choice_of), dtype=np.int64)
         )
-        choices = self._choice_of[numbers]
+        choices: I64 = self._choice_of[numbers]
         if not choices.all():
             self._look_up(np.unique(numbers[choices == 0]))
             choices = self._choice_of[numbers]
-        texts.add(kernel.CHOICE, key.encode(), choices)
-        texts.choose(np.frombuffer(self._data, dtype=np.uint8), self._bounds)
+        return choices
 
     def _look_up(self, numbers: I64) -> None:
         ids = self._ids.at(numbers)
@@ -139,6 +149,7 @@ class Names:
         if texts:
             raws = [text.encode(*ENCODING) for text in texts]
             ends = self._bounds[-1] + np.cumsum([len(raw) for raw in raws])
+            self._said += texts
             self._data += b"".join(raws)
             self._bounds = np.append(self._bounds, ends)
 

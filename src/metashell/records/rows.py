@@ -13,6 +13,7 @@ import numpy as np
 
 from metashell.log.frames import CONTROL_KEY, NO_KEY
 from metashell.records.filter import TopicNames
+from metashell.records.json_lines import record_data
 from metashell.records.lines import JsonLines, control_name
 from metashell.records.records import Records
 from metashell.redact import Redaction
@@ -50,6 +51,7 @@ class RecordRows:
     ) -> None:
         self._registry = registry
         self._bodies = _Bodies(registry, names, redaction)
+        self._data = record_data(names)
         self.columns = tuple(columns)
         """The columns wanted, in the order of a row's values."""
         self._reads_bodies = not {*_OF_BODY}.isdisjoint(self.columns)
@@ -69,13 +71,26 @@ class RecordRows:
         if not self.columns:
             return [()] * len(rows)
         of_body = self._of_body(records, rows) if self._reads_bodies else {}
-        cells = [
+        cells: list[Sequence[Any]] = [
             of_body[name] if name in of_body else self._simple[name](records, rows)
             for name in self.columns
         ]
         return list(zip(*cells, strict=True))
 
-    def _of_body(self, records: Records, rows: I64) -> dict[str, Sequence[Any]]:
+    def _of_body(self, records: Records, rows: I64) -> dict[str, list[str | None]]:
+        if self._data is None:
+            return self._by_python(records, rows)
+        topics, data, left = self._data.parts(records, rows)
+        errors: list[str | None] = [None] * len(rows)
+        columns = {"topic": topics, "data": data, "error": errors, "raw": list(errors)}
+        if left:
+            for name, values in self._by_python(records, rows[left]).items():
+                column = columns[name]
+                for i, value in zip(left, values, strict=True):
+                    column[i] = value
+        return columns
+
+    def _by_python(self, records: Records, rows: I64) -> dict[str, list[str | None]]:
         parts = [line.split(_BETWEEN) for line in self._bodies.lines(records, rows)]
         topics, data, errors, raws = zip(*parts, strict=True)
         return {

@@ -44,8 +44,11 @@ class WrittenLines(Sequence[str]):
         return self._data[self._bounds[row] : self._bounds[row + 1] - 1].decode(*ENCODING)
 
     def __iter__(self) -> Iterator[str]:
-        for first, end in pairwise(self._bounds.tolist()):
-            yield self._data[first : end - 1].decode(*ENCODING)
+        bounds = pairwise(self._bounds.tolist())
+        if self._data.isascii():
+            text = self._data.decode("ascii")
+            return (text[first : end - 1] for first, end in bounds)
+        return (self._data[first : end - 1].decode(*ENCODING) for first, end in bounds)
 
     def whole(self) -> str:
         """All lines, each with its end."""
