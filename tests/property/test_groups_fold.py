@@ -17,6 +17,7 @@ from metashell.image.coordinators.group_events import (
     GroupType,
 )
 from metashell.image.coordinators.group_replay import replay_groups
+from support.seeds import examples
 
 _MEMBERS = 2
 _EVENT = st.tuples(
@@ -59,7 +60,7 @@ def _rows(state: GroupsState) -> tuple[list[tuple[int, ...]], list[tuple[int, ..
 
 
 @pytest.mark.parametrize("types", [False, True])
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(drawn=st.lists(_EVENT, max_size=30))
 def test_columns_are_the_replay(types: bool, drawn: list[tuple[int, ...]]) -> None:
     """Whatever is put, removed and refused, in whatever order."""

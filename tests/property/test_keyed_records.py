@@ -30,6 +30,7 @@ from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_reco
 from metashell.schema.encode import encode_message
 from metashell.schema.rows import to_rows
 from metashell.schema.scalar import UNKNOWN_TAGS, decode_prefix
+from support.seeds import examples
 from support.strategies import damaged, field_values
 
 LOGS = list(CoordinatorLog)
@@ -156,7 +157,7 @@ def check(records: KeyedRecords, log: CoordinatorLog, written: list[Pair]) -> No
     assert [r.flaw for r in expected] == [Flaw(f) for f in records.flaws().tolist()]
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(data=st.data(), log=st.sampled_from(LOGS))
 def test_columns(path: Path, data: st.DataObject, log: CoordinatorLog) -> None:
     """Keys, values and what is wrong are those of a plain reader, in any order of asking."""
@@ -171,7 +172,7 @@ def test_columns(path: Path, data: st.DataObject, log: CoordinatorLog) -> None:
     check(records, log, written)
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(data=st.data(), log=st.sampled_from(LOGS))
 def test_until(path: Path, data: st.DataObject, log: CoordinatorLog) -> None:
     """The records before a row are those that a log of them alone has."""
@@ -183,7 +184,7 @@ def test_until(path: Path, data: st.DataObject, log: CoordinatorLog) -> None:
     assert before == records.n_rows
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @given(data=st.data(), log=st.sampled_from(LOGS))
 def test_some_fields(path: Path, data: st.DataObject, log: CoordinatorLog) -> None:
     """Fields that are not asked for are not there, and the others are as they were."""
