@@ -588,6 +588,7 @@ def test_own_output_does_not_change() -> None:
     assert "under_replicated" in run_on(sample(), "fleet --sort under-replicated -o csv").err[-1]
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize(
     "line",
     [
