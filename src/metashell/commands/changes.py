@@ -24,6 +24,7 @@ from metashell.schema.timestamps import iso_time
 
 if TYPE_CHECKING:
     from metashell.fs.changes import Newest, NodeChange
+    from metashell.sources.source import Source
 
 _CHUNK_LINES = 512
 
@@ -151,7 +152,7 @@ class _Found:
         self._last, self._newest = parsed.count("-n"), parsed.count("--newest")
         warn = lambda text: context.warn(f"changes: {text}")  # noqa: E731
         self._is_part = not {*SINCE.flags, *UNTIL.flags}.isdisjoint(parsed.values)
-        self._within = _window(period_of(context.needs_source(), parsed, warn))
+        self._within = _window(period_of(_source_of(context), parsed, warn))
         self._leaders: Mapping[int, int] | None = None
 
     def changes(self) -> Iterator[NodeChange]:
@@ -200,11 +201,18 @@ class _Found:
         """Who led, as far as the node's files tell; the log tells of the others."""
         if self._leaders is None:
             try:
-                self._leaders = self._context.needs_source().leaders
+                self._leaders = _source_of(self._context).leaders
             except SourceError as error:
                 self._context.warn(escape(f"changes: {error.message}"))
                 self.status, self._leaders = ExitCode.FAILED, {}
         return self._leaders
+
+
+def _source_of(context: Context) -> Source:
+    """The source whose records are followed, also where these are coordinators' alone."""
+    source = context.source
+    is_enough = source is not None and not source.capabilities.has_image
+    return source if source is not None and is_enough else context.needs_source()
 
 
 class _Wanted:
@@ -238,7 +246,7 @@ class _Wanted:
         """The changes of what the path means."""
         from metashell.fs.changes import find_changes
 
-        source = context.needs_source()
+        source = _source_of(context)
         if source.capabilities.has_image:
             records, redaction = source.history_records, source.redaction
             yield from find_changes(records, redaction, self.tests, self.literal, leaders, newest)

@@ -34,6 +34,7 @@ from metashell.tui.places import Places, VisitedNode
 from metashell.tui.preload import import_first, import_later
 from metashell.tui.remembered import Remembered, bookmarked_cluster
 from metashell.tui.scene import (
+    NO_GROUPS,
     CommandAnswer,
     Scene,
     ask,
@@ -219,7 +220,7 @@ class Explorer(Actions, IdleKeys, App[int]):
     def _opened(self, scene: Scene) -> None:
         from metashell.tui.timeline.timeline import Timeline
 
-        self.query_one(TabStrip).show(self.session.title(scene.opened), has_fleet=bool(scene.fleet))
+        self.query_one(TabStrip).name_source(self.session.title(scene.opened))
         self.mount(Timeline(), before=self._status_line)
         self.places.bookmarks = self.remembered.bookmarks(self.cluster_id)
         self._show(scene)
@@ -237,6 +238,7 @@ class Explorer(Actions, IdleKeys, App[int]):
         timeline = self.timeline
         if timeline is not None:
             timeline.show_scene(scene)
+        self.query_one(TabStrip).show_scene(scene)
         self._bring_up_to_date()
 
     def _bring_up_to_date(self) -> None:
@@ -247,14 +249,17 @@ class Explorer(Actions, IdleKeys, App[int]):
         if self._shown.get(str(view.id)) == scene.serial:
             return
         self._shown[str(view.id)] = scene.serial
-        view.show_scene(scene)
+        spec = next(spec for spec in VIEWS if spec.id == view.id)
+        view.say_why_not(spec.why_not(scene))
+        if view.why_not is None:
+            view.show_scene(scene)
 
     def news(self, source: Source) -> None:
         """Show a newer state of the source, where the end of the log is shown."""
         scene = self.scene
         if scene is None or not scene.is_newest:
             return
-        self._show(scene_of(source, self.path, previous=scene.cluster))
+        self._show(scene_of(source, self.path, previous=scene.cluster, has_groups=scene.has_groups))
 
     def pass_by(self, source: Source, status: SourceStatus) -> bool:
         """Ask a newer state of the source that looks the same; only where it ends is drawn.
@@ -439,6 +444,9 @@ class Explorer(Actions, IdleKeys, App[int]):
             return
         if spec.for_fleet and scene.fleet is None:
             self.tell("one source is open: several directories are a fleet")
+            return
+        if spec.for_groups and scene.fleet is None and not scene.has_groups:
+            self.tell(NO_GROUPS)
             return
         switcher = self.query_one("#views", ContentSwitcher)
         if not self.query(f"#{spec.id}"):

@@ -28,6 +28,15 @@ if TYPE_CHECKING:
 
 NO_CLUSTER: Final = "which cluster? go to one of /clusters first"
 """A fleet's directory of clusters; what opens sources is imported once something is drawn."""
+NO_IMAGE: Final = (
+    "no metadata log here: also give the log directory that has __cluster_metadata-0, "
+    "such as -d DIR -d DIR"
+)
+"""Of coordinators' logs alone."""
+NO_GROUPS: Final = (
+    "no logs of groups or transactions here: give a broker's log directories, such as -d DIR -d DIR"
+)
+"""Of a metadata log alone."""
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -48,6 +57,19 @@ class Scene:
     """What stands before the cluster's own paths: empty, or ``/clusters/NAME``."""
     problem: str | None = None
     """Why the cluster at `prefix` can't be read; `cluster` is None then."""
+
+    has_groups: bool = False
+    """Whether the cluster at hand has logs of groups or transactions."""
+
+    @property
+    def has_image(self) -> bool:
+        """Whether there is a cluster at hand that tells its metadata."""
+        return self.cluster is not None and self.cluster.capabilities.has_image
+
+    @property
+    def why_no_image(self) -> str:
+        """What to say where metadata is needed, and there is none."""
+        return self.why_no_cluster if self.cluster is None else NO_IMAGE
 
     @property
     def why_no_cluster(self) -> str:
@@ -96,15 +118,28 @@ class Scene:
 _SERIALS = count(1)
 
 
-def scene_of(opened: Source | FleetSource, path: str, *, previous: Source | None = None) -> Scene:
+def scene_of(
+    opened: Source | FleetSource,
+    path: str,
+    *,
+    previous: Source | None = None,
+    has_groups: bool | None = None,
+) -> Scene:
     """The scene of what was opened; of a fleet with the cluster that a path lies in. Cost: may open
     it.
+
+    Args:
+        opened: What was opened.
+        path: Where one is.
+        previous: The cluster as it was shown before.
+        has_groups: Whether it has logs of groups, where that is known.
     """
     from metashell.sources.source import Source
 
     scene = Scene(opened=opened, serial=next(_SERIALS), previous=previous)
     if isinstance(opened, Source):
-        return replace(scene, cluster=opened)
+        known = _has_groups(opened) if has_groups is None else has_groups
+        return replace(scene, cluster=opened, has_groups=known)
     from metashell.commands.framework.cluster import member_at
 
     member = member_at(opened, path)
@@ -112,9 +147,15 @@ def scene_of(opened: Source | FleetSource, path: str, *, previous: Source | None
         return scene
     scene = replace(scene, prefix=cluster_path(member.name))
     try:
-        return replace(scene, cluster=member.source())
+        source = member.source()
+        return replace(scene, cluster=source, has_groups=_has_groups(source))
     except SourceError as error:
         return replace(scene, problem=error.message)
+
+
+def _has_groups(source: Source) -> bool:
+    """Whether a source has logs of groups or transactions. Cost: lists its log directories."""
+    return bool(source.newest.coordinator_directories)
 
 
 def scene_at(scene: Scene, point: int | str | None) -> Scene:

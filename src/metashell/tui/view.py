@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.containers import Vertical
+from textual.widgets import Static
 
 from metashell.dataclass import dataclass
 from metashell.tui.part import AppPart
+from metashell.tui.scene import NO_GROUPS
+from metashell.tui.text import line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +41,26 @@ class View(AppPart, Vertical):
 
     is_composed = False
     """Whether its parts are there; before that no scene is shown."""
+
+    why_not: str | None = None
+    """Why it can't show the scene: said in place of its parts."""
+
+    DEFAULT_CSS = """
+    View > .view-why-not { display: none; height: auto; padding: 0 1; }
+    View.-why-not > * { display: none; }
+    View.-why-not > .view-why-not { display: block; }
+    """
+
+    def say_why_not(self, why_not: str | None) -> None:
+        """Say why it can't show the scene; None to show its parts."""
+        if why_not == self.why_not:
+            return
+        self.why_not = why_not
+        self.set_class(why_not is not None, "-why-not")
+        for said in self.query(".view-why-not"):
+            said.remove()
+        if why_not is not None:
+            self.mount(Static(line(why_not), classes="view-why-not", markup=False))
 
     def on_mount(self) -> None:
         """Show the scene now that the parts are there."""
@@ -107,15 +130,28 @@ class ViewSpec:
     """The class, in that module."""
     for_fleet: bool = False
     """Whether it means something only where several directories are open."""
+    for_groups: bool = False
+    """Whether it shows groups and transactions."""
+    needs_image: bool = False
+    """Whether it shows metadata."""
+
+    def why_not(self, scene: Scene) -> str | None:
+        """Why it can't show a scene; None where it can, or says itself why not."""
+        if scene.cluster is None:
+            return None
+        if self.needs_image and not scene.has_image:
+            return scene.why_no_image
+        return NO_GROUPS if self.for_groups and not scene.has_groups else None
 
 
+_VIEWS: Final = "metashell.tui.views"
 VIEWS: Final = (
-    ViewSpec("explorer", "Explorer", "1", "metashell.tui.views.explorer", "ExplorerView"),
-    ViewSpec("records", "Records", "2", "metashell.tui.views.records", "RecordsView"),
-    ViewSpec("health", "Health", "3", "metashell.tui.views.health", "HealthView"),
-    ViewSpec("quorum", "Quorum", "4", "metashell.tui.views.quorum", "QuorumView"),
-    ViewSpec("brokers", "Brokers", "5", "metashell.tui.views.brokers", "BrokersView"),
-    ViewSpec("fleet", "Fleet", "6", "metashell.tui.views.fleet", "FleetView", for_fleet=True),
+    ViewSpec("explorer", "Explorer", "1", f"{_VIEWS}.explorer", "ExplorerView"),
+    ViewSpec("records", "Records", "2", f"{_VIEWS}.records", "RecordsView", needs_image=True),
+    ViewSpec("health", "Health", "3", f"{_VIEWS}.health", "HealthView", needs_image=True),
+    ViewSpec("quorum", "Quorum", "4", f"{_VIEWS}.quorum", "QuorumView", needs_image=True),
+    ViewSpec("brokers", "Brokers", "5", f"{_VIEWS}.brokers", "BrokersView", needs_image=True),
+    ViewSpec("fleet", "Fleet", "6", f"{_VIEWS}.fleet", "FleetView", for_fleet=True),
 )
 """The views, in the order of their tabs."""
 

@@ -162,8 +162,8 @@ class Actions(AppPart):
         from metashell.tui.screens.relations import RelationsScreen
 
         scene, path = self.explorer.scene, self.explorer.path
-        if scene is not None and scene.cluster is None:
-            self.explorer.tell(scene.why_no_cluster)
+        if scene is not None and not scene.has_image:
+            self.explorer.tell(scene.why_no_image)
             return
         if scene is not None and is_below(path, scene.prefix):
             path = path[len(scene.prefix) :]

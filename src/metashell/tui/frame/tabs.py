@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from textual import events
 from textual.app import ComposeResult
 from textual.containers import Horizontal
@@ -11,6 +13,9 @@ from textual.widgets import Static
 from metashell.tui.part import AppPart
 from metashell.tui.text import line
 from metashell.tui.view import VIEWS, ViewSpec
+
+if TYPE_CHECKING:
+    from metashell.tui.scene import Scene
 
 
 class Tab(AppPart, Static):
@@ -42,14 +47,20 @@ class TabStrip(Horizontal):
         # The fleet is the whole, which comes first; its key is the last one.
         for spec in sorted(VIEWS, key=lambda spec: not spec.for_fleet):
             tab = Tab(spec)
-            tab.display = not spec.for_fleet
+            tab.display = not (spec.for_fleet or spec.for_groups)
             yield tab
 
-    def show(self, name: str, *, has_fleet: bool) -> None:
+    def name_source(self, name: str) -> None:
         """Name what is open."""
         self.query_one("#source-name", Static).update(line(f" {name} "))
+
+    def show_scene(self, scene: Scene) -> None:
+        """Show the tabs that mean something in a scene."""
         for tab in self.query(Tab):
-            tab.display = has_fleet or not tab.spec.for_fleet
+            if tab.spec.for_fleet:
+                tab.display = scene.fleet is not None
+            elif tab.spec.for_groups:
+                tab.display = scene.has_groups
 
     def watch_current(self, current: str) -> None:
         """Mark the tab of the view that is shown."""

@@ -11,6 +11,7 @@ from typing import Any, Final, TypeAlias
 from metashell.dataclass import dataclass
 from metashell.fs.node import Directory, Leaf
 from metashell.fs.path import CLUSTERS, NodePlace
+from metashell.fs.pattern import quote
 from metashell.parts.forms import entity_name
 from metashell.parts.known import find_part, parts_below
 from metashell.parts.spec import hook
@@ -164,6 +165,30 @@ def user_names(row: RowValues) -> ColumnNames | None:
     return (mechanisms[0], row["user"]) if mechanisms else None
 
 
+def _of_group(command: str, title: str, *names: str) -> _Maker:
+    """A table of the rows about one group, each named by some columns."""
+
+    def make(path: ColumnNames, _place: NodePlace) -> Description:
+        words_of = (*_words(command), "--", quote(path[1]))
+        return Description(
+            title, words_of, path, lambda row: _named(row, names), _GROUP_COLUMNS[command]
+        )
+
+    return make
+
+
+def _transactions(names: ColumnNames, _place: NodePlace) -> Description:
+    # Without `hanging`, which takes a look at the logs of all partitions.
+    columns = _GROUP_COLUMNS["transactions"]
+    words = ("transactions", "-o", "table", "--columns", ",".join(columns))
+    return Description("Transactions", words, names, _column("transactional_id"), columns)
+
+
+def _named(row: RowValues, names: Sequence[str]) -> ColumnNames | None:
+    found = [row[name] for name in names]
+    return None if None in found else tuple(map(str, found))
+
+
 def _voter(row: RowValues) -> ColumnNames | None:
     return None if row["status"] == "Observer" else (str(row["id"]),)
 
@@ -171,6 +196,21 @@ def _voter(row: RowValues) -> ColumnNames | None:
 _NODE_COLUMNS: Final = (
     "id", "role", "fenced", "voter", "release", "replicas", "rack", "endpoints", "changed_time",
 )  # fmt: skip
+_GROUP_COLUMNS: Final = {
+    "groups": (
+        "group", "type", "state", "members", "topics", "committed_time", "protocol", "epoch",
+        "coordinator", "partition",
+    ),
+    "members": ("member", "client", "host", "epoch", "topics", "assigned", "instance"),
+    "offsets": (
+        "topic", "partition", "offset", "committed_time", "pending", "metadata", "leader_epoch",
+        "expire_time",
+    ),
+    "transactions": (
+        "transactional_id", "state", "partitions", "started_time", "last_update_time",
+        "producer_id", "producer_epoch", "timeout_ms", "coordinator", "partition",
+    ),
+}  # fmt: skip
 _quorum = _table("Quorum", "quorum", ("quorum", "voters"), _voter)
 _PATTERNS: Final[Sequence[tuple[ColumnNames, _Maker]]] = (
     ((*_IMAGE, "topics", "byId"), _topics_by_id),
@@ -179,6 +219,11 @@ _PATTERNS: Final[Sequence[tuple[ColumnNames, _Maker]]] = (
     ((*_IMAGE, "cluster"), _table("Nodes", "nodes", (*_IMAGE, "cluster"), _node, _NODE_COLUMNS)),
     (("quorum",), _quorum),
     (("quorum", "voters"), _quorum),
+    (("groups",), _table("Groups", "groups", ("groups",), _column("group"),
+                         _GROUP_COLUMNS["groups"])),
+    (("groups", _ANY, "members"), _of_group("members", "Members", "member")),
+    (("groups", _ANY, "offsets"), _of_group("offsets", "Offsets", "topic", "partition")),
+    (("transactions",), _transactions),
     (("log",), _table("Files", "du --by file", ("log",), _column("file"))),
-)
+)  # fmt: skip
 """By the names of a directory that no part has for its own."""

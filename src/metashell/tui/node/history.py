@@ -43,6 +43,16 @@ class NodeHistory:
     """Whether all records about the node were followed."""
 
 
+def is_of_coordinator(source: Source, path: str) -> bool:
+    """Whether a path is that of a group, of a transaction, or of something in it.
+
+    Args:
+        source: The cluster.
+        path: A path of the cluster's own tree.
+    """
+    return split(path)[:1] != [] and split(path)[0] in source.coordinator_directories
+
+
 def topic_name(source: Source, path: str) -> str | None:
     """The name of the topic that a path is the directory of; None for another path.
 
@@ -112,8 +122,11 @@ def find_history(
 
 
 def _newest_first(table: pa.Table, most: int) -> pa.Table:
-    """The rows of several paths in one order."""
+    """The rows of several paths in one order; those of several logs by time."""
     places = pc.coalesce(table.column("offset"), table.column("at_or_before"))
+    logs = set(table.column("log").to_pylist())
+    if logs - {None} and len(logs) > 1:
+        places = table.column("time").cast(pa.int64())
     order = pc.fill_null(places, -1).to_numpy().argsort(kind="stable")[::-1]
     return table.take(pa.array(order[:most], pa.int64()))
 
@@ -161,5 +174,7 @@ def _marks(table: pa.Table, span: tuple[int, int] | None) -> pa.Array | None:
     if span is None:
         return None
     low, high = span
-    offsets = table["offset"].to_pylist()
-    return pa.array([at is not None and low < at <= high for at in offsets], pa.bool_())
+    places = zip(table["offset"].to_pylist(), table["log"].to_pylist(), strict=True)
+    return pa.array(
+        [at is not None and log is None and low < at <= high for at, log in places], pa.bool_()
+    )

@@ -23,7 +23,7 @@ from metashell.fs.path import NodePlace, resolve, split
 from metashell.schema.json_writer import to_json
 from metashell.sources.older import is_unread, read_older
 from metashell.tui.node.described import Description, description_of, path_below
-from metashell.tui.node.history import find_history
+from metashell.tui.node.history import find_history, is_of_coordinator
 from metashell.tui.node.node_look import LookMode, NodeLook
 from metashell.tui.node.overview import overview
 from metashell.tui.node.record import record_lines
@@ -96,7 +96,7 @@ class Seen:
 
     def read_older(self) -> None:
         """Read older files ahead; see `metashell.sources.older.read_older`."""
-        if self._scene.cluster is not None:
+        if self._scene.cluster is not None and self._scene.has_image:
             read_older(self._scene.cluster, self._cancelled)
 
     def look(
@@ -124,12 +124,12 @@ class Seen:
             modes = (
                 [LookMode.CHILDREN] if described is None else [LookMode.TABLE, LookMode.CHILDREN]
             )
-            if self._inner == "/" and self._scene.cluster is not None:
+            if self._inner == "/" and self._scene.has_image:
                 modes.insert(0, LookMode.OVERVIEW)
         else:
             modes = [LookMode.VALUE, LookMode.TEXT]
         head, offset = self._head(place)
-        if offset is not None:
+        if offset is not None and self._is_metadata:
             modes.append(LookMode.RECORD)
         if self._has_history:
             modes.append(LookMode.HISTORY)
@@ -219,8 +219,15 @@ class Seen:
     @property
     def _has_history(self) -> bool:
         """Whether records speak of it."""
-        names = split(self._inner)
-        return not self._is_in_fleet and names[:1] == ["image"]
+        cluster = self._scene.cluster
+        if cluster is None or self._inner == "/":
+            return False
+        return self._is_metadata or is_of_coordinator(cluster, self._inner)
+
+    @property
+    def _is_metadata(self) -> bool:
+        """Whether records of the metadata log speak of it."""
+        return not self._is_in_fleet and split(self._inner)[:1] == ["image"]
 
     def _head(self, place: NodePlace) -> tuple[str, int | None]:
         """The line on top, and the offset of the last change where it is known."""
@@ -388,7 +395,9 @@ class Seen:
     def _lacks_times(self) -> bool:
         """Whether older files tell more times than are known."""
         cluster = self._scene.cluster
-        return not self._reads_older and cluster is not None and is_unread(cluster)
+        if self._reads_older or cluster is None or not self._scene.has_image:
+            return False
+        return is_unread(cluster)
 
     def _ask(self, *words: str) -> CommandAnswer:
         return ask(self._scene, words, cancelled=self._cancelled, reads_older=self._reads_older)

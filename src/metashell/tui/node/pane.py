@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, ClassVar, Final
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
@@ -313,6 +313,8 @@ class NodePane(AppPart, Vertical):
                 self.explorer.go(path)
         elif event.row["offset"] is None:
             self.explorer.tell("only a checkpoint holds this: it has no offset")
+        elif event.row["log"] is not None:
+            self._go_to_time(path or look.path, event.row)
         else:
             self._go_to_change(path or look.path, event.row["offset"])
 
@@ -328,6 +330,19 @@ class NodePane(AppPart, Vertical):
             self.explorer.go(path, offset=end)
 
         self.explorer.jobs.start("finding the moment", work, done, owner=self, key="moment")
+
+    def _go_to_time(self, path: str, row: Mapping[str, Any]) -> None:
+        """Go to a node of a coordinator's log as it was once a record of that log was written."""
+        scene, time = self._scene, row["time"]
+        assert scene is not None
+        cluster = scene.cluster
+        if cluster is not None and cluster.of_coordinator is not None:
+            self.explorer.go(path, offset=row["offset"])
+        elif not scene.has_image:
+            self.explorer.tell(scene.why_no_image, "warning")
+        else:
+            self.explorer.go(path)
+            self.explorer.travel(time if isinstance(time, str) else f"{time:%FT%T.%f}"[:-3] + "Z")
 
     def on_row_table_moved(self, event: RowTable.Moved) -> None:
         """Nothing depends on it here."""

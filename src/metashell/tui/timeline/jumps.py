@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+import pyarrow as pa
 
 from metashell.dataclass import dataclass
 from metashell.fs.change_parts import TopicHistory, part_histories
@@ -79,7 +80,9 @@ def node_stops(source: Source, path: str, density: Density, cancelled: Callable[
         return Stops(density.offsets_of(keys), {})
     of = history_paths(source, path)
     changes = _changes(source, of, cancelled)
-    return stops_of(((row["offset"], _told(row, of, _what(row))) for row in changes), density)
+    return stops_of(
+        ((_place(row, density), _told(row, of, _what(row))) for row in changes), density
+    )
 
 
 def leader_stops(
@@ -141,12 +144,23 @@ def _changes(
 ) -> Iterable[dict[str, Any]]:
     """What the command ``changes`` says of some paths, but for what changed nothing."""
     scene = Scene(opened=source, cluster=source)
-    words = ["changes", "-o", "table", "--columns", "offset,path,type,change,fields"]
+    words = ["changes", "-o", "table", "--columns", "offset,time,path,type,change,fields,log"]
     words += ["--", *paths]
-    for table in ask(scene, words, cancelled=cancelled).tables:
+    for found in ask(scene, words, cancelled=cancelled).tables:
+        # As numbers: a log can hold times of no calendar.
+        at = found.column_names.index("time")
+        table = found.set_column(at, "time", found.column("time").cast(pa.int64()))
         for row in table.to_pylist():
             if row["offset"] is not None and row["change"] in _VERBS:
                 yield row
+
+
+def _place(row: Mapping[str, Any], density: Density) -> int:
+    """The offset of a change; of one in a coordinator's log, that of the next metadata record."""
+    if row["log"] is None or row["time"] is None:
+        return int(row["offset"])
+    at = int(np.searchsorted(density.passed, row["time"]))
+    return int(density.last[min(at, len(density.last) - 1)])
 
 
 def _told(row: Mapping[str, Any], of: Sequence[str], what: str) -> str:

@@ -90,6 +90,7 @@ class Timeline(AppPart, Widget, can_focus=True):
         """Show where a scene stands."""
         before = self._scene
         self._scene = scene
+        self.display = scene.cluster is None or scene.has_image
         if before is None or before.prefix != scene.prefix or scene.cluster is None:
             self.player.stop()
             self.track, self._tentative = None, None
@@ -136,7 +137,7 @@ class Timeline(AppPart, Widget, can_focus=True):
     def _look(self) -> None:
         """Find out what is written where, unless that is known."""
         scene = self._scene
-        if scene is None or scene.cluster is None:
+        if scene is None or scene.cluster is None or not scene.has_image:
             return
         newest, prefix = scene.cluster.newest, scene.prefix
         known = self._known.get(prefix)
@@ -205,8 +206,8 @@ class Timeline(AppPart, Widget, can_focus=True):
         scene = self._scene
         if scene is None:
             return None
-        if scene.cluster is None:
-            self.explorer.tell(scene.why_no_cluster, "warning")
+        if not scene.has_image:
+            self.explorer.tell(scene.why_no_image, "warning")
             return None
         if self.track is None:
             self._waiting = action

@@ -5,6 +5,7 @@ No widget here. Everything may decode, and of a fleet open a cluster.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -15,6 +16,8 @@ from metashell.fs.path import decode_name, find_child, normalise, split
 from metashell.tui.tree.outline import ROOT, FetchedNames, NodeKey
 
 if TYPE_CHECKING:
+    from metashell.image.touched import Moment, Moments
+    from metashell.schema.arena import I64
     from metashell.sources.source import Source
     from metashell.tui.scene import Scene
 
@@ -135,9 +138,12 @@ class ChangedNodes:
         self._span = scene.span
         self._prefix = tuple(scene.prefix[1:].split("/", 1)) if scene.prefix else ROOT
         self._later: Source | None = None
+        self._times: tuple[float, float] | None = None
+        """Times of both stops in ms, the earlier first; None where there is no metadata log."""
         if self._span is not None and scene.previous is not None:
             was_later = scene.previous.status().offset == self._span[1]
             self._later = scene.previous if was_later else scene.cluster
+            self._times = _times_of(scene)
 
     def of(self, key: NodeKey, names: Sequence[str]) -> list[bool]:
         """Which children of a directory changed, or anything in them.
@@ -165,6 +171,8 @@ class ChangedNodes:
         if not isinstance(directory, Directory):
             return [True] * len(names)
         _, rows = directory.child_times(names)
+        if key and key[0] in later.coordinator_directories:
+            return self._of_coordinator(getattr(walk(root, key[:1]), "moments", None), rows)
         marks = []
         for name, moment in zip(names, moments.of(rows), strict=True):
             if moment is None:
@@ -172,3 +180,26 @@ class ChangedNodes:
             else:
                 marks.append(behind < moment.position <= last)
         return marks
+
+    def _of_coordinator(self, moments: Moments | None, rows: I64) -> list[bool]:
+        """The same of nodes of coordinators' logs, which have other offsets: by time."""
+        assert self._span is not None
+        found: Sequence[Moment | None] = [None] * len(rows) if moments is None else moments.of(rows)
+        if self._times is None:
+            behind, last = self._span
+            return [m is not None and behind < m.position <= last for m in found]
+        since, until = self._times
+        times = [None if moment is None else moment.timestamp_ms for moment in found]
+        return [ms is not None and since < ms <= until for ms in times]
+
+
+def _times_of(scene: Scene) -> tuple[float, float] | None:
+    """Times to which other logs are read at both stops, ms since the epoch."""
+    if not scene.has_image:
+        return None
+    times = []
+    for source in (scene.previous, scene.cluster):
+        assert source is not None
+        known = source.moment_ms
+        times.append(math.inf if known is None else known)
+    return min(times), max(times)
