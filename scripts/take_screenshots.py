@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -56,9 +57,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def take(screen: Screen) -> str:
     """The picture of a screen."""
     drawn: list[str] = []
-    session = session_on(
-        DEMO, name="demo", title=lambda _: "demo", theme=screen.theme, path=screen.path
-    )
+    name = "broker-102" if screen.directories else "demo"
+    session = replace(screen.session(), name=name, title=lambda _: name)
     show(screen, lambda driver: drawn.append(picture(driver.app)), size=SIZE, session=session)
     return drawn[0]
 

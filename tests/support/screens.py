@@ -9,14 +9,19 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Final
 
+from metashell.sources.opening import open_request
+from metashell.sources.request import Choice, OpenRequest
+from metashell.sources.source import Source
 from metashell.tui.session import ExplorerSession
-from support.fixtures import DEMO
+from support.fixtures import DEMO, fixture_dir
 from support.pilot import SMALL, Driver, drive, session_on
 from support.recording import Frame, frame_of
 
 Check = Callable[[Driver], object]
 TOPIC: Final = "/image/topics/byName/csv-imports"
 EARLIER: Final = 1891
+BROKER: Final = tuple(str(fixture_dir("node-44") / "broker102" / name) for name in ("d1", "d2"))
+"""Log directories of a recorded broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +39,21 @@ class Screen:
     theme: str = "textual-dark"
     typed: str = ""
     """Typed behind the keys."""
+    directories: tuple[str, ...] = ()
+    """Of a recorded broker, in place of the bundled cluster."""
+
+    def session(self) -> ExplorerSession:
+        """What the explorer opens."""
+        if not self.directories:
+            return session_on(DEMO, theme=self.theme, path=self.path)
+        choice = Choice(self.directories[0], log_dirs=self.directories[1:])
+
+        def open_it() -> Source:
+            source = open_request(OpenRequest(choice=choice))
+            assert isinstance(source, Source)
+            return source
+
+        return session_on(open_it, theme=self.theme, path=self.path)
 
 
 def _is_view(view_id: str) -> Check:
@@ -53,6 +73,8 @@ SCREENS: Final = (
     Screen("health", ("3",), _is_view("health")),
     Screen("quorum", ("4",), _is_view("quorum")),
     Screen("brokers", ("5",), _is_view("brokers")),
+    Screen("groups", ("7",), _is_view("groups"), directories=BROKER),
+    Screen("group", ("7", "enter"), lambda d: d.view.group is not None, directories=BROKER),  # type: ignore[attr-defined]
     Screen("help", ("f1",), lambda d: d.app.screen.query("HelpPanel"), "/image/topics/byName"),
     Screen("command", ("colon",), _is_screen("CommandScreen"), typed="topics"),
     Screen("find", ("f",), _is_screen("FindScreen")),
@@ -60,7 +82,7 @@ SCREENS: Final = (
         "high-contrast", ("3",), lambda d: d.app.theme == "high-contrast", theme="high-contrast"
     ),
 )
-"""All of them, on the bundled cluster."""
+"""All of them, on the bundled cluster or on a recorded broker."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,4 +172,4 @@ def show(
         if done is not None:
             await done
 
-    drive(test, session or session_on(DEMO, theme=screen.theme, path=screen.path), size)
+    drive(test, session or screen.session(), size)

@@ -7,37 +7,19 @@ from pathlib import Path
 
 import pytest
 
-from metashell.sources.opening import open_request
-from metashell.sources.request import Choice, OpenRequest
 from metashell.sources.source import Source
 from metashell.tui.app import Explorer
 from metashell.tui.node.look import Seen
 from metashell.tui.node.node_look import LookMode, NodeLook
 from metashell.tui.node.pane import NodePane
 from metashell.tui.scene import NO_IMAGE, ask, scene_of
-from metashell.tui.session import ExplorerSession
 from metashell.tui.timeline.timeline import Timeline
 from metashell.tui.view import VIEWS
-from support.fixtures import fixture_dir
-from support.pilot import Driver, drive, session_on
+from support.node_sources import D1, D2, on, opened
+from support.pilot import Driver, drive
 
-NODE = fixture_dir("node-44")
-D1, D2 = NODE / "broker102" / "d1", NODE / "broker102" / "d2"
 OFFSET = "/groups/k-uniform/offsets/orders/0"
 WAYS = tuple(LookMode)
-
-
-def opened(*paths: Path) -> Source:
-    """What the explorer opens for directories of one node."""
-    choice = Choice(str(paths[0]), log_dirs=tuple(map(str, paths[1:])))
-    source = open_request(OpenRequest(choice=choice, reads_coordinators=True))
-    assert isinstance(source, Source)
-    return source
-
-
-def on(*paths: Path) -> ExplorerSession:
-    """A session on directories of one node."""
-    return session_on(lambda: opened(*paths))
 
 
 def looked(source: Source, path: str, *modes: LookMode) -> NodeLook:

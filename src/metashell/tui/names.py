@@ -25,7 +25,8 @@ KEY_IDS: Final = (
     "filter-prompt.complete", "filter-prompt.leave", "filter-prompt.next",
     "filter-prompt.previous", "filter.down", "filter.drop", "filter.keep", "find", "find.leave",
     "find.results", "find.start", "fleet.update", "fleet.verify", "forward", "go", "go.complete",
-    "go.leave", "go.next", "go.previous", "health.copy", "health.deep", "health.moment",
+    "go.leave", "go.next", "go.previous", "groups.back", "groups.copy", "groups.refresh",
+    "health.copy", "health.deep", "health.moment",
     "health.refresh", "health.rows", "health.run", "help", "interrupt", "jump.leave", "jump.next",
     "jump.previous", "leader.earlier", "leader.later", "line.complete", "line.next",
     "line.previous", "lines.down", "lines.first", "lines.last", "lines.left", "lines.page-down",
@@ -44,6 +45,6 @@ KEY_IDS: Final = (
     "timeline.faster", "timeline.later", "timeline.later-10", "timeline.play", "timeline.slower",
     "tree.down", "tree.first", "tree.into", "tree.jump", "tree.last", "tree.open", "tree.out",
     "tree.page-down", "tree.page-up", "tree.parent", "tree.up", "view.brokers", "view.explorer",
-    "view.fleet", "view.health", "view.quorum", "view.records",
+    "view.fleet", "view.groups", "view.health", "view.quorum", "view.records",
 )  # fmt: skip
 """Ids of bindings, which is what a key does."""

@@ -152,6 +152,7 @@ VIEWS: Final = (
     ViewSpec("quorum", "Quorum", "4", f"{_VIEWS}.quorum", "QuorumView", needs_image=True),
     ViewSpec("brokers", "Brokers", "5", f"{_VIEWS}.brokers", "BrokersView", needs_image=True),
     ViewSpec("fleet", "Fleet", "6", f"{_VIEWS}.fleet", "FleetView", for_fleet=True),
+    ViewSpec("groups", "Groups", "7", f"{_VIEWS}.groups", "GroupsView", for_groups=True),
 )
 """The views, in the order of their tabs."""
 

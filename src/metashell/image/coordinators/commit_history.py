@@ -53,6 +53,39 @@ def last_moves(log: GroupLog) -> LastMoves:
     return LastMoves(at[moved], last - moved)
 
 
+@dataclass(slots=True)
+class CommitTimes:
+    """Commits of one key that count, in the order of the log; an element each."""
+
+    time_ms: I64
+    """int64: when it was committed, ms since the epoch."""
+    offset: I64
+    """int64: what was committed; -1 where the offset was removed."""
+
+
+def commits_of(log: GroupLog, topic: str, partition: int) -> CommitTimes:
+    """Read off what was committed for one partition of a topic.
+
+    Args:
+        log: Of the records about one group.
+        topic: The topic's name.
+        partition: Its partition.
+    """
+    commits, markers = log.commits, log.records.markers
+    key = commits.keys(np.arange(len(commits.rows)))
+    of_topic = key.topic.find(topic.encode("utf-8", "surrogatepass"))
+    at = of_topic[key.partition[of_topic] == partition]
+    ends = TransactionEnds(markers.rows, markers.producer_id, markers.is_commit)
+    gone = commits.is_tombstone[at]
+    counts = commit_outcomes(commits.rows[at], commits.producer[at], ends).applies | gone
+    at, gone = at[counts], gone[counts]
+    frames, value = log.records.frames, commits.values(at)
+    times = frames.timestamps(commits.rows[at])
+    return CommitTimes(
+        np.where(gone, times, value.time_ms), np.where(gone, np.int64(-1), value.offset)
+    )
+
+
 def rebalances_since(log: GroupLog, begin_ms: int) -> I64:
     """How often each group got a new epoch since a time: int64[n_groups], by number.
 
