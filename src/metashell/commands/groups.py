@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.answers.coordinator_kinds import GROUP
+from metashell.answers.coordinator_tables import GROUPS
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows, tell_faults
+from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows
 from metashell.commands.rows.columns import integer, one_table, text, texts, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from metashell.records.keyed_records import KeyedRecords
 
 COLUMNS: Final = (
     text("group", "The group's id.", priority=9),
@@ -74,18 +69,7 @@ class GroupsCommand(RowsCommand):
 
     def answer(self, query: RowsQuery) -> None:
         """The groups of every partition."""
-        coordinator_rows(query, GROUP, partial(_groups, query), "group", "group")
-
-
-def _groups(
-    query: RowsQuery, records: KeyedRecords, partition: int, coordinator: int | None
-) -> pa.Table:
-    from metashell.answers.groups import groups_table
-    from metashell.image.coordinators.group_log import GroupLog
-
-    log = GroupLog(records, partition)
-    tell_faults(query, f"{GROUP.topic}-{partition}", log.refusals())
-    return groups_table(log, coordinator)
+        coordinator_rows(query, GROUPS, "group")
 
 
 COMMAND = GroupsCommand()

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.answers.coordinator_kinds import GROUP
+from metashell.answers.coordinator_tables import MEMBERS
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows
 from metashell.commands.rows.columns import integer, one_table, text, texts
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pyarrow as pa
-
-    from metashell.records.keyed_records import KeyedRecords
 
 COLUMNS: Final = (
     text("group", "The group's id.", priority=9),
@@ -64,20 +57,7 @@ class MembersCommand(RowsCommand):
 
     def answer(self, query: RowsQuery) -> None:
         """The members of the groups of every partition."""
-        names: dict[str, str] = {}
-        if query.source.capabilities.has_image:
-            topics = query.source.image.topics
-            names = dict(zip(topics.id_texts, topics.names, strict=True))
-        coordinator_rows(query, GROUP, partial(_members, names), "group", "group with members")
-
-
-def _members(
-    names: Mapping[str, str], records: KeyedRecords, partition: int, _coordinator: int | None
-) -> pa.Table:
-    from metashell.answers.groups import members_table
-    from metashell.image.coordinators.group_log import GroupLog
-
-    return members_table(GroupLog(records, partition), names)
+        coordinator_rows(query, MEMBERS, "group with members")
 
 
 COMMAND = MembersCommand()

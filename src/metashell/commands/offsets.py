@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from metashell.answers.coordinator_kinds import GROUP
+from metashell.answers.coordinator_tables import OFFSETS
 from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.coordinator_logs import WHERE, QueryReport, coordinator_rows
@@ -185,7 +186,7 @@ class OffsetsCommand(RowsCommand):
                 ends = _ends(query)
             answer = partial(_offsets, ends, retention_of(assumptions_of(query.parsed)))
             what = "group with offsets"
-        coordinator_rows(query, GROUP, answer, "group", what, then_by=("topic", "partition"))
+        coordinator_rows(query, OFFSETS, what, answer)
         # Lag is looked up for all groups, whatever the words choose of them.
         counts = STALLED.flags[0] in switches or not query.parsed.arguments
         if ends is not None and ends.n_missing and counts:

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from metashell.answers.coordinator_kinds import SHARE
+from metashell.answers.coordinator_tables import SHARE_PARTITIONS
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows
 from metashell.commands.rows.columns import integer, one_table, text, texts, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    import pyarrow as pa
-
-    from metashell.records.keyed_records import KeyedRecords
 
 COLUMNS: Final = (
     text("group", "The share group's id.", priority=9),
@@ -90,27 +83,7 @@ class ShareCommand(RowsCommand):
 
     def answer(self, query: RowsQuery) -> None:
         """The share partitions in every partition."""
-        names: dict[str, str] = {}
-        if query.source.capabilities.has_image:
-            topics = query.source.image.topics
-            names = dict(zip(topics.id_texts, topics.names, strict=True))
-        coordinator_rows(
-            query,
-            SHARE,
-            partial(_share, names),
-            "group",
-            "share group with state",
-            then_by=("topic", "partition"),
-        )
-
-
-def _share(
-    names: Mapping[str, str], records: KeyedRecords, partition: int, coordinator: int | None
-) -> pa.Table:
-    from metashell.answers.share import share_table
-    from metashell.image.coordinators.share_state import ShareLog
-
-    return share_table(ShareLog(records, partition), names, coordinator)
+        coordinator_rows(query, SHARE_PARTITIONS, "share group with state")
 
 
 COMMAND = ShareCommand()

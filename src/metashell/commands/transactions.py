@@ -6,6 +6,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from metashell.answers.coordinator_kinds import TRANSACTION
+from metashell.answers.coordinator_tables import TRANSACTIONS
 from metashell.commands.framework.command import Manual
 from metashell.commands.framework.coordinator_logs import WHERE, QueryReport, coordinator_rows
 from metashell.commands.framework.option import Option
@@ -153,10 +154,9 @@ class TransactionsCommand(RowsCommand):
                 opened = open_transactions(query.source, logs, QueryReport(query))
         coordinator_rows(
             query,
-            TRANSACTION,
-            partial(_chosen, opened, is_ongoing),
-            "transactional_id",
+            TRANSACTIONS,
             "transactional id of this kind",
+            partial(_chosen, opened, is_ongoing),
         )
 
 

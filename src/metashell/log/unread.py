@@ -24,6 +24,8 @@ class Unread:
     """Sentences, and whether the user was told when the source was opened."""
     n_more: int = 0
     """Those behind them that were not told."""
+    remarks: list[str] = field(default_factory=list)
+    """What else a user should know, each once; nothing is missing because of it."""
 
     def add(self, fault: Fault, is_known: bool, cluster: str | None = None) -> None:
         """Note a fault, of a fleet that of a cluster."""
@@ -38,9 +40,15 @@ class Unread:
         else:
             self.n_more += not is_known
 
+    def remark(self, text: str) -> None:
+        """Note what a user should know beside what is missing."""
+        if text not in self.remarks:
+            self.remarks.append(text)
+
     def clear(self) -> None:
         """Begin anew."""
         self.faults.clear()
+        self.remarks.clear()
         self.n_more = 0
 
     @property
@@ -52,3 +60,24 @@ class Unread:
     def news(self) -> list[str]:
         """What nobody was told yet."""
         return [text for text, is_known in self.faults.items() if not is_known]
+
+
+class UnreadReport:
+    """Notes what is told of an answer; of a fleet with the cluster's name in front.
+
+    Args:
+        unread: Where it is noted.
+        cluster: The name.
+    """
+
+    def __init__(self, unread: Unread, cluster: str | None = None) -> None:
+        self._unread = unread
+        self._prefix = "" if cluster is None else f"{cluster}: "
+
+    def unread(self, text: str) -> None:
+        """Note what is missing."""
+        self._unread.tell(f"{self._prefix}{text}")
+
+    def remark(self, text: str) -> None:
+        """Note what a user should know."""
+        self._unread.remark(f"{self._prefix}{text}")

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from metashell.log.read import ReadProgress
     from metashell.places.place import Place
     from metashell.read_settings import ReadSettings
+    from metashell.sources.coordinator_tables import SourceTables
 
 
 class CoordinatorSource(SourceWithoutImage):
@@ -82,6 +83,13 @@ class CoordinatorSource(SourceWithoutImage):
     @property
     def has_coordinator_logs(self) -> bool:
         return True
+
+    @lazy
+    def coordinator_tables(self) -> SourceTables:
+        """The tables of its log."""
+        from metashell.sources.coordinator_tables import SourceTables
+
+        return SourceTables(self, self.partition_log.partition.log)
 
     def coordinator_logs(self, log: CoordinatorLog) -> CoordinatorLogs | None:
         return _OneLog(self) if log is self.partition_log.partition.log else None

@@ -53,3 +53,15 @@ def report_faults(report: Report, partition: str, faults: Iterable[Fault]) -> No
     n_more = sum(1 for _ in faults)
     if n_more:
         report.unread(f"{partition}: {n_more} more faults")
+
+
+def partitions_here(logs: CoordinatorLogs, n_here: int | None = None) -> str:
+    """How many partitions of a coordinators' topic are here, such as ``2 of 4``.
+
+    Args:
+        logs: Those that are here.
+        n_here: How many of these count; None for all.
+    """
+    n_partitions = len(logs.leaders)
+    n_here = len(logs.partitions) if n_here is None else n_here
+    return f"{n_here} of {n_partitions}" if n_partitions else f"{n_here}"

@@ -12,6 +12,7 @@ from metashell.fs.nodes.groups import CoordinatorDirectory, CoordinatorReader
 from metashell.image.coordinators.placement import partition_of
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator_logs import CoordinatorLogs
+from metashell.sources.coordinator_names import topic_names
 
 if TYPE_CHECKING:
     from metashell.fs.node import Directory
@@ -99,13 +100,5 @@ def reader_of(source: Source, logs: CoordinatorLogs) -> CoordinatorReader:
         partitions=sorted(here),
         read=read,
         partition_of=place,
-        topics=cache(lambda: _topic_names(source)),
+        topics=topic_names(source),
     )
-
-
-def _topic_names(source: Source) -> Mapping[str, str]:
-    """Names of topics by the text of their ids; none where there is no metadata."""
-    if not source.capabilities.has_image:
-        return {}
-    topics = source.image.topics
-    return dict(zip(topics.id_texts, topics.names, strict=True))

@@ -23,6 +23,7 @@ from metashell.log.directory import MetadataLog, read_file
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import COORDINATOR_TOPICS
 from metashell.log.point import LogClock, Point, parse_point
+from metashell.log.unread import Unread, UnreadReport
 from metashell.places.place import Place, child_of, is_file, parent_of, place_of
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.redact import Redaction
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from metashell.schema.registry import Registry
     from metashell.sources.coordinator import CoordinatorSource
     from metashell.sources.coordinator_logs import CoordinatorLogs
+    from metashell.sources.coordinator_tables import SourceTables
     from metashell.sources.delegate import Delegate
     from metashell.sources.older import DatedImage
 
@@ -219,6 +221,15 @@ class Source:
 
         return {name: cache(make) for name, make in coordinator_directories(self).items()}
 
+    @lazy
+    def coordinator_tables(self) -> SourceTables | None:
+        """The tables of coordinators' logs, which a broker's log directory has; else None."""
+        if not self._topics_of_logs:
+            return None
+        from metashell.sources.coordinator_tables import SourceTables
+
+        return SourceTables(self)
+
     @property
     def has_coordinator_logs(self) -> bool:
         """Whether a log directory of the node has partitions of a coordinators' topic."""
@@ -235,10 +246,17 @@ class Source:
         return frozenset(log.topic for d in directories for log in d.logs) - {METADATA_TOPIC}
 
     def _coordinator_remarks(self) -> list[str]:
-        """What of coordinators' logs could not be read, as far as they were looked at."""
+        """What of coordinators' logs could not be read or is not here, as far as was asked."""
         makers = Source.coordinator_directories.known(self) or {}
         told = (make().remarks() for make in makers.values() if make.cache_info().currsize)
-        return [*(fault for faults in told for fault in faults), *self._unread_logs]
+        of_tables = Source._unread.known(self) or Unread()
+        of_tree = [fault for faults in told for fault in faults]
+        return [*of_tree, *self._unread_logs, *of_tables.faults, *of_tables.remarks]
+
+    @lazy
+    def _unread(self) -> Unread:
+        """What was told of tables of coordinators' logs."""
+        return Unread()
 
     @property
     def full_log(self) -> Source:
@@ -561,18 +579,28 @@ class Source:
         """Names of the tables that `table` gives."""
         from metashell.image.arrow import table_names
 
-        return tuple(table_names())
+        of_image = tuple(table_names()) if self.capabilities.has_image else ()
+        more = self.coordinator_tables
+        return of_image if more is None else (*of_image, *more.states)
 
     def table(self, name: str) -> pa.Table:
-        """A part of the image as an Arrow table, secrets redacted.
+        """A part of the image as an Arrow table, secrets redacted; or what coordinators' logs tell.
 
-        Each has, behind its own columns, ``created_*`` and ``changed_*``: offset (int64), epoch
-        (int32) and timestamp (ms) of the record that made and last changed the row; null where that
-        happened at or before the checkpoint that the replay begins with.
+        Each of the image has, behind its own columns, ``created_*`` and ``changed_*``: offset
+        (int64), epoch (int32) and timestamp (ms) of the record that made and last changed the row;
+        null where that happened at or before the checkpoint that the replay begins with.
+
+        The tables ``groups``, ``members``, ``offsets``, ``transactions``, ``share_partitions`` and
+        ``producers`` are there if the log directory is a broker's. Each call reads the logs anew;
+        `warnings` then tells what was not read.
 
         Raises:
             KeyError: There is no such table; see `tables`.
+            SourceError: The log directories can't be read.
         """
+        more = self.coordinator_tables
+        if more is not None and name in more.states:
+            return more.table(name, UnreadReport(self._unread))
         from metashell.image.arrow import image_table
 
         return image_table(name, self.image, self.redaction)
@@ -580,12 +608,18 @@ class Source:
     def records(self, message: str) -> pa.Table:
         """Every record of a type that counts, decoded, as an Arrow table, secrets redacted.
 
+        Of coordinators' logs these are all records that decode, also those of aborted transactions.
+
         Args:
-            message: Such as ``PartitionChangeRecord``.
+            message: Such as ``PartitionChangeRecord``, or ``OffsetCommit`` of a broker's logs.
 
         Raises:
             KeyError: There is no such message.
+            SourceError: The log directories can't be read.
         """
+        more = self.coordinator_tables
+        if more is not None and message in more.messages:
+            return more.table(message, UnreadReport(self._unread))
         from metashell.image.arrow import records_table
 
         return records_table(self.image.records, message, self.redaction)

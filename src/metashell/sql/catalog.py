@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
 from typing import Final
 
 import pyarrow as pa
@@ -10,12 +11,13 @@ import pyarrow as pa
 from metashell.errors import UsageError
 from metashell.image.image import Image
 from metashell.log.fault import Fault
-from metashell.log.unread import Told, Unread
+from metashell.log.unread import Told, Unread, UnreadReport
 from metashell.schema.registry import Registry
 from metashell.spelling import did_you_mean, near_names
 from metashell.sql.dataset import RowBatches
 from metashell.sql.tables import (
     Batches,
+    MoreTables,
     TableInfo,
     TableSource,
     find_name,
@@ -29,6 +31,14 @@ from metashell.sql.tables import (
 CLUSTER: Final = pa.field("cluster", pa.string())
 """The first column of every table of a fleet."""
 
+Gives = Callable[[], MoreTables | None]
+"""Gives the tables of coordinators' logs; None where there are none."""
+
+
+def _nothing() -> None:
+    return None
+
+
 Clusters = Callable[[], Iterator[tuple[str, TableSource]]]
 
 
@@ -38,18 +48,46 @@ class TableNames:
     Args:
         registry: Message definitions.
         of_fleet: Whether the name of the cluster stands in front.
+        more: Gives the tables of coordinators' logs that are here.
+        elsewhere: Gives those that a broker's log directory has.
+        has_image: Whether there is a metadata log.
     """
 
-    def __init__(self, registry: Registry, *, of_fleet: bool) -> None:
-        self._registry, self._of_fleet = registry, of_fleet
-        self.listed = image_names()
+    def __init__(
+        self,
+        registry: Registry,
+        *,
+        of_fleet: bool,
+        more: Gives = _nothing,
+        elsewhere: Gives = _nothing,
+        has_image: bool = True,
+    ) -> None:
+        self._registry, self._of_fleet, self._has_image = registry, of_fleet, has_image
+        self._give_more, self._elsewhere = more, elsewhere
+
+    @cached_property
+    def _more(self) -> MoreTables | None:
+        return self._give_more()
+
+    @property
+    def listed(self) -> Sequence[str]:
         """Those that are listed before the record types."""
-        self.names = (*self.listed, *message_names(registry))
+        more = () if self._more is None else self._more.states
+        return (*(image_names() if self._has_image else ()), *more)
+
+    @property
+    def names(self) -> Sequence[str]:
         """All of them."""
+        more = () if self._more is None else self._more.messages
+        return (*self.listed, *(message_names(self._registry) if self._has_image else ()), *more)
 
     def find(self, name: str) -> str | None:
         """A table's own name, whatever the case; None where there is none."""
-        return find_name(self._registry, name)
+        # Without a metadata log its tables are found, too: who reads them is told what is missing.
+        return find_name(self._registry, name) or self._find_more(name)
+
+    def _find_more(self, name: str) -> str | None:
+        return None if self._more is None else self._more.find(name)
 
     def info(self, name: str) -> TableInfo:
         """A table's columns.
@@ -57,10 +95,14 @@ class TableNames:
         Raises:
             KeyError: There is no such table.
         """
-        own = table_info(self._registry, name)
+        own = table_info(self._registry, name, self._more)
         if not self._of_fleet:
             return own
         return TableInfo(own.name, own.help, pa.schema([CLUSTER, *own.schema]))
+
+    def missing(self, name: str) -> UsageError:
+        """The error for a name that no table has."""
+        return no_table(name, self.names, self._elsewhere())
 
 
 class ClusterCatalog(TableNames):
@@ -69,17 +111,28 @@ class ClusterCatalog(TableNames):
     Args:
         source: The cluster.
         image: What the image's tables show.
+        elsewhere: As of `TableNames`.
     """
 
-    def __init__(self, source: TableSource, image: Callable[[], Image]) -> None:
-        super().__init__(source.registry, of_fleet=False)
+    def __init__(
+        self, source: TableSource, image: Callable[[], Image], elsewhere: Gives = _nothing
+    ) -> None:
+        super().__init__(
+            source.registry,
+            of_fleet=False,
+            more=lambda: source.coordinator_tables,
+            elsewhere=elsewhere,
+            has_image=source.capabilities.has_image,
+        )
         self._source, self._image = source, image
 
     def read(
         self, name: str, columns: Sequence[str], poll: Callable[[], None], unread: Unread
     ) -> RowBatches:
         """Some columns of a table; errors as `read_table`."""
-        return read_table(self._source, self._image, name, columns, poll, unread.add)
+        return read_table(
+            self._source, self._image, name, columns, poll, unread.add, UnreadReport(unread)
+        )
 
 
 class FleetCatalog(TableNames):
@@ -89,12 +142,19 @@ class FleetCatalog(TableNames):
         clusters: Gives each cluster that can be read, with its name.
         registry: Message definitions of all.
         image: Gives what a cluster's tables of the image show.
+        more: As of `TableNames`.
+        elsewhere: As of `TableNames`.
     """
 
     def __init__(
-        self, clusters: Clusters, registry: Registry, image: Callable[[TableSource], Image]
+        self,
+        clusters: Clusters,
+        registry: Registry,
+        image: Callable[[TableSource], Image],
+        more: Gives = _nothing,
+        elsewhere: Gives = _nothing,
     ) -> None:
-        super().__init__(registry, of_fleet=True)
+        super().__init__(registry, of_fleet=True, more=more, elsewhere=elsewhere)
         self._clusters, self._image = clusters, image
 
     def read(
@@ -113,7 +173,11 @@ class FleetCatalog(TableNames):
         for cluster, source in self._clusters():
             poll()
             image, told = _image_of(self._image, source), _told_of(unread, cluster)
-            rows = read_table(source, image, name, own, poll, told)
+            report = UnreadReport(unread, cluster)
+            if not source.capabilities.has_image and find_name(self._registry, name) is not None:
+                report.unread("no metadata log there")
+                continue
+            rows = read_table(source, image, name, own, poll, told, report)
             yield from with_cluster(cluster, rows, schema)
 
 
@@ -128,7 +192,18 @@ def _image_of(image: Callable[[TableSource], Image], source: TableSource) -> Cal
     return lambda: image(source)
 
 
-def no_table(name: str, names: Iterable[str]) -> UsageError:
-    """The error for a name that no table has."""
+def no_table(name: str, names: Iterable[str], elsewhere: MoreTables | None = None) -> UsageError:
+    """The error for a name that no table has.
+
+    Args:
+        name: The name.
+        names: The tables that there are.
+        elsewhere: Those of coordinators' logs that a broker's log directory has.
+    """
+    if elsewhere is not None and elsewhere.find(name) is not None:
+        return UsageError(
+            f"there is no table {name} here: it is made of a broker's logs",
+            hint="`metashell -d DIR` opens a broker's log directory",
+        )
     hint = did_you_mean(near_names(name, names, 1)) or "`sql .tables` lists them"
     return UsageError(f"there is no table {name}", hint=hint)

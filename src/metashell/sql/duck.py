@@ -24,7 +24,6 @@ import pyarrow.compute as pc
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, UsageError
 from metashell.log.unread import Unread
-from metashell.sql.catalog import no_table
 from metashell.sql.dataset import LazyDataset, RowBatches
 from metashell.sql.result import Result
 from metashell.sql.statements import names_in, words_of
@@ -84,6 +83,9 @@ class Catalog(Protocol):
 
     def info(self, name: str) -> TableInfo:
         """Its columns."""
+
+    def missing(self, name: str) -> UsageError:
+        """The error for a name that no table has."""
 
     def read(
         self, name: str, columns: Sequence[str], poll: Callable[[], None], unread: Unread
@@ -310,7 +312,7 @@ class Database:
             return KeyboardInterrupt()
         missing = _MISSING_TABLE.search(text)
         if missing is not None:
-            return no_table(missing[1], self._catalog.names)
+            return self._catalog.missing(missing[1])
         kind = UsageError if isinstance(error, duckdb.ProgrammingError) else MetashellError
         if "operations are disabled by configuration" in text:
             return _no_files()

@@ -75,6 +75,54 @@ class HowRead(Protocol):
         """Whether what may not be committed is left out."""
 
 
+class Capabilities(Protocol):
+    """What a source has."""
+
+    @property
+    def has_image(self) -> bool:
+        """Whether it tells a cluster's metadata."""
+
+
+class Report(Protocol):
+    """Takes what a user should know of an answer."""
+
+    def unread(self, text: str) -> None:
+        """Something was not read."""
+
+    def remark(self, text: str) -> None:
+        """Something else that a user should know."""
+
+
+class MoreTables(Protocol):
+    """Tables of coordinators' logs: of states, and of record types."""
+
+    @property
+    def states(self) -> Sequence[str]:
+        """Tables of states, sorted."""
+
+    @property
+    def messages(self) -> Sequence[str]:
+        """Tables of record types, sorted."""
+
+    def find(self, name: str) -> str | None:
+        """A table's own name, whatever the case."""
+
+    def help(self, name: str) -> str:
+        """What a table has."""
+
+    def schema(self, name: str) -> pa.Schema:
+        """A table's columns; a KeyError where there is no such table."""
+
+
+class ReadTables(MoreTables, Protocol):
+    """Such tables of a source."""
+
+    def read(
+        self, name: str, columns: Sequence[str], poll: Callable[[], None], report: Report
+    ) -> Batches:
+        """Some columns of a table."""
+
+
 class TableSource(Protocol):
     """What tables are made of: an opened source."""
 
@@ -86,8 +134,16 @@ class TableSource(Protocol):
         """How it is read."""
 
     @property
+    def capabilities(self) -> Capabilities:
+        """What it has."""
+
+    @property
     def image(self) -> Image:
         """The image."""
+
+    @property
+    def coordinator_tables(self) -> ReadTables | None:
+        """The tables of coordinators' logs; None where there are no such logs."""
 
     @property
     def registry(self) -> Registry:
@@ -129,8 +185,13 @@ def find_name(registry: Registry, name: str) -> str | None:
     return None
 
 
-def table_info(registry: Registry, name: str) -> TableInfo:
+def table_info(registry: Registry, name: str, more: MoreTables | None = None) -> TableInfo:
     """A table's columns.
+
+    Args:
+        registry: Message definitions.
+        name: The table.
+        more: The tables of coordinators' logs, where there are some.
 
     Raises:
         KeyError: There is no such table.
@@ -141,8 +202,10 @@ def table_info(registry: Registry, name: str) -> TableInfo:
         schema = sql_records_schema()
     elif name in (FILES, FAULTS):
         schema = FILES_SCHEMA if name == FILES else FAULTS_SCHEMA
-    else:
+    elif name in registry.by_name or more is None:
         schema = message_schema(registry, name)
+    else:
+        return TableInfo(name, more.help(name), more.schema(name))
     return TableInfo(name, _help(name), schema)
 
 
@@ -206,6 +269,7 @@ def read_table(
     columns: Sequence[str],
     poll: Callable[[], None],
     told: Told,
+    report: Report,
 ) -> pa.Table | Batches:
     """Some columns of a table.
 
@@ -217,6 +281,7 @@ def read_table(
         poll: Called now and then; may raise.
         told: Called with what can't be read, but for a batch cut off at the end of the log. Of a
             table of records that is while its batches are made.
+        report: Told of what is missing of coordinators' logs.
 
     Returns:
         A table; of records, which may be many, batches that are made as they are asked for.
@@ -224,7 +289,10 @@ def read_table(
     Raises:
         SourceError: The source can't be read.
     """
-    if name in table_names():
+    if find_name(source.registry, name) is None:
+        more = source.coordinator_tables
+        return iter(()) if more is None else more.read(name, columns, poll, report)
+    if name in table_names() or not source.capabilities.has_image:
         return _of_image(source, image(), name, columns)
     if name == FAULTS:
         return pa.Table.from_batches([faults_batch(source.all_faults())]).select(list(columns))

@@ -60,7 +60,7 @@ class ExportCommand(Command):
                 "FORMAT",
                 (*TABLE_FORMATS, *TREE_FORMATS),
             ),
-            Option((_ALL,), "Every table of the image."),
+            Option((_ALL,), "Every table of the image, and of a broker's logs."),
             Option(
                 (_AS,),
                 "Write a script of Kafka's tools, or resources for Strimzi.",
@@ -166,8 +166,11 @@ class ExportCommand(Command):
         from metashell.sql.tables import image_names, message_names
 
         names: tuple[str, ...] = image_names()
+        more = None if context.source is None else context.source.coordinator_tables
+        names += () if more is None else more.states
         if word[:1].isupper() and context.source is not None:
             names += message_names(context.source.registry)
+            names += () if more is None else more.messages
         return [*complete_names(word, names, "table"), *found]
 
 

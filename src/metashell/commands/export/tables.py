@@ -15,7 +15,7 @@ from metashell.commands.rows.output import WRITERS as ROW_WRITERS
 from metashell.commands.sql.cells import as_cells, empty_cells
 from metashell.errors import ExitCode, MetashellError, UsageError
 from metashell.fs.escape import escape
-from metashell.log.unread import Unread
+from metashell.log.unread import Unread, UnreadReport
 from metashell.spelling import did_you_mean, near_names
 from metashell.sql.tables import find_name, image_names, read_table, table_info
 
@@ -35,7 +35,7 @@ def table_names(source: Source, words: Sequence[str]) -> list[str]:
     """
     found: dict[str, None] = {}
     for word in words:
-        name = find_name(source.registry, word)
+        name = find_table(source, word)
         if name is None:
             raise _unknown(source, word)
         found[name] = None
@@ -44,12 +44,29 @@ def table_names(source: Source, words: Sequence[str]) -> list[str]:
 
 def is_table(source: Source, word: str) -> bool:
     """Whether there is such a table."""
-    return find_name(source.registry, word) is not None
+    return find_table(source, word) is not None
+
+
+def find_table(source: Source, word: str) -> str | None:
+    """A table's own name, whatever the case; None where there is none."""
+    found = find_name(source.registry, word)
+    more = source.coordinator_tables if found is None else None
+    return found if more is None else more.find(word)
 
 
 def _unknown(source: Source, word: str) -> UsageError:
-    known = (*image_names(), *source.registry.by_name)
-    hint = did_you_mean(near_names(word, known, 1)) or f"tables are {', '.join(image_names())}"
+    more = source.coordinator_tables
+    if more is None:
+        from metashell.sources.coordinator_tables import CoordinatorTables
+
+        if CoordinatorTables(source.settings.schemas).find(word) is not None:
+            return UsageError(
+                f"{word}: no such table here: it is made of a broker's logs",
+                hint="`metashell -d DIR` opens a broker's log directory",
+            )
+    listed = (*image_names(), *(() if more is None else more.states))
+    known = (*listed, *source.registry.by_name, *(() if more is None else more.messages))
+    hint = did_you_mean(near_names(word, known, 1)) or f"tables are {', '.join(listed)}"
     return UsageError(f"{word}: no such table", hint=f"{hint}; a record type is one too")
 
 
@@ -79,9 +96,9 @@ def export_tables(
         for file in files:
             place.check(file)
     with place.directory(to):
-        status = int(ExitCode.OK)
+        status, said = int(ExitCode.OK), set[str]()
         for name, file in zip(names, files, strict=True):
-            status = _export(context, place, name, form, file) or status
+            status = _export(context, place, name, form, file, said) or status
     return status
 
 
@@ -91,11 +108,22 @@ def _file_name(name: str) -> str:
     return name
 
 
-def _export(context: Context, place: ExportPlace, name: str, form: str, to: str | None) -> int:
+def _export(
+    context: Context,
+    place: ExportPlace,
+    name: str,
+    form: str,
+    to: str | None,
+    said: set[str] | None = None,
+) -> int:
     unread = Unread()
     with place.open(to) as sink:
         schema, batches = _rows(context, place.source, name, unread)
         WRITERS[form](sink, schema, batches)
+    # Tables of one log remark the same.
+    said = set() if said is None else said
+    unread.remarks[:] = [remark for remark in unread.remarks if remark not in said]
+    said.update(unread.remarks)
     return status_after(context, "export", unread)
 
 
@@ -111,11 +139,13 @@ def _rows(
                 poll()
                 yield batch.slice(start, _CHUNK_ROWS)
 
-    if name in source.tables:
+    more = source.coordinator_tables
+    if name in source.tables and (more is None or name not in more.states):
         table = source.table(name)
         return table.schema, cut(iter(table.to_batches()))
-    schema = table_info(source.registry, name).schema
-    rows = read_table(source, lambda: source.image, name, schema.names, poll, unread.add)
+    schema = table_info(source.registry, name, more).schema
+    report = UnreadReport(unread)
+    rows = read_table(source, lambda: source.image, name, schema.names, poll, unread.add, report)
     return schema, cut(iter(rows.to_batches()) if isinstance(rows, pa.Table) else rows)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Final
 
 from metashell.answers.coordinator_kinds import SHARE
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.answers.coordinator_kinds import CoordinatorKind
+    from metashell.answers.coordinator_tables import CoordinatorTable
     from metashell.commands.rows.query import RowsQuery
     from metashell.log.fault import Fault
     from metashell.records.keyed_records import KeyedRecords
@@ -35,26 +36,18 @@ AnswerOfPartition = Callable[["KeyedRecords", int, "int | None"], "pa.Table"]
 
 
 def coordinator_rows(
-    query: RowsQuery,
-    kind: CoordinatorKind,
-    answer: AnswerOfPartition,
-    column: str,
-    what: str,
-    *,
-    then_by: Sequence[str] = (),
+    query: RowsQuery, table: CoordinatorTable, what: str, answer: AnswerOfPartition | None = None
 ) -> None:
     """Add the rows of every partition of a coordinators' topic that is here.
 
     What could not be read is told, and the exit status is then 1.
 
     Args:
-        query: Its words are names in the column; with none all rows are added.
-        kind: Which coordinator.
-        answer: Makes the rows of one partition.
-        column: The column of names that the words choose by.
+        query: Its words are names in the first column that the table is sorted by; with none all
+            rows are added.
+        table: The table that rows are of.
         what: What has such a name, in the singular.
-        then_by: Columns that rows of one name are ordered by, where these come from several
-            partitions.
+        answer: Makes the rows of one partition; None for the table's own.
 
     Raises:
         UsageError: The source can't have such logs.
@@ -62,15 +55,33 @@ def coordinator_rows(
     """
     import pyarrow as pa
 
+    kind = table.kind
+    assert kind is not None
     logs = _logs(query, kind)
-    tables = coordinator_tables(query, logs, answer)
+    tables = coordinator_tables(query, logs, answer or _own(query, table, kind))
     here = _Here(kind, logs, frozenset(tables))
     if not query.parsed.arguments:
         _remark(query, here)
     if tables:
-        order = [(name, "ascending") for name in (column, *then_by)]
-        table = pa.concat_tables(tables.values()).sort_by(order)
-        query.add(_named(query, table, column, what, here))
+        rows = pa.concat_tables(tables.values())
+        rows = rows.sort_by([(name, "ascending") for name in table.order])
+        query.add(_named(query, rows, table.order[0], what, here))
+
+
+def _own(query: RowsQuery, table: CoordinatorTable, kind: CoordinatorKind) -> AnswerOfPartition:
+    """What makes the rows of a table as it is declared."""
+    from metashell.answers.coordinator_tables import PartitionState
+    from metashell.sources.coordinator_names import topic_names
+
+    names = topic_names(query.source)
+
+    def answer(records: KeyedRecords, partition: int, coordinator: int | None) -> pa.Table:
+        def tell(faults: Iterable[Fault]) -> None:
+            tell_faults(query, f"{kind.topic}-{partition}", faults)
+
+        return table.rows(PartitionState(records, partition, coordinator, names, tell))
+
+    return answer
 
 
 def coordinator_tables(
@@ -152,8 +163,9 @@ class _Here:
     @property
     def count(self) -> str:
         """How many are here, such as ``2 of 4``."""
-        n_partitions = len(self.logs.leaders)
-        return f"{len(self.numbers)} of {n_partitions}" if n_partitions else f"{len(self.numbers)}"
+        from metashell.sources.coordinator_reading import partitions_here
+
+        return partitions_here(self.logs, len(self.numbers))
 
     @property
     def unknown(self) -> str:

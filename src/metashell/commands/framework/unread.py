@@ -44,4 +44,6 @@ def status_after(context: Context, command: str, unread: Unread) -> int:
     n_more = len(news) - len(news[:_TOLD]) + unread.n_more
     if n_more:
         context.warn(f"{command}: {n_more} more faults: see `check`")
+    for remark in unread.remarks:
+        context.warn(escape(f"{command}: {remark}"))
     return ExitCode.OK if unread.is_none else ExitCode.FAILED

@@ -183,9 +183,7 @@ def _schema(context: Context, table: str | None) -> Result:
     if table is not None:
         found = names.find(table)
         if found is None:
-            from metashell.sql.catalog import no_table
-
-            raise no_table(table, names.names)
+            raise names.missing(table)
         chosen = [found]
     rows = [
         {"table": name, "column": field.name, "type": type_name(field.type)}

@@ -9,12 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, Final
 
+from metashell.commands.framework.cluster import opened_here
 from metashell.commands.framework.command import Context
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError, UsageError
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
+    from metashell.sources.coordinator_tables import CoordinatorTables
     from metashell.sources.delegate import StatementRunner
     from metashell.sources.fleet import FleetSource
     from metashell.sources.source import Source
@@ -68,17 +70,38 @@ def runner(context: Context, *, history: bool) -> StatementRunner:
 
 
 def names_of(context: Context) -> TableNames:
-    """Which tables there are, without opening anything."""
+    """Which tables there are, without rows of any."""
     from metashell.schema.registry import load_registry
     from metashell.sql.catalog import TableNames
 
     opened, kept = _opened(context), _kept(context)
-    of_fleet = context.fleet is not None and _member_name(context) is None
-    key = (opened.settings.schemas, of_fleet)
+    here = opened_here(context)
+    assert here is not None
+    of_fleet = here is context.fleet
+    key = (opened.settings.schemas, here)
     if kept.names is None or kept.names[0] != key:
-        registry = load_registry(opened.settings.schemas)
-        kept.names = key, TableNames(registry, of_fleet=of_fleet)
+        kept.names = (
+            key,
+            TableNames(
+                load_registry(opened.settings.schemas),
+                of_fleet=of_fleet,
+                more=lambda: here.coordinator_tables,
+                elsewhere=_elsewhere(opened),
+                has_image=of_fleet or here.capabilities.has_image,
+            ),
+        )
     return kept.names[1]
+
+
+def _elsewhere(opened: Source | FleetSource) -> Callable[[], CoordinatorTables]:
+    """Gives the tables that a broker's log directory has."""
+
+    def tables() -> CoordinatorTables:
+        from metashell.sources.coordinator_tables import CoordinatorTables
+
+        return CoordinatorTables(tuple(opened.settings.schemas))
+
+    return tables
 
 
 def _opened(context: Context) -> Source | FleetSource:
@@ -108,10 +131,11 @@ def _catalog(context: Context, history: bool) -> Catalog:
     fleet, here = context.fleet, _member_name(context)
     if fleet is None:
         assert context.source is not None
-        return ClusterCatalog(context.source, _image_maker(context.source, history))
+        maker = _image_maker(context.source, history)
+        return ClusterCatalog(context.source, maker, _elsewhere(context.source))
     if here is not None:
         member = fleet.members[here].source()
-        return ClusterCatalog(member, _image_maker(member, history))
+        return ClusterCatalog(member, _image_maker(member, history), _elsewhere(member))
     from metashell.schema.registry import load_registry
 
     # DuckDB holds on to this, so it must know of nothing that holds on to DuckDB.
@@ -119,6 +143,8 @@ def _catalog(context: Context, history: bool) -> Catalog:
         _clusters_of(fleet),
         load_registry(tuple(fleet.settings.schemas)),
         lambda source: _image_maker(source, history)(),
+        lambda: fleet.coordinator_tables,
+        _elsewhere(fleet),
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from threading import RLock
 from typing import TYPE_CHECKING, Final
 
@@ -11,6 +12,7 @@ from metashell.errors import NoSuchPathError, PathError, SourceError
 from metashell.fs.grid import Grid
 from metashell.fs.node import Directory, FixedDirectory, Node
 from metashell.log.names import METADATA_DIRECTORY
+from metashell.places.place import base_name, parent_of, place_of
 from metashell.sources.fleet.rows import why
 
 if TYPE_CHECKING:
@@ -125,6 +127,28 @@ class FleetMember:
         """The fault before which its strict replay ended, as far as it was read."""
         source = self._source
         return self._stopped_by if source is None else source.stopped_by
+
+    @property
+    def is_of_a_broker(self) -> bool:
+        """Whether logs of topics are in its log directories.
+
+        Cost: a listing; one in a store is not listed, and counts as such.
+        """
+        if self._source is not None:
+            return self._source.coordinator_tables is not None
+        from metashell.node_files.log_directory import read_log_directory
+
+        for path in (self.path, *self.reading.settings.log_dirs):
+            place = place_of(path)
+            if not isinstance(place, str):
+                return True
+            if base_name(place) == METADATA_DIRECTORY:
+                place = parent_of(place)
+            with suppress(SourceError):  # Whoever opens it is told.
+                logs = read_log_directory(place, is_lenient=True).logs
+                if any(log.name != METADATA_DIRECTORY for log in logs):
+                    return True
+        return False
 
     @property
     def n_bytes(self) -> int:

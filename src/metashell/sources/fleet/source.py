@@ -31,6 +31,7 @@ from metashell.sources.status import Capabilities, Status
 
 if TYPE_CHECKING:
     from metashell.log.fault import Fault
+    from metashell.sources.coordinator_tables import CoordinatorTables
     from metashell.sources.delegate import Delegate
     from metashell.sources.source import Source
 
@@ -198,6 +199,15 @@ class FleetSource:
 
     def close(self) -> None:
         """End what goes on in the background; what is here stays readable."""
+
+    @cached_property
+    def coordinator_tables(self) -> CoordinatorTables | None:
+        """The tables of coordinators' logs, where a member is of a broker; else None."""
+        if not any(member.is_of_a_broker for member in self.members.values()):
+            return None
+        from metashell.sources.coordinator_tables import CoordinatorTables
+
+        return CoordinatorTables(tuple(self.settings.schemas))
 
     def delegate(self, command: Callable[[Delegate], _T | None]) -> _T | None:
         """As `metashell.sources.source.Source.delegate`, for the directories together."""

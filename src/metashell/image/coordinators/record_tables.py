@@ -1,0 +1,162 @@
+"""The records of a coordinator's log by type, as Arrow tables.
+
+In front of the fields of key and value stands where a record is. Fields keep their own names, but
+one that is called as a column before it has ``record_`` in front.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.dataclass import dataclass
+from metashell.log.keyed_frames import TRANSACTIONAL
+from metashell.log.read import SLACK, anonymous
+from metashell.records.keyed_records import KeyedColumns, KeyedRecords
+from metashell.schema.arena import I64, Arena
+from metashell.schema.arrow import to_arrow
+from metashell.schema.columnar import default_columns
+from metashell.schema.columns import Columns
+from metashell.schema.coordinators import RecordType
+
+_BATCH_ROWS: Final = 1 << 16
+_PARTITION: Final = pa.field("coordinator_partition", pa.int32())
+"""The partition of the coordinators' topic."""
+PLACE: Final = pa.schema(
+    [
+        _PARTITION,
+        ("file", pa.string()),
+        ("pos", pa.int64()),
+        ("offset", pa.int64()),
+        ("epoch", pa.int32()),
+        ("timestamp", pa.timestamp("ms", tz="UTC")),
+        ("transaction_producer_id", pa.int64()),
+        ("is_tombstone", pa.bool_()),
+    ]
+)
+"""Columns in front: ``pos`` is that of the batch. ``transaction_producer_id`` is null for a record
+outside a transaction."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Field:
+    """A column of a type's table: a field of the key or the value."""
+
+    column: str
+    name: str
+    of_key: bool
+
+
+def _fields(record_type: RecordType) -> tuple[_Field, ...]:
+    taken, found = set(PLACE.names), []
+    for of_key, spec in ((True, record_type.key), (False, record_type.value)):
+        for field in spec.fields:
+            column = field.column_name
+            while column in taken:
+                column = f"record_{column}"
+            taken.add(column)
+            found.append(_Field(column, field.column_name, of_key))
+    return tuple(found)
+
+
+def record_schema(record_type: RecordType) -> pa.Schema:
+    """The columns of a type's table: those of `PLACE`, of the key, of the value."""
+    arena = Arena(anonymous(SLACK), 0)
+    halves = {
+        True: _arrays(default_columns(arena, record_type.key, 0)),
+        False: _arrays(default_columns(arena, record_type.value, 0)),
+    }
+    fields = _fields(record_type)
+    return pa.schema([*PLACE, *((f.column, halves[f.of_key][f.name].type) for f in fields)])
+
+
+def record_batches(
+    records: KeyedRecords, partition: int, name: str, columns: Sequence[str]
+) -> Iterator[pa.RecordBatch]:
+    """Every record of a type that decodes, in log order; those of aborted transactions too.
+
+    Args:
+        records: The log.
+        partition: Which partition of the coordinators' topic it is of.
+        name: The type, such as ``OffsetCommit``.
+        columns: Those that are wanted of `record_schema`, in their order.
+
+    Yields:
+        Some ten thousand rows at a time. The fields of a tombstone's value are null.
+    """
+    record_type = records.types.by_name[name]
+    wanted = [field for field in _fields(record_type) if field.column in columns]
+    names = [{f.name for f in wanted if f.of_key is of_key} for of_key in (True, False)]
+    place = [field.name for field in PLACE if field.name in columns]
+    rows, whole = records.rows(name), record_schema(record_type)
+    schema = pa.schema([whole.field(column) for column in columns])
+    for first in range(0, len(rows), _BATCH_ROWS):
+        found = records.decode(name, rows[first : first + _BATCH_ROWS], *names)
+        if not len(found):
+            continue
+        key, value = _arrays(found.key), _arrays(found.value)
+        arrays = {column: _place(records, partition, found, column) for column in place}
+        arrays.update((f.column, key[f.name]) for f in wanted if f.of_key)
+        values = {f.column: value[f.name] for f in wanted if not f.of_key}
+        if values and found.is_tombstone.any():
+            kept = pa.array(~found.is_tombstone)
+            values = {c: _null_unless(kept, array) for c, array in values.items()}
+        arrays.update(values)
+        yield pa.RecordBatch.from_arrays(
+            [_fitting(arrays[column.name], column.type) for column in schema], schema=schema
+        )
+
+
+def _fitting(array: pa.Array, kind: pa.DataType) -> pa.Array:
+    # A batch is too small for offsets of eight bytes.
+    return array if array.type == kind else array.cast(kind)
+
+
+def _null_unless(kept: pa.BooleanArray, array: pa.Array) -> pa.Array:
+    at = pa.array(np.arange(len(array)))
+    return array.take(pc.if_else(kept, at, pa.scalar(None, at.type)))
+
+
+def _arrays(columns: Columns) -> dict[str, pa.Array]:
+    return {
+        spec.column_name: to_arrow(spec, columns.fields[spec.column_name])
+        for spec in columns.specs
+        if spec.column_name in columns.fields
+    }
+
+
+def _place(records: KeyedRecords, partition: int, found: KeyedColumns, column: str) -> pa.Array:
+    frames, rows = records.frames, found.rows
+    match column:
+        case "coordinator_partition":
+            return pa.array(np.full(len(rows), partition, dtype=np.int32))
+        case "file":
+            names = pa.array([file.name for file in records.loaded.files], pa.string())
+            return names.take(pa.array(_files(records, rows)))
+        case "pos":
+            starts = np.array([file.start for file in records.loaded.files], dtype=np.int64)
+            positions = frames.batches.pos[frames.batch[rows]]
+            return pa.array(positions - starts[_files(records, rows)])
+        case "offset":
+            return pa.array(frames.offset[rows])
+        case "epoch":
+            epochs = frames.epochs(rows)
+            return pa.array(epochs, mask=epochs < 0)
+        case "timestamp":
+            times = frames.timestamps(rows)
+            return pa.array(times, mask=times < 0).cast(PLACE.field(column).type)
+        case "transaction_producer_id":
+            attributes = frames.batches.header["attributes"][frames.batch[rows]]
+            outside = attributes & TRANSACTIONAL == 0
+            return pa.array(frames.producer_ids(rows), mask=outside)
+        case _:
+            return pa.array(found.is_tombstone)
+
+
+def _files(records: KeyedRecords, rows: I64) -> I64:
+    files: I64 = records.frames.batches.file[records.frames.batch[rows]].astype(np.int64)
+    return files

@@ -1,0 +1,244 @@
+"""The tables of coordinators' logs: of states, and of record types; their names, columns and rows.
+
+Rows come by partition of the coordinators' topic, and are read when they are asked for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from metashell.answers.coordinator_tables import (
+    COORDINATOR_TABLES,
+    OFFSETS,
+    TRANSACTIONS,
+    CoordinatorTable,
+    PartitionState,
+)
+from metashell.schema.coordinators import CoordinatorLog, RecordType, load_record_types
+from metashell.sources.coordinator_names import topic_names
+from metashell.sources.coordinator_reading import (
+    Report,
+    partitions_here,
+    read_each,
+    report_faults,
+)
+
+if TYPE_CHECKING:
+    from metashell.sources.coordinator_logs import CoordinatorLogs, CoordinatorRecords
+    from metashell.sources.source import Source
+
+Poll = Callable[[], None]
+"""Called now and then; may raise."""
+
+
+class CoordinatorTables:
+    """Which tables there are, without any rows.
+
+    Args:
+        schemas: Definitions of the user's.
+        log: The log whose tables there are; None for a node's, which has all.
+    """
+
+    def __init__(self, schemas: Sequence[Path], log: CoordinatorLog | None = None) -> None:
+        self._schemas = tuple(schemas)
+        self._logs = tuple(CoordinatorLog) if log is None else (log,)
+        self.states = tuple(
+            name
+            for name, table in COORDINATOR_TABLES.items()
+            if log is None or (table.kind is not None and table.kind.log is log)
+        )
+        """Tables of states, sorted."""
+
+    @cached_property
+    def _types(self) -> Mapping[str, tuple[CoordinatorLog, RecordType]]:
+        found = [load_record_types(log, self._schemas) for log in self._logs]
+        named = {name: (each.log, one) for each in found for name, one in each.by_name.items()}
+        return dict(sorted(named.items()))
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """Tables of record types, sorted."""
+        return tuple(self._types)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """All of them."""
+        return (*self.states, *self.messages)
+
+    @cached_property
+    def _folded(self) -> Mapping[str, str]:
+        return {name.casefold(): name for name in self.names}
+
+    def find(self, name: str) -> str | None:
+        """A table's own name, whatever the case; None where there is none."""
+        return self._folded.get(name.casefold())
+
+    def help(self, name: str) -> str:
+        """What a table has."""
+        if name in self.states:
+            return COORDINATOR_TABLES[name].help
+        return f"Records of the type {name} in {self._types[name][0]}."
+
+    def schema(self, name: str) -> pa.Schema:
+        """A table's columns.
+
+        Raises:
+            KeyError: There is no such table.
+        """
+        if name in self.states:
+            return COORDINATOR_TABLES[name].schema
+        from metashell.image.coordinators.record_tables import record_schema
+
+        return record_schema(self._types[name][1])
+
+    def log_of(self, name: str) -> CoordinatorLog | None:
+        """Whose log a table is of; None for the logs of all topics' partitions."""
+        if name not in self.states:
+            return self._types[name][0]
+        kind = COORDINATOR_TABLES[name].kind
+        return None if kind is None else kind.log
+
+
+class SourceTables(CoordinatorTables):
+    """The tables of the logs that a source has.
+
+    Args:
+        source: The source.
+        log: As of `CoordinatorTables`.
+    """
+
+    def __init__(self, source: Source, log: CoordinatorLog | None = None) -> None:
+        super().__init__(source.settings.schemas, log)
+        self._source = source
+
+    def read(
+        self, name: str, columns: Sequence[str], poll: Poll, report: Report
+    ) -> Iterator[pa.RecordBatch]:
+        """Some columns of a table, one at least; rows by partition.
+
+        Args:
+            name: The table.
+            columns: Those that are wanted.
+            poll: Called before a partition is read, and now and then.
+            report: Told of what is missing or was not read.
+
+        Raises:
+            SourceError: The log directories can't be listed.
+        """
+        log = self.log_of(name)
+        if log is None:
+            yield from self._producers(columns, poll, report)
+        elif name in self.states:
+            yield from self._state(COORDINATOR_TABLES[name], log, columns, poll, report)
+        else:
+            yield from self._records(name, log, columns, poll, report)
+
+    def table(self, name: str, report: Report) -> pa.Table:
+        """All of a table in one; the rows of a state are sorted."""
+        schema = self.schema(name)
+        batches = self.read(name, schema.names, lambda: None, report)
+        found = pa.Table.from_batches(batches, schema)
+        if name not in self.states:
+            return found
+        return found.sort_by([(column, "ascending") for column in COORDINATOR_TABLES[name].order])
+
+    def _partitions(
+        self, log: CoordinatorLog, poll: Poll, report: Report
+    ) -> Iterator[tuple[CoordinatorRecords, int | None]]:
+        """The partitions that can be read, each with its leader."""
+        logs = self._source.coordinator_logs(log)
+        if logs is None:
+            return
+        self._remark(logs, report)
+        leaders = logs.leaders
+        poll()
+        for found in read_each(logs, report):
+            yield found, leaders.get(found.partition.number)
+            poll()
+
+    def _remark(self, logs: CoordinatorLogs, report: Report) -> None:
+        """Tell that there are partitions elsewhere, but where one was asked for."""
+        if self._source.of_coordinator is not None:
+            return
+        if logs.missing:
+            report.remark(f"partitions of {logs.log} here: {partitions_here(logs)}")
+        elif not self._source.capabilities.has_image:
+            here = partitions_here(logs)
+            report.remark(f"partitions of {logs.log} here: {here}; how many there are is not known")
+
+    def _state(
+        self,
+        table: CoordinatorTable,
+        log: CoordinatorLog,
+        columns: Sequence[str],
+        poll: Poll,
+        report: Report,
+    ) -> Iterator[pa.RecordBatch]:
+        more, topics = self._more(table, columns, report), topic_names(self._source)
+        for found, leader in self._partitions(log, poll, report):
+            tell = partial(report_faults, report, str(found.partition))
+            tell(found.faults())
+            state = PartitionState(found.records, found.partition.number, leader, topics, tell)
+            yield from more(table.rows(state)).select(list(columns)).to_batches()
+
+    def _more(
+        self, table: CoordinatorTable, columns: Sequence[str], report: Report
+    ) -> Callable[[pa.Table], pa.Table]:
+        """What adds the columns that need other logs."""
+        if not set(columns) & set(table.asked_for):
+            return lambda rows: rows
+        from metashell.sources.partition_logs import partition_logs
+
+        logs = None if self._source.of_coordinator else partition_logs(self._source)
+        if table is TRANSACTIONS:
+            from metashell.answers.hanging import with_hanging
+            from metashell.sources.partition_ends import open_transactions
+
+            opened = None if logs is None else open_transactions(self._source, logs, report)
+            return lambda rows: with_hanging(rows, opened)
+        assert table is OFFSETS
+        from metashell.answers.offsets import with_lag
+        from metashell.sources.partition_ends import PartitionEnds
+
+        if logs is None:
+            return lambda rows: with_lag(rows, lambda *_: (None, None))
+        ends = PartitionEnds(logs, report)
+        return lambda rows: with_lag(rows, ends.ends_of)
+
+    def _producers(
+        self, columns: Sequence[str], poll: Poll, report: Report
+    ) -> Iterator[pa.RecordBatch]:
+        from metashell.sources.partition_ends import partition_producers
+        from metashell.sources.partition_logs import partition_logs
+
+        logs = partition_logs(self._source)
+        if logs is None:
+            return
+        poll()
+        for found in partition_producers(logs, report):
+            yield from found.table.select(list(columns)).to_batches()
+            poll()
+
+    def _records(
+        self,
+        name: str,
+        log: CoordinatorLog,
+        columns: Sequence[str],
+        poll: Poll,
+        report: Report,
+    ) -> Iterator[pa.RecordBatch]:
+        from metashell.image.coordinators.record_tables import record_batches
+
+        for found, _ in self._partitions(log, poll, report):
+            records, partition = found.records, found.partition
+            for batch in record_batches(records, partition.number, name, columns):
+                yield batch
+                poll()
+            report_faults(report, str(partition), found.file_faults)
+            report_faults(report, str(partition), records.unframed)
+            report_faults(report, str(partition), records.faults(records.rows(name)))
