@@ -24,9 +24,19 @@ class Report(Protocol):
         """Something else that a user should know."""
 
 
-def read_each(logs: CoordinatorLogs, report: Report) -> Iterator[CoordinatorRecords]:
-    """Read every partition that is here, one after the other; those that can't be are told."""
+def read_each(
+    logs: CoordinatorLogs, report: Report, only: int | None = None
+) -> Iterator[CoordinatorRecords]:
+    """Read every partition that is here, one after the other; those that can't be are told.
+
+    Args:
+        logs: The partitions.
+        report: Is told.
+        only: The number of the only one that is read; None for all.
+    """
     for partition in logs.partitions:
+        if only is not None and partition.number != only:
+            continue
         try:
             found = logs.read(partition)
         except SourceError as error:

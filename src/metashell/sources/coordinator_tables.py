@@ -29,6 +29,7 @@ from metashell.sources.coordinator_reading import (
 )
 
 if TYPE_CHECKING:
+    from metashell.places.place import Place
     from metashell.sources.coordinator_logs import CoordinatorLogs, CoordinatorRecords
     from metashell.sources.source import Source
 
@@ -110,11 +111,16 @@ class SourceTables(CoordinatorTables):
     Args:
         source: The source.
         log: As of `CoordinatorTables`.
+        only: The only partition of coordinators' topics that is read; None for all.
     """
 
-    def __init__(self, source: Source, log: CoordinatorLog | None = None) -> None:
+    def __init__(
+        self, source: Source, log: CoordinatorLog | None = None, *, only: int | None = None
+    ) -> None:
         super().__init__(source.settings.schemas, log)
-        self._source = source
+        self._source, self._only = source, only
+        self.place: Place | None = None
+        """The log of the partition that the last rows are of."""
 
     def read(
         self, name: str, columns: Sequence[str], poll: Poll, report: Report
@@ -157,7 +163,8 @@ class SourceTables(CoordinatorTables):
         self._remark(logs, report)
         leaders = logs.leaders
         poll()
-        for found in read_each(logs, report):
+        for found in read_each(logs, report, self._only):
+            self.place = found.log.place
             yield found, leaders.get(found.partition.number)
             poll()
 

@@ -26,6 +26,7 @@ from metashell.spark_backend.schemas import (
     check_columns,
     check_table,
     from_struct,
+    is_of_coordinators,
     is_state,
     to_struct,
 )
@@ -80,6 +81,10 @@ class KRaftDataSource(DataSource):
         from metashell.spark_backend.reader import KRaftReader
 
         options = self._asked(schema)
+        if is_of_coordinators(options):
+            from metashell.spark_backend.coordinators import CoordinatorReader
+
+            return CoordinatorReader(options, _columns(options, schema))
         return KRaftReader(options, _columns(options, schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
@@ -87,6 +92,9 @@ class KRaftDataSource(DataSource):
         from metashell.spark_backend.streaming import KRaftStreamReader
 
         options = self._asked(schema)
+        if is_of_coordinators(options):
+            # Compaction rewrites their segments: no cursor could tell what was delivered.
+            raise UsageError(f"{options.table}: tables of coordinators' logs have no stream")
         if is_state(options.table) or options.table in {FILES, FAULTS}:
             raise UsageError(
                 f"{options.table}: this table has no stream; use records or a record type"

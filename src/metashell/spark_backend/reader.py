@@ -223,6 +223,10 @@ class KRaftReader(DataSourceReader):
                     yield tables.not_read(str(e), piece.split.name)
         elif options.table == FAULTS:
             yield from tables.site_faults(piece.site, options, piece.splits, piece.told)
+            if not tables.replays_apart(options):
+                from metashell.spark_backend.coordinators import coordinator_faults
+
+                yield from coordinator_faults(piece.site, options)
         else:
             try:
                 yield from tables.state_batches(piece.site, options, self.wanted)

@@ -14,9 +14,11 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from metashell.answers.coordinator_tables import COORDINATOR_TABLES
 from metashell.errors import UsageError
 from metashell.image.arrow import table_names
 from metashell.schema.registry import Registry, load_registry
+from metashell.sources.coordinator_tables import CoordinatorTables
 from metashell.spelling import did_you_mean, near_names
 
 if TYPE_CHECKING:
@@ -65,6 +67,20 @@ def registry_of(schemas: tuple[Path, ...]) -> Registry:
     return load_registry(schemas)
 
 
+@cache
+def coordinator_tables(schemas: tuple[Path, ...]) -> CoordinatorTables:
+    """The tables of coordinators' logs; definitions are read once a process."""
+    return CoordinatorTables(schemas)
+
+
+def is_of_coordinators(options: Options) -> bool:
+    """Whether a table is made of coordinators' logs."""
+    return options.table in COORDINATOR_TABLES or (
+        options.table not in registry_of(options.settings.schemas).by_name
+        and options.table in coordinator_tables(options.settings.schemas).messages
+    )
+
+
 def check_table(options: Options) -> None:
     """See that the table is there and that the options mean something for it.
 
@@ -74,25 +90,29 @@ def check_table(options: Options) -> None:
     table = options.table
     messages = registry_of(options.settings.schemas).by_name
     fixed = (RECORDS, NODES, FILES, FAULTS)
-    if table not in {*fixed, *table_names(), *messages}:
-        meant = did_you_mean(near_names(table, [*fixed, *table_names(), *messages], 1))
-        listed = ", ".join([*fixed, *table_names()])
+    more = coordinator_tables(options.settings.schemas)
+    if table not in {*fixed, *table_names(), *messages, *more.names}:
+        every = [*fixed, *table_names(), *messages, *more.names]
+        meant = did_you_mean(near_names(table, every, 1))
+        listed = ", ".join([*fixed, *table_names(), *more.states])
         hint = f" ({meant})" if meant else ""
         raise UsageError(
             f"{table}: not a table of the data source kraft{hint}; there are {listed},"
-            f" and one for each record type: {', '.join(messages)}"
+            f" and one for each record type: {', '.join([*messages, *more.messages])}"
         )
     if options.at is not None and not is_state(table) and table != FAULTS:
         raise UsageError(f"at: the table {table} is not a state; filter by its offset or time")
     if options.settings.strict and not is_state(table) and table != FAULTS:
         raise UsageError(f"strict: the table {table} is not a state; it holds everything readable")
+    if options.settings.strict and table in COORDINATOR_TABLES:
+        raise UsageError(f"strict: not for the table {table}")
     if options.raw and table != RECORDS:
         raise UsageError(f"raw: only the table {RECORDS} has raw bytes, not {table}")
 
 
 def is_state(table: str) -> bool:
     """Whether a table shows a state, that of the end of the log or of option `at`."""
-    return table in table_names() or table == NODES
+    return table in table_names() or table == NODES or table in COORDINATOR_TABLES
 
 
 def spark_type(kind: pa.DataType) -> pa.DataType:

@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
@@ -22,7 +23,7 @@ from metashell.log.unread import Unread
 from metashell.read_settings import ReadSettings
 from metashell.spark_backend.datasource import KRaftDataSource
 from metashell.spark_backend.fold import Fold, fold_sites
-from metashell.spark_backend.schemas import ORIGIN, registry_of
+from metashell.spark_backend.schemas import ORIGIN, coordinator_tables, registry_of
 from metashell.spark_backend.sites import Site
 from metashell.spark_backend.unread import FAILED, WARNED, Told, warnings_of_fold, warnings_of_log
 from metashell.sql.result import Result
@@ -101,6 +102,7 @@ class SparkTables:
         del cancelled  # ^C ends the job with the session.
         _check(statement)
         tables = self._tables_of(statement)
+        _refuse_coordinators(statement, tables, self._settings)
 
         def job(spark: SparkSession) -> Any:
             from pyspark.errors import AnalysisException, ParseException
@@ -261,6 +263,23 @@ def _check(statement: str) -> None:
             f"{what} is not possible here: statements only read tables and make temporary views",
             hint="a pipeline of your own reads the data source `kraft`",
         )
+
+
+def _refuse_coordinators(statement: str, tables: Collection[str], settings: ReadSettings) -> None:
+    """Refuse tables of coordinators' logs, which are read by the process that has them.
+
+    Raises:
+        UsageError: Such a table is named behind ``from`` or ``join``.
+    """
+    known = coordinator_tables(tuple(settings.schemas))
+    words = words_of(statement)
+    for before, word in pairwise(words):
+        name = known.find(word) if before in ("from", "join") else None
+        if name is not None and name not in tables:
+            raise UsageError(
+                f"{name}: this table is read in this process, not in Spark",
+                hint="leave out `--engine spark`, or give `--engine local`",
+            )
 
 
 def _usage_error(error: object) -> UsageError:

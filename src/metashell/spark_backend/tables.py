@@ -42,6 +42,8 @@ from metashell.spark_backend.schemas import (
     NODES,
     NODES_SCHEMA,
     RECORDS,
+    coordinator_tables,
+    is_of_coordinators,
     is_state,
     registry_of,
     with_origin,
@@ -68,6 +70,8 @@ def table_schema(options: Options) -> pa.Schema:
 
 
 def _own_schema(options: Options) -> pa.Schema:
+    if is_of_coordinators(options):
+        return coordinator_tables(options.settings.schemas).schema(options.table)
     if is_state(options.table):
         return NODES_SCHEMA if options.table == NODES else state_schema(options.table)
     if options.table == RECORDS:
