@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from support.examples import blocks, check_sessions
-from support.fixtures import DEMO
+from support.fixtures import DEMO, fixture_dir
 from support.fleets import backups
 
 if TYPE_CHECKING:
@@ -68,6 +68,7 @@ def test_python_works(session: SparkSession, tmp_path: Path) -> None:
     """Every block, in the order in which it stands."""
     places = {
         "/backups/": f"{backups(tmp_path / 'backups')}/",
+        "/mnt/kafka/": f"{fixture_dir('node-44')}/",
         "/var/lib/kafka/": f"{tmp_path / 'kafka'}/",
         "/checkpoints/": f"{tmp_path / 'checkpoints'}/",
     }
