@@ -75,8 +75,10 @@ def names_of(context: Context) -> TableNames:
     from metashell.sql.catalog import TableNames
 
     opened, kept = _opened(context), _kept(context)
-    here = opened_here(context)
-    assert here is not None
+    try:
+        here = opened_here(context) or opened
+    except SourceError:  # Whoever asks for rows is told.
+        here = opened
     of_fleet = here is context.fleet
     key = (opened.settings.schemas, here)
     if kept.names is None or kept.names[0] != key:
