@@ -186,6 +186,8 @@ def kept_names(values: Mapping[str, tuple[str, ...]], sample: str | None) -> Kep
     if folder is None or not os.path.exists(place):
         return None
     files = list(_files(place))
+    if not files:
+        return None  # Nothing would tell when names change: a log directory without a metadata log.
     settings = sorted(item for item in values.items() if item[0] not in _CHANGES_NOTHING)
     lasting = [name for name, *_ in files]
     key, stamp, names = (

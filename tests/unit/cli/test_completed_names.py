@@ -119,6 +119,12 @@ def test_what_is_not_kept(copy: Path, cache: Path, monkeypatch: pytest.MonkeyPat
     assert not (copy / "c").exists()
 
 
+def test_nothing_is_kept_without_a_metadata_log(tmp_path: Path) -> None:
+    """Of such a log directory nothing tells when the names of groups change."""
+    (tmp_path / "__consumer_offsets-0").mkdir()
+    assert kept_names({"--directory": (str(tmp_path),)}, None) is None
+
+
 def test_options_make_another_source(copy: Path) -> None:
     """The state at an earlier point has names of its own."""
     root = FixedDirectory({"a": lambda: TextLeaf("")})
