@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import random
 import struct
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -15,7 +17,9 @@ from metashell.answers.hanging import open_producers, open_table
 from metashell.answers.producers import producers_table
 from metashell.answers.transactions import TRANSACTION_SCHEMA
 from metashell.image.coordinators.producers import fold_producers
+from metashell.log import batch_headers
 from metashell.log.log_tail import LogTail
+from metashell.log.read import opened
 from support.strategies import damaged
 
 _OFFSETS = st.sampled_from([0, 1, 5, (1 << 31) + 1, (1 << 63) - 3])
@@ -82,3 +86,47 @@ def test_any_bytes(
     table = open_producers(producers_table(state, "t", 0))
     opened = open_table(table, TRANSACTION_SCHEMA.empty_table(), is_complete=True, end_ms=7)
     assert len(table) == len(opened)
+
+
+@settings(max_examples=25)
+@given(
+    seed=st.integers(0, 1 << 30),
+    flips=st.lists(st.integers(0, 1 << 20), max_size=3),
+    from_offset=st.integers(0, 1200),
+    until=st.sampled_from([500, 900, 1 << 62]),
+)
+def test_leaps_are_hops(
+    place: Path, seed: int, flips: list[int], from_offset: int, until: int
+) -> None:
+    """Many small batches that are walked over together tell the same as one after the other."""
+    rng = random.Random(seed)
+    data, offset = bytearray(), 0
+    for _ in range(500):
+        producer, n = rng.randint(-1, 2), rng.randint(1, 3)
+        kind, is_marker = rng.randint(0, 2), rng.random() < 0.2
+        records = (
+            [control_record(kind, bytes(6))] if is_marker else [b"x" * rng.randint(300, 900)] * n
+        )
+        data += encode_batch(
+            records,
+            base_offset=offset,
+            producer_id=producer,
+            control=is_marker,
+            transactional=producer >= 0,
+            timestamp=1_790_000_000_000 + rng.randint(0, 9000),
+        )
+        offset += len(records) + (rng.random() < 0.1)
+    for at in flips:
+        data[at % len(data)] ^= 0x10
+    path = place / "many"
+    path.write_bytes(data)
+    found = []
+    for many in (1 << 62, 8):
+        walk = batch_headers.HeaderWalk(from_offset=from_offset)
+        with patch.object(batch_headers, "_MANY", many), opened(str(path)) as source:
+            end = walk.segment(source, "many", 0, until)
+        kept = walk.headers
+        columns = (kept.header.tobytes(), kept.marker.tolist(), kept.coordinator_epoch.tolist())
+        times = (walk.last_offset, walk.last_timestamp_ms, walk.n_batches)
+        found.append((end, columns, times, list(map(str, walk.faults))))
+    assert found[0] == found[1]

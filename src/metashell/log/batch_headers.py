@@ -22,8 +22,9 @@ from metashell.log.crc import crc32c
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.frames import CONTROL, HEADER
 from metashell.log.keyed_chain import OLD_HEAD, OLD_OVERHEAD
+from metashell.log.leap import leap
 from metashell.log.read import OpenFile
-from metashell.schema.arena import I32, AnyArray
+from metashell.schema.arena import I32, SLACK, AnyArray, Arena
 
 _MAX_TIMESTAMP: Final = Struct(">q")
 _MAX_TIMESTAMP_POS: Final = 35
@@ -33,6 +34,10 @@ _MARKER_MOST: Final = 4096
 """Bytes of a marker's batch at most: it has one record, of some 17 bytes."""
 _FAR: Final = 32 << 10
 """A batch of so many bytes is hopped over by a read of its own."""
+_MANY, _SMALL = 256, 4 << 10
+"""So many batches of so few bytes on the average are many small ones,"""
+_LEAP_BYTES: Final = 4 << 20
+"""of which so many bytes are looked at together."""
 _NEAR_BYTES, _FAR_BYTES = 128 << 10, _MARKER_MOST
 _MAX_OFFSET: Final = (1 << 63) - 1
 _NO_MARKER: Final = -1
@@ -103,8 +108,14 @@ class HeaderWalk:
             Where the walk ended: the position of that batch, or the end of what makes sense.
         """
         window = _Window(source)
-        pos = start
+        pos, mark, n_mark, wait = start, start, self.n_batches, _MANY
         while not (only_one and pos > start):
+            if self.n_batches - n_mark >= wait:
+                if pos - mark <= wait * _SMALL and not only_one:
+                    mark, pos = pos, self._leap(source, name, pos, until)
+                    # What does not leap far is left alone for longer and longer.
+                    wait = _MANY if pos - mark >= _LEAP_BYTES // 4 else 4 * wait
+                mark, n_mark = pos, self.n_batches
             at = window.reach(pos, HEADER_BYTES)
             view = window.view
             if at is None or view[at + MAGIC_POS] < 2:
@@ -133,6 +144,43 @@ class HeaderWalk:
                 self._keep(window, pos, at, length, crc, attributes, name)
             pos += 12 + length
         return pos
+
+    def _leap(self, source: OpenFile, name: str, pos: int, until: int) -> int:
+        """Walk over many small batches at once; returns where what is left begins.
+
+        Their CRCs are checked, which takes less time than hopping.
+        """
+        size = min(_LEAP_BYTES, source.size - pos)
+        view = memoryview(bytearray(size + SLACK))
+        size = source.read_into(view[:size], pos)
+        stretch = leap(view, 0, size, self.last_offset, -1, gaps=True)
+        if stretch is None or not len(stretch.positions):
+            return pos
+        arena = Arena(view, size)
+        header = arena.gather(f"V{HEADER.itemsize}", stretch.positions).view(HEADER)
+        last = header["base_offset"].astype(np.int64) + header["last_delta"]
+        n = int(np.searchsorted(last, until))
+        end = stretch.end if n == len(header) else int(stretch.positions[n])
+        header, last = header[:n], last[:n]
+        if not n:
+            return pos
+        kept = (header["producer_id"] >= 0) & (last >= self.from_offset)
+        markers = {}
+        for i in np.flatnonzero(kept & (header["attributes"] & CONTROL != 0)).tolist():
+            begin, length = int(stretch.positions[i]), int(header["length"][i])
+            batch = view[begin : begin + 12 + length]
+            found = self._marker(batch, int(header["crc"][i]), name, pos + begin)
+            if found is None:
+                kept[i] = False
+            else:
+                markers[i] = found
+        rank = len(self._kept) // HEADER_BYTES + np.cumsum(kept) - 1
+        self._markers += [(int(rank[i]), *found) for i, found in markers.items()]
+        self._kept += header[kept].tobytes()
+        self.last_offset = int(last[-1])
+        self.last_timestamp_ms = max(self.last_timestamp_ms, int(header["max_timestamp"].max()))
+        self.n_batches += n
+        return pos + end
 
     def stopped(self, name: str, pos: int, reason: str = "a batch is cut off") -> None:
         """Note that a walk ended before the end of the log."""
@@ -175,23 +223,22 @@ class HeaderWalk:
     ) -> None:
         header = bytes(window.view[at : at + HEADER_BYTES])
         if attributes & CONTROL:
-            marker = self._marker(window, pos, length, crc, name)
+            size = 12 + length
+            at_marker = window.reach(pos, size) if size <= _MARKER_MOST else None
+            if at_marker is None:
+                return
+            batch = window.view[at_marker : at_marker + size]
+            marker = self._marker(batch, crc, name, pos)
             if marker is None:
                 return
             self._markers.append((len(self._kept) // HEADER_BYTES, *marker))
         self._kept += header
 
-    def _marker(
-        self, window: _Window, pos: int, length: int, crc: int, name: str
-    ) -> tuple[int, int] | None:
+    def _marker(self, batch: memoryview, crc: int, name: str, pos: int) -> tuple[int, int] | None:
         """(type, coordinator epoch) of a marker; None where it says nothing of a transaction."""
-        if length <= MIN_LENGTH or 12 + length > _MARKER_MOST:
+        if len(batch) <= HEADER_BYTES or len(batch) > _MARKER_MOST:
             # Emptied by compaction; or nothing that a broker writes.
             return None
-        at = window.reach(pos, 12 + length)
-        if at is None:
-            return None
-        batch = window.view[at : at + 12 + length]
         actual = crc32c(batch[21:])
         if actual != crc:
             reason = f"CRC mismatch of a marker: stored {crc:08x}, computed {actual:08x}"
