@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from threading import Lock, Thread
@@ -122,8 +123,10 @@ def run(work: Callable[[_T], None], pieces: Iterable[_T]) -> None:
 
     threads = [Thread(target=take, name=f"kernel-{i}", daemon=True) for i in range(1, n)]
     try:
-        for thread in threads:
-            thread.start()
+        # Where no more threads can be had, those that there are do the work.
+        with suppress(RuntimeError):
+            for thread in threads:
+                thread.start()
         take()
     finally:
         waiting.clear()

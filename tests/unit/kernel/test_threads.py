@@ -120,6 +120,20 @@ def test_the_first_error_ends_the_work(
     assert len(begun) < 100_000
 
 
+def test_no_more_threads_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the system allows no thread, the one that calls does all the work."""
+    monkeypatch.setattr(threads, "count", lambda: 4)
+
+    def refuse(_: object) -> None:
+        raise RuntimeError("can't start new thread")
+
+    monkeypatch.setattr(threads.Thread, "start", refuse)
+    done: list[int] = []
+    threads.run(done.append, range(20))
+
+    assert list(range(20)) == done
+
+
 CHILD = """
 import os, sys
 from metashell.kernel import threads
