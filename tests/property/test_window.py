@@ -18,6 +18,8 @@ from support.fixtures import fixture, fixture_names
 from support.logs import topic_batch
 from support.strategies import damage_bytes
 
+pytestmark = pytest.mark.usefixtures("implementation")
+
 SIZES = (1, 100, 500, 4096, 1 << 20)
 
 
