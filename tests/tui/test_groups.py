@@ -300,12 +300,12 @@ def test_nothing_is_read_in_the_thread_that_draws(monkeypatch: pytest.MonkeyPatc
     threads: set[str] = set()
     find = group_rows.find_extra
 
-    def slow(scene, cancelled, tell):  # type: ignore[no-untyped-def]
+    def slow(scene, cancelled, tell, known):  # type: ignore[no-untyped-def]
         threads.add(threading.current_thread().name)
         begun.set()
         while not cancelled() and not go_on.wait(0.01):
             pass
-        return find(scene, cancelled, tell)
+        return find(scene, cancelled, tell, known)
 
     async def test(driver: Driver) -> None:
         monkeypatch.setattr("metashell.tui.views.groups.find_extra", slow)

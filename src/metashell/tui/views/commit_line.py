@@ -38,7 +38,7 @@ class CommitLine:
     @property
     def back(self) -> I64:
         """int64: the commits that went back, by place."""
-        fell = np.flatnonzero(np.diff(self.offsets) < 0) + 1
+        fell = np.flatnonzero(self.offsets[1:] < self.offsets[:-1]) + 1
         return fell[self.offsets[fell] >= 0]
 
     def drawn(self, width: int) -> str:
@@ -51,8 +51,9 @@ class CommitLine:
         if n <= 1 or width < 1:  # one point is no line
             return ""
         # Clocks may go back; the order of the log does not.
-        along = np.maximum.accumulate(self.times)
-        first, last = int(along[0]), int(along[-1])
+        # A hostile span is wider than an integer.
+        along = np.maximum.accumulate(self.times).astype(np.float64)
+        first, last = float(along[0]), float(along[-1])
         if last > first:
             edges = first + (last - first) * (np.arange(width) + 1) / width
             at = np.searchsorted(along, np.minimum(edges, last), side="right") - 1

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
@@ -77,9 +78,9 @@ class Extra:
 NOTHING: Final = Extra()
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class GroupRows:
-    """What the view shows of all groups and transactions."""
+    """What the view shows of all groups and transactions; see `prepared`."""
 
     groups: pa.Table | None
     """Of ``groups``; None without a log of them."""
@@ -91,7 +92,16 @@ class GroupRows:
     """What there was to be said."""
     extra: Extra = NOTHING
 
-    @property
+    def prepared(self) -> GroupRows:
+        """The same, all of which is computed: nothing is left to the thread that draws."""
+        _ = self.group_table, self.transaction_table, self.heading, self.transaction_heading
+        return self
+
+    def with_extra(self, extra: Extra) -> GroupRows:
+        """The same rows with what else is known, prepared."""
+        return replace(self, extra=extra).prepared()
+
+    @cached_property
     def group_table(self) -> tuple[pa.Table, pa.Array | None] | None:
         """The groups as shown, those first that need attention, and which of them changed."""
         if self.groups is None:
@@ -107,7 +117,7 @@ class GroupRows:
         shown = table.select([*GROUP_COLUMNS, *rest]).take(order)
         return shown, None if self.changed is None else self.changed.take(order)
 
-    @property
+    @cached_property
     def transaction_table(self) -> pa.Table | None:
         """The transactions as shown: hanging, then open ones, the oldest first, then the others."""
         if self.transactions is None and self.extra.hanging is None:
@@ -115,7 +125,7 @@ class GroupRows:
         parts = [_hanging_rows(self.extra.hanging), _transaction_rows(self.transactions)]
         return pa.concat_tables([part for part in parts if part is not None])
 
-    @property
+    @cached_property
     def heading(self) -> str:
         """How many groups there are, and what they need."""
         found = self.group_table
@@ -126,7 +136,7 @@ class GroupRows:
         n = len(words)
         return " · ".join([f"{n:,} group{'s' * (n != 1)}", *counts])
 
-    @property
+    @cached_property
     def transaction_heading(self) -> str:
         """The same of transactions."""
         table = self.transaction_table
@@ -296,7 +306,10 @@ def find_groups(scene: Scene, cancelled: Callable[[], bool]) -> GroupRows:
 
 
 def find_extra(
-    scene: Scene, cancelled: Callable[[], bool], tell: Callable[[Extra], object]
+    scene: Scene,
+    cancelled: Callable[[], bool],
+    tell: Callable[[Extra], object],
+    known: Extra = NOTHING,
 ) -> Extra:
     """Lag, offsets that stand still and hanging transactions, as far as that can be told.
 
@@ -304,12 +317,13 @@ def find_extra(
         scene: What is shown.
         cancelled: Asked by long loops.
         tell: Takes what is known so far.
+        known: What was known before, which stays until it is known anew.
 
     Raises:
         KeyboardInterrupt: It was cancelled.
     """
     assert scene.cluster is not None
-    here, extra = scene.cluster.coordinator_directories, NOTHING
+    here, extra = scene.cluster.coordinator_directories, replace(known, told=())
     asked = (
         ("offsets", "groups", ("offsets", "--lag", "--columns", "all")),
         ("stalled", "groups", ("offsets", "--stalled", "--columns", "all")),

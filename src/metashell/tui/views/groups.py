@@ -214,11 +214,13 @@ class GroupsView(View):
             return
         if self.found is None:
             self._say("reading groups and transactions… escape cancels, r reads again")
+        # What was known stays until it is known anew.
+        known = self.found.extra if self.found is not None and scene.is_newest else NOTHING
         self._is_stale = False
         self.explorer.jobs.cancel(self, "extra")
         self._asked = self.explorer.jobs.start(
             "reading groups and transactions",
-            lambda job: find_groups(scene, job.cancelled),
+            lambda job: find_groups(scene, job.cancelled).with_extra(known),
             lambda found: self._show(scene, found),
             owner=self,
             key="groups",
@@ -233,10 +235,7 @@ class GroupsView(View):
 
     def _show(self, scene: Scene, found: GroupRows) -> None:
         """Show groups and transactions, and begin to look for what takes longer."""
-        is_first = self.found is None
-        extra = NOTHING if is_first or self.found is None else self.found.extra
-        # What was known stays until it is known anew.
-        self.found = replaced(found, extra if scene.is_newest else NOTHING)
+        is_first, self.found = self.found is None, found
         self._draw()
         if is_first:
             take_focus(self)
@@ -245,23 +244,25 @@ class GroupsView(View):
         if self._is_stale:
             self._ask()
         elif scene.is_newest:
-            self._read_on(scene)
+            self._read_on(scene, found)
 
-    def _read_on(self, scene: Scene) -> None:
+    def _read_on(self, scene: Scene, found: GroupRows) -> None:
         """Look at the logs of partitions in the background."""
 
-        def work(job: Job) -> Extra:
-            return find_extra(scene, job.cancelled, lambda extra: job.tell(self._more, extra))
+        def work(job: Job) -> GroupRows:
+            def tell(extra: Extra) -> None:
+                job.tell(self._more, found.with_extra(extra))
+
+            return found.with_extra(find_extra(scene, job.cancelled, tell, found.extra))
 
         self.explorer.jobs.start(
             "looking at the logs of partitions", work, self._more, owner=self, key="extra",
             comes_last=True,
         )  # fmt: skip
 
-    def _more(self, extra: Extra) -> None:
-        if self.found is not None:
-            self.found = replaced(self.found, extra)
-            self._draw()
+    def _more(self, found: GroupRows) -> None:
+        self.found = found
+        self._draw()
 
     def _draw(self) -> None:
         """Show all groups and transactions."""
@@ -498,11 +499,6 @@ class GroupsView(View):
         """The row."""
         text = None if self.found is None else self.table.row_text_of()
         return None if text is None else ("row", text)
-
-
-def replaced(found: GroupRows, extra: Extra) -> GroupRows:
-    """The same rows with what else is known."""
-    return GroupRows(found.groups, found.transactions, found.changed, found.told, extra)
 
 
 def _is_untouched(table: DrawnTable) -> bool:
