@@ -118,3 +118,19 @@ def test_a_session_reads_them(spark: object) -> None:
     pattern = str(fixture_dir("node-44")) + "/broker*/d*"
     reader = spark.read.format("kraft").option("table", "offsets")  # type: ignore[attr-defined]
     assert 80 == reader.load(pattern).count()
+
+
+def test_sql_of_spark_says_who_reads_them() -> None:
+    """Before a session is started; a column of such a name is nothing to refuse."""
+    from metashell.read_settings import READ_DEFAULTS
+    from metashell.spark_backend.sql import SparkTables
+
+    class NoSession:
+        def run(self, _job: object) -> object:
+            raise SourceError("a session")
+
+    tables = SparkTables(NoSession(), (), READ_DEFAULTS)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match="offsets: this table is read in this process"):
+        tables.run("select * from Offsets", lambda: False)
+    with pytest.raises(SourceError, match="a session"):
+        tables.run("select members from topics", lambda: False)
