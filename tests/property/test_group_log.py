@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftgen.batch import Record, encode_batch
-from metashell.answers.groups import groups_table, offsets_table
+from metashell.answers.groups import groups_table
+from metashell.answers.offsets import offsets_table
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.lazy import lazy
 from metashell.log.partition import CoordinatorPartition

@@ -13,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.answers.hanging import Verdict
+from metashell.answers.hanging import HangingVerdict
 from metashell.dataclass import dataclass
 from metashell.image.coordinators.committed_topics import committed_topics
 from metashell.image.coordinators.group_log import GroupLog
@@ -214,6 +214,6 @@ def hot_partitions(loads: list[Load]) -> list[Load]:
 
 def hangs_for_long(opened: pa.Table, longest_ms: int) -> pa.Table:
     """Of rows of `metashell.answers.hanging.open_table` what hangs for longer than a timeout."""
-    hangs = pc.equal(opened.column("hanging"), Verdict.YES.value)
+    hangs = pc.equal(opened.column("hanging"), HangingVerdict.YES.value)
     is_old = pc.fill_null(pc.greater_equal(opened.column("age_ms"), longest_ms), False)
     return opened.filter(pc.and_(hangs, is_old))

@@ -25,7 +25,7 @@ OPEN: Final = "current_txn_start_offset"
 ABORT: Final = 'kafka-transactions.sh --bootstrap-server "$BOOTSTRAP_SERVER" abort --topic '
 
 
-class Verdict(StrEnum):
+class HangingVerdict(StrEnum):
     """Whether a transaction hangs."""
 
     YES = "yes"
@@ -71,9 +71,9 @@ def open_table(
     at = pc.index_in(ids, value_set=_one(transactions.column("producer_id")))
     names = _one(transactions.column("transactional_id")).take(_one(at))
     is_known = _bools(pc.is_valid(at))
-    verdict = np.full(len(ids), Verdict.UNDECIDED, dtype=object)
-    verdict[is_known | is_complete] = Verdict.YES
-    verdict[_are_named(producers, transactions)] = Verdict.NO
+    verdict = np.full(len(ids), HangingVerdict.UNDECIDED, dtype=object)
+    verdict[is_known | is_complete] = HangingVerdict.YES
+    verdict[_are_named(producers, transactions)] = HangingVerdict.NO
     topics, partitions = _one(producers.column("topic")), _one(producers.column("partition"))
     starts, times = _one(producers.column(OPEN)), _one(producers.column("last_timestamp"))
     ages = pa.nulls(len(ids), pa.int64())
@@ -92,7 +92,7 @@ def open_table(
             names,
             pa.array(verdict, pa.string()),
             _are_lowest(topics, partitions, starts),
-            _commands(topics, partitions, starts, verdict == Verdict.YES),
+            _commands(topics, partitions, starts, verdict == HangingVerdict.YES),
         ],
         schema=OPEN_SCHEMA,
     )
@@ -109,7 +109,7 @@ def with_hanging(transactions: pa.Table, opened: pa.Table | None) -> pa.Table:
     """
     if opened is None:
         return transactions.append_column("hanging", pa.nulls(len(transactions), pa.bool_()))
-    hangs = opened.filter(pc.equal(opened.column("hanging"), Verdict.YES.value))
+    hangs = opened.filter(pc.equal(opened.column("hanging"), HangingVerdict.YES.value))
     found = pc.is_in(transactions.column("producer_id"), _one(hangs.column("producer_id")))
     return transactions.append_column("hanging", found)
 

@@ -35,9 +35,9 @@ OPTIONS: Final = (
     Option(
         ("--directory", "-d"), metavar="DIR", group=SOURCE, repeatable=True, path="directory",
         help=(
-            "read a metadata log (__cluster_metadata-0) or the\n"
-            "log directories of a node; those of several nodes, or\n"
-            "a quoted pattern such as '/backups/*', open a fleet"
+            "read a metadata log (__cluster_metadata-0) or a node's\n"
+            "log directories; those of several nodes open a fleet,\n"
+            "and so does a quoted pattern such as '/backups/*'"
         ),
     ),
     Option(

@@ -190,14 +190,14 @@ def _hanging(query: RowsQuery) -> pa.Table:
     """What hangs, or may."""
     import pyarrow.compute as pc
 
-    from metashell.answers.hanging import Verdict
+    from metashell.answers.hanging import HangingVerdict
     from metashell.sources.partition_ends import open_transactions
 
     logs = needs_partition_logs(query)
     topics = topics_here(query, logs)
     table = open_transactions(query.source, logs, QueryReport(query), topics)
-    table = table.filter(pc.not_equal(table.column("hanging"), Verdict.NO.value))
-    if Verdict.UNDECIDED in table.column("hanging").to_pylist():
+    table = table.filter(pc.not_equal(table.column("hanging"), HangingVerdict.NO.value))
+    if HangingVerdict.UNDECIDED in table.column("hanging").to_pylist():
         coordinator = query.source.coordinator_logs(TRANSACTION.log)
         missing = () if coordinator is None else coordinator.missing
         numbers = ", ".join(map(str, missing)) or "unknown"

@@ -16,11 +16,12 @@ import numpy as np
 
 from metashell.fs.change_parts import Effect
 from metashell.fs.changes import Newest, NodeChange, Test, change_of
-from metashell.fs.coordinator_paths import OFFSETS, Fields, Names, Telling
+from metashell.fs.coordinator_paths import OFFSETS, Fields, Telling
 from metashell.fs.coordinator_states import tell
 from metashell.fs.nodes.groups import CoordinatorDirectory
 from metashell.image.coordinators.group_log import COMMITS, REFUSED, GroupLog
 from metashell.image.coordinators.share_state import KEPT, SHARE_SNAPSHOT, SHARE_UPDATE
+from metashell.parts.spec import NodeNames
 from metashell.records.consumer_protocol import MEMBERS_RECORD
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I64
@@ -79,9 +80,9 @@ class CoordinatorReplay:
     ) -> None:
         self._records, self._partition = records, partition
         self._tests, self._topics = tests, topics
-        self._nodes: dict[Names, dict[str, Any]] = {}
-        self._row_of: dict[Names, int] = {}
-        self._pending: dict[int, dict[Names, tuple[int, Fields]]] = {}
+        self._nodes: dict[NodeNames, dict[str, Any]] = {}
+        self._row_of: dict[NodeNames, int] = {}
+        self._pending: dict[int, dict[NodeNames, tuple[int, Fields]]] = {}
 
     def run(self, newest: Newest | None) -> Iterator[NodeChange]:
         """Follow all records, or the newest."""
@@ -137,12 +138,12 @@ class CoordinatorReplay:
                 if change is not None:
                     yield change.placed(offset, time, epoch, log=self._partition)
 
-    def _meant(self, path: Names) -> bool:
+    def _meant(self, path: NodeNames) -> bool:
         return len(path) >= len(self._tests) and all(
             test(name) for test, name in zip(self._tests, path, strict=False)
         )
 
-    def nodes(self) -> Mapping[Names, Mapping[str, Any]]:
+    def nodes(self) -> Mapping[NodeNames, Mapping[str, Any]]:
         """The fields of every node, after what was followed."""
         return {path: self._shown(path) or {} for path in self._nodes}
 
@@ -177,7 +178,7 @@ class CoordinatorReplay:
             else:
                 yield from self._put(each.path, name, each.fields)
 
-    def _put(self, path: Names, name: str, fields: Fields | None) -> Iterator[Effect]:
+    def _put(self, path: NodeNames, name: str, fields: Fields | None) -> Iterator[Effect]:
         """Write, or remove, what a type of records says of a node."""
         is_meant = self._meant(path)
         before = self._shown(path) if is_meant else None
@@ -191,7 +192,7 @@ class CoordinatorReplay:
         if is_meant:
             yield Effect(path, before, self._shown(path))
 
-    def _shown(self, path: Names) -> dict[str, Any] | None:
+    def _shown(self, path: NodeNames) -> dict[str, Any] | None:
         """The fields of a node; None where it is not there."""
         node = self._nodes.get(path)
         if node is None:

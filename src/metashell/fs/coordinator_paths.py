@@ -17,13 +17,13 @@ from typing import Any, Final, TypeAlias
 
 from metashell.dataclass import dataclass
 from metashell.image.coordinators.share_state import batch_text
+from metashell.parts.spec import NodeNames
 from metashell.records.consumer_protocol import CONSUMER, MEMBERS_RECORD, members_json
 from metashell.records.keyed_records import TRANSACTION_STATES
 from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.coordinators import CoordinatorLog, RecordType
 from metashell.schema.dump import fields_json
 
-Names: TypeAlias = tuple[str, ...]
 Fields: TypeAlias = Mapping[str, Any]
 
 GROUPS: Final = "groups"
@@ -41,7 +41,7 @@ MEMBERS: Final = "members"
 ASSIGNMENT: Final = "assignment"
 OFFSETS: Final = "offsets"
 
-_BY_SUFFIX: Final[Sequence[tuple[str, Names]]] = (
+_BY_SUFFIX: Final[Sequence[tuple[str, NodeNames]]] = (
     ("TargetAssignmentMetadata", (STATE,)),
     ("TargetAssignmentMember", (ASSIGNMENT, "member_id")),
     ("CurrentMemberAssignment", (MEMBERS, "member_id")),
@@ -76,12 +76,12 @@ _BYTES: Final = ("subscription", "assignment", "memberId")
 class Telling:
     """What a record says of a node: ``fields`` is None where the node has no such record now."""
 
-    path: Names
+    path: NodeNames
     fields: Fields | None
 
 
 @cache
-def levels_of(record_type: RecordType) -> tuple[str, Names]:
+def levels_of(record_type: RecordType) -> tuple[str, NodeNames]:
     """Where nodes of a type are: the directory, and below it fixed names and fields of the key."""
     name, fields = record_type.name, [field.column_name for field in record_type.key.fields]
     if "transactional_id" in fields:
@@ -94,7 +94,7 @@ def levels_of(record_type: RecordType) -> tuple[str, Names]:
     return GROUPS, (fields[0], *below)
 
 
-def path_of(record_type: RecordType, key: Fields, topics: Mapping[str, str]) -> Names:
+def path_of(record_type: RecordType, key: Fields, topics: Mapping[str, str]) -> NodeNames:
     """The node that a record is about.
 
     Args:
@@ -111,7 +111,7 @@ def path_of(record_type: RecordType, key: Fields, topics: Mapping[str, str]) -> 
     return (root, *names)
 
 
-def names_below(record_type: RecordType, keys: Columns) -> Iterator[Names]:
+def names_below(record_type: RecordType, keys: Columns) -> Iterator[NodeNames]:
     """The names below its group, or id, of what each record is about.
 
     Args:
@@ -198,7 +198,7 @@ def _partitions(items: list[Any], topics: Mapping[str, str]) -> list[Any]:
     return found
 
 
-def _classic(record_type: RecordType, path: Names, value: Fields) -> Iterator[Telling]:
+def _classic(record_type: RecordType, path: NodeNames, value: Fields) -> Iterator[Telling]:
     """A classic group, then its members and what they have."""
     fields = _json(record_type, value, is_key=False)
     members = fields.pop("members", None) or []

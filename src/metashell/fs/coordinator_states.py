@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.fs.coordinator_paths import STATE, Fields, Names, Telling, names_below, tellings
+from metashell.fs.coordinator_paths import STATE, Fields, Telling, names_below, tellings
 from metashell.image.coordinators.group_events import GroupType
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.group_states import group_states
@@ -25,6 +25,7 @@ from metashell.image.coordinators.living import (
     living_transactions,
 )
 from metashell.image.coordinators.share_state import ShareState, fold_share, share_fields
+from metashell.parts.spec import NodeNames
 from metashell.records.consumer_protocol import MEMBERS_RECORD
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I64
@@ -43,7 +44,7 @@ class NodeRows:
     created: int = -1
 
 
-Nodes = dict[Names, NodeRows]
+Nodes = dict[NodeNames, NodeRows]
 """What tells of the nodes of a group, by their names below it; by none for the group itself."""
 
 
@@ -68,7 +69,7 @@ class CoordinatorState(ABC):
         """What there is of one group or transaction."""
 
     @abstractmethod
-    def value(self, place: int, below: Names, rows: Sequence[int]) -> Fields:
+    def value(self, place: int, below: NodeNames, rows: Sequence[int]) -> Fields:
         """The fields of a node that rows tell of."""
 
 
@@ -109,7 +110,7 @@ class RecordedState(CoordinatorState):
                 node.created = max(node.created, made[row])
         return found
 
-    def _paths(self, rows: I64) -> Iterator[tuple[int, list[Names]]]:
+    def _paths(self, rows: I64) -> Iterator[tuple[int, list[NodeNames]]]:
         """The names below the group that each record tells of.
 
         A value is read only where there may be several.
@@ -136,7 +137,7 @@ class RecordedState(CoordinatorState):
             self._values.update(tell(self.records, some, self.topics))
         return self._values[row]
 
-    def value(self, place: int, below: Names, rows: Sequence[int]) -> Fields:
+    def value(self, place: int, below: NodeNames, rows: Sequence[int]) -> Fields:
         fields: dict[str, Any] = {}
         for row in rows:
             for each in self.told(row):
@@ -208,7 +209,7 @@ class GroupsOf(RecordedState):
         state.created = int(self.log.events.row[self.log.state.made[place]])
         return found
 
-    def value(self, place: int, below: Names, rows: Sequence[int]) -> Fields:
+    def value(self, place: int, below: NodeNames, rows: Sequence[int]) -> Fields:
         if below == (STATE,):
             kind = GroupType(int(self.log.state.type[place])).name.lower()
             derived = {"type": kind, "state": self._states[place]}
@@ -254,9 +255,9 @@ class ShareOf(CoordinatorState):
         return {name: place for place, name in enumerate(dict.fromkeys(self._groups))}
 
     @cached_property
-    def _indexes(self) -> Mapping[int, Mapping[Names, int]]:
+    def _indexes(self) -> Mapping[int, Mapping[NodeNames, int]]:
         """The index of each share partition, by the place of its group and its names there."""
-        found: dict[int, dict[Names, int]] = {}
+        found: dict[int, dict[NodeNames, int]] = {}
         ids = [uuid_text(each.tobytes()) for each in self._state.topic_id]
         for i, (group, topic, number) in enumerate(
             zip(self._groups, ids, self._state.partition.tolist(), strict=True)
@@ -272,5 +273,5 @@ class ShareOf(CoordinatorState):
             for names, i in self._indexes[place].items()
         }
 
-    def value(self, place: int, below: Names, rows: Sequence[int]) -> Fields:
+    def value(self, place: int, below: NodeNames, rows: Sequence[int]) -> Fields:
         return share_fields(self._state, self._indexes[place][below])

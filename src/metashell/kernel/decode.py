@@ -121,7 +121,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Seen:
+class DecodedRows:
     """Rows decoded by one call, and which of the root's tags it met."""
 
     begin: int
@@ -137,7 +137,7 @@ def decode(
     columns: Sequence[_AnyArray],
     messages: Messages,
     limits: Limits,
-) -> tuple[npt.NDArray[np.bool_], list[Seen]] | None:
+) -> tuple[npt.NDArray[np.bool_], list[DecodedRows]] | None:
     """Decode messages into columns.
 
     Args:
@@ -163,7 +163,7 @@ def decode(
     rows = messages.first_row
     function = _function(library)
     lock = Lock()
-    met: list[Seen] = []
+    met: list[DecodedRows] = []
     is_exhausted: list[bool] = []
 
     def work(first: int) -> None:
@@ -183,7 +183,7 @@ def decode(
             if rows is not None:
                 begin, behind = int(rows[at]), int(rows[following])
             with lock:
-                met.append(Seen(begin, behind, decode.seen))
+                met.append(DecodedRows(begin, behind, decode.seen))
             at = following
 
     threads.run(work, range(0, n, limits.block))

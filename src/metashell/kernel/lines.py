@@ -77,7 +77,7 @@ def _function(library: CDLL) -> Any:
     return function
 
 
-class Texts:
+class LineTexts:
     """What stands in a line, piece after piece.
 
     Keeps every array and text alive that the table points to.
@@ -143,7 +143,7 @@ class Texts:
         self._rows[-1] |= {"choices": choices.ctypes.data, "choice_bounds": bounds.ctypes.data}
         self._rows[-1]["n_choices"] = len(bounds) - 1
 
-    def nest(self, children: Texts, n_elements: int) -> None:
+    def nest(self, children: LineTexts, n_elements: int) -> None:
         """Let the piece added last be of structs.
 
         Args:
@@ -173,7 +173,7 @@ class Texts:
 def write(
     library: CDLL,
     data: npt.NDArray[np.uint8],
-    kinds: Sequence[tuple[Texts, int]],
+    kinds: Sequence[tuple[LineTexts, int]],
     kind_of: npt.NDArray[np.int32],
 ) -> tuple[bytes, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Write lines.

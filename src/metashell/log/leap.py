@@ -44,7 +44,7 @@ _HEAD_DTYPE: Final = np.dtype(
 
 
 @dataclass(slots=True)
-class Stretch:
+class BatchRun:
     """Sound batches that follow each other."""
 
     positions: I64
@@ -57,7 +57,7 @@ class Stretch:
 
 def leap(
     view: memoryview, pos: int, stop: int, last_offset: int, last_epoch: int, *, gaps: bool
-) -> Stretch | None:
+) -> BatchRun | None:
     """Find a stretch of sound batches.
 
     Args:
@@ -91,8 +91,8 @@ def leap(
     n = len(sound) if sound.all() else int(np.argmin(sound))
     n = _with_sound_crc(view, found[:n], ends[:n], heads["crc"][:n])
     if not n:
-        return Stretch(found[:0], pos, last_offset, last_epoch)
-    return Stretch(found[:n], int(ends[n - 1]), int(last[n - 1]), int(epochs[n - 1]))
+        return BatchRun(found[:0], pos, last_offset, last_epoch)
+    return BatchRun(found[:n], int(ends[n - 1]), int(last[n - 1]), int(epochs[n - 1]))
 
 
 def _places(view: memoryview, pos: int, stop: int) -> I64:

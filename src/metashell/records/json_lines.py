@@ -11,7 +11,7 @@ from ctypes import CDLL
 import numpy as np
 
 from metashell.kernel import load
-from metashell.kernel.lines import Texts
+from metashell.kernel.lines import LineTexts
 from metashell.log.frames import CONTROL_KEY
 from metashell.records.filter import TopicNames
 from metashell.records.lines import JsonLines, control_name
@@ -52,7 +52,7 @@ class _ByKernel(JsonLines):
     def lines(self, records: Records, rows: I64) -> Sequence[str]:
         """The line of each row, without its end."""
         kind_of = np.full(len(rows), -1, dtype=np.int32)
-        kinds: list[tuple[Texts, int]] = []
+        kinds: list[tuple[LineTexts, int]] = []
         for spec, key, version, at, columns in _decoded(records, rows):
             texts = self._places_of(records, rows)
             if self._add_message(texts, spec, key, version, columns, records):
@@ -63,9 +63,9 @@ class _ByKernel(JsonLines):
             return written
         return written.with_others(left, super().lines(records, rows[left]))
 
-    def _places_of(self, records: Records, rows: I64) -> Texts:
+    def _places_of(self, records: Records, rows: I64) -> LineTexts:
         """What a line says first: where its record stands."""
-        frames, texts = records.frames, Texts()
+        frames, texts = records.frames, LineTexts()
         file = records.file_of(int(rows[0]))
         add_literal(texts, f'{{"file":{json_text(file.name)}')
         add_numbers(texts, ',"pos":', frames.batches.pos[frames.batch[rows]] - file.start)
@@ -76,7 +76,7 @@ class _ByKernel(JsonLines):
 
     def _add_message(
         self,
-        texts: Texts,
+        texts: LineTexts,
         spec: MessageSpec,
         key: int,
         version: int,
@@ -123,9 +123,9 @@ class RecordData:
         n = len(rows)
         topics: list[str | None] = [None] * n
         kind_of = np.full(n, -1, dtype=np.int32)
-        kinds: list[tuple[Texts, int]] = []
+        kinds: list[tuple[LineTexts, int]] = []
         for spec, _, version, at, columns in _decoded(records, rows):
-            texts, ids = Texts(), _topic_ids(columns)
+            texts, ids = LineTexts(), _topic_ids(columns)
             add_literal(texts, "{", opens=True)
             if not add_fields(texts, spec.fields, version, columns, records.frames.arena):
                 continue

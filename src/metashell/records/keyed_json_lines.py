@@ -12,7 +12,7 @@ from ctypes import CDLL
 import numpy as np
 
 from metashell.kernel import load
-from metashell.kernel.lines import Texts
+from metashell.kernel.lines import LineTexts
 from metashell.log.keyed_frames import NO_NUMBER, TRANSACTIONAL
 from metashell.records.consumer_protocol import MEMBERS_RECORD, PROTOCOLS_RECORD
 from metashell.records.keyed_lines import KeyedJsonLines
@@ -48,7 +48,7 @@ class _ByKernel(KeyedJsonLines):
     def lines(self, records: KeyedRecords, rows: I64) -> Sequence[str]:
         """The line of each row, without its end. Rows ascend."""
         kind_of = np.full(len(rows), -1, dtype=np.int32)
-        kinds: list[tuple[Texts, int]] = []
+        kinds: list[tuple[LineTexts, int]] = []
         numbers = records.frames.key_type[rows]
         for number in np.unique(numbers).tolist():
             record_type = records.types.by_number.get(number)
@@ -68,9 +68,9 @@ class _ByKernel(KeyedJsonLines):
             return written
         return written.with_others(left, super().lines(records, rows[left]))
 
-    def _places_of(self, records: KeyedRecords, rows: I64) -> Texts:
+    def _places_of(self, records: KeyedRecords, rows: I64) -> LineTexts:
         """What a line says first: where its record stands, and who wrote the batch."""
-        frames, texts = records.frames, Texts()
+        frames, texts = records.frames, LineTexts()
         header = frames.batches.header[frames.batch[rows]]
         starts = np.array([file.start for file in records.loaded.files], dtype=np.int64)
         files = frames.batches.file[frames.batch[rows]].astype(np.int64)
@@ -105,7 +105,7 @@ def _by_version(records: KeyedRecords, columns: KeyedColumns) -> list[tuple[int,
 
 
 def _add_message(
-    texts: Texts,
+    texts: LineTexts,
     record_type: RecordType,
     version: int,
     key: Columns,

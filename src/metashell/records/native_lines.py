@@ -15,7 +15,7 @@ import numpy as np
 
 from metashell.kernel import lines as kernel
 from metashell.kernel.ids import Ids
-from metashell.kernel.lines import Texts
+from metashell.kernel.lines import LineTexts
 from metashell.records.filter import TopicNames
 from metashell.records.written_lines import ENCODING, WrittenLines
 from metashell.schema.arena import I64, AnyArray, Arena, Bools
@@ -31,7 +31,7 @@ from metashell.schema.scalar import default_value
 
 
 def write_lines(
-    library: CDLL, arena: Arena, kinds: Sequence[tuple[Texts, int]], kind_of: AnyArray
+    library: CDLL, arena: Arena, kinds: Sequence[tuple[LineTexts, int]], kind_of: AnyArray
 ) -> tuple[WrittenLines, I64]:
     """Write lines.
 
@@ -51,22 +51,22 @@ def write_lines(
     return WrittenLines(written, bounds), np.flatnonzero(is_left)
 
 
-def add_literal(texts: Texts, text: str, *, opens: bool = False) -> None:
+def add_literal(texts: LineTexts, text: str, *, opens: bool = False) -> None:
     """Add a text that all lines have; `opens` where the fields of an object follow it."""
     texts.add(kernel.OPEN if opens else kernel.LITERAL, text.encode(*ENCODING))
 
 
-def add_numbers(texts: Texts, key: str, values: AnyArray) -> None:
+def add_numbers(texts: LineTexts, key: str, values: AnyArray) -> None:
     """Add a number of each line: of its place, not of its message."""
     texts.add(kernel.NUMBER, key.encode(), values, is_of_line=True)
 
 
-def add_flag(texts: Texts, key: str, values: Bools) -> None:
+def add_flag(texts: LineTexts, key: str, values: Bools) -> None:
     """Add whether something holds of each line."""
     texts.add(kernel.BOOL, key.encode(), values, is_of_line=True, is_signed=False)
 
 
-def add_choice(texts: Texts, key: str, choices: Sequence[str], numbers: I64) -> None:
+def add_choice(texts: LineTexts, key: str, choices: Sequence[str], numbers: I64) -> None:
     """Add one of some texts to each line.
 
     Args:
@@ -107,7 +107,7 @@ class Names:
         self._add([text_of(None)])
         self._said[0] = None
 
-    def add_to(self, texts: Texts, key: str, ids: AnyArray) -> None:
+    def add_to(self, texts: LineTexts, key: str, ids: AnyArray) -> None:
         """Add the name of each message's topic to what stands in a line.
 
         Args:
@@ -155,7 +155,7 @@ class Names:
 
 
 def add_fields(
-    texts: Texts, specs: Sequence[FieldSpec], version: int, columns: Columns, arena: Arena
+    texts: LineTexts, specs: Sequence[FieldSpec], version: int, columns: Columns, arena: Arena
 ) -> bool:
     """Add the fields of messages, all of one version, as JSON has them.
 
@@ -169,7 +169,9 @@ def add_fields(
     )
 
 
-def _add_field(texts: Texts, spec: FieldSpec, version: int, columns: Columns, arena: Arena) -> bool:
+def _add_field(
+    texts: LineTexts, spec: FieldSpec, version: int, columns: Columns, arena: Arena
+) -> bool:
     key, column = f',"{spec.json_name}":'.encode(), columns.fields[spec.column_name]
     is_tagged = version in spec.tagged
     if isinstance(column, FixedColumn):
@@ -192,7 +194,7 @@ def _add_field(texts: Texts, spec: FieldSpec, version: int, columns: Columns, ar
 
 
 def _add_fixed(
-    texts: Texts, spec: FieldSpec, key: bytes, values: AnyArray, is_tagged: bool
+    texts: LineTexts, spec: FieldSpec, key: bytes, values: AnyArray, is_tagged: bool
 ) -> bool:
     default = default_value(spec)
     if spec.type == "uuid":
@@ -217,7 +219,7 @@ def _add_fixed(
 _SPANS: Final = {"string": kernel.STRING, "bytes": kernel.BYTES}
 
 
-def _add_span(texts: Texts, spec: FieldSpec, key: bytes, column: SpanColumn) -> bool:
+def _add_span(texts: LineTexts, spec: FieldSpec, key: bytes, column: SpanColumn) -> bool:
     element = np.dtype(column.dtype)
     if not spec.is_array:
         kind = _SPANS.get(spec.type)
@@ -239,14 +241,14 @@ def _add_span(texts: Texts, spec: FieldSpec, key: bytes, column: SpanColumn) -> 
 
 
 def _add_structs(
-    texts: Texts,
+    texts: LineTexts,
     spec: FieldSpec,
     key: bytes,
     version: int,
     column: StructArrayColumn,
     arena: Arena,
 ) -> bool:
-    items, children, kind = column.items, Texts(), kernel.STRUCTS
+    items, children, kind = column.items, LineTexts(), kernel.STRUCTS
     if spec.is_struct:
         is_whole = add_fields(children, spec.fields, version, items, arena)
     else:

@@ -328,7 +328,7 @@ class _Reader:
 
 
 def _finish_tags(
-    program: _Program, arrays: list[AnyArray], met: list[kernel.Seen]
+    program: _Program, arrays: list[AnyArray], met: list[kernel.DecodedRows]
 ) -> frozenset[int]:
     """Fill in what calls left out that did not meet a tag; returns the plans of tags never met."""
     plan, unseen = program.plan, set()

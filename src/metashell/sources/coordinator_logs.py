@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Replica:
+class LogReplica:
     """A replica of a partition that is here, once it was looked at."""
 
     directory: LogDirectory
@@ -70,7 +70,7 @@ class CoordinatorRecords:
     partition: CoordinatorPartition
     log: PartitionLog
     records: KeyedRecords
-    replicas: Sequence[Replica] = ()
+    replicas: Sequence[LogReplica] = ()
     """Those that were compared, the one that was read among them; none where it is the only one."""
 
     @property
@@ -102,7 +102,7 @@ class CoordinatorRecords:
         return disagreements_of(self.replicas)
 
 
-def disagreements_of(replicas: Sequence[Replica]) -> Iterator[str]:
+def disagreements_of(replicas: Sequence[LogReplica]) -> Iterator[str]:
     """What is wrong with the replicas of a partition beside the one that is read."""
     chosen = next((replica for replica in replicas if replica.is_read), None)
     for replica in replicas:
@@ -140,7 +140,7 @@ class CoordinatorLogs(ABC):
             SchemaError: A definition of the user's is malformed.
         """
 
-    def replicas(self, partition: CoordinatorPartition) -> Sequence[Replica]:
+    def replicas(self, partition: CoordinatorPartition) -> Sequence[LogReplica]:
         """Look at the replicas of a partition, in the order of their nodes.
 
         Cost: reads all of them.
@@ -186,10 +186,10 @@ class NodeCoordinatorLogs(CoordinatorLogs):
         until_ms: int | None = None,
     ) -> None:
         self.settings, self._image, self._until_ms = settings, image, until_ms
-        self._found: dict[int, list[Replica]] = {}
+        self._found: dict[int, list[LogReplica]] = {}
         for directory in directories:
             for name in directory.logs_of(log.value):
-                replica = Replica(directory=directory, name=name)
+                replica = LogReplica(directory=directory, name=name)
                 self._found.setdefault(name.partition, []).append(replica)
         for replicas in self._found.values():
             replicas.sort(key=lambda one: -1 if one.node_id is None else one.node_id)
@@ -212,7 +212,7 @@ class NodeCoordinatorLogs(CoordinatorLogs):
     def read(self, partition: CoordinatorPartition) -> CoordinatorRecords:
         types = self._types
         found = self._found[partition.number]
-        replicas: Sequence[Replica] = ()
+        replicas: Sequence[LogReplica] = ()
         if len(found) == 1:
             log = read_partition(found[0].place, partition)
         else:
@@ -229,10 +229,10 @@ class NodeCoordinatorLogs(CoordinatorLogs):
             records = loaded_by_a_broker(records)
         return CoordinatorRecords(partition, log, records, replicas)
 
-    def replicas(self, partition: CoordinatorPartition) -> Sequence[Replica]:
+    def replicas(self, partition: CoordinatorPartition) -> Sequence[LogReplica]:
         return self._look_at(partition)[1]
 
-    def _furthest(self, partition: CoordinatorPartition) -> tuple[PartitionLog, list[Replica]]:
+    def _furthest(self, partition: CoordinatorPartition) -> tuple[PartitionLog, list[LogReplica]]:
         """Read the replica that reaches furthest.
 
         Raises:
@@ -246,7 +246,7 @@ class NodeCoordinatorLogs(CoordinatorLogs):
 
     def _look_at(
         self, partition: CoordinatorPartition
-    ) -> tuple[PartitionLog | None, list[Replica]]:
+    ) -> tuple[PartitionLog | None, list[LogReplica]]:
         """Read all replicas of a partition, and compare them with the one that reaches furthest."""
         leader = self.leaders.get(partition.number)
         best: tuple[PartitionLog, ReplicaFacts, bool] | None = None
@@ -295,7 +295,9 @@ def _read_replica(
     return log, ReplicaFacts.of(log.loaded, entries, log.segments[-1].base_offset)
 
 
-def _judged(replica: Replica, facts: ReplicaFacts | str, chosen: ReplicaFacts | None) -> Replica:
+def _judged(
+    replica: LogReplica, facts: ReplicaFacts | str, chosen: ReplicaFacts | None
+) -> LogReplica:
     if isinstance(facts, str) or chosen is None:
         return replace(replica, error=str(facts))
     is_read = facts is chosen

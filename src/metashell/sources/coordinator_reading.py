@@ -14,7 +14,7 @@ _TOLD: Final = 5
 """Faults of a partition that are told one by one."""
 
 
-class Report(Protocol):
+class ReadReport(Protocol):
     """Takes what a user should know of an answer."""
 
     def unread(self, text: str) -> None:
@@ -25,7 +25,7 @@ class Report(Protocol):
 
 
 def read_each(
-    logs: CoordinatorLogs, report: Report, only: int | None = None
+    logs: CoordinatorLogs, report: ReadReport, only: int | None = None
 ) -> Iterator[CoordinatorRecords]:
     """Read every partition that is here, one after the other; those that can't be are told.
 
@@ -49,7 +49,7 @@ def read_each(
         yield found
 
 
-def report_faults(report: Report, partition: str, faults: Iterable[Fault]) -> None:
+def report_faults(report: ReadReport, partition: str, faults: Iterable[Fault]) -> None:
     """Tell what of a partition counts for nothing: the first faults, and how many more there are.
 
     Args:
@@ -62,7 +62,7 @@ def report_faults(report: Report, partition: str, faults: Iterable[Fault]) -> No
         report.unread(f"{partition}: {fault}")
     n_more = sum(1 for _ in faults)
     if n_more:
-        report.unread(f"{partition}: {n_more} more faults")
+        report.unread(f"{partition}: {n_more} more faults: see `check`")
 
 
 def partitions_here(logs: CoordinatorLogs, n_here: int | None = None) -> str:

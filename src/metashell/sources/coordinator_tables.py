@@ -22,7 +22,7 @@ from metashell.answers.coordinator_tables import (
 from metashell.schema.coordinators import CoordinatorLog, RecordType, load_record_types
 from metashell.sources.coordinator_names import topic_names
 from metashell.sources.coordinator_reading import (
-    Report,
+    ReadReport,
     partitions_here,
     read_each,
     report_faults,
@@ -123,7 +123,7 @@ class SourceTables(CoordinatorTables):
         """The log of the partition that the last rows are of."""
 
     def read(
-        self, name: str, columns: Sequence[str], poll: Poll, report: Report
+        self, name: str, columns: Sequence[str], poll: Poll, report: ReadReport
     ) -> Iterator[pa.RecordBatch]:
         """Some columns of a table, one at least; rows by partition.
 
@@ -144,7 +144,7 @@ class SourceTables(CoordinatorTables):
         else:
             yield from self._records(name, log, columns, poll, report)
 
-    def table(self, name: str, report: Report) -> pa.Table:
+    def table(self, name: str, report: ReadReport) -> pa.Table:
         """All of a table in one; the rows of a state are sorted."""
         schema = self.schema(name)
         batches = self.read(name, schema.names, lambda: None, report)
@@ -154,7 +154,7 @@ class SourceTables(CoordinatorTables):
         return found.sort_by([(column, "ascending") for column in COORDINATOR_TABLES[name].order])
 
     def _partitions(
-        self, log: CoordinatorLog, poll: Poll, report: Report
+        self, log: CoordinatorLog, poll: Poll, report: ReadReport
     ) -> Iterator[tuple[CoordinatorRecords, int | None]]:
         """The partitions that can be read, each with its leader."""
         logs = self._source.coordinator_logs(log)
@@ -168,7 +168,7 @@ class SourceTables(CoordinatorTables):
             yield found, leaders.get(found.partition.number)
             poll()
 
-    def _remark(self, logs: CoordinatorLogs, report: Report) -> None:
+    def _remark(self, logs: CoordinatorLogs, report: ReadReport) -> None:
         """Tell that there are partitions elsewhere, but where one was asked for."""
         if self._source.of_coordinator is not None:
             return
@@ -184,7 +184,7 @@ class SourceTables(CoordinatorTables):
         log: CoordinatorLog,
         columns: Sequence[str],
         poll: Poll,
-        report: Report,
+        report: ReadReport,
     ) -> Iterator[pa.RecordBatch]:
         more, topics = self._more(table, columns, report), topic_names(self._source)
         for found, leader in self._partitions(log, poll, report):
@@ -194,7 +194,7 @@ class SourceTables(CoordinatorTables):
             yield from more(table.rows(state)).select(list(columns)).to_batches()
 
     def _more(
-        self, table: CoordinatorTable, columns: Sequence[str], report: Report
+        self, table: CoordinatorTable, columns: Sequence[str], report: ReadReport
     ) -> Callable[[pa.Table], pa.Table]:
         """What adds the columns that need other logs."""
         if not set(columns) & set(table.asked_for):
@@ -218,7 +218,7 @@ class SourceTables(CoordinatorTables):
         return lambda rows: with_lag(rows, ends.ends_of)
 
     def _producers(
-        self, columns: Sequence[str], poll: Poll, report: Report
+        self, columns: Sequence[str], poll: Poll, report: ReadReport
     ) -> Iterator[pa.RecordBatch]:
         from metashell.sources.partition_ends import partition_producers
         from metashell.sources.partition_logs import partition_logs
@@ -237,7 +237,7 @@ class SourceTables(CoordinatorTables):
         log: CoordinatorLog,
         columns: Sequence[str],
         poll: Poll,
-        report: Report,
+        report: ReadReport,
     ) -> Iterator[pa.RecordBatch]:
         from metashell.image.coordinators.record_tables import record_batches
 

@@ -9,7 +9,7 @@ from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.node_files.offset_checkpoint import TopicPartition
 from metashell.schema.coordinators import CoordinatorLog
-from metashell.sources.coordinator_reading import Report, read_each, report_faults
+from metashell.sources.coordinator_reading import ReadReport, read_each, report_faults
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,7 +53,7 @@ class PartitionEnds:
         report: Told of what could not be read.
     """
 
-    def __init__(self, logs: PartitionLogs, report: Report) -> None:
+    def __init__(self, logs: PartitionLogs, report: ReadReport) -> None:
         self._report, self._logs = report, logs
         self._ends: dict[TopicPartition, LogEnd | None] = {}
         self._open: dict[TopicPartition, int | None] = {}
@@ -117,7 +117,7 @@ class PartitionEnds:
 
 
 def partition_producers(
-    logs: PartitionLogs, report: Report, topics: Collection[str] | None = None
+    logs: PartitionLogs, report: ReadReport, topics: Collection[str] | None = None
 ) -> Iterator[PartitionProducers]:
     """The producers of each partition.
 
@@ -141,7 +141,7 @@ def partition_producers(
 
 
 def open_transactions(
-    source: Source, logs: PartitionLogs, report: Report, topics: Collection[str] | None = None
+    source: Source, logs: PartitionLogs, report: ReadReport, topics: Collection[str] | None = None
 ) -> pa.Table:
     """What is open in the partitions here: columns of `metashell.answers.hanging.OPEN_SCHEMA`.
 

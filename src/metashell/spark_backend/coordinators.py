@@ -50,7 +50,7 @@ class CoordinatorTask(InputPartition):
         self.piece, self.is_alone = piece, is_alone
 
 
-class CoordinatorReader(DataSourceReader):
+class CoordinatorTableReader(DataSourceReader):
     """Reads a table of coordinators' logs.
 
     Args:

@@ -82,9 +82,9 @@ class KRaftDataSource(DataSource):
 
         options = self._asked(schema)
         if is_of_coordinators(options):
-            from metashell.spark_backend.coordinators import CoordinatorReader
+            from metashell.spark_backend.coordinators import CoordinatorTableReader
 
-            return CoordinatorReader(options, _columns(options, schema))
+            return CoordinatorTableReader(options, _columns(options, schema))
         return KRaftReader(options, _columns(options, schema))
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:

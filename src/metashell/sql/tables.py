@@ -75,7 +75,7 @@ class HowRead(Protocol):
         """Whether what may not be committed is left out."""
 
 
-class Capabilities(Protocol):
+class TableCapabilities(Protocol):
     """What a source has."""
 
     @property
@@ -83,7 +83,7 @@ class Capabilities(Protocol):
         """Whether it tells a cluster's metadata."""
 
 
-class Report(Protocol):
+class TableReport(Protocol):
     """Takes what a user should know of an answer."""
 
     def unread(self, text: str) -> None:
@@ -118,7 +118,7 @@ class ReadTables(MoreTables, Protocol):
     """Such tables of a source."""
 
     def read(
-        self, name: str, columns: Sequence[str], poll: Callable[[], None], report: Report
+        self, name: str, columns: Sequence[str], poll: Callable[[], None], report: TableReport
     ) -> Batches:
         """Some columns of a table."""
 
@@ -134,7 +134,7 @@ class TableSource(Protocol):
         """How it is read."""
 
     @property
-    def capabilities(self) -> Capabilities:
+    def capabilities(self) -> TableCapabilities:
         """What it has."""
 
     @property
@@ -269,7 +269,7 @@ def read_table(
     columns: Sequence[str],
     poll: Callable[[], None],
     told: Told,
-    report: Report,
+    report: TableReport,
 ) -> pa.Table | Batches:
     """Some columns of a table.
 

@@ -12,7 +12,7 @@ from metashell.places.place import shown
 from metashell.schema.coordinators import CoordinatorLog
 
 if TYPE_CHECKING:
-    from metashell.sources.coordinator_logs import Replica
+    from metashell.sources.coordinator_logs import LogReplica
     from metashell.sources.source import Source
 
 _REPAIR: Final = "correct this before you start the node; it changes nothing as long as it runs"
@@ -53,7 +53,7 @@ def check_log_directories(source: Source, stop: Callable[[], None]) -> Iterator[
                     yield finding
 
 
-def _of_replica(replica: Replica, chosen: Replica | None) -> Finding | None:
+def _of_replica(replica: LogReplica, chosen: LogReplica | None) -> Finding | None:
     place = shown(str(replica.place))
     if replica.error is not None:
         return Finding(

@@ -10,7 +10,7 @@ from metashell.commands.rows.query import RowMapping, RowsQuery
 from metashell.errors import ExitCode, MetashellError
 from metashell.places.place import shown
 from metashell.schema.coordinators import CoordinatorLog
-from metashell.sources.coordinator_logs import CoordinatorLogs, Replica, disagreements_of
+from metashell.sources.coordinator_logs import CoordinatorLogs, LogReplica, disagreements_of
 
 if TYPE_CHECKING:
     from metashell.sources.source import Source
@@ -70,7 +70,7 @@ def _rows(query: RowsQuery, cluster: str, logs: CoordinatorLogs) -> Iterator[Row
         yield from ({**row, **_told(replica)} for replica in replicas)
 
 
-def _told(replica: Replica) -> RowMapping:
+def _told(replica: LogReplica) -> RowMapping:
     return {
         "node_id": replica.node_id,
         "read": replica.is_read,

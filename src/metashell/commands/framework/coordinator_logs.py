@@ -72,12 +72,13 @@ def _own(query: RowsQuery, table: CoordinatorTable, kind: CoordinatorKind) -> An
     """What makes the rows of a table as it is declared."""
     from metashell.answers.coordinator_tables import PartitionState
     from metashell.sources.coordinator_names import topic_names
+    from metashell.sources.coordinator_reading import report_faults
 
     names = topic_names(query.source)
 
     def answer(records: KeyedRecords, partition: int, coordinator: int | None) -> pa.Table:
         def tell(faults: Iterable[Fault]) -> None:
-            tell_faults(query, f"{kind.topic}-{partition}", faults)
+            report_faults(QueryReport(query), f"{kind.topic}-{partition}", faults)
 
         return table.rows(PartitionState(records, partition, coordinator, names, tell))
 
@@ -137,13 +138,6 @@ def _logs(query: RowsQuery, kind: CoordinatorKind) -> CoordinatorLogs:
     if not logs.partitions:
         raise MetashellError(f"{logs.where}: no partition of {kind.topic} there", hint=hint)
     return logs
-
-
-def tell_faults(query: RowsQuery, partition: str, faults: Iterable[Fault]) -> None:
-    """Tell what of a partition counts for nothing; the exit status is then 1."""
-    from metashell.sources.coordinator_reading import report_faults
-
-    report_faults(QueryReport(query), partition, faults)
 
 
 @dataclass(frozen=True, slots=True)

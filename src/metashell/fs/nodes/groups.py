@@ -17,11 +17,12 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.errors import PathError, SourceError
 from metashell.fs.change_texts import whole_text, with_names
-from metashell.fs.coordinator_paths import Fields, Names
+from metashell.fs.coordinator_paths import Fields
 from metashell.fs.coordinator_states import CoordinatorState, NodeRows
 from metashell.fs.node import Directory, FixedDirectory, Leaf, Node, TextLeaf
 from metashell.fs.touch_times import Times
 from metashell.image.touched import Moment
+from metashell.parts.spec import NodeNames
 from metashell.records.keyed_records import KeyedRecords, lost_text
 from metashell.schema.arena import I64
 
@@ -139,7 +140,7 @@ class CoordinatorDirectory(Directory):
             return self._children[name]
 
     def _found(self, name: str) -> Node | None:
-        nodes: dict[Names, _Found] = {}
+        nodes: dict[NodeNames, _Found] = {}
         for number in self._where(name):
             state = self._state_about(number, name)
             place = state.places.get(name)
@@ -194,7 +195,7 @@ class _Thing:
     partition: int
     place: int
 
-    def leaf(self, below: Names, found: NodeRows) -> Leaf:
+    def leaf(self, below: NodeNames, found: NodeRows) -> Leaf:
         """A node that records tell of."""
 
         def value() -> Fields:
@@ -213,16 +214,16 @@ _Found = tuple[_Thing, NodeRows]
 """What tells of a node, and of what it is."""
 
 
-def _below(names: Names, nodes: Mapping[Names, _Found]) -> Node:
+def _below(names: NodeNames, nodes: Mapping[NodeNames, _Found]) -> Node:
     """The node at names below a group, with all below it."""
     if () in nodes:
         thing, rows = nodes[()]
         return thing.leaf(names, rows)
-    children: dict[str, dict[Names, _Found]] = {}
+    children: dict[str, dict[NodeNames, _Found]] = {}
     for path, found in nodes.items():
         children.setdefault(path[0], {})[path[1:]] = found
 
-    def maker(name: str, some: Mapping[Names, _Found]) -> Callable[[], Node]:
+    def maker(name: str, some: Mapping[NodeNames, _Found]) -> Callable[[], Node]:
         return lambda: _below((*names, name), some)
 
     return FixedDirectory({name: maker(name, some) for name, some in children.items()})

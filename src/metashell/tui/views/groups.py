@@ -96,8 +96,8 @@ class OffsetTable(DrawnTable):
     HELP = (
         "## Offsets\n"
         "The committed offsets of the group, and the lag where the partition's log is in this "
-        "directory. Below is the history of the offset under the cursor: time goes to the right, "
-        "the highest offset is highest, and `x` stands for a removed offset. Compaction removes "
+        "directory. Below is the history of the offset under the cursor. Time goes to the right, "
+        "the highest offset is highest. `x` stands for a removed offset. Compaction removes "
         "older commits.\n\n"
         "- `enter` opens the node; `h` there shows each commit\n"
         "- `backspace` goes back to all groups\n"
