@@ -36,8 +36,8 @@ OPTIONS: Final = (
         ("--directory", "-d"), metavar="DIR", group=SOURCE, repeatable=True, path="directory",
         help=(
             "read a metadata log (__cluster_metadata-0) or a node's\n"
-            "log directories; those of several nodes open a fleet,\n"
-            "and so does a quoted pattern such as '/backups/*'"
+            "log directories; those of several nodes, or a quoted\n"
+            "pattern such as '/backups/*', open a fleet"
         ),
     ),
     Option(
