@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import cache
 from threading import RLock
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
 from metashell.errors import SourceError
-from metashell.fs.node import Directory, JsonValue
+from metashell.fs.node import Directory
 from metashell.fs.nodes.extra import bootstrap_node, local_node, log_node
 from metashell.fs.nodes.image import image_node
 from metashell.fs.nodes.root import RootDirectory
@@ -23,16 +23,15 @@ from metashell.log.directory import MetadataLog, read_file
 from metashell.log.fault import Fault, FaultKind
 from metashell.log.names import COORDINATOR_TOPICS
 from metashell.log.point import LogClock, Point, parse_point
-from metashell.log.unread import Unread, UnreadReport
+from metashell.log.unread import Unread
 from metashell.places.place import Place, child_of, is_file, parent_of, place_of
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 from metashell.redact import Redaction
+from metashell.sources.contents import SourceContents
 from metashell.sources.status import Capabilities, Live, Status
 
 if TYPE_CHECKING:
     from functools import _lru_cache_wrapper
-
-    import pyarrow as pa
 
     from metashell.fs.nodes.groups import CoordinatorDirectory
     from metashell.image.history import CoveredPoint, History
@@ -54,7 +53,7 @@ _FAULTS_TOLD = 3
 """Faults of records that are told one by one in warnings; ``/log/faults`` has all."""
 
 
-class Source:
+class Source(SourceContents):
     """A metadata log, and the cluster's state as it tells it; one state, which stays as it is.
 
     Made by `metashell.open`, `metashell.open_file` and `metashell.open_quorum`; a ``with``
@@ -249,14 +248,9 @@ class Source:
         """What of coordinators' logs could not be read or is not here, as far as was asked."""
         makers = Source.coordinator_directories.known(self) or {}
         told = (make().remarks() for make in makers.values() if make.cache_info().currsize)
-        of_tables = Source._unread.known(self) or Unread()
+        of_tables = Source.unread.known(self) or Unread()
         of_tree = [fault for faults in told for fault in faults]
         return [*of_tree, *self._unread_logs, *of_tables.faults, *of_tables.remarks]
-
-    @lazy
-    def _unread(self) -> Unread:
-        """What was told of tables of coordinators' logs."""
-        return Unread()
 
     @property
     def full_log(self) -> Source:
@@ -572,68 +566,6 @@ class Source:
             notes.append("open transaction")
         return tuple(notes)
 
-    # For notebooks.
-
-    @property
-    def tables(self) -> Sequence[str]:
-        """Names of the tables that `table` gives."""
-        from metashell.image.arrow import table_names
-
-        of_image = tuple(table_names()) if self.capabilities.has_image else ()
-        more = self.coordinator_tables
-        return of_image if more is None else (*of_image, *more.states)
-
-    def table(self, name: str) -> pa.Table:
-        """A part of the image as an Arrow table, secrets redacted; or what coordinators' logs tell.
-
-        Each of the image has, behind its own columns, ``created_*`` and ``changed_*``: offset
-        (int64), epoch (int32) and timestamp (ms) of the record that made and last changed the row;
-        null where that happened at or before the checkpoint that the replay begins with.
-
-        The tables ``groups``, ``members``, ``offsets``, ``transactions``, ``share_partitions`` and
-        ``producers`` are there if the log directory is a broker's. Each call reads the logs anew;
-        `warnings` then tells what was not read.
-
-        Raises:
-            KeyError: There is no such table; see `tables`.
-            SourceError: The log directories can't be read.
-        """
-        more = self.coordinator_tables
-        if more is not None and name in more.states:
-            return more.table(name, UnreadReport(self._unread))
-        from metashell.image.arrow import image_table
-
-        return image_table(name, self.image, self.redaction)
-
-    def records(self, message: str) -> pa.Table:
-        """Every record of a type that counts, decoded, as an Arrow table, secrets redacted.
-
-        Of coordinators' logs these are all records that decode, also those of aborted transactions.
-
-        Args:
-            message: Such as ``PartitionChangeRecord``, or ``OffsetCommit`` of a broker's logs.
-
-        Raises:
-            KeyError: There is no such message.
-            SourceError: The log directories can't be read.
-        """
-        more = self.coordinator_tables
-        if more is not None and message in more.messages:
-            return more.table(message, UnreadReport(self._unread))
-        from metashell.image.arrow import records_table
-
-        return records_table(self.image.records, message, self.redaction)
-
-    def unknown_records(self) -> pa.Table:
-        """Records that no definition describes, kept raw.
-
-        Columns: offset, epoch, time, api_key, version and ``raw`` (binary), the whole value; unless
-        secrets are shown, a text in its place that tells its length, position and digest.
-        """
-        from metashell.image.arrow import unknown_table
-
-        return unknown_table(self.image.records, self.redaction)
-
     def warm_up(self) -> None:
         """Compute what the first commands of an interactive front end will ask for."""
         from metashell.fs.path import resolve
@@ -642,56 +574,6 @@ class Source:
             node = resolve(self.root, path).node
             if isinstance(node, Directory):
                 node.grid()
-
-    def ls(self, path: str = "/") -> list[str]:
-        """Child names of a directory.
-
-        Raises:
-            PathError: Nothing is there, or a leaf.
-        """
-        from metashell.errors import NotADirectoryPathError
-        from metashell.fs.path import resolve
-
-        node = resolve(self.root, path).node
-        if not isinstance(node, Directory):
-            raise NotADirectoryPathError(path)
-        return list(node.names())
-
-    def cat(self, path: str) -> str:
-        """Text of a leaf.
-
-        Raises:
-            PathError: Nothing is there, or a directory.
-        """
-        text: str = self._leaf(path).text()
-        return text
-
-    def value(self, path: str) -> JsonValue:
-        """Structured value of a leaf; errors as `cat`."""
-        value: JsonValue = self._leaf(path).value()
-        return value
-
-    def find(self, path: str = "/") -> list[str]:
-        """Paths of a node and all below it, depth first.
-
-        Raises:
-            PathError: Nothing is there.
-        """
-        from metashell.fs.path import resolve
-        from metashell.fs.walk import paths
-
-        node = resolve(self.root, path).node
-        # A lone surrogate ends each path: no name that was decoded from UTF-8 holds one.
-        return "".join(paths(node, path, end="\udfff")).split("\udfff")[:-1]
-
-    def _leaf(self, path: str) -> Any:
-        from metashell.errors import IsADirectoryPathError
-        from metashell.fs.path import resolve
-
-        node = resolve(self.root, path).node
-        if isinstance(node, Directory):
-            raise IsADirectoryPathError(path)
-        return node
 
     def __repr__(self) -> str:
         return f"<metashell.Source {self.path}>"
