@@ -333,5 +333,5 @@ def test_rows_without_widgets() -> None:
     extra = find_extra(scene, lambda: False, stages.append)
     assert [stage.hanging is None for stage in stages] == [True, True, False]
     assert extra.offsets is not None
-    one = find_group(scene, "c-*", {}, lambda: False)
+    one = find_group(scene, "c-*", {}, None, lambda: False)
     assert len(one.offsets) == 0

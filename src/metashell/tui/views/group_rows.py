@@ -350,31 +350,48 @@ class OneGroup:
     """Its row among all groups."""
     members: pa.Table
     offsets: pa.Table
+    has_lag: bool
+    """Whether the ends of partitions' logs were looked at."""
     told: tuple[str, ...]
+
+    @property
+    def lag(self) -> int | None:
+        """Of all its offsets; None where no log is here."""
+        found: int | None = pc.sum(self.offsets["lag"]).as_py()
+        return found
 
 
 def find_group(
-    scene: Scene, group: str, row: dict[str, object], cancelled: Callable[[], bool]
+    scene: Scene,
+    group: str,
+    row: dict[str, object],
+    offsets: pa.Table | None,
+    cancelled: Callable[[], bool],
 ) -> OneGroup:
-    """Members and offsets of a group, with their lag where the logs of partitions are here.
+    """Members and offsets of a group.
+
+    Args:
+        scene: What is shown.
+        group: The group's id.
+        row: Its row among all groups.
+        offsets: All offsets with their lag, where these are known.
+        cancelled: Asked by long loops.
 
     Raises:
         MetashellError: A log can't be read.
         KeyboardInterrupt: It was cancelled.
     """
-    word = quote(group)
-    rest = ("--columns", "all", "--", word)
-    members = _asked(scene, ("members", *rest), cancelled)
-    offsets = _asked(scene, ("offsets", "--lag", *rest), cancelled) if scene.is_newest else None
-    if offsets is None or offsets.table is None:
-        offsets = _asked(scene, ("offsets", *rest), cancelled)
-    if members.table is None or offsets.table is None:
-        told = [*_without_name(members), *_without_name(offsets)]
-        raise MetashellError("; ".join(told) or f"{group}: no answer")
-    of_group = [answer.table.filter(pc.equal(answer.table["group"], group))
-                for answer in (members, offsets) if answer.table is not None]  # fmt: skip
-    told = [text for text in _without_name(offsets) if not text.startswith("partitions of ")]
-    return OneGroup(group, row, of_group[0], of_group[1], tuple(told))
+    rest = ("--columns", "all", "--", quote(group))
+    members, told = _asked(scene, ("members", *rest), cancelled), list[str]()
+    has_lag = offsets is not None
+    if offsets is None:
+        answer = _asked(scene, ("offsets", *rest), cancelled)
+        offsets, told = answer.table, _without_name(answer)
+    if members.table is None or offsets is None:
+        raise MetashellError("; ".join([*_without_name(members), *told]) or f"{group}: no answer")
+    here = [table.filter(pc.equal(table["group"], group)) for table in (members.table, offsets)]
+    told = [text for text in told if "partitions of " not in text]
+    return OneGroup(group, row, here[0], here[1], has_lag, tuple(told))
 
 
 def _asked(scene: Scene, words: tuple[str, ...], cancelled: Callable[[], bool]) -> CommandAnswer:

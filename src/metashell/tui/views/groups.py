@@ -263,6 +263,8 @@ class GroupsView(View):
     def _more(self, found: GroupRows) -> None:
         self.found = found
         self._draw()
+        if self.group is not None and not self.group.has_lag and found.extra.offsets is not None:
+            self._open(self.group.group, self.group.row)
 
     def _draw(self) -> None:
         """Show all groups and transactions."""
@@ -318,6 +320,7 @@ class GroupsView(View):
         if scene is None:
             return
         is_other = self.group is None or self.group.group != group
+        known = None if self.found is None else self.found.extra.offsets
 
         def done(found: OneGroup) -> None:
             self.group = found
@@ -334,15 +337,19 @@ class GroupsView(View):
             self._begin_history()
 
         self.explorer.jobs.start(
-            f"opening {group}", lambda job: find_group(scene, group, row, job.cancelled), done,
-            owner=self, key="group", leads=is_other,
+            f"opening {group}",
+            lambda job: find_group(scene, group, row, known, job.cancelled),
+            done, owner=self, key="group", leads=is_other,
         )  # fmt: skip
 
     def action_back(self) -> None:
         """Show all groups again."""
         if self.group is None:
             return
-        self.explorer.jobs.cancel(self, "history")
+        for key in ("group", "history"):
+            self.explorer.jobs.cancel(self, key)
+        if self._timer is not None:
+            self._timer.stop()
         self.group = self.commits = self._at_hand = None
         self._arrange()
         self.table.focus()
@@ -513,6 +520,6 @@ def _title(group: OneGroup) -> str:
     parts += [str(row["attention"])] if row.get("attention") else []
     for n, what in ((len(group.members), "member"), (len(group.offsets), "offset")):
         parts.append(f"{n:,} {what}{'s' * (n != 1)}")
-    if row.get("lag") is not None:
-        parts.append(f"lag {row['lag']:,}")
+    if group.lag is not None:
+        parts.append(f"lag {group.lag:,}")
     return " · ".join(parts)
