@@ -156,14 +156,17 @@ class Commits:
 
     def _decoded(self, at: I64, decode: Callable[[str, I64], Columns]) -> Columns:
         """What is decoded of the commits given, type by type."""
-        rows, place = np.unique(self.rows[at], return_inverse=True)
+        rows, place = self.rows[at], None
+        if not (rows[1:] > rows[:-1]).all():
+            rows, place = np.unique(rows, return_inverse=True)
         number = self.records.frames.key_type[rows]
         parts = []
         for name in COMMITS:
             chosen = np.flatnonzero(number == self.records.types.by_name[name].number)
             if chosen.size or not len(rows):
                 parts.append((chosen, decode(name, rows[chosen])))
-        return merge_columns(parts[:1] if not len(rows) else parts)[1].take(place)
+        columns = merge_columns(parts[:1] if not len(rows) else parts)[1]
+        return columns if place is None else columns.take(place)
 
 
 class GroupLog:
