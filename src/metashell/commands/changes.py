@@ -111,7 +111,6 @@ class ChangesCommand(RowsCommand):
             ("changes -o jsonl /image/topics/byName/pay*", "for a script"),
             ("changes -o csv /image/configs", "for a spreadsheet"),
             ("changes --count /image/cluster/brokers", "the number of changes"),
-            ("changes /groups/billing/offsets", "who committed what, and when"),
         ),
     )
 
