@@ -21,7 +21,7 @@ D2: Final = NODE / "broker102" / "d2"
 def opened(*paths: Path) -> Source:
     """What the explorer opens for directories of one node."""
     choice = Choice(str(paths[0]), log_dirs=tuple(map(str, paths[1:])))
-    source = open_request(OpenRequest(choice=choice, reads_coordinators=True))
+    source = open_request(OpenRequest(choice=choice))
     assert isinstance(source, Source)
     return source
 

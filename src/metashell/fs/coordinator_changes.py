@@ -25,6 +25,7 @@ from metashell.parts.spec import NodeNames
 from metashell.records.consumer_protocol import MEMBERS_RECORD
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I64
+from metashell.schema.coordinators import CoordinatorLog
 
 _BLOCK_ROWS: Final = 8192
 _COMMIT: Final = "COMMIT"
@@ -99,7 +100,7 @@ class CoordinatorReplay:
 
     def _refused(self) -> frozenset[int]:
         """Rows of records that a broker refuses because of those before them."""
-        if self._records.log.value != "__consumer_offsets":
+        if self._records.log is not CoordinatorLog.GROUPS:
             return frozenset()
         log = GroupLog(self._records, 0)
         return frozenset(log.events.row[log.state.refused].tolist())

@@ -75,7 +75,7 @@ _OF_PARTITIONS = {
 @cache
 def _partition_of(name: str) -> Source:
     path = fixture_dir("node-44") / "broker102" / "d1" / name
-    request = OpenRequest(choice=Choice(str(path)), reads_coordinators=True)
+    request = OpenRequest(choice=Choice(str(path)))
     opened = open_request(request)
     assert isinstance(opened, Source)
     return opened

@@ -129,7 +129,7 @@ class Seen:
         else:
             modes = [LookMode.VALUE, LookMode.TEXT]
         head, offset = self._head(place)
-        if offset is not None and self._is_metadata:
+        if offset is not None and not self._is_of_coordinator:
             modes.append(LookMode.RECORD)
         if self._has_history:
             modes.append(LookMode.HISTORY)
@@ -219,15 +219,16 @@ class Seen:
     @property
     def _has_history(self) -> bool:
         """Whether records speak of it."""
-        cluster = self._scene.cluster
-        if cluster is None or self._inner == "/":
-            return False
-        return self._is_metadata or is_of_coordinator(cluster, self._inner)
+        is_metadata = not self._is_in_fleet and split(self._inner)[:1] == ["image"]
+        return self._scene.cluster is not None and (is_metadata or self._is_of_coordinator)
 
     @property
-    def _is_metadata(self) -> bool:
-        """Whether records of the metadata log speak of it."""
-        return not self._is_in_fleet and split(self._inner)[:1] == ["image"]
+    def _is_of_coordinator(self) -> bool:
+        """Whether records of a coordinator's log speak of it, whose offsets are others."""
+        cluster = self._scene.cluster
+        return (
+            cluster is not None and self._inner != "/" and is_of_coordinator(cluster, self._inner)
+        )
 
     def _head(self, place: NodePlace) -> tuple[str, int | None]:
         """The line on top, and the offset of the last change where it is known."""
