@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import metashell
-from metashell.log.unread import Unread
+from metashell.log.unread import Unread, UnreadReport
 from metashell.sources.source import Source
 from metashell.sql.catalog import ClusterCatalog
 from metashell.sql.duck import Database
@@ -120,7 +120,15 @@ def test_some_columns_are_those_of_the_whole(name: str, data: st.DataObject) -> 
     whole = source.table(table)
     columns = data.draw(st.lists(st.sampled_from(whole.column_names), min_size=1, unique=True))
     unread = Unread()
-    found = read_table(source, lambda: source.image, table, columns, lambda: None, unread.add)
+    found = read_table(
+        source,
+        lambda: source.image,
+        table,
+        columns,
+        lambda: None,
+        unread.add,
+        UnreadReport(unread),
+    )
     assert whole.select(columns) == found
     assert unread.is_none
 

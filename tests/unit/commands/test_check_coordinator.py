@@ -83,7 +83,7 @@ def test_what_a_broker_refuses_and_skips(tmp_path: Path) -> None:
     assert 1 == codes.count("load-ends")
     assert {"record-refused", "record-skipped"} < set(codes)
     (ends,) = (row for row in rows if row["code"] == "load-ends")
-    assert ends["message"].startswith("a broker stops at offset 127: the group has another type")
+    assert ends["message"].startswith("a broker stops at offset 71: a member is listed twice")
 
 
 def test_quick(tmp_path: Path) -> None:

@@ -48,10 +48,10 @@ def test_secrets_are_told(real_directory: Fixture) -> None:
 
 
 def test_what_can_not_be(real_directory: Fixture) -> None:
-    """No argument, no nonsense, no offset that the files do not cover."""
+    """No part of a node, no nonsense, no offset that the files do not cover."""
     source = metashell.open(real_directory.input)
 
     assert [2, 2, 1] == [
         run_on(source, line).status
-        for line in ("checksum /image", "checksum --at x", "checksum --at 999999")
+        for line in ("checksum --parts /image", "checksum --at x", "checksum --at 999999")
     ]

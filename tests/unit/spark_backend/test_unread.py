@@ -16,6 +16,7 @@ from kraftgen.batch import encode_batch
 from metashell.errors import SourceError
 from metashell.image.arrow import table_names
 from metashell.log.splits import plan_splits
+from metashell.log.unread import Unread, UnreadReport
 from metashell.read_settings import ReadSettings
 from metashell.schema.registry import load_registry
 from metashell.spark_backend.schemas import FAULTS, FILES, RECORDS
@@ -31,9 +32,14 @@ from support.marked import marked_directory
 def locally(directory: Path, table: str) -> list[str]:
     """What the local engine tells while it makes a table."""
     source, told = metashell.open(directory), []
-    names = ["file"]
     rows = read_table(
-        source, lambda: source.image, table, names, lambda: None, lambda f, _: told.append(str(f))
+        source,
+        lambda: source.image,
+        table,
+        ["file"],
+        lambda: None,
+        lambda f, _: told.append(str(f)),
+        UnreadReport(Unread()),
     )
     for _ in rows if not hasattr(rows, "to_batches") else ():
         pass
