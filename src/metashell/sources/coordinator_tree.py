@@ -90,9 +90,10 @@ def reader_of(source: Source, logs: CoordinatorLogs) -> CoordinatorReader:
     def count() -> int:
         return len(logs.leaders)
 
+    # A share group is in as many partitions as its own partitions are hashed to.
+    is_spread = logs.log is CoordinatorLog.SHARE
+
     def place(name: str) -> int | None:
-        # A share group is in as many partitions as its own partitions are hashed to.
-        is_spread = logs.log is CoordinatorLog.SHARE
         return None if is_spread or not count() else partition_of(name, count())
 
     return CoordinatorReader(
@@ -101,4 +102,5 @@ def reader_of(source: Source, logs: CoordinatorLogs) -> CoordinatorReader:
         read=read,
         partition_of=place,
         topics=topic_names(source),
+        is_spread=is_spread,
     )

@@ -21,6 +21,7 @@ from metashell.fs.coordinator_paths import Fields
 from metashell.fs.coordinator_states import CoordinatorState, NodeRows
 from metashell.fs.node import Directory, FixedDirectory, Leaf, Node, TextLeaf
 from metashell.fs.touch_times import Times
+from metashell.image.coordinators.placement import partition_of
 from metashell.image.touched import Moment
 from metashell.parts.spec import NodeNames
 from metashell.records.keyed_records import KeyedRecords, lost_text
@@ -47,6 +48,8 @@ class CoordinatorReader:
     """Gives the partition that a name is in; None where it may be in any."""
     topics: Callable[[], Mapping[str, str]]
     """Gives names of topics by the text of their ids."""
+    is_spread: bool = False
+    """Whether a name can be in several."""
 
 
 class CoordinatorDirectory(Directory):
@@ -147,6 +150,8 @@ class CoordinatorDirectory(Directory):
             if place is not None:
                 thing = _Thing(state, number, place)
                 nodes.update((path, (thing, rows)) for path, rows in state.nodes(place).items())
+                if not self._reader.is_spread:
+                    break
         return _below((), nodes) if nodes else None
 
     def _where(self, name: str) -> Sequence[int]:
@@ -155,7 +160,11 @@ class CoordinatorDirectory(Directory):
             return self._partitions_by_name.get(name, ())
         number = self._reader.partition_of(name)
         every = self._reader.partitions
-        return every if number is None else [each for each in every if each == number]
+        if number is not None:
+            return [each for each in every if each == number]
+        # Where nobody knows how many there are, those here may well be all.
+        likely = partition_of(name, every[-1] + 1) if every else 0
+        return sorted(every, key=lambda each: each != likely)
 
     def _state_about(self, number: int, name: str) -> CoordinatorState:
         """A partition that is folded, or else what is known of one name alone."""
