@@ -31,6 +31,9 @@ from metashell.commands.framework.command import Command
 from metashell.errors import ExitCode
 from metashell.log.fault import FaultKind
 from metashell.quorum.steps import SUCCESSORS
+from metashell.sources.opening import open_request
+from metashell.sources.request import Choice, OpenRequest
+from metashell.sources.source import Source
 from support.described import described
 from support.examples import (
     BROKER,
@@ -279,6 +282,11 @@ def test_paths_are_documented(tmp_path: Path) -> None:
     stranger = copy_of("real-44-admin", tmp_path)
     (stranger / "meta.properties").write_text("version=1\nnode.id=77\n")
     found += metashell.open(stranger).find("/quorum")
+    disks = [str(fixture_dir(f"node-44/broker101/{name}")) for name in ("d1", "d2")]
+    broker = open_request(OpenRequest(choice=Choice(paths=tuple(disks))))
+    assert isinstance(broker, Source)
+    for root in ("/groups", "/transactions", "/share", "/producers"):
+        found += broker.find(root)
     unknown = [p for p in found if not any(pattern.fullmatch(p) for pattern in patterns.values())]
     assert [] == unknown
     assert [] == [name for name, p in patterns.items() if not any(map(p.fullmatch, found))]
