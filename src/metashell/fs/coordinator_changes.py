@@ -28,6 +28,8 @@ from metashell.schema.arena import I64
 from metashell.schema.coordinators import CoordinatorLog
 
 _BLOCK_ROWS: Final = 8192
+_OF_GROUP: Final = 2
+"""Names in the path of a group, or of a transactional id."""
 _COMMIT: Final = "COMMIT"
 _ABORT: Final = "ABORT"
 
@@ -81,7 +83,8 @@ class CoordinatorReplay:
     ) -> None:
         self._records, self._partition = records, partition
         self._tests, self._topics = tests, topics
-        self._nodes: dict[NodeNames, dict[str, Any]] = {}
+        self._groups: dict[NodeNames, dict[NodeNames, dict[str, Any]]] = {}
+        """What records say of each node, by type, in the group that it is of."""
         self._row_of: dict[NodeNames, int] = {}
         self._pending: dict[int, dict[NodeNames, tuple[int, Fields]]] = {}
 
@@ -146,7 +149,11 @@ class CoordinatorReplay:
 
     def nodes(self) -> Mapping[NodeNames, Mapping[str, Any]]:
         """The fields of every node, after what was followed."""
-        return {path: self._shown(path) or {} for path in self._nodes}
+        return {path: self._shown(path) or {} for nodes in self._groups.values() for path in nodes}
+
+    def _around(self, path: NodeNames) -> dict[NodeNames, dict[str, Any]]:
+        """All nodes of the group that a node is of."""
+        return self._groups.setdefault(path[:_OF_GROUP], {})
 
     # What a record does.
 
@@ -171,7 +178,7 @@ class CoordinatorReplay:
             if name in COMMITS:
                 yield from self._commit(row, each, producer)
             elif name == SHARE_UPDATE and each.fields is not None:
-                known = self._nodes.get(each.path, {}).get(SHARE_SNAPSHOT, {})
+                known = self._around(each.path).get(each.path, {}).get(SHARE_SNAPSHOT, {})
                 said = {key: value for key, value in each.fields.items() if value != KEPT}
                 # They are laid over those that are there, and tell of some offsets only.
                 said["updatedBatches"] = said.pop("stateBatches", [])
@@ -183,46 +190,43 @@ class CoordinatorReplay:
         """Write, or remove, what a type of records says of a node."""
         is_meant = self._meant(path)
         before = self._shown(path) if is_meant else None
-        node = self._nodes.setdefault(path, {})
+        nodes = self._around(path)
+        node = nodes.setdefault(path, {})
         if fields is None:
             node.pop(name, None)
         else:
             node[name] = fields
         if not node:
-            del self._nodes[path]
+            del nodes[path]
         if is_meant:
             yield Effect(path, before, self._shown(path))
 
     def _shown(self, path: NodeNames) -> dict[str, Any] | None:
         """The fields of a node; None where it is not there."""
-        node = self._nodes.get(path)
+        node = self._around(path).get(path)
         if node is None:
             return None
         return {name: value for fields in node.values() for name, value in fields.items()}
 
     def _classic(self, told: Sequence[Telling]) -> Iterator[Effect]:
         """A classic group as a whole: what it does not name is gone."""
-        group = told[0].path[:-1]
+        nodes = self._around(told[0].path)
         stays = {each.path for each in told if each.fields is not None}
-        gone = [
-            path
-            for path in self._nodes
-            if path[: len(group)] == group and path[len(group)] != OFFSETS and path not in stays
-        ]
+        gone = [path for path in nodes if path[_OF_GROUP] != OFFSETS and path not in stays]
         for path in gone:
             before = self._shown(path)
-            del self._nodes[path]
+            del nodes[path]
             if self._meant(path):
                 yield Effect(path, before, None)
         for each in told:
             if each.fields is not None:
-                self._nodes[each.path] = {
+                nodes[each.path] = {
                     name: fields
-                    for name, fields in self._nodes.get(each.path, {}).items()
+                    for name, fields in nodes.get(each.path, {}).items()
                     if name == MEMBERS_RECORD
                 }
                 yield from self._put(each.path, MEMBERS_RECORD, each.fields)
-            elif each.path not in gone and each.path not in self._nodes and self._meant(each.path):
+            elif each.path not in gone and each.path not in nodes and self._meant(each.path):
                 yield Effect(each.path, None, None)
 
     def _commit(self, row: int, told: Telling, producer: int) -> Iterator[Effect]:
@@ -231,9 +235,10 @@ class CoordinatorReplay:
         if told.fields is None:
             for pending in self._pending.values():
                 pending.pop(path, None)
-            node = self._nodes.get(path)
+            nodes = self._around(path)
+            node = nodes.get(path)
             if node is not None:
-                self._nodes[path] = {key: node[key] for key in node if key == name}
+                nodes[path] = {key: node[key] for key in node if key == name}
             yield from self._put(path, name, None)
         elif producer < 0:
             self._row_of[path] = row
@@ -247,14 +252,15 @@ class CoordinatorReplay:
         """The end of a producer's transaction."""
         for path, (row, fields) in self._pending.pop(producer, {}).items():
             before = self._shown(path)
-            node = self._nodes.get(path, {})
+            nodes = self._around(path)
+            node = nodes.get(path, {})
             node.pop(f"pending {producer}", None)
             if commits and row > self._row_of.get(path, -1):
                 node[COMMITS[0]] = fields
                 self._row_of[path] = row
-            self._nodes[path] = node
+            nodes[path] = node
             if not node:
-                del self._nodes[path]
+                del nodes[path]
             if self._meant(path):
                 yield Effect(path, before, self._shown(path))
 
