@@ -66,7 +66,7 @@ def test_tree_is_the_replay(segment: RecordedSegment) -> None:
     for end in {int(ends[len(ends) * k // N_POINTS]) for k in range(N_POINTS)} | {int(ends[-1])}:
         records = whole.until(end)
         if log is CoordinatorLog.GROUPS:
-            tree = _tree(GroupsOf(records, {}, 0), GROUPS)
+            tree = _tree(GroupsOf(records, {}), GROUPS)
         else:
             tree = _tree(TransactionsOf(records, {}), TRANSACTIONS)
         assert _comparable(_replayed(records)) == _comparable(tree), end
@@ -80,7 +80,7 @@ def test_one_group_alone(segment: RecordedSegment) -> None:
     if log is not CoordinatorLog.GROUPS:
         pytest.skip("groups only")
     records = KeyedRecords(segment.load(), load_record_types(log))
-    every = _tree(GroupsOf(records, {}, 0), GROUPS)
+    every = _tree(GroupsOf(records, {}), GROUPS)
     for name in {path[1] for path in every if "\ufffd" not in path[1]}:
-        alone = _tree(GroupsOf(records.about(name), {}, 0), GROUPS)
+        alone = _tree(GroupsOf(records.about(name), {}), GROUPS)
         assert {path: value for path, value in every.items() if path[1] == name} == alone

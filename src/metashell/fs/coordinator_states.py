@@ -173,17 +173,12 @@ def tell(records: KeyedRecords, rows: I64, topics: Mapping[str, str]) -> dict[in
 
 
 class GroupsOf(RecordedState):
-    """Groups.
+    """Groups."""
 
-    Args:
-        records: All of the partition, or those about one group.
-        topics: Names of topics by the text of their ids.
-        partition: Which partition it is.
-    """
-
-    def __init__(self, records: KeyedRecords, topics: Mapping[str, str], partition: int) -> None:
+    def __init__(self, records: KeyedRecords, topics: Mapping[str, str]) -> None:
         super().__init__(records, topics)
-        self.log = GroupLog(records, partition)
+        # Nothing that is asked of it says which partition it is.
+        self.log = GroupLog(records, 0)
 
     @cached_property
     def places(self) -> Mapping[str, int]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from metashell.fs.coordinator_paths import ROOT_OF
 from metashell.fs.coordinator_states import CoordinatorState, GroupsOf, ShareOf, TransactionsOf
@@ -20,24 +20,10 @@ if TYPE_CHECKING:
     from metashell.sources.source import Source
 
 
-def _groups(records: KeyedRecords, topics: Mapping[str, str], partition: int) -> CoordinatorState:
-    return GroupsOf(records, topics, partition)
-
-
-def _transactions(
-    records: KeyedRecords, topics: Mapping[str, str], _partition: int
-) -> CoordinatorState:
-    return TransactionsOf(records, topics)
-
-
-def _share(records: KeyedRecords, topics: Mapping[str, str], _partition: int) -> CoordinatorState:
-    return ShareOf(records, topics)
-
-
-_STATES = {
-    CoordinatorLog.GROUPS: _groups,
-    CoordinatorLog.TRANSACTIONS: _transactions,
-    CoordinatorLog.SHARE: _share,
+_STATES: Final[Mapping[CoordinatorLog, type[CoordinatorState]]] = {
+    CoordinatorLog.GROUPS: GroupsOf,
+    CoordinatorLog.TRANSACTIONS: TransactionsOf,
+    CoordinatorLog.SHARE: ShareOf,
 }
 
 

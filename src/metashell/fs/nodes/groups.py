@@ -63,7 +63,7 @@ class CoordinatorDirectory(Directory):
     def __init__(
         self,
         reader: CoordinatorReader,
-        make: Callable[[KeyedRecords, Mapping[str, str], int], CoordinatorState],
+        make: Callable[[KeyedRecords, Mapping[str, str]], CoordinatorState],
     ) -> None:
         self._reader, self._make = reader, make
         self._kept: OrderedDict[int, CoordinatorState] = OrderedDict()
@@ -103,7 +103,7 @@ class CoordinatorDirectory(Directory):
             if number not in self._kept:
                 records, faults = self._reader.read(number)
                 self._faults[number] = [f"{self.topic}-{number}: {fault}" for fault in faults]
-                self._kept[number] = self._make(records, self._reader.topics(), number)
+                self._kept[number] = self._make(records, self._reader.topics())
                 while len(self._kept) > 1 and sum(map(_size, self._kept.values())) > _KEPT_BYTES:
                     self._kept.popitem(last=False)
             self._kept.move_to_end(number)
@@ -172,7 +172,7 @@ class CoordinatorDirectory(Directory):
         # Bytes that are no UTF-8 have no name that leads back to them.
         if "places" in whole.__dict__ or "\ufffd" in name:
             return whole
-        return self._make(whole.records.about(name), whole.topics, number)
+        return self._make(whole.records.about(name), whole.topics)
 
     def is_at_hand(self, name: str) -> bool:
         """Whether the partition that a name is in can be read here, as far as that is known."""
