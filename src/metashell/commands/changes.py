@@ -255,7 +255,7 @@ class _Wanted:
             if not self.tests or self.tests[0](name):
                 from metashell.fs.coordinator_changes import find_coordinator_changes
 
-                yield from find_coordinator_changes(directory(), self.tests, self.literal, newest)
+                yield from find_coordinator_changes(directory, self.tests, self.literal, newest)
 
     def exists(self, context: Context) -> bool:
         """Whether anything is there now."""

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from functools import cache, partial
+from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import TYPE_CHECKING, Final
 
 from metashell.fs.coordinator_paths import ROOT_OF
@@ -53,14 +53,13 @@ def producers_directory(source: Source, told: list[str]) -> Directory:
     return producers_node(numbers, read)
 
 
-def coordinator_directories(source: Source) -> dict[str, Callable[[], CoordinatorDirectory]]:
-    """What makes the directories of the logs that are there, by name."""
-    found: dict[str, Callable[[], CoordinatorDirectory]] = {}
+def coordinator_directories(source: Source) -> dict[str, CoordinatorDirectory]:
+    """The directories of the logs that are there, by name. Reads none of them."""
+    found: dict[str, CoordinatorDirectory] = {}
     for log, state in _STATES.items():
         logs = source.coordinator_logs(log)
         if logs is not None and logs.partitions:
-            reader = reader_of(source, logs)
-            found[ROOT_OF[log]] = partial(CoordinatorDirectory, reader, state)
+            found[ROOT_OF[log]] = CoordinatorDirectory(reader_of(source, logs), state)
     return found
 
 

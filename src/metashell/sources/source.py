@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import cache
 from threading import RLock
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
 
@@ -31,8 +30,6 @@ from metashell.sources.contents import SourceContents
 from metashell.sources.status import Capabilities, Live, Status
 
 if TYPE_CHECKING:
-    from functools import _lru_cache_wrapper
-
     from metashell.fs.nodes.groups import CoordinatorDirectory
     from metashell.image.history import CoveredPoint, History
     from metashell.image.image import Image
@@ -201,9 +198,9 @@ class Source(SourceContents):
         )
 
     @lazy
-    def _log_nodes(self) -> Mapping[str, Callable[[], Directory]]:
-        """What makes the directories that are there because of topics' logs."""
-        found: dict[str, Callable[[], Directory]] = {**self.coordinator_directories}
+    def _log_nodes(self) -> Mapping[str, Directory | Callable[[], Directory]]:
+        """The directories that are there because of topics' logs, or what makes them."""
+        found: dict[str, Directory | Callable[[], Directory]] = {**self.coordinator_directories}
         # What a producer's state was nothing tells.
         if self._moment is None and self._topics_of_logs:
             from metashell.sources.coordinator_tree import producers_directory
@@ -212,13 +209,13 @@ class Source(SourceContents):
         return found
 
     @lazy
-    def coordinator_directories(self) -> Mapping[str, _lru_cache_wrapper[CoordinatorDirectory]]:
-        """What makes the directories of groups and transactions, where there are their logs."""
+    def coordinator_directories(self) -> Mapping[str, CoordinatorDirectory]:
+        """The directories of groups, transactions and the like, where there are their logs."""
         if not self.has_coordinator_logs:
             return {}
         from metashell.sources.coordinator_tree import coordinator_directories
 
-        return {name: cache(make) for name, make in coordinator_directories(self).items()}
+        return coordinator_directories(self)
 
     @lazy
     def coordinator_tables(self) -> SourceTables | None:
@@ -246,10 +243,9 @@ class Source(SourceContents):
 
     def _coordinator_remarks(self) -> list[str]:
         """What of coordinators' logs could not be read or is not here, as far as was asked."""
-        makers = Source.coordinator_directories.known(self) or {}
-        told = (make().remarks() for make in makers.values() if make.cache_info().currsize)
+        directories = Source.coordinator_directories.known(self) or {}
+        of_tree = [told for directory in directories.values() for told in directory.remarks()]
         of_tables = Source.unread.known(self) or Unread()
-        of_tree = [fault for faults in told for fault in faults]
         return [*of_tree, *self._unread_logs, *of_tables.faults, *of_tables.remarks]
 
     @property

@@ -282,7 +282,7 @@ def _of_coordinators(left: Source, right: Source, scope: Scope) -> Iterator[Diff
     before, after = left.coordinator_directories, right.coordinator_directories
     for name in sorted(before.keys() & after.keys()):
         if scope.touches((name,)):
-            yield from find_coordinator_differences(before[name](), after[name](), name, scope)
+            yield from find_coordinator_differences(before[name], after[name], name, scope)
 
 
 def _scope(context: Context, left: Source, right: Source, path: str | None) -> Scope:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 
 from metashell.fs.node import FixedDirectory, Node
 
 Makers = Mapping[str, Callable[[], Node]]
+Children = Mapping[str, Node | Callable[[], Node]]
 
 
 class RootDirectory(FixedDirectory):
@@ -14,13 +16,13 @@ class RootDirectory(FixedDirectory):
 
     Args:
         makers: What makes the children that are always there.
-        load: Gives what makes the others; called when the root is listed, or when a name is looked
-            up that is none of the former.
+        load: Gives the others, or what makes them; called when the root is listed, or when a name
+            is looked up that is none of the former.
     """
 
     __slots__ = ("_load", "_more")
 
-    def __init__(self, makers: Makers, load: Callable[[], Makers]) -> None:
+    def __init__(self, makers: Makers, load: Callable[[], Children]) -> None:
         super().__init__(makers)
         self._load = load
         self._more: FixedDirectory | None = None
@@ -28,7 +30,9 @@ class RootDirectory(FixedDirectory):
     @property
     def _others(self) -> FixedDirectory:
         if self._more is None:
-            self._more = FixedDirectory(self._load())
+            self._more = FixedDirectory(
+                {name: partial(_made, child) for name, child in self._load().items()}
+            )
         return self._more
 
     def but(self, makers: Makers) -> RootDirectory:
@@ -40,3 +44,7 @@ class RootDirectory(FixedDirectory):
     def child(self, name: str) -> Node | None:
         found = super().child(name)
         return self._others.child(name) if found is None else found
+
+
+def _made(child: Node | Callable[[], Node]) -> Node:
+    return child() if callable(child) else child

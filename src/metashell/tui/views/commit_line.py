@@ -115,8 +115,8 @@ def find_commits(
     from metashell.image.coordinators.group_log import GroupLog
 
     found: CommitTimes | None = None
-    make = source.coordinator_directories.get("groups")
-    for number, records in () if make is None else make().records_about(group):
+    groups = source.coordinator_directories.get("groups")
+    for number, records in () if groups is None else groups.records_about(group):
         if cancelled():
             raise KeyboardInterrupt
         one = commits_of(GroupLog(records, number), topic, partition)
