@@ -11,6 +11,7 @@ from metashell.checks.digest import part_digests
 from metashell.image.image import Image
 from metashell.log.directory import MetadataLog
 from metashell.log.live import LiveLog
+from metashell.records import late_fields
 from metashell.records.records import Records
 from metashell.redact import Redaction
 from metashell.schema.registry import load_registry
@@ -61,8 +62,11 @@ def _past_snapshot(log: LiveLog, piece: memoryview) -> memoryview:
 @pytest.mark.cases(4)
 @pytest.mark.parametrize("name", DIRECTORIES)
 @pytest.mark.parametrize("seed", seeds(1))
-def test_grown_image_is_the_whole_one(name: str, seed: int) -> None:
+def test_grown_image_is_the_whole_one(
+    name: str, seed: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Whatever was looked at in between, every part and every fault is that of a new fold."""
+    monkeypatch.setattr(late_fields, "LEAST_ROWS", 10)
     rng = Random(seed)
     opened = metashell.open(fixture(name).input).log
     log, registry = LiveLog(), load_registry()

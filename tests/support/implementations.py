@@ -12,6 +12,7 @@ import pytest
 from metashell.image import fold
 from metashell.kernel import load
 from metashell.log import framing
+from metashell.records import late_fields
 from metashell.schema import decoding
 
 IMPLEMENTATIONS: Final = ("kernel", "numpy")
@@ -28,5 +29,6 @@ def implemented_by(name: str) -> Iterator[None]:
         patch.object(decoding, "library", lambda: library),
         patch.object(fold, "library", lambda: library),
         patch.object(framing, "LEAST_CHAINED_BYTES", 0),
+        patch.object(late_fields, "LEAST_ROWS", 1),
     ):
         yield

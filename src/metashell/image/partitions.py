@@ -41,6 +41,7 @@ from metashell.schema.uuids import uuid_texts
 if TYPE_CHECKING:
     from metashell.image.image import Image
 
+_KEY: Final = ("topic_id", "partition_id")
 _NO_CHANGE: Final = {"leader": NO_LEADER_CHANGE, "leader_recovery_state": NO_STATE_CHANGE}
 
 
@@ -54,9 +55,9 @@ class Partitions:
         self._records, self.topics, self._h = records, topics, happenings
         self._events = sort_events(happenings.keys, happenings.rows)
         is_base = self._events.order < happenings.n_base
-        self._base_at = last_marked(self._events, is_base)
         self._is_base = is_base
-        at_end = self._base_at[self._events.last]
+        base_at = last_marked(self._events, is_base)
+        at_end = base_at[self._events.last]
         groups = at_end >= 0
         self._last = self._events.last[groups]
         """int64[k]: where each partition's last event stands."""
@@ -68,7 +69,7 @@ class Partitions:
         self.partition: I32 = (keys & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
         """int32[k]: partition id."""
         self._lists: dict[str, SpanColumn] = {}
-        self._report_orphans()
+        self._report_orphans(np.flatnonzero(base_at < 0))
 
     def __len__(self) -> int:
         return len(self._first)
@@ -262,9 +263,9 @@ class Partitions:
         assert self._h.merged is not None
         return self._sorted(np.ones(self._h.n_base, dtype=np.int32), self._h.merged.changes)
 
-    def _report_orphans(self) -> None:
-        """A change to a partition that no record made is a fault."""
-        for at in np.flatnonzero(self._base_at < 0).tolist():
+    def _report_orphans(self, orphans: I64) -> None:
+        """A change to a partition that no record made is a fault: sorted events, int64."""
+        for at in orphans.tolist():
             event = int(self._events.order[at])
             key = int(self._h.keys[event])
             name = self.topics.names[key >> 32]
@@ -309,7 +310,7 @@ class Partitions:
         odd = (n_directories > 0) & (n_directories != n_replicas)
         state = self._sorted_values("leader_recovery_state")
         odd |= (state < NO_STATE_CHANGE) | (state > 1)
-        odd &= self._base_at >= 0
+        odd &= last_marked(self._events, self._is_base) >= 0
         return self._groups_of(np.flatnonzero(odd))
 
     def _may_misfit(self) -> bool:
@@ -356,19 +357,18 @@ def fold_partitions(records: Records, topics: Topics, only: int | None = None) -
         topics: The topics that exist.
         only: Index of the one topic wanted: other topics' records are then not even decoded.
     """
-    base_rows, base, _ = _of_topics(records, topics, "PartitionRecord", only)
-    base_rows, base = sound_bases(records, base_rows, base)
+    made_rows, base, made = _of_topics(records, topics, "PartitionRecord", only)
+    base_rows, base = sound_bases(records, made_rows, base)
+    if base_rows is not made_rows:
+        made = made[np.searchsorted(made_rows, base_rows)]
     change_rows, change, changed = _of_topics(records, topics, "PartitionChangeRecord", only)
-    happenings = Happenings(
-        base,
-        change,
-        np.concatenate([base_rows, change_rows]),
-        np.concatenate(
-            [_keys(topics.index_of(base.fixed("topic_id")), base), _keys(changed, change)]
-        ),
-        _merged(records, change_rows),
-    )
-    return Partitions(records, topics, happenings)
+    keys = np.concatenate([_keys(made, base), _keys(changed, change)])
+    for columns in (base, change):
+        columns.forget(_KEY)
+    rows = np.concatenate([base_rows, change_rows])
+    merged = _merged(records, change_rows)
+    del made, changed, made_rows, base_rows, change_rows
+    return Partitions(records, topics, Happenings(base, change, rows, keys, merged))
 
 
 def partition_keys(records: Records, topics: Topics) -> tuple[I64, I32]:
@@ -411,7 +411,9 @@ def _of_topics(
         return rows, columns, topic
     _report_strays(records, topics, rows[~alive], columns.take(np.flatnonzero(~alive)), name)
     keep = np.flatnonzero(alive)
-    return rows[keep], columns.take(keep), topic[keep]
+    living = columns.take(keep)
+    columns.forget(list(columns.decoded().fields))
+    return rows[keep], living, topic[keep]
 
 
 def _merged(records: Records, rows: I64) -> Merged | None:

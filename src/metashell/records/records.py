@@ -25,11 +25,12 @@ from metashell.log.frames import (
     extend_frames,
 )
 from metashell.log.read import Loaded, LogFile
+from metashell.records.late_fields import early_fields, rows_by_version, with_late_fields
 from metashell.records.record_faults import report_undecodable, report_unread, set_aside
 from metashell.records.transactions import applied_rows
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columnar import prefix_distance
-from metashell.schema.columns import Columns, concat_columns
+from metashell.schema.columns import Columns, LateFields, concat_columns, merge_columns
 from metashell.schema.decoding import decode
 from metashell.schema.model import MessageSpec
 from metashell.schema.registry import Registry
@@ -239,21 +240,37 @@ class Records:
                     self._columns[key] = self._prefix(self._whole, name, fields)
                 elif key in self._earlier:
                     self._columns[key] = self._extended(name, fields, *self._earlier[key])
+                elif fields is None:
+                    self._columns[key] = self._decode_late(name)
                 else:
                     self._columns[key] = self.decode(name, self.rows(name), fields)
             return self._columns[key]
+
+    def _decode_late(self, name: str) -> tuple[I64, Columns]:
+        """As `columns` with all fields, of which few may be decoded yet."""
+        rows, spec = self.rows(name), self.registry.by_name[name]
+        first = early_fields(spec, len(rows))
+        rows, columns = self.decode(name, rows, first)
+        if first is not None:
+            columns = with_late_fields(columns, self.frames_at(rows), spec, rows)
+        return rows, columns
 
     def _extended(
         self, name: str, fields: Collection[str] | None, n: int, rows: I64, columns: Columns
     ) -> tuple[I64, Columns]:
         """As `columns`: what was decoded of the first n rows, and what came behind them."""
         every = self.rows(name)
+        is_late, columns = isinstance(columns.fields, LateFields), columns.decoded()
+        if is_late:
+            fields = tuple(columns.fields)
         new, added = self.decode(name, every[np.searchsorted(every, n) :], fields)
         # What is folded together has to lie in one arena.
         columns = columns.on(self.frames.arena)
-        if not len(new):
-            return rows, columns
-        return np.concatenate([rows, new]), concat_columns([columns, added])
+        if len(new):
+            rows, columns = np.concatenate([rows, new]), concat_columns([columns, added])
+        if is_late:
+            columns = with_late_fields(columns, self.frames, self.registry.by_name[name], rows)
+        return rows, columns
 
     def _prefix(
         self, whole: Records, name: str, fields: Collection[str] | None
@@ -278,7 +295,7 @@ class Records:
         spec = self.registry.by_name[name]
         frames = self.frames_at(rows)
         parts: list[tuple[I64, Columns]] = []
-        for version, of_version in self._by_version(rows):
+        for version, of_version in rows_by_version(frames, rows):
             these = of_version
             if version not in spec.versions or (
                 spec.api_key is not None and self.any_odd and self.odd(these).any()
@@ -303,19 +320,7 @@ class Records:
             nowhere = np.empty(0, dtype=np.int64)
             empty = decode(frames.arena, spec, spec.versions.high, nowhere, nowhere, fields)
             return nowhere, empty
-        if len(parts) == 1:
-            return parts[0]
-        together = np.concatenate([part[0] for part in parts])
-        order = np.argsort(together, kind="stable")
-        return together[order], concat_columns([part[1] for part in parts]).take(order)
-
-    def _by_version(self, rows: I64) -> Iterator[tuple[int, I64]]:
-        """Each message version among the rows, and the rows that have it."""
-        versions = self.frames_at(rows).version[rows]
-        for version in _distinct(versions):
-            # Nearly always all of them, and a comparison tells sooner than picking them out.
-            same = versions == version
-            yield version, rows if same.all() else rows[same]
+        return merge_columns(parts)
 
     def check_the_rest(self) -> None:
         """Decode the types that nothing asked for, a vendor's among them, for their faults."""
@@ -332,7 +337,7 @@ class Records:
         """
         spec, rows = self.registry.by_name[name], self.rows(name)
         found = []
-        for version, these in self._by_version(rows):
+        for version, these in rows_by_version(self.frames_at(rows), rows):
             if version not in spec.versions:
                 continue
             distance = prefix_distance(spec, version, field)
@@ -460,15 +465,3 @@ class Records:
                 offset[inside] = file.end_offset - 1
                 known[inside] = False
         return offset, known
-
-
-def _distinct(versions: AnyArray) -> Sequence[int]:
-    """Distinct values, ascending. Sorting millions of equal numbers is what np.unique would do."""
-    if not len(versions):
-        return ()
-    low, high = int(versions.min()), int(versions.max())
-    if low == high:
-        return (low,)
-    if low >= -64 and high < 65_536:
-        return [int(v) + low for v in np.flatnonzero(np.bincount(versions - low))]
-    return [int(v) for v in np.unique(versions)]

@@ -7,7 +7,7 @@ cursor arithmetic and nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, ItemsView, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import pairwise
 from struct import Struct
@@ -180,7 +180,7 @@ class Columns:
     specs: tuple[FieldSpec, ...]
     n: int
     ok: Bools
-    fields: dict[str, DecodedColumn]
+    fields: Mapping[str, DecodedColumn]
 
     def fixed(self, name: str) -> AnyArray:
         """Values of a fixed-size field: dtype[n]."""
@@ -200,21 +200,109 @@ class Columns:
         assert isinstance(column, StructArrayColumn)
         return column
 
+    def forget(self, names: Collection[str]) -> None:
+        """Drop fields that can be decoded again, and are hardly asked for again."""
+        if isinstance(self.fields, LateFields):
+            self.fields.forget(names)
+
+    def decoded(self) -> Columns:
+        """The fields that are decoded."""
+        if isinstance(self.fields, LateFields):
+            return Columns(self.specs, self.n, self.ok, self.fields.known)
+        return self
+
     def take(self, rows: AnyArray) -> Columns:
         """The rows given, in that order."""
-        taken = {name: column.take(rows) for name, column in self.fields.items()}
         ok = self.ok[rows]
-        return Columns(self.specs, len(ok), ok, taken)
+        return Columns(self.specs, len(ok), ok, self._map(lambda column: column.take(rows)))
 
     def head(self, n: int) -> Columns:
         """The first n rows, nothing copied."""
-        fields = {name: _head(column, n) for name, column in self.fields.items()}
-        return Columns(self.specs, n, self.ok[:n], fields)
+        return Columns(self.specs, n, self.ok[:n], self._map(lambda column: _head(column, n)))
 
     def on(self, arena: Arena) -> Columns:
         """The same rows in an arena that begins with the same bytes, nothing copied."""
-        fields = {name: _on(column, arena) for name, column in self.fields.items()}
-        return Columns(self.specs, self.n, self.ok, fields)
+        return Columns(self.specs, self.n, self.ok, self._map(lambda column: _on(column, arena)))
+
+    def _map(self, change: Callable[[DecodedColumn], DecodedColumn]) -> Mapping[str, DecodedColumn]:
+        """The fields, each changed when it is decoded."""
+        if isinstance(self.fields, LateFields):
+            return self.fields.map(change)
+        return {name: change(column) for name, column in self.fields.items()}
+
+
+class LateFields(Mapping[str, DecodedColumn]):
+    """Fields of n rows that are decoded when they are first asked for (late materialization).
+
+    The first is decoded alone: most questions want one. Who asks for another mostly wants several,
+    so with it come all others.
+
+    Args:
+        names: Of all fields.
+        decode: Decodes the fields of the names given, for all rows.
+        known: Those that are decoded already.
+    """
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        decode: Callable[[Collection[str]], Mapping[str, DecodedColumn]],
+        known: Mapping[str, DecodedColumn],
+    ) -> None:
+        self._names, self._decode, self.known = names, decode, dict(known)
+        """Those that are decoded."""
+        self._left = [name for name in names if name not in known]
+        self._is_first = True
+
+    def __getitem__(self, name: str) -> DecodedColumn:
+        column = self.known.get(name)
+        if column is None:
+            if name not in self._names:
+                raise KeyError(name)
+            others = () if self._is_first else self._left
+            self._is_first = False
+            column = self._preload({name, *others})[name]
+        return column
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    def items(self) -> ItemsView[str, DecodedColumn]:
+        """All fields, decoded together."""
+        self._preload(self._names)
+        return super().items()
+
+    def forget(self, names: Collection[str]) -> None:
+        """Drop fields."""
+        for name in names:
+            self.known.pop(name, None)
+
+    def map(self, change: Callable[[DecodedColumn], DecodedColumn]) -> LateFields:
+        """The fields, each changed when it is decoded; what is decoded for it is not kept here."""
+
+        def decode(names: Collection[str]) -> dict[str, DecodedColumn]:
+            return {name: change(column) for name, column in self._read(names).items()}
+
+        known = {name: change(column) for name, column in self.known.items()}
+        return LateFields(self._names, decode, known)
+
+    def _preload(self, names: Collection[str]) -> dict[str, DecodedColumn]:
+        read = self._read(names)
+        self.known.update(read)
+        self._left = [name for name in self._left if name not in read]
+        return read
+
+    def _read(self, names: Collection[str]) -> dict[str, DecodedColumn]:
+        """Fields; what is decoded for them is not kept."""
+        known = {name: self.known[name] for name in names if name in self.known}
+        missing = [name for name in names if name not in known]
+        return {**known, **self._decode(missing)} if missing else known
 
 
 def _head(column: DecodedColumn, n: int) -> DecodedColumn:

@@ -33,3 +33,8 @@ def decode(
         if columns is not None:
             return columns
     return columnar.decode(arena, spec, version, starts, stops, fields, trailing=trailing)
+
+
+def is_quick() -> bool:
+    """Whether records are decoded in less time than their columns take to be written."""
+    return library() is not None

@@ -149,10 +149,11 @@ class Commits:
     def _values(self, name: str, rows: I64) -> Columns:
         """Values of commits of a type, with the fields that it does not have."""
         value = self.records.decode(name, rows, (), _COMMIT_VALUES).value
+        fields = dict(value.fields)
         for field, dtype in _COMMIT_VALUES.items():
-            if field not in value.fields and dtype is not None:
-                value.fields[field] = FixedColumn(np.full(value.n, -1, dtype=dtype))
-        return value
+            if field not in fields and dtype is not None:
+                fields[field] = FixedColumn(np.full(value.n, -1, dtype=dtype))
+        return Columns(value.specs, value.n, value.ok, fields)
 
     def _decoded(self, at: I64, decode: Callable[[str, I64], Columns]) -> Columns:
         """What is decoded of the commits given, type by type."""
