@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
+from itertools import repeat
 from typing import Final
 
 import numpy as np
@@ -92,8 +93,7 @@ class TopicsDirectory(Directory):
 
     def _topics_of(self, names: Sequence[str]) -> I64:
         """Index of the topic of each name; int64[n], -1 for names of none."""
-        by_key = self._by_key()
-        found = (by_key.get(name, -1) for name in names)
+        found = map(self._by_key().get, names, repeat(-1))
         return np.fromiter(found, dtype=np.int64, count=len(names))
 
     def times(self) -> Times | None:
