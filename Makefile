@@ -33,9 +33,13 @@ demo: $(DEMO_STAMP) $(KERNEL_STAMP) ## Open the shell on the bundled sample, a r
 # Tests start the program often: where no bytecode is written, each start compiles all of it.
 PYTEST := env -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --numprocesses $(JOBS) --dist loadfile
 
+# What `make test` leaves to CI, which takes all.
+LEFT := meta or slow
+CHOSEN = $(if $(filter-out default,$(METASHELL_TEST_PROFILE)),,-m 'not ($(LEFT))')
+
 .PHONY: test
 test: $(TEST_STAMP) $(KERNEL_STAMP) ## Install everything and run the tests
-	@$(PYTEST) -m 'not meta and not slow' $(PYTEST_ARGS)
+	@$(PYTEST) $(CHOSEN) $(PYTEST_ARGS)
 
 .PHONY: test-fast
 test-fast: $(TEST_STAMP) $(KERNEL_STAMP) ## Run a case of each test that takes no second
@@ -43,7 +47,7 @@ test-fast: $(TEST_STAMP) $(KERNEL_STAMP) ## Run a case of each test that takes n
 
 .PHONY: test-rest
 test-rest: $(TEST_STAMP) $(KERNEL_STAMP) ## Run the tests that `make test` leaves to CI
-	@$(PYTEST) -m 'meta or slow' $(PYTEST_ARGS)
+	@$(PYTEST) -m '$(LEFT)' $(PYTEST_ARGS)
 
 # Tests of what the kernel does too: it is switched off for them.
 NUMPY_TESTS := tests/damage tests/unit/log tests/unit/records tests/unit/schema \
@@ -52,7 +56,7 @@ NUMPY_TESTS := tests/damage tests/unit/log tests/unit/records tests/unit/schema 
 
 .PHONY: test-numpy
 test-numpy: $(TEST_STAMP) ## Run the tests of reading and decoding without the kernel in C
-	@METASHELL_KERNEL=off $(PYTEST) -m 'not meta and not slow' $(PYTEST_ARGS) $(NUMPY_TESTS)
+	@METASHELL_KERNEL=off $(PYTEST) $(CHOSEN) $(PYTEST_ARGS) $(NUMPY_TESTS)
 
 .PHONY: kernel
 kernel: | $(BIN)/python ## Build the kernel's library, if there is a C compiler

@@ -64,6 +64,7 @@ def shipped(wheel: Path) -> set[str]:
         return set(archive.namelist())
 
 
+@pytest.mark.slow
 def test_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     """Code, message definitions, key lists, the sample and ``py.typed``."""
     expected = {
@@ -158,6 +159,7 @@ def test_required_kernel_is_there_or_nothing(tmp_path: Path) -> None:
     assert [] == list(tmp_path.iterdir())
 
 
+@pytest.mark.slow
 def test_source_distribution_has_the_c(tmp_path: Path) -> None:
     """And no library, which is made where it is installed."""
     ran = built("sdist", tmp_path)

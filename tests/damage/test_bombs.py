@@ -86,6 +86,7 @@ def _limit() -> None:
     resource.setrlimit(resource.RLIMIT_AS, (LIMIT_BYTES, LIMIT_BYTES))
 
 
+@pytest.mark.slow
 @pytest.mark.cases(4)
 @pytest.mark.parametrize("what", BOMBS)
 def test_bomb(tmp_path: Path, what: str) -> None:
@@ -111,6 +112,7 @@ def test_bomb(tmp_path: Path, what: str) -> None:
     assert 2 == len(ran)
 
 
+@pytest.mark.slow
 def test_many_bombs(tmp_path: Path) -> None:
     """Bombs that each stay below a batch's limit may not add up without bound."""
     content = gzip.compress(bytes(60 << 20), 9, mtime=0)

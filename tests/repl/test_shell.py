@@ -148,7 +148,7 @@ def test_pipe_to_the_system_shell(play: Play, capfd: Captured) -> None:
     assert ["foo", "baz"] == others
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_pipe_whose_reader_leaves(play: Play, capfd: Captured) -> None:
     """A reader that has seen enough ends an endless command quietly."""
     play("find /endless | head -1\r\x04")

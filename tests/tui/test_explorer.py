@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
 from textual.widgets import Input, OptionList
 
 import metashell
@@ -230,6 +231,7 @@ def test_the_cursor_stands_still_when_names_appear_above() -> None:
     drive_tree(test, session_on(lambda: sample_with(grows=Growing(10))))
 
 
+@pytest.mark.slow
 def test_names_are_data() -> None:
     """Names that look like markup, or would steer the terminal, are shown as they are written."""
     node = FixedDirectory({name: lambda: TextLeaf("x") for name in HOSTILE})
@@ -282,6 +284,7 @@ def test_listing_shows_and_can_be_cancelled() -> None:
     drive_tree(test, session_on(lambda: sample_with(zz=slow)), size=WIDE)
 
 
+@pytest.mark.slow
 def test_many_names_cost_what_is_seen() -> None:
     """Of 100,000 directories only those are made that can be seen."""
     many = Slow([f"topic-{i:06}" for i in range(100_000)])
@@ -300,6 +303,7 @@ def test_many_names_cost_what_is_seen() -> None:
     drive_tree(test, session_on(lambda: sample_with(zz=many)))
 
 
+@pytest.mark.slow
 def test_filters_the_directory_at_hand() -> None:
     """The filter narrows one directory as it is typed, and escape brings all back."""
     many = Slow(["Orders", "orders-2", "payments", "shop"])
@@ -410,6 +414,7 @@ def test_the_tree_can_be_wider_and_alone() -> None:
     drive_tree(test)
 
 
+@pytest.mark.slow
 def test_a_fleet(tmp_path: Path) -> None:
     """Clusters are opened as they are gone to; the scene then is that cluster's."""
     parent = backups(tmp_path / "fleet")
@@ -443,6 +448,7 @@ def test_a_fleet(tmp_path: Path) -> None:
     drive(test, session_on(lambda: open_fleet(sorted(map(str, parent.iterdir())))))
 
 
+@pytest.mark.slow
 def test_go_to_completes_and_goes() -> None:
     """Tab completes, arrows choose, Enter goes; a wrong path is told and changes nothing."""
 
@@ -485,6 +491,7 @@ def test_go_to_an_offset() -> None:
     drive_tree(test)
 
 
+@pytest.mark.slow
 def test_bookmarks() -> None:
     """A bookmark is a node at an offset; Enter goes there, delete forgets it."""
 

@@ -75,6 +75,7 @@ def test_high_contrast() -> None:
         assert ratio >= _LEAST, (text, background, ratio)
 
 
+@pytest.mark.slow
 def test_all_themes_can_be_used() -> None:
     """The styles of the program hold in each theme, and those of what opens above it."""
 
@@ -116,6 +117,7 @@ def test_state_is_seen_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
     drive(test)
 
 
+@pytest.mark.slow
 def test_help_of_what_has_the_focus() -> None:
     """The panel tells what the focused part is, then the view, and follows the focus."""
 

@@ -77,7 +77,7 @@ def test_every_view() -> None:
         drive(test, session_on(lambda: source), size=WIDE)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_every_screen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Find, go to, commands, the palette, bookmarks and exports of such names."""
     monkeypatch.chdir(tmp_path)
@@ -181,6 +181,7 @@ def with_secrets() -> Iterator[str]:
         yield str(source.path)
 
 
+@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("show_secrets", [False, True])
 def test_secrets(show_secrets: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from metashell.tui.rows.table import RowTable
 from support.pilot import Driver, drive
 
@@ -35,6 +37,7 @@ def test_is_silent_where_a_key_works_or_is_text() -> None:
     drive(test)
 
 
+@pytest.mark.slow
 def test_toasts_leave_the_headers_alone() -> None:
     """However many there are, the first lines are seen."""
 

@@ -72,6 +72,7 @@ def test_contrast(theme: str, least: float) -> None:
     drive(test, session_on(theme=theme))
 
 
+@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("size", [(60, 20), SMALL, WIDE])
 def test_keys_at_the_bottom(size: tuple[int, int]) -> None:
@@ -91,6 +92,7 @@ def test_keys_at_the_bottom(size: tuple[int, int]) -> None:
     drive(test, size=size)
 
 
+@pytest.mark.slow
 def test_keys_can_be_clicked() -> None:
     """A click presses the key that is drawn there, and the mouse is told more of it."""
 

@@ -45,6 +45,7 @@ SOURCES: dict[str, Callable[[Path], ExplorerSession]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("name", sorted(SOURCES))
 def test_monkey(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -101,6 +101,7 @@ def test_a_cluster_that_cannot_be_read(fleet: ExplorerSession) -> None:
     drive(test, fleet)
 
 
+@pytest.mark.slow
 def test_places_across_clusters(fleet: ExplorerSession) -> None:
     """Back and forward, and bookmarks, lead to the cluster and the very offset."""
 
@@ -154,6 +155,7 @@ def test_an_offset_that_is_not_covered(fleet: ExplorerSession) -> None:
     drive(test, fleet)
 
 
+@pytest.mark.slow
 def test_commands_in_clusters(fleet: ExplorerSession) -> None:
     """`at` moves the cluster at hand; outside of all it says that none is."""
 
@@ -194,6 +196,7 @@ class Slow:
         monkeypatch.setattr(app_module, "scene_of", scene_of)
 
 
+@pytest.mark.slow
 def test_changes_of_mind(fleet: ExplorerSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who goes to a cluster and back before that is open is where they went last."""
 

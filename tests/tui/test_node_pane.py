@@ -190,6 +190,7 @@ def test_children_tell_values_and_times() -> None:
     looking(test)
 
 
+@pytest.mark.slow
 def test_marks_what_changed() -> None:
     """After a move in time, what changed since the stop before is marked, in every table."""
 
@@ -437,6 +438,7 @@ def test_history_of_much_is_quick(monkeypatch: pytest.MonkeyPatch) -> None:
     looking(test)
 
 
+@pytest.mark.slow
 def test_every_directory() -> None:
     """Every directory near the root can be looked at in every way, however small the screen."""
 

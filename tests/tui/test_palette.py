@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from textual.command import CommandInput, CommandList, CommandPalette
 
 from metashell.tui.frame.palette import paths_from
@@ -89,6 +90,7 @@ def test_sets_themes() -> None:
     drive(test)
 
 
+@pytest.mark.slow
 def test_offers_bookmarks() -> None:
     """A bookmark is gone to, in time as well."""
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from metashell.sources.source import Source
 from metashell.tui.records.chips import ChipBar, ChipPrompt
 from metashell.tui.records.filters import Chip
@@ -260,6 +262,7 @@ def test_as_of() -> None:
     drive(test)
 
 
+@pytest.mark.slow
 def test_chips() -> None:
     """Filters are added, changed and removed, one holding beside the other."""
 
@@ -449,6 +452,7 @@ def test_looking_through_can_be_cancelled() -> None:
     drive(test)
 
 
+@pytest.mark.slow
 def test_export() -> None:
     """What matches is read as rows of `log` first."""
 
@@ -478,6 +482,7 @@ def test_older_segments() -> None:
     drive(test, session_on(fixture("real-44-broker-down").input))
 
 
+@pytest.mark.slow
 def test_sides() -> None:
     """The details are below the list, or beside it where there is room."""
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from metashell.tui.rows.table import RowTable
 from support.pilot import Driver, drive, session_on
 
 
+@pytest.mark.slow
 def test_outlive_the_program(tmp_path: Path) -> None:
     """What one run chose holds in the next one."""
     session = replace(session_on(), memory=tmp_path / "metashell" / "explorer.json")

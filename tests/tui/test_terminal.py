@@ -133,6 +133,7 @@ def test_keys_are_awaited_asleep(tmp_path: Path) -> None:
         assert "then None" in terminal.text
 
 
+@pytest.mark.slow
 def test_terminal_is_gone(tmp_path: Path) -> None:
     """It ends with its terminal, also where it is told to ignore that."""
     script = f'trap "" HUP; {sys.executable} -m metashell demo tui; echo $? > {tmp_path}/status'
@@ -144,6 +145,7 @@ def test_terminal_is_gone(tmp_path: Path) -> None:
         assert f"{128 + signal.SIGHUP}\n" == status.read_text()
 
 
+@pytest.mark.slow
 def test_resize(tmp_path: Path) -> None:
     """What was cut is shown where there is more room; without colours the words say the same."""
     words = ("demo", "--show-secrets", "--at", "1870", "tui")
@@ -158,6 +160,7 @@ def test_resize(tmp_path: Path) -> None:
         assert terminal.read_to_end() == 0
 
 
+@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("key", [CTRL_C, "q"])
 def test_leaving_while_it_opens(tmp_path: Path, key: str) -> None:
@@ -191,6 +194,7 @@ def test_failures(tmp_path: Path, words: list[str], code: int, message: str) -> 
         check_restored(terminal)
 
 
+@pytest.mark.slow
 def test_warnings_are_printed_at_the_end(tmp_path: Path) -> None:
     """What is wrong is shown, and stays on the terminal afterwards; ^C does not leave."""
     directory = tmp_path / "copy"
@@ -240,6 +244,7 @@ def test_terminals_that_will_not_do(tmp_path: Path, env: dict[str, str], message
         assert ON_ALTERNATE not in terminal.raw
 
 
+@pytest.mark.slow
 def test_suspended_and_back(tmp_path: Path) -> None:
     """^Z leaves the terminal to the shell, `fg` takes it back."""
     line = f"{sys.executable} -m metashell demo tui"
@@ -349,6 +354,7 @@ def test_in_tmux(tmp_path: Path) -> None:
         assert told(base, "display-message", "-p", "-t", "main", asked) == "0 0\n"
 
 
+@pytest.mark.slow
 def test_draws_all_again(tmp_path: Path) -> None:
     """What another program wrote over is there again after ctrl+l."""
     with explorer(tmp_path, "demo", "tui") as terminal:

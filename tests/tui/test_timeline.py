@@ -166,6 +166,7 @@ def test_the_cursor_moves_at_once() -> None:
     drive_on(test, "real-44-broker-down")
 
 
+@pytest.mark.slow
 def test_ends() -> None:
     """Home and end; there it says that there is nothing further, and where it is followed."""
 

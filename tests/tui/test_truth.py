@@ -92,6 +92,7 @@ def leaves(source: Source) -> list[str]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize(("name", "offset"), PLACES)
 def test_nodes(name: str, offset: int | None) -> None:

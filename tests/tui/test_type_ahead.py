@@ -66,6 +66,7 @@ def test_lines_get_all_that_is_typed(key: str) -> None:
     drive(test)
 
 
+@pytest.mark.slow
 def test_help_and_views() -> None:
     """Keys behind those that open help and views are for these."""
 
@@ -129,6 +130,7 @@ def test_huge_paste_is_cut_aloud() -> None:
     drive(test)
 
 
+@pytest.mark.slow
 def test_waits_for_the_source() -> None:
     """What is typed while the source is opened is done then; what needs no source at once."""
     go_on = threading.Event()
@@ -156,6 +158,7 @@ def test_waits_for_the_source() -> None:
     asyncio.run(run())
 
 
+@pytest.mark.slow
 def test_all_at_once_before_the_source(tmp_path: Path) -> None:
     """What was typed in one go while it is opened is for what comes first, in its order."""
     go_on = threading.Event()
@@ -264,6 +267,7 @@ def test_at_once_as_one_by_one(keys: tuple[str, ...]) -> None:
     compare(session_on(), *keys)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("slow")
 def test_into_a_cluster(tmp_path: Path) -> None:
     """Keys behind the choice of a cluster are for the cluster, however long it takes to open."""

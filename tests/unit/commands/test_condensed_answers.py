@@ -79,6 +79,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("METASHELL_CACHE_DIR", str(tmp_path / "cache"))
 
 
+@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_answers_are_those_of_the_log(name: str) -> None:

@@ -207,7 +207,7 @@ def test_a_directory_that_does_not_say_whose_it_is(tmp_path: Path) -> None:
     assert ran.err[0].startswith("fleet: 2 of 2 directories do not name their cluster")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_verify_in_processes(parent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As in this one."""
     fleet = fleet_of(parent)

@@ -116,7 +116,7 @@ def test_the_images_do_not_hide_it(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_several_copies_leave_at_several_offsets(tmp_path: Path) -> None:
     """Each is told where it leaves what is left of the others, however long the log."""
     n = 2 * BLOCK_OFFSETS + 10

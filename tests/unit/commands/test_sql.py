@@ -138,7 +138,7 @@ def test_a_plan_is_text(sample: Source) -> None:
     assert any("Scan" in line or "SCAN" in line for line in lines)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_statements_on_standard_input() -> None:
     """Where there is no terminal; nothing is an error."""
     program = [sys.executable, "-m", "metashell", "demo", "sql", "-o", "jsonl"]

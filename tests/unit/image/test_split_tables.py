@@ -190,6 +190,7 @@ def filters(table: pa.Table) -> Iterator[tuple[RowFilter, pa.ChunkedArray]]:
     yield RowFilter(types=frozenset()), pc.equal(offset, -5)
 
 
+@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("name", ["real-44-admin", "all-records-dir", "real-44-trimmed"])
 def test_filters_leave_the_rows_that_match(name: str) -> None:

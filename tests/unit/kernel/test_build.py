@@ -78,6 +78,7 @@ def test_digest_is_of_all_that_is_compiled(copied: Path) -> None:
     assert 4 == len({before, changed, renamed, digest()})
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_library_has_the_digest(tmp_path: Path) -> None:
     """It is compiled in, and nothing else is left behind."""
@@ -102,6 +103,7 @@ def test_sources_compile_without_warnings(tmp_path: Path) -> None:
     assert (0, "") == (ran.returncode, ran.stderr)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_same_sources_make_the_same_library(tmp_path: Path) -> None:
     """No time and no directory is in it."""
@@ -111,6 +113,7 @@ def test_same_sources_make_the_same_library(tmp_path: Path) -> None:
     assert paths[0].read_bytes() == paths[1].read_bytes()
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_built_beside_once(beside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is up to date stays; what is older than the sources, or broken, is replaced."""
@@ -123,6 +126,7 @@ def test_built_beside_once(beside: Path, capsys: pytest.CaptureFixture[str]) -> 
     assert digest() == digest_of(beside)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_error_of_the_sources_is_told(copied: Path, beside: Path) -> None:
     """The compiler's first error, on one line; there is no library then."""
@@ -132,6 +136,7 @@ def test_error_of_the_sources_is_told(copied: Path, beside: Path) -> None:
     assert not beside.exists()
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_old_library_stays_where_building_fails(copied: Path, beside: Path) -> None:
     """A failed build leaves what was there, which the digest then keeps from being loaded."""

@@ -35,7 +35,7 @@ def fuzzer(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "fuzz"
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_nothing_beside_a_buffer_is_touched(fuzzer: Path) -> None:
     """Whatever the bytes and tables are, the sanitizers find nothing."""
     # Whoever runs the tests in a debugger has no leaks found, which says nothing of the kernel.

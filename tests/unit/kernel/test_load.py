@@ -34,6 +34,7 @@ def use(library: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(load, "LIBRARY", library)
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_library_of_these_sources_is_loaded(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -70,6 +71,7 @@ def test_nothing_is_built(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     assert "numpy (the C kernel is not built)" == load.description()
 
 
+@pytest.mark.slow
 @needs_compiler
 def test_stale_library_is_not_loaded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The sources have changed since it was built."""

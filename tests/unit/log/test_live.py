@@ -314,6 +314,7 @@ def test_truncate_below_the_snapshot() -> None:
     assert not with_snapshot(20, 3).truncate(3, 19)
 
 
+@pytest.mark.slow
 @given(st.data())
 def test_truncate_is_kafkas(data: st.DataObject) -> None:
     """For any two logs, rounds of divergence end at their longest common prefix of epochs."""

@@ -290,7 +290,7 @@ def test_secrets_of_a_uri_are_in_no_output(stored: S3Server, form: int) -> None:
         _assert_secret(error.message, error.hint, repr(error.__cause__))
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_program_on_a_uri(server: S3Server) -> None:
     """`-d URI` and `-s URI` reach the store, and nothing that is printed holds a secret."""
     uri = _secretive(server.uri(quote(NODE)))[0]

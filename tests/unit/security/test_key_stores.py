@@ -296,6 +296,7 @@ def test_damaged_pem(text: str) -> None:
         )
 
 
+@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.skipif(shutil.which("keytool") is None, reason="keytool is not installed")
 @pytest.mark.parametrize("kind", ["JKS", "PKCS12"])

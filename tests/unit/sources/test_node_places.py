@@ -69,6 +69,7 @@ def test_python_takes_them_too() -> None:
         assert N_GROUPS > len(source.at("2026-11-22T11:56:03Z").ls("/groups"))
 
 
+@pytest.mark.slow
 def test_directories_of_several_nodes_are_a_fleet(capsys: Captures) -> None:
     """Each node has all of its directories."""
     parent = str(fixture_dir(NODE))
@@ -196,6 +197,7 @@ def test_log_directories_without_any(tmp_path: Path) -> None:
         logs.read(logs.partitions[0])
 
 
+@pytest.mark.slow
 def test_a_store(s3: S3Server, monkeypatch: pytest.MonkeyPatch, capsys: Captures) -> None:
     """Log directories in a bucket: together, and one without a metadata log alone."""
     s3.give_credentials(monkeypatch)

@@ -105,6 +105,7 @@ def test_settings_do_not_show_secrets() -> None:
     assert "SparkSettings(master='sc://h:1', conf=['spark.a.password'])" == repr(settings)
 
 
+@pytest.mark.slow
 def test_the_package_works_from_a_zip_file(tmp_path: Path) -> None:
     """As executors get it: definitions and key lists are read from inside."""
     archive = package_zip(tmp_path)

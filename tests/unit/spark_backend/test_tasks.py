@@ -299,6 +299,7 @@ def test_find_in_a_fleet(places: list[Path]) -> None:
             assert failures.keys() == parts.failures.keys(), line
 
 
+@pytest.mark.slow
 def test_directories_do_not_mix() -> None:
     """Many directories in one heap of pieces are each their own."""
     rng = Random(7)

@@ -547,7 +547,7 @@ def _keep(directory: str) -> bool:
     return keep(directory)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_two_writers_at_once(directory: Path, cache: Path) -> None:
     """Whoever is last wins, and what is there is whole."""
     with get_context("spawn").Pool(2) as pool:

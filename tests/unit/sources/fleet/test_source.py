@@ -160,7 +160,7 @@ def test_refreshed_has_what_was_written_since(tmp_path: Path) -> None:
     assert {"idA"} == opened(newer)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_rows_are_those_of_the_sources(parent: Path) -> None:
     """In this process and in others, in the order of the names."""
     fleet = open_fleet(directories(parent))
