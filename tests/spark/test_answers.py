@@ -56,6 +56,7 @@ def test_a_directory(metashell: Metashell, tmp_path: Path, monkeypatch: pytest.M
     assert_same(lines, local, metashell(*SPARK, "-d", place, *script(*lines)))
 
 
+@pytest.mark.slow
 def test_sql_and_find_without_a_cache(metashell: Metashell, tmp_path: Path) -> None:
     """They run in executors."""
     place = str(copy_of("real-44-broker-down", tmp_path))
@@ -65,6 +66,7 @@ def test_sql_and_find_without_a_cache(metashell: Metashell, tmp_path: Path) -> N
     assert_same(lines, local, metashell(*SPARK, *given, *script(*lines)))
 
 
+@pytest.mark.slow
 def test_a_fleet(metashell: Metashell, tmp_path: Path, cwd: Path) -> None:
     """Executors make the rows; a file that an option names needs to be here alone."""
     backups(tmp_path / "all")

@@ -39,6 +39,7 @@ def fetched(spark: SparkSession, table: str, *paths: str) -> pa.Table:
     return kraft(spark, table).load(list(paths)).toArrow()
 
 
+@pytest.mark.cases(4)
 @pytest.mark.parametrize("table", [*table_names(), "nodes"])
 def test_states_of_all_fixtures_in_one_job(spark: SparkSession, table: str) -> None:
     """Each directory's rows are the local engine's."""
@@ -59,6 +60,7 @@ def pa_equal(table: pa.Table, column: str, value: str) -> pa.Array:
     return pc.equal(table[column], value)
 
 
+@pytest.mark.cases(2)
 @pytest.mark.parametrize(
     "table", ["records", "PartitionRecord", "RegisterBrokerRecord", "files", "faults"]
 )
@@ -69,6 +71,7 @@ def test_logs_of_all_fixtures_in_one_job(spark: SparkSession, table: str) -> Non
     )
 
 
+@pytest.mark.slow
 def test_filters_reach_the_reader_and_change_nothing(spark: SparkSession) -> None:
     """Pushed down, and where a session does not push down."""
     path = str(fixture(LIVE).input)
@@ -106,6 +109,7 @@ def test_one_bad_directory_fails_no_job(spark: SparkSession, tmp_path: Path) -> 
     assert [str(tmp_path / "bad")] == [row.directory for row in bad]
 
 
+@pytest.mark.slow
 def test_directories_in_a_store(
     spark: SparkSession, s3: S3Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:

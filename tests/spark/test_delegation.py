@@ -111,6 +111,7 @@ def test_find_draws_its_progress_and_erases_it(marked: Marked, tmp_path: Path) -
     wait_until(lambda: not marked.running(), lambda: f"all have ended: {marked.running()}")
 
 
+@pytest.mark.slow
 def test_a_fleet_by_spark(metashell: Metashell, tmp_path: Path) -> None:
     """Rows and searches are the local ones; who can't be read is told of in the same words."""
     backups(tmp_path / "all")
@@ -123,6 +124,7 @@ def test_a_fleet_by_spark(metashell: Metashell, tmp_path: Path) -> None:
     assert sorted(local[2].splitlines()) == sorted(found[2].splitlines())
 
 
+@pytest.mark.slow
 def test_interrupt_ends_the_job_and_every_process(marked: Marked, tmp_path: Path) -> None:
     """As ^C of a terminal, in the middle of a long search."""
     for number in range(20):

@@ -64,6 +64,7 @@ def test_sessions_show_what_is_printed(session: SparkSession, tmp_path: Path) ->
     assert [] == wrong
 
 
+@pytest.mark.slow
 def test_python_works(session: SparkSession, tmp_path: Path) -> None:
     """Every block, in the order in which it stands."""
     places = {

@@ -147,11 +147,13 @@ def test_a_cluster_that_loses_an_executor(marked: Marked) -> None:
     assert {} == marked.running()
 
 
+@pytest.mark.slow
 def test_through_spark_connect(marked: Marked, connect_url: str) -> None:
     """The server has what it needs from here: folds, a search and the data source."""
     assert (0, "", "") == marked.program(CONNECT, connect_url, *places())
 
 
+@pytest.mark.slow
 def test_directories_in_a_store(spark: SparkSession, s3: S3Server) -> None:
     """A glob over a bucket: tables, logs and a search, and no key in what is shown."""
     from metashell.spark_backend.find import find, search_of

@@ -195,6 +195,7 @@ def test_an_unreachable_master(marked: Marked, master: str, message: str, hint: 
     assert ({}, []) == (marked.running(), left_behind(marked.cwd))
 
 
+@pytest.mark.slow
 def test_connect_sends_the_package(marked: Marked, connect_url: str) -> None:
     """Workers of the server import the one that was sent; no Java runs here."""
     assert (0, "", "") == marked.program(THROUGH_CONNECT, connect_url)

@@ -101,6 +101,7 @@ def never() -> bool:
     return False
 
 
+@pytest.mark.slow
 def test_the_same_rows_on_both_engines(tables: Callable[..., SparkTables]) -> None:
     """Of every kind of table, names of columns included."""
     path = fixture("real-44-admin").input
@@ -113,6 +114,7 @@ def test_the_same_rows_on_both_engines(tables: Callable[..., SparkTables]) -> No
         assert wanted or "voters" in statement or "scram" in statement
 
 
+@pytest.mark.slow
 def test_a_fleet_has_the_same_column_in_front(
     tables: Callable[..., SparkTables], tmp_path: Path
 ) -> None:

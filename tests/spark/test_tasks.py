@@ -62,6 +62,7 @@ def members(parent: Path, n: int) -> list[str]:
     return [str(path) for path in sorted((parent / "all").iterdir())]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("work", ["table", "kept", "find", "fleet"])
 def test_tasks_carry_their_own_members_alone(
     spark: SparkSession, seen: Seen, tmp_path: Path, work: str
