@@ -24,6 +24,10 @@ _LONGEST_S: Final = 30.0
 """Full collections are not put off longer, however busy the user is."""
 _ARENA_MAX: Final = -8
 """M_ARENA_MAX of glibc's mallopt."""
+_MMAP_THRESHOLD: Final = -3
+"""M_MMAP_THRESHOLD of it."""
+_COLUMN_BYTES: Final = 1 << 20
+"""What is as large is a column, and goes back to the system as soon as it is freed."""
 _OLD: Final = 100
 """So many collections of what is not quite new make a full one worth it."""
 
@@ -59,9 +63,11 @@ def ready_for_keys() -> Iterator[None]:
 def _share_freed_memory() -> None:
     """Have glibc's allocator keep one heap: it has one for each few threads, a job's each.
 
-    What one job freed could not be used by the next, and 400 MB lay about.
+    What one job freed could not be used by the next, and 400 MB lay about. Large blocks stay out of
+    the heap, where small ones behind them would hold them back.
     """
     _call_allocator("mallopt", _ARENA_MAX, 1)
+    _call_allocator("mallopt", _MMAP_THRESHOLD, _COLUMN_BYTES)
 
 
 def _call_allocator(name: str, *arguments: int) -> None:
