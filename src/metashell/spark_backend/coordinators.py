@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
 
 import pyarrow as pa
-from pyspark.sql.datasource import DataSourceReader, InputPartition
+from pyspark.sql.datasource import InputPartition
 
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
@@ -25,9 +24,8 @@ from metashell.sources.coordinator_tables import SourceTables
 from metashell.sources.fleet import Reading
 from metashell.sources.node_places import NodePlaces, distinct, nodes_at
 from metashell.spark_backend.failures import within_memory
-from metashell.spark_backend.filters import TableFilter
 from metashell.spark_backend.options import Options
-from metashell.spark_backend.reader import PushFilters
+from metashell.spark_backend.reader import TableReader
 from metashell.spark_backend.schemas import conform, coordinator_tables
 from metashell.spark_backend.sites import Site, absolute
 from metashell.spark_backend.tables import not_read
@@ -50,23 +48,8 @@ class CoordinatorTask(InputPartition):
         self.piece, self.is_alone = piece, is_alone
 
 
-class CoordinatorTableReader(DataSourceReader):
-    """Reads a table of coordinators' logs.
-
-    Args:
-        options: What was asked for.
-        schema: The columns wanted, as Spark expects them.
-    """
-
-    def __init__(self, options: Options, schema: pa.Schema) -> None:
-        self._options, self._schema = options, schema
-        self.wanted = TableFilter()
-        """What filters leave."""
-        self.pushFilters = PushFilters(self.wanted)  # type: ignore[method-assign]
-
-    def __getstate__(self) -> dict[str, Any]:
-        # It is sent with each task, which has directories of its own.
-        return {**self.__dict__, "_options": replace(self._options, paths=())}
+class CoordinatorTableReader(TableReader):
+    """Reads a table of coordinators' logs."""
 
     def partitions(self) -> Sequence[InputPartition]:
         """The tasks: one for each partition of the coordinators' topic of each cluster.

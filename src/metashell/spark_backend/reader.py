@@ -102,8 +102,8 @@ class PushFilters:
         return filters
 
 
-class KRaftReader(DataSourceReader):
-    """Reads a table of directories.
+class TableReader(DataSourceReader):
+    """Reads a table: what is common to all of them.
 
     Args:
         options: What was asked for.
@@ -116,14 +116,18 @@ class KRaftReader(DataSourceReader):
         """What filters leave."""
         self.pushFilters = PushFilters(self.wanted)  # type: ignore[method-assign]
 
+    def __getstate__(self) -> dict[str, Any]:
+        # It is sent with each task, which has directories of its own.
+        return {**self.__dict__, "_options": replace(self._options, paths=())}
+
+
+class KRaftReader(TableReader):
+    """Reads a table of metadata directories."""
+
     def partitions(self) -> Sequence[InputPartition]:
         """The tasks."""
         # Spark would make up a partition of its own where there is none.
         return self._tasks() or [Task(())]
-
-    def __getstate__(self) -> dict[str, Any]:
-        # It is sent with each task, which has directories of its own.
-        return {**self.__dict__, "_options": replace(self._options, paths=())}
 
     def _tasks(self) -> list[InputPartition]:
         if self.wanted.is_nothing:
