@@ -1,4 +1,4 @@
-"""How far a growing directory was delivered, and what is new behind that.
+"""How far a growing log was delivered, and what is new behind that.
 
 A `Cursor` stands behind a whole, proven batch, and knows the batch: where that one is gone or
 another, the log was truncated or replaced. What is cut off at the end of the last segment is left
@@ -8,21 +8,28 @@ which stops the walk unless losses are let pass.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, replace
 from typing import Any, Final
 
+import numpy as np
+
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
-from metashell.log.chain import HEAD, HEADER_BYTES, Carry, batches
+from metashell.log.chain import HEADER_BYTES, Carry, Chain, Chainer
 from metashell.log.fault import Fault
+from metashell.log.frames import HEADER
 from metashell.log.names import Listing, SegmentName
-from metashell.log.read import Loaded, opened
+from metashell.log.read import Loaded, LogFile, opened
 from metashell.log.window import WINDOW_BYTES, windows_of
 from metashell.places.files import FileRef
 from metashell.places.vanished import VanishedError
+from metashell.schema.arena import I64, SLACK, AnyArray, Arena
 
 NO_LIMIT: Final = 1 << 62
+_NEWEST: Final = 2
+"""The format of batches; messages of those before it have no header of their own."""
 
 _HINT: Final = "option failOnDataLoss=false goes on behind it"
 
@@ -41,6 +48,8 @@ class Cursor:
     """Position of the batch that ends at `pos`; -1 at the beginning of a segment."""
     crc: int = -1
     """Its CRC."""
+    epoch: int = -1
+    """Its leader epoch; -1 where it has none."""
     begun: tuple[str, int, int] | None = None
     """File, position and last offset before, where what was passed last did not begin at the cursor
     before: in a new directory, and behind a loss."""
@@ -59,6 +68,50 @@ class Cursor:
     def place(self) -> tuple[str, int, int]:
         """File, position, and last offset before."""
         return self.file, self.pos, self.offset
+
+
+@dataclass(slots=True)
+class WalkedBatches:
+    """The sound batches of a window, in order; every array has an element for each."""
+
+    begin: I64
+    """int64: where it begins in the file."""
+    end: I64
+    """int64: where it ends."""
+    last_offset: I64
+    """int64."""
+    crc: AnyArray
+    epoch: AnyArray
+    """-1 for a message of an older format."""
+
+    @classmethod
+    def of(cls, loaded: Loaded) -> WalkedBatches:
+        """Those of a window with one file."""
+        (file,) = loaded.files
+        at = np.frombuffer(file.chain.positions, dtype=np.int64)
+        arena = Arena(loaded.buffer, loaded.size)
+        header = arena.gather(f"V{HEADER.itemsize}", at).view(HEADER)
+        is_old = header["magic"] < _NEWEST
+        # What follows on its magic is another thing there, and its CRC lies where the epoch does.
+        last = header["base_offset"] + np.where(is_old, 0, header["last_delta"]).astype(np.int64)
+        crc = np.where(is_old, header["epoch"].astype(np.uint32), header["crc"])
+        epoch = np.where(is_old, -1, header["epoch"])
+        begin = at - file.start
+        return cls(begin, begin + 12 + header["length"], last, crc, epoch)
+
+    def __len__(self) -> int:
+        return len(self.begin)
+
+    def cursor(self, file: str, i: int) -> Cursor:
+        """Behind one of them."""
+        return Cursor(
+            file,
+            int(self.end[i]),
+            int(self.last_offset[i]),
+            int(self.begin[i]),
+            int(self.crc[i]),
+            int(self.epoch[i]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +162,12 @@ class Walk:
         limit: About how many bytes to go, at least one batch.
         until: By segment how many of its bytes count; segments that are not there do not. None for
             all.
+        last_offset: The last offset that counts.
         split_bytes: About how far apart the places noted in `cuts` lie.
     """
+
+    chainer: type[Chainer] = Chainer
+    """What finds the batches."""
 
     def __init__(
         self,
@@ -119,14 +176,17 @@ class Walk:
         fail: bool,
         limit: int = NO_LIMIT,
         until: Mapping[str, int] | None = None,
+        last_offset: int = NO_LIMIT,
         split_bytes: int = NO_LIMIT,
     ) -> None:
         self._segments, self._fail = segments, fail
         self._limit, self._until, self._split_bytes = limit, until, split_bytes
+        self._last_offset = last_offset
+        self._is_ended = False
         self.taken = 0
         """Bytes of batches that were passed."""
-        self.cuts: dict[str, list[tuple[int, int]]] = {}
-        """By file, places to cut it at: position and last offset before."""
+        self.cuts: list[Cursor] = []
+        """Places to cut at, behind a batch each."""
 
     def run(self, cursor: Cursor | None) -> Cursor | None:
         """The cursor behind what is new; None while there is no segment at all.
@@ -161,9 +221,9 @@ class Walk:
                 break
             if i:
                 self._across(cursor, segment)
-                cursor = Cursor(segment.name, 0, segment.base_offset - 1)
+                cursor = Cursor(segment.name, 0, segment.base_offset - 1, epoch=cursor.epoch)
             cursor = self._through(cursor, is_last=i == len(segments) - 1)
-            if self.taken >= self._limit:
+            if self._is_ended or self.taken >= self._limit:
                 break
         return cursor
 
@@ -206,32 +266,38 @@ class Walk:
         """Whether the batch that a cursor stands behind is where it was."""
         if cursor.last_pos < 0:
             return True
-        head = bytearray(HEADER_BYTES)
+        size = cursor.pos - cursor.last_pos
+        head = bytearray(HEADER_BYTES + SLACK)
         try:
             with opened(self._segments.ref(cursor.file)) as source:
                 if source.size < cursor.pos:
                     return False
-                if source.read_into(memoryview(head), cursor.last_pos) < HEADER_BYTES:
+                view = memoryview(head)[: min(HEADER_BYTES, size)]
+                if source.read_into(view, cursor.last_pos) < len(view):
                     return False
         except VanishedError:
             return False
-        base, length, _, _, crc, _, delta = HEAD.unpack_from(head)
-        end = cursor.last_pos + 12 + length
-        return bool(base + delta == cursor.offset and crc == cursor.crc and end == cursor.pos)
+        start = -cursor.last_pos
+        file = LogFile(cursor.file, start, len(view), Chain(array("q", [0])))
+        found = WalkedBatches.of(Loaded(bytes(head), HEADER_BYTES, [file])).cursor(cursor.file, 0)
+        return found.place == cursor.place and found.crc == cursor.crc
 
     def _behind(self, cursor: Cursor) -> Cursor:
         """Where to go on in a log that changed: behind the offset, else at the log's end."""
         holding = [s for s in self._segments.segments if s.base_offset <= cursor.offset + 1]
-        if not holding:
-            return cursor
-        name = holding[-1].name
-        found = Cursor(name, 0, holding[-1].base_offset - 1)
-        for loaded in self._windows(name, 0, -1):
-            for begin, end, base, last, crc in _batches(loaded):
-                if base > cursor.offset:
-                    return found
-                found = Cursor(name, end, last, begin, crc)
-        return found
+        return self._behind_in(holding[-1], cursor)[0] if holding else cursor
+
+    def _behind_in(self, segment: SegmentName, cursor: Cursor) -> tuple[Cursor, bool]:
+        """Behind the last batch of a segment up to an offset, and whether another follows there."""
+        found = Cursor(segment.name, 0, segment.base_offset - 1, epoch=cursor.epoch)
+        for loaded in self._windows(segment.name, 0, -1):
+            batches = WalkedBatches.of(loaded)
+            n = int(np.searchsorted(batches.last_offset, cursor.offset, side="right"))
+            if n:
+                found = batches.cursor(segment.name, n - 1)
+            if n < len(batches):
+                return found, True
+        return found, False
 
     def _through(self, cursor: Cursor, *, is_last: bool) -> Cursor:
         """Pass the batches of a segment from a cursor on."""
@@ -240,24 +306,49 @@ class Walk:
         try:
             for loaded in self._windows(name, cursor.pos, cursor.offset):
                 faults.extend(loaded.faults)
-                for begin, end, _, last, crc in _batches(loaded):
-                    if self._until is not None and end > self._until.get(name, 0):
-                        return cursor
-                    if self.taken >= self._limit:
-                        return cursor
-                    if faults and (faults[0].pos or 0) <= begin:
-                        self._damaged(faults, begin)
-                    if begin - cut >= self._split_bytes:
-                        self.cuts.setdefault(name, []).append((begin, cursor.offset))
-                        cut = begin
-                    self.taken += end - begin
-                    cursor = Cursor(name, end, last, begin, crc)
+                batches = WalkedBatches.of(loaded)
+                n = self._n_that_count(name, batches)
+                if n:
+                    self._damaged(faults, int(batches.begin[n - 1]))
+                    cut = self._cut(cursor, batches, n, cut)
+                    self.taken += int((batches.end - batches.begin)[:n].sum())
+                    cursor = batches.cursor(name, n - 1)
+                if n < len(batches):
+                    self._is_ended = True
+                    return cursor
         except VanishedError:
             # Deleted between being listed and being opened: the next look tells what that means.
+            self._is_ended = True
             return cursor
         if not is_last and self._until is None and faults:
             self._damaged(faults, NO_LIMIT)
         return cursor
+
+    def _n_that_count(self, name: str, batches: WalkedBatches) -> int:
+        """How many batches of a window count: of a limit's bytes it is the first that passes it."""
+        n = int(np.searchsorted(batches.last_offset, self._last_offset, side="right"))
+        if self._until is not None:
+            n = min(n, int(np.searchsorted(batches.end, self._until.get(name, 0), side="right")))
+        sizes = batches.end - batches.begin
+        passed = int(np.searchsorted(np.cumsum(sizes), self._limit - self.taken)) + 1
+        return min(n, passed if self.taken < self._limit else 0)
+
+    def _cut(self, before: Cursor, batches: WalkedBatches, n: int, cut: int) -> int:
+        """Note where to cut among the first batches of a window; returns the last such place.
+
+        Args:
+            before: Behind the batches before.
+            batches: Those of the window.
+            n: How many count.
+            cut: The last such place before.
+        """
+        at = -1
+        while True:
+            at = max(int(np.searchsorted(batches.begin[:n], cut + self._split_bytes)), at + 1)
+            if at >= n:
+                return cut
+            self.cuts.append(batches.cursor(before.file, at - 1) if at else before)
+            cut = int(batches.begin[at])
 
     def _damaged(self, faults: list[Fault], before: int) -> None:
         """What a segment lacks in front of a batch that counts is lost."""
@@ -267,16 +358,8 @@ class Walk:
     def _windows(self, name: str, begin: int, after: int) -> Any:
         size = min(WINDOW_BYTES, max(self._limit - self.taken, 1 << 20))
         with opened(self._segments.ref(name)) as source:
-            yield from windows_of(source, name, Carry(source.size, after, begin), size)
-
-
-def _batches(loaded: Loaded) -> Any:
-    """Of each batch of a window: begin and end in the file, first and last offset, CRC."""
-    (file,) = loaded.files
-    view = memoryview(loaded.buffer)
-    for begin, end, base, last, _ in batches(view, file.chain.positions):
-        crc = HEAD.unpack_from(view, begin)[4]
-        yield begin - file.start, end - file.start, base, last, crc
+            carry = Carry(source.size, after, begin)
+            yield from windows_of(source, name, carry, size, self.chainer)
 
 
 def ranges_between(

@@ -112,7 +112,7 @@ class KRaftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def __init__(self, options: Options, wanted: pa.Schema) -> None:
         self._options, self._wanted = options, wanted
         self._until: dict[str, dict[str, int]] | None = None
-        self._cuts: dict[tuple[str, str], list[tuple[int, int]]] = {}
+        self._cuts: dict[str, list[Cursor]] = {}
         self._known: dict[str, Site] = {}
         """Directories in stores, by the URI that led there: what they are is asked once."""
         self._quiet: dict[str, _Quiet] = {}
@@ -175,8 +175,7 @@ class KRaftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if self._options.fail_on_data_loss and directory in state:
                 raise
             return None, 0
-        for name, cuts in walk.cuts.items():
-            self._cuts[directory, name] = cuts
+        self._cuts[directory] = walk.cuts
         return cursor, walk.taken
 
     def _is_quiet(self, one: _Listed, cursor: Cursor | None) -> bool:
@@ -291,10 +290,10 @@ class KRaftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
     def _cut(self, directory: str, part: Range) -> Iterator[Range]:
         """Pieces of about the bytes of option `splitBytes`, where it was seen where to cut."""
         begin, after = part.begin, part.after
-        for pos, last in self._cuts.get((directory, part.file), ()):
-            if begin < pos < part.end:
-                yield Range(part.file, begin, pos, after)
-                begin, after = pos, last
+        for cut in self._cuts.get(directory, ()):
+            if cut.file == part.file and begin < cut.pos < part.end:
+                yield Range(part.file, begin, cut.pos, after)
+                begin, after = cut.pos, cut.offset
         yield Range(part.file, begin, part.end, after)
 
 
