@@ -8,11 +8,12 @@ import pyarrow as pa
 
 from metashell.answers.coordinator_tables import PartitionState
 from metashell.answers.groups import groups_table, members_table
-from metashell.answers.offsets import OFFSET_SCHEMA, offsets_table
+from metashell.answers.offsets import OFFSET_SCHEMA, commits_table, offsets_table
 from metashell.answers.share import share_table
 from metashell.answers.transactions import TRANSACTION_SCHEMA, transactions_table
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.share_state import ShareLog
+from metashell.records.keyed_records import KeyedRecords
 
 _LAG: Final = (
     pa.field("log_end_offset", pa.int64()),
@@ -42,6 +43,11 @@ def member_rows(state: PartitionState) -> pa.Table:
 def offset_rows(state: PartitionState) -> pa.Table:
     """Committed offsets; when they expire by Kafka's default."""
     return offsets_table(GroupLog(state.records, state.number))
+
+
+def commit_rows(records: KeyedRecords, number: int) -> pa.Table:
+    """Commits of offsets, one after the other."""
+    return commits_table(GroupLog(records, number))
 
 
 def transaction_rows(state: PartitionState) -> pa.Table:

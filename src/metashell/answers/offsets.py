@@ -16,6 +16,7 @@ from metashell.answers.topic_settings import positive_int
 from metashell.dataclass import dataclass
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.offset_expiry import NEVER, expire_times, says_itself
+from metashell.schema.arena import I64, Bools
 from metashell.schema.arrow import string_array
 
 RETENTION: Final = "offsets.retention.minutes"
@@ -69,21 +70,44 @@ def offsets_table(log: GroupLog, retention: Retention | None = None) -> pa.Table
         retention: How long offsets are kept; None for Kafka's default.
     """
     retention = retention or retention_of()
-    state, commits, keys = log.offsets, log.commits, log.commit_keys
+    state, keys = log.offsets, log.commit_keys
     alone = ~np.isin(keys[state.pending], keys[state.last])
     _, first = np.unique(keys[state.pending[alone]], return_index=True)
     only = state.pending[alone][first]
     at = np.concatenate([state.last, only])
     lacks = np.arange(len(at)) >= len(state.last)
-    key, values = commits.keys(at), commits.values(at)
-    epochs = values.leader_epoch
-    metadata = string_array(values.metadata).cast(pa.string())
     never = np.full(len(only), NEVER)
     expires = np.concatenate([expire_times(log, retention.ms), never])
     sources = pa.array([COMMIT, retention.source]).take(
         pa.array(np.where(np.append(says_itself(log), never >= 0), 0, 1))
     )
-    table = pa.table(
+    pending = np.isin(keys[at], keys[state.pending])
+    table = _rows(log, at, lacks, pending, expires, sources)
+    return table.sort_by(
+        [("group", "ascending"), ("topic", "ascending"), ("partition", "ascending")]
+    )
+
+
+def commits_table(log: GroupLog) -> pa.Table:
+    """Commits as they were written, one after the other: columns of `OFFSET_SCHEMA`.
+
+    ``pending`` says that a commit is of a transaction, whose end decides. ``expire_time`` is what
+    the commit says itself.
+    """
+    at = np.flatnonzero(~log.commits.is_tombstone)
+    pending, expires = log.commits.producer[at] >= 0, log.commits.values(at).expire_ms
+    none = np.zeros(len(at), dtype=np.bool_)
+    return _rows(log, at, none, pending, expires, pa.repeat(COMMIT, len(at)))
+
+
+def _rows(
+    log: GroupLog, at: I64, lacks: Bools, pending: Bools, expires: I64, sources: pa.Array
+) -> pa.Table:
+    """A row for each of some commits; of those of `lacks` the key alone."""
+    key, values = log.commits.keys(at), log.commits.values(at)
+    epochs = values.leader_epoch
+    metadata = string_array(values.metadata).cast(pa.string())
+    return pa.table(
         [
             string_array(key.group),
             string_array(key.topic),
@@ -93,13 +117,10 @@ def offsets_table(log: GroupLog, retention: Retention | None = None) -> pa.Table
             pc.if_else(pa.array(lacks), pa.scalar(None, pa.string()), metadata),
             pa.array(values.time_ms, mask=lacks).cast(TIME),
             pa.array(expires, mask=expires < 0).cast(TIME),
-            pa.array(np.isin(keys[at], keys[state.pending])),
+            pa.array(pending),
             pc.if_else(pa.array(expires >= 0), sources, pa.scalar(None, pa.string())),
         ],
         schema=OFFSET_SCHEMA,
-    )
-    return table.sort_by(
-        [("group", "ascending"), ("topic", "ascending"), ("partition", "ascending")]
     )
 
 

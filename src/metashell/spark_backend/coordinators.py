@@ -60,7 +60,8 @@ class CoordinatorTableReader(TableReader):
         if self.wanted.is_nothing:
             return [CoordinatorTask(None)]
         log = coordinator_tables(self._options.settings.schemas).log_of(self._options.table)
-        nodes, only = self._nodes(joins=log is not None)
+        places = [absolute(one) for path in self._options.paths for one in expand(path)]
+        nodes, only = nodes_of(places, joins=log is not None)
         nodes = [node for node in nodes if self.wanted.may_be("cluster_id", node.cluster_id)]
         pieces: list[PartitionPiece] = []
         errors: list[str] = []
@@ -77,14 +78,6 @@ class CoordinatorTableReader(TableReader):
             raise SourceError(errors[0])
         tasks = [CoordinatorTask(piece, is_alone=len(nodes) == 1) for piece in pieces]
         return tasks or [CoordinatorTask(None)]
-
-    def _nodes(self, *, joins: bool) -> tuple[list[NodePlaces], Collection[str] | None]:
-        """The nodes, or joined clusters; names of the partitions that are meant alone, or None."""
-        paths = [absolute(one) for path in self._options.paths for one in expand(path)]
-        names = [base_name(place_of(path)) for path in paths]
-        of_one = [(topic_of(name) or ("", 0))[0] in COORDINATOR_TOPICS for name in names]
-        whole = [_parent(path) if one else path for path, one in zip(paths, of_one, strict=True)]
-        return nodes_at(distinct(whole), joins=joins), {*names} if all(of_one) else None
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The rows of a task."""
@@ -108,7 +101,7 @@ class CoordinatorTableReader(TableReader):
             told = _Told()
             for batch in tables.read(options.table, columns, lambda: None, told):
                 place = tables.place
-                directory = _log_directory(node.path) if place is None else parent_of(place)
+                directory = log_directory(node.path) if place is None else parent_of(place)
                 origin = (node.cluster_id, _node_id(directory), str(directory))
                 for first in range(0, batch.num_rows, _BATCH_ROWS):
                     own = conform(batch.slice(first, _BATCH_ROWS), self._schema, origin)
@@ -133,6 +126,20 @@ class _Told:
         """Nothing: rows say where they are from."""
 
 
+def nodes_of(
+    places: Sequence[str], *, joins: bool
+) -> tuple[list[NodePlaces], Collection[str] | None]:
+    """The nodes, or joined clusters, that directories are of.
+
+    Returns:
+        These, and the names of the partitions that are meant alone; None for all.
+    """
+    names = [base_name(place_of(path)) for path in places]
+    of_one = [(topic_of(name) or ("", 0))[0] in COORDINATOR_TOPICS for name in names]
+    whole = [_parent(path) if one else path for path, one in zip(places, of_one, strict=True)]
+    return nodes_at(distinct(whole), joins=joins), {*names} if all(of_one) else None
+
+
 def _numbers(node: NodePlaces, log: CoordinatorLog) -> list[int]:
     """The partitions of a coordinators' topic that lie in the log directories of a node.
 
@@ -141,12 +148,12 @@ def _numbers(node: NodePlaces, log: CoordinatorLog) -> list[int]:
     """
     found: set[int] = set()
     for path in (node.path, *node.log_dirs):
-        directory = read_log_directory(_log_directory(path), is_lenient=True)
+        directory = read_log_directory(log_directory(path), is_lenient=True)
         found.update(name.partition for name in directory.logs_of(log.value))
     return sorted(found)
 
 
-def _log_directory(path: str) -> Place:
+def log_directory(path: str) -> Place:
     """The log directory that a path means, which may be that of its metadata log."""
     place = place_of(path)
     return parent_of(place) if base_name(place) == METADATA_DIRECTORY else place

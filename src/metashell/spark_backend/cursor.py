@@ -240,7 +240,7 @@ class Walk:
         """The cursor, if its batch is still there; else where to go on."""
         segments = self._segments.segments
         if self._segments.index(cursor.file) is not None:
-            if self._is_there(cursor):
+            if self.is_there(cursor):
                 return cursor
             self._lost(
                 f"{cursor.file} is not what it was: the batch that ended at position {cursor.pos},"
@@ -262,7 +262,7 @@ class Walk:
         self._lost(f"{cursor.file} is gone, which held offset {cursor.offset}")
         return self._behind(cursor)
 
-    def _is_there(self, cursor: Cursor) -> bool:
+    def is_there(self, cursor: Cursor) -> bool:
         """Whether the batch that a cursor stands behind is where it was."""
         if cursor.last_pos < 0:
             return True

@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import DataSource, DataSourceReader, DataSourceStreamReader
 from pyspark.sql.types import StructType
 
+from metashell.answers.coordinator_tables import OFFSETS
 from metashell.errors import UsageError
 from metashell.places.uri import holds_credentials
 from metashell.spark_backend.options import Options, catalog_options, parse_options
@@ -89,18 +90,22 @@ class KRaftDataSource(DataSource):
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:
         """For ``spark.readStream``."""
-        from metashell.spark_backend.streaming import KRaftStreamReader
-
         options = self._asked(schema)
-        if is_of_coordinators(options):
-            # Compaction rewrites their segments: no cursor could tell what was delivered.
-            raise UsageError(f"{options.table}: tables of coordinators' logs have no stream")
-        if is_state(options.table) or options.table in {FILES, FAULTS}:
-            raise UsageError(
-                f"{options.table}: this table has no stream; use records or a record type"
-            )
+        is_keyed = is_of_coordinators(options)
+        if options.table == OFFSETS.name:
+            if options.at is not None:
+                raise UsageError("at: a stream has every commit; filter by committed_time")
+        elif is_state(options.table) or options.table in {FILES, FAULTS}:
+            instead = "offsets or a record type" if is_keyed else "records or a record type"
+            raise UsageError(f"{options.table}: this table has no stream; use {instead}")
+        if is_keyed:
+            from metashell.spark_backend.coordinator_streaming import CoordinatorStreamReader
+
+            return CoordinatorStreamReader(options, _columns(options, schema))
         if options.settings.committed_only:
             raise UsageError("committedOnly: a stream does not wait for checkpoints")
+        from metashell.spark_backend.streaming import KRaftStreamReader
+
         return KRaftStreamReader(options, _columns(options, schema))
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -42,7 +42,8 @@ _VERSION: Final = 1
 _SETTLED_S: Final = 2.0
 """Stores tell times in whole seconds: what is put in the same one may look the same."""
 
-_State = dict[str, Cursor]
+State = dict[str, Cursor]
+"""How far each thing that is followed was delivered."""
 
 
 class SegmentRange(InputPartition):
@@ -101,22 +102,19 @@ class _Quiet:
         return (self.facts, self.cursor) == (facts, cursor)
 
 
-class KRaftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
-    """Follows directories.
+class StreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
+    """Follows logs: what is common to all of them.
 
     Args:
         options: What was asked for.
         wanted: The columns, as Spark expects them.
     """
 
+    follows: str
+    """What has a cursor, in the query's checkpoint."""
+
     def __init__(self, options: Options, wanted: pa.Schema) -> None:
         self._options, self._wanted = options, wanted
-        self._until: dict[str, dict[str, int]] | None = None
-        self._cuts: dict[str, list[Cursor]] = {}
-        self._known: dict[str, Site] = {}
-        """Directories in stores, by the URI that led there: what they are is asked once."""
-        self._quiet: dict[str, _Quiet] = {}
-        """Of those by name."""
 
     def __getstate__(self) -> dict[str, Any]:
         # It is sent with each task, which has a directory of its own.
@@ -124,12 +122,72 @@ class KRaftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def initialOffset(self) -> dict[str, Any]:
         """Before everything."""
-        return _to_json({})
+        return self._to_json({})
 
     def getDefaultReadLimit(self) -> ReadLimit:
         """What option `maxBytesPerTrigger` says."""
         limit = self._options.max_bytes_per_trigger
         return ReadAllAvailable() if limit is None else ReadMaxBytes(limit)
+
+    def commit(self, end: dict[str, Any]) -> None:
+        """Nothing is kept."""
+
+    def _places(self, sure: Collection[str] = ()) -> list[str]:
+        """The places that are there now; what is none yet may become one."""
+        places: list[str] = []
+        for path in self._options.paths:
+            try:
+                places += map(absolute, expand(path, sure))
+            except SourceError as e:
+                # A glob may come to match; a store that can't be reached is an error.
+                if not e.message.endswith("no directory matches"):
+                    raise
+        return list(dict.fromkeys(places))
+
+    def _to_json(self, state: Mapping[str, Cursor]) -> dict[str, Any]:
+        # A text for each: Spark compares offsets as text, and a flat map keeps its form.
+        return {
+            "version": _VERSION,
+            self.follows: {
+                name: json.dumps(cursor.to_json(), sort_keys=True)
+                for name, cursor in sorted(state.items())
+            },
+        }
+
+    def _from_json(self, value: Mapping[str, Any]) -> State:
+        hint = "begin a new checkpoint"
+        if value.get("version") != _VERSION:
+            raise SourceError(
+                f"the query's checkpoint has offsets of version {value.get('version')}, which this"
+                " metashell does not know",
+                hint=hint,
+            )
+        if self.follows not in value:
+            raise SourceError("the query's checkpoint is of another table", hint=hint)
+        return {name: Cursor.from_json(json.loads(t)) for name, t in value[self.follows].items()}
+
+
+def gone(what: str) -> SourceError:
+    """The error for something that was followed and is not there."""
+    return SourceError(
+        f"{what}: it was followed and is gone, or can't be read; option failOnDataLoss=false"
+        " goes on with the others"
+    )
+
+
+class KRaftStreamReader(StreamReader):
+    """Follows metadata directories."""
+
+    follows = "directories"
+
+    def __init__(self, options: Options, wanted: pa.Schema) -> None:
+        super().__init__(options, wanted)
+        self._until: dict[str, dict[str, int]] | None = None
+        self._cuts: dict[str, list[Cursor]] = {}
+        self._known: dict[str, Site] = {}
+        """Directories in stores, by the URI that led there: what they are is asked once."""
+        self._quiet: dict[str, _Quiet] = {}
+        """Of those by name."""
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Note how far the files go now: the query ends there."""
@@ -137,7 +195,7 @@ class KRaftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """How far to go from an offset: up to the last whole batches, or about to the limit."""
-        state = _from_json(start)
+        state = self._from_json(start)
         began_s = time.monotonic()
         listed = self._listed()
         self._see_all_there(state, [one.site for one in listed])
@@ -155,7 +213,7 @@ class KRaftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             if cursor is not None:
                 end[one.site.directory] = cursor
                 self._note(one, state.get(one.site.directory), cursor, began_s)
-        return _to_json(end)
+        return self._to_json(end)
 
     def _walk(
         self, one: _Listed, state: Mapping[str, Cursor], limit: int
@@ -200,7 +258,7 @@ class KRaftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The ranges of files between two offsets."""
-        before, after = _from_json(start), _from_json(end)
+        before, after = self._from_json(start), self._from_json(end)
         sites = {site.directory: site for site in self._known.values()}
         if any(name not in sites for name, cursor in after.items() if before.get(name) != cursor):
             sites = {one.site.directory: one.site for one in self._listed()}
@@ -211,7 +269,7 @@ class KRaftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
             site = sites.get(directory)
             if site is None:
                 if self._options.fail_on_data_loss:
-                    raise _gone(directory)
+                    raise gone(directory)
                 continue
             ranges = ranges_between(
                 _list(site).segments,
@@ -248,20 +306,10 @@ class KRaftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
                     f"{site.directory}: {e.message}; option failOnDataLoss=false goes on behind it"
                 ) from e
 
-    def commit(self, end: dict[str, Any]) -> None:
-        """Nothing is kept."""
-
     def _listed(self) -> list[_Listed]:
-        """The directories that are there now; what is none yet may become one."""
-        places: list[str] = []
-        for path in self._options.paths:
-            try:
-                places += map(absolute, expand(path, self._known))
-            except SourceError as e:
-                # A glob may come to match; a store that can't be reached is an error.
-                if not e.message.endswith("no directory matches"):
-                    raise
-        jobs = [partial(self._look, place) for place in dict.fromkeys(places)]
+        """The directories that are there now."""
+        places = self._places(self._known)
+        jobs = [partial(self._look, place) for place in places]
         looks = in_parallel(jobs) if any(map(is_uri, places)) else [job() for job in jobs]
         found = {one.site.directory: one for one in looks if one is not None}
         return [found[directory] for directory in sorted(found)]
@@ -283,9 +331,9 @@ class KRaftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
         return None
 
     def _see_all_there(self, state: Mapping[str, Cursor], sites: Sequence[Site]) -> None:
-        gone = state.keys() - {site.directory for site in sites}
-        if gone and self._options.fail_on_data_loss:
-            raise _gone(min(gone))
+        lost = state.keys() - {site.directory for site in sites}
+        if lost and self._options.fail_on_data_loss:
+            raise gone(min(lost))
 
     def _cut(self, directory: str, part: Range) -> Iterator[Range]:
         """Pieces of about the bytes of option `splitBytes`, where it was seen where to cut."""
@@ -300,31 +348,3 @@ class KRaftStreamReader(DataSourceStreamReader, SupportsTriggerAvailableNow):
 def _list(site: Site) -> _Listed:
     entries = entries_in(site.place)
     return _Listed(site, {entry.name: entry for entry in entries if not entry.is_directory})
-
-
-def _gone(directory: str) -> SourceError:
-    return SourceError(
-        f"{directory}: it was followed and is gone, or can't be read; option failOnDataLoss=false"
-        " goes on with the others"
-    )
-
-
-def _to_json(state: Mapping[str, Cursor]) -> dict[str, Any]:
-    # A text for each: Spark compares offsets as text, and a flat map keeps its form.
-    return {
-        "version": _VERSION,
-        "directories": {
-            name: json.dumps(cursor.to_json(), sort_keys=True)
-            for name, cursor in sorted(state.items())
-        },
-    }
-
-
-def _from_json(value: Mapping[str, Any]) -> _State:
-    if value.get("version") != _VERSION:
-        raise SourceError(
-            f"the query's checkpoint has offsets of version {value.get('version')}, which this"
-            f" metashell does not know",
-            hint="begin a new checkpoint",
-        )
-    return {name: Cursor.from_json(json.loads(text)) for name, text in value["directories"].items()}
