@@ -10,7 +10,7 @@ import metashell
 from metashell.answers.coordinator_tables import COORDINATOR_TABLES
 from metashell.errors import SourceError, UsageError
 from support.fixtures import copy_of, fixture_dir
-from support.kraft import as_spark, plan, read, rows, source
+from support.kraft import as_spark, plan, read, rows
 
 pytest.importorskip("pyspark")
 
@@ -100,10 +100,7 @@ def test_earlier_states() -> None:
 
 
 def test_what_is_refused() -> None:
-    """Streams, strict replay, raw bytes; an unknown table is told with what there is."""
-    made = source("offsets", fixture_dir(ONE))
-    with pytest.raises(UsageError, match="no stream"):
-        made.streamReader(made.schema())
+    """Strict replay; an unknown table is told with what there is."""
     with pytest.raises(UsageError, match="strict"):
         read("offsets", fixture_dir(ONE), strict=True)
     with pytest.raises(UsageError, match="did you mean offsets"):
