@@ -117,7 +117,7 @@ def test_a_session_reads_them(spark: object) -> None:
     assert 80 == reader.load(pattern).count()
 
 
-def test_sql_of_spark_says_who_reads_them() -> None:
+def test_sql_of_spark_says_where_they_are() -> None:
     """Before a session is started; a column of such a name is nothing to refuse."""
     from metashell.read_settings import READ_DEFAULTS
     from metashell.spark_backend.sql import SparkTables
@@ -127,7 +127,7 @@ def test_sql_of_spark_says_who_reads_them() -> None:
             raise SourceError("a session")
 
     tables = SparkTables(NoSession(), (), READ_DEFAULTS)  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match="offsets: this table is read in this process"):
+    with pytest.raises(UsageError, match="there is no table offsets here"):
         tables.run("select * from Offsets", lambda: False)
     with pytest.raises(SourceError, match="a session"):
         tables.run("select members from topics", lambda: False)

@@ -13,6 +13,7 @@ import metashell
 from metashell.commands.sql.cells import as_cells, column_names
 from metashell.errors import UsageError
 from metashell.read_settings import ReadSettings
+from metashell.sources.node_places import NodePlaces
 from metashell.sources.opening import open_fleet
 from metashell.spark_backend.sites import Site, absolute
 from metashell.spark_backend.sql import SparkTables
@@ -139,6 +140,54 @@ def test_a_fleet_has_the_same_column_in_front(
         wanted = cells(local.run(statement, never))
         assert wanted
         assert wanted == cells(by_spark.run(statement, never))
+
+
+@pytest.mark.usefixtures("tables")
+def test_coordinators_tables_on_both_engines(spark: SparkSession, tmp_path: Path) -> None:
+    """Rows of each broker of a fleet, also by a view, and what is not read or not here."""
+    nodes = [copy_of(f"node-44/broker{n}/d1", tmp_path) for n in (101, 102)]
+    segment = min((nodes[1] / "__consumer_offsets-0").glob("*.log"))
+    data = bytearray(segment.read_bytes())
+    data[100] ^= 1
+    segment.write_bytes(data)
+    fleet = open_fleet([str(node) for node in nodes])
+    members = list(fleet.members.values())
+    local = Database(
+        FleetCatalog(
+            lambda: iter([(member.name, member.source()) for member in members]),
+            members[0].source().registry,
+            lambda source: source.image,
+            lambda: fleet.coordinator_tables,
+        )
+    )
+    by_spark = SparkTables(
+        Session(spark),
+        [Site(member.path, opened_by=member.path) for member in members],
+        ReadSettings(),
+        {member.path: member.name for member in members},
+        nodes=[NodePlaces(path=member.path) for member in members],
+        more=lambda: fleet.coordinator_tables,
+    )
+    for statement in (
+        "select * from offsets order by cluster, `group`, topic, partition",
+        "select o.cluster, o.topic, t.partitions, count(*) as n from offsets o join topics t "
+        "on o.topic = t.topic and o.cluster = t.cluster group by 1, 2, 3 order by 1, 2",
+    ):
+        there, found = (
+            local.run(in_duckdb(statement), never),
+            by_spark.run(statement, never),
+        )
+        wanted = cells(there)
+        assert wanted
+        assert wanted == cells(found)
+        assert (there.unread.faults, there.unread.remarks) == (
+            found.unread.faults,
+            found.unread.remarks,
+        )
+        assert "CRC mismatch" in str(found.unread.faults)
+        assert "here: 2 of 4" in str(found.unread.remarks)
+    by_spark.run("create temp view of_g as select * from offsets where topic = 'orders'", never)
+    assert "CRC mismatch" in str(by_spark.run("select * from of_g", never).unread.faults)
 
 
 @pytest.mark.parametrize(

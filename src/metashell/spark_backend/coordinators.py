@@ -7,6 +7,7 @@ read from the replica that reaches furthest. `producers` has the rows of every n
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 
 import pyarrow as pa
@@ -67,7 +68,7 @@ class CoordinatorTableReader(TableReader):
         errors: list[str] = []
         for node in nodes:
             try:
-                numbers = [None] if log is None else _numbers(node, log)
+                numbers = [None] if log is None else numbers_of(node, log)
             except MetashellError as error:
                 errors.append(str(error))
                 continue
@@ -94,9 +95,7 @@ class CoordinatorTableReader(TableReader):
 
     def _rows(self, piece: PartitionPiece, *, is_alone: bool) -> Iterator[pa.RecordBatch]:
         options, node = self._options, piece.node
-        reading = Reading(settings=options.settings, at=options.at).with_log_dirs(node.log_dirs)
-        with reading.open(node.path) as source:
-            tables = SourceTables(source, only=piece.number)
+        with tables_of(piece, Reading(settings=options.settings, at=options.at)) as tables:
             columns = tables.schema(options.table).names
             told = _Told()
             for batch in tables.read(options.table, columns, lambda: None, told):
@@ -110,6 +109,17 @@ class CoordinatorTableReader(TableReader):
                         yield rows
             if told.texts and tables.place is None and is_alone:
                 raise SourceError(told.texts[0])
+
+
+@contextmanager
+def tables_of(piece: PartitionPiece, reading: Reading) -> Iterator[SourceTables]:
+    """The tables of a partition.
+
+    Raises:
+        MetashellError: The node's directory can't be read.
+    """
+    with reading.with_log_dirs(piece.node.log_dirs).open(piece.node.path) as source:
+        yield SourceTables(source, only=piece.number)
 
 
 class _Told:
@@ -140,7 +150,7 @@ def nodes_of(
     return nodes_at(distinct(whole), joins=joins), {*names} if all(of_one) else None
 
 
-def _numbers(node: NodePlaces, log: CoordinatorLog) -> list[int]:
+def numbers_of(node: NodePlaces, log: CoordinatorLog) -> list[int]:
     """The partitions of a coordinators' topic that lie in the log directories of a node.
 
     Raises:

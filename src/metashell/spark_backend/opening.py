@@ -27,6 +27,7 @@ from metashell.sources.condensed import CondensedSource
 from metashell.sources.directory import open_directory
 from metashell.sources.fleet import FleetMember, FleetSource
 from metashell.sources.fleet.source import OPENING_BYTES
+from metashell.sources.node_places import NodePlaces
 from metashell.sources.request import JobProgress, OpenRequest
 from metashell.sources.source import Source
 from metashell.sources.status import Capabilities
@@ -189,7 +190,14 @@ class DelegatedSource(_Delegated, CondensedSource):
         """Have Spark run SQL, also where the image is here: a session has one dialect."""
         del cwd
         if self._tables is None:
-            self._tables = SparkTables(self.engine, [self.site], self.settings)
+            node = NodePlaces(path=self.site.opened_by, log_dirs=tuple(self.settings.log_dirs))
+            self._tables = SparkTables(
+                self.engine,
+                [self.site],
+                self.settings,
+                nodes=[node],
+                more=lambda: self.coordinator_tables,
+            )
             self._tables.warned = lambda _, warning: self._warned.append(warning)
             self._tables.known = lambda: self.warnings
         return self._tables
@@ -231,7 +239,18 @@ class DelegatedFleet(_Delegated, FleetSource):
             members = list(self.members.values()) if here is None else [here]
             names = {member.path: member.name for member in members} if here is None else None
             sites = [_site(member.path) for member in members]
-            tables = SparkTables(self.engine, sites, self.settings, names)
+            nodes = [
+                NodePlaces(path=absolute(m.path), log_dirs=tuple(m.reading.settings.log_dirs))
+                for m in members
+            ]
+            tables = SparkTables(
+                self.engine,
+                sites,
+                self.settings,
+                names,
+                nodes=nodes,
+                more=lambda: self.coordinator_tables,
+            )
             self._listen(tables, here)
             self._tables[key] = tables
         return self._tables[key]

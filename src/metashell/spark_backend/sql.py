@@ -11,7 +11,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
@@ -21,14 +20,31 @@ from metashell.image.arrow import table_names
 from metashell.log.directory import find_metadata_directory
 from metashell.log.unread import Unread
 from metashell.read_settings import ReadSettings
+from metashell.sources.coordinator_tables import CoordinatorTables
+from metashell.sources.node_places import NodePlaces
+from metashell.spark_backend.coordinator_frames import CoordinatorFrames
 from metashell.spark_backend.datasource import KRaftDataSource
 from metashell.spark_backend.fold import Fold, fold_sites
 from metashell.spark_backend.schemas import ORIGIN, coordinator_tables, registry_of
 from metashell.spark_backend.sites import Site
-from metashell.spark_backend.unread import FAILED, WARNED, Told, warnings_of_fold, warnings_of_log
+from metashell.spark_backend.unread import (
+    FAILED,
+    REMARKED,
+    WARNED,
+    Told,
+    warnings_of_fold,
+    warnings_of_log,
+)
+from metashell.sql.catalog import no_table
 from metashell.sql.result import Result
-from metashell.sql.statements import names_in, tokens, words_of
-from metashell.sql.tables import RECORDS, find_name, image_names, sql_records_schema
+from metashell.sql.statements import names_in, sources_in, tokens, words_of
+from metashell.sql.tables import (
+    RECORDS,
+    MoreTables,
+    find_name,
+    image_names,
+    sql_records_schema,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -70,6 +86,8 @@ class SparkTables:
         settings: How they are read and shown.
         clusters: The name of each directory's cluster, by `Site.directory`, for a fleet: it becomes
             a column in front. None for one directory.
+        nodes: The log directories of each, for tables of coordinators' logs.
+        more: Gives these tables; None where there are none.
     """
 
     def __init__(
@@ -78,9 +96,14 @@ class SparkTables:
         sites: Sequence[Site],
         settings: ReadSettings,
         clusters: Mapping[str, str] | None = None,
+        *,
+        nodes: Sequence[NodePlaces] = (),
+        more: Callable[[], MoreTables | None] = lambda: None,
     ) -> None:
         self._engine, self._sites, self._settings = engine, sites, settings
-        self._clusters = clusters
+        self._clusters, self._more = clusters, more
+        names = None if clusters is None else [clusters[site.directory] for site in sites]
+        self._frames = CoordinatorFrames(nodes, settings, names)
         self._folded: tuple[SparkSession, Fold] | None = None
         self._told_of_fold: list[Told] | None = None
         self._views: dict[str, frozenset[str]] = {}
@@ -102,7 +125,6 @@ class SparkTables:
         del cancelled  # ^C ends the job with the session.
         _check(statement)
         tables = self._tables_of(statement)
-        _refuse_coordinators(statement, tables, self._settings)
 
         def job(spark: SparkSession) -> Any:
             from pyspark.errors import AnalysisException, ParseException
@@ -124,13 +146,38 @@ class SparkTables:
 
     def _tables_of(self, statement: str) -> frozenset[str]:
         """Tables that a statement reads, also through a view that an earlier one made."""
-        registry, names = registry_of(tuple(self._settings.schemas)), names_in(statement)
-        own = frozenset(name for word in names if (name := find_name(registry, word)))
-        tables = own.union(*(self._views.get(word, ()) for word in names))
+        own = frozenset(self._named(statement))
+        tables = own.union(*(self._views.get(word, ()) for word in names_in(statement)))
         first = words_of(statement)[:1]
         if first == ("create",):
             self._views[_view_of(statement)] = tables
         return frozenset() if _READS_NOTHING.intersection(first) else tables
+
+    def _named(self, statement: str) -> Iterator[str]:
+        """Tables that a statement may read.
+
+        Raises:
+            UsageError: It reads a table of coordinators' logs, and there are none.
+        """
+        registry, names = registry_of(tuple(self._settings.schemas)), names_in(statement)
+        yield from (name for word in names if (name := find_name(registry, word)))
+        # Columns are called so, too, and these tables take long to read.
+        for word in sources_in(statement) - self._views.keys():
+            name = self._known.find(word)
+            if name is None or find_name(registry, word):
+                continue
+            if self._here is None:
+                raise no_table(word, (), self._known)
+            yield name
+
+    @property
+    def _known(self) -> CoordinatorTables:
+        """The tables of coordinators' logs that there can be."""
+        return coordinator_tables(tuple(self._settings.schemas))
+
+    @cached_property
+    def _here(self) -> MoreTables | None:
+        return self._more()
 
     def _told(self, spark: SparkSession, tables: frozenset[str]) -> Iterator[Told]:
         if not tables.isdisjoint(table_names()):
@@ -138,7 +185,11 @@ class SparkTables:
             if self._told_of_fold is None:
                 self._told_of_fold = warnings_of_fold(fold)
             yield from self._told_of_fold
-        yield from warnings_of_log(spark, self._sites, self._settings, tables)
+        registry = registry_of(tuple(self._settings.schemas))
+        keyed = [name for name in sorted(tables) if not find_name(registry, name)]
+        yield from warnings_of_log(spark, self._sites, self._settings, tables.difference(keyed))
+        for name in keyed:
+            yield from self._frames.told(spark, name)
 
     def _unread(self, told: Iterable[Told]) -> Unread:
         """Tell whoever wants to know.
@@ -157,17 +208,23 @@ class SparkTables:
                 tell(name or directory, text)
             elif kind != WARNED:
                 whole = text if name is None else f"{name}: {text}"
-                unread.tell(whole, whole in known)
+                if kind == REMARKED:
+                    unread.remark(whole)
+                else:
+                    unread.tell(whole, whole in known)
         return unread
 
     def _make_views(self, spark: SparkSession, statement: str) -> None:
         spark.conf.set(_ON_FILES, "false")
         spark.dataSource.register(KRaftDataSource)
         registry = registry_of(tuple(self._settings.schemas))
-        wanted = {name for word in names_in(statement) if (name := find_name(registry, word))}
+        wanted = {*self._named(statement)}
         if words_of(statement)[:1] == ("show",):
-            wanted.update(image_names())
+            wanted.update(image_names(), () if self._here is None else self._here.states)
         for name in sorted(wanted):
+            if not find_name(registry, name):
+                self._frames.table(spark, name).createOrReplaceTempView(name)
+                continue
             if name in table_names():
                 frame = self._fold(spark).table(name)
             elif name == RECORDS:
@@ -263,23 +320,6 @@ def _check(statement: str) -> None:
             f"{what} is not possible here: statements only read tables and make temporary views",
             hint="a pipeline of your own reads the data source `kraft`",
         )
-
-
-def _refuse_coordinators(statement: str, tables: Collection[str], settings: ReadSettings) -> None:
-    """Refuse tables of coordinators' logs, which are read by the process that has them.
-
-    Raises:
-        UsageError: Such a table is named behind ``from`` or ``join``.
-    """
-    known = coordinator_tables(tuple(settings.schemas))
-    words = words_of(statement)
-    for before, word in pairwise(words):
-        name = known.find(word) if before in ("from", "join") else None
-        if name is not None and name not in tables:
-            raise UsageError(
-                f"{name}: this table is read in this process, not in Spark",
-                hint="leave out `--engine spark`, or give `--engine local`",
-            )
 
 
 def _usage_error(error: object) -> UsageError:

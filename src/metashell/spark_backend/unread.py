@@ -45,9 +45,9 @@ from metashell.spark_backend.tasks import Failure, FoldJob, log_or_whole
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-FAILED, WARNED, UNREAD = range(3)
+FAILED, WARNED, UNREAD, REMARKED = range(4)
 """What a sentence says: why nothing of a directory is there; what a user should know; what of its
-files is missing."""
+files is missing; what a user should know of an answer."""
 
 Told = tuple[int, int, str]
 """A directory's number, one of these, and the sentence."""

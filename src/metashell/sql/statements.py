@@ -28,6 +28,9 @@ KEYWORDS: Final = tuple(
 )
 """What completion proposes besides names."""
 
+_BEFORE_TABLES: Final = frozenset({"from", "join", "table", "describe", "desc", ","})
+"""What a table's name can stand behind; columns can, too, behind a comma."""
+
 
 def tokens(text: str) -> Iterator[tuple[str, str]]:
     """Split a text into (kind, piece); the pieces joined are the text.
@@ -69,6 +72,18 @@ def names_in(text: str) -> frozenset[str]:
         for kind, piece in tokens(text)
         if kind in ("word", "quoted")
     )
+
+
+def sources_in(text: str) -> frozenset[str]:
+    """The names in a statement that stand where a table can, in lower case."""
+    found, before = [], ""
+    for kind, piece in tokens(text):
+        if kind in ("space", "comment"):
+            continue
+        if kind in ("word", "quoted") and before in _BEFORE_TABLES:
+            found.append(piece)
+        before = piece.casefold()
+    return names_in(" ".join(found))
 
 
 def words_of(text: str) -> tuple[str, ...]:
