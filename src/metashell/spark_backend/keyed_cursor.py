@@ -101,7 +101,11 @@ class KeyedWalk(Walk):
             SourceError: The log was truncated or is damaged, and losses are errors; or a file can't
                 be read.
         """
-        end = super().run(cursor)
+        try:
+            end = super().run(cursor)
+        except VanishedError:
+            # Compaction took it away since it was listed: the next look finds what came instead.
+            return cursor
         if end is None or (cursor is None and not self.taken):
             return None
         if cursor is None or end.offset == cursor.offset:

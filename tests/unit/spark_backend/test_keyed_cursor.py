@@ -145,6 +145,20 @@ def test_a_segment_that_takes_the_place_of_others(log: Followed) -> None:
     assert [4] == log.poll()
 
 
+def test_segments_that_vanish_wait_for_the_next_look(log: Followed) -> None:
+    """Compaction may take them away between being listed and being opened."""
+    log.write(0, batch(0), batch(1))
+    log.write(2, batch(2))
+    log.poll(last_offset=0)
+    listed = ListedLog.at(str(log.path)).segments
+    (log.path / f"{0:020d}.log").unlink()
+    assert log.cursor is not None
+    for cursor in (log.cursor, None):
+        assert cursor == KeyedWalk(listed, GROUPS, fail=True).run(cursor)
+    log.write(0, batch(1))
+    assert [1, 2] == log.poll()
+
+
 def test_segments_deleted_from_the_front_are_no_loss(log: Followed) -> None:
     """Share coordinators delete what counts no more."""
     log.partition = SHARE
