@@ -7,11 +7,11 @@ epoch, so it may move from one broker's directory to another's.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 from pyspark.sql.datasource import InputPartition
@@ -38,9 +38,10 @@ from metashell.spark_backend.failures import within_memory
 from metashell.spark_backend.keyed_cursor import KeyedWalk, ListedLog, records_between
 from metashell.spark_backend.options import Options
 from metashell.spark_backend.schemas import ORIGIN, conform, coordinator_tables, with_origin
-from metashell.spark_backend.streaming import StreamReader, gone
+from metashell.spark_backend.streaming import State, StreamReader, gone
 
 _BATCH_ROWS: Final = 32_768
+_T = TypeVar("_T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +62,11 @@ class _Found:
     followed: _Followed
     replica: LogReplica
     log: ListedLog
-    epochs: Sequence[EpochStart]
 
     def walk(self, **limits: Any) -> KeyedWalk:
         """Goes over it."""
-        return KeyedWalk(self.log.segments, self.followed.partition, self.epochs, **limits)
+        epochs = partial(_epochs, self.replica)
+        return KeyedWalk(self.log.segments, self.followed.partition, epochs, **limits)
 
 
 class OffsetRange(InputPartition):
@@ -126,19 +127,22 @@ class CoordinatorStreamReader(StreamReader):
         lost = state.keys() - followed.keys()
         if lost and self._options.fail_on_data_loss:
             raise gone(min(lost))
-        found = [self._found(one, state.get(one.name)) for _, one in sorted(followed.items())]
+        found = self._at_once(
+            [partial(self._found, one, state.get(name)) for name, one in sorted(followed.items())]
+        )
         bounds = self._high_watermarks(followed)
-        busy = [
-            one
-            for one in found
-            if one is not None and self._is_busy(one, state.get(one.followed.name))
-        ]
-        end, left = dict(state), limit.max_bytes if isinstance(limit, ReadMaxBytes) else NO_LIMIT
-        for i, one in enumerate(busy):
+        busy = [one for one in found if one is not None and self._is_busy(one, state)]
+        left = limit.max_bytes if isinstance(limit, ReadMaxBytes) else NO_LIMIT
+        if left == NO_LIMIT:
+            walks = self._at_once([partial(self._walk, one, state, left, bounds) for one in busy])
+        else:
+            walks = []
+            for i, one in enumerate(busy):
+                walks.append(self._walk(one, state, max(left // (len(busy) - i), 1), bounds))
+                left = max(left - walks[-1][1], 0)
+        end = dict(state)
+        for one, (cursor, _) in zip(busy, walks, strict=True):
             name = one.followed.name
-            share = max(left // (len(busy) - i), 1)
-            cursor, taken = self._walk(one, state.get(name), share, bounds.get(name, NO_LIMIT))
-            left = max(left - taken, 0)
             if cursor is None:
                 continue
             end[name] = cursor
@@ -146,22 +150,37 @@ class CoordinatorStreamReader(StreamReader):
                 self._quiet[name] = one.log.facts, cursor
         return self._to_json(end)
 
-    def _is_busy(self, one: _Found, cursor: Cursor | None) -> bool:
-        """Whether there can be something behind a cursor."""
-        return self._quiet.get(one.followed.name) != (one.log.facts, cursor)
+    def _at_once(self, jobs: Sequence[Callable[[], _T]]) -> list[_T]:
+        """The results of some jobs; of a store, which answers slowly, at the same time."""
+        if any(map(is_uri, self._options.paths)):
+            return in_parallel(jobs)
+        return [job() for job in jobs]
+
+    def _is_busy(self, one: _Found, state: State) -> bool:
+        """Whether there can be something behind a partition's cursor."""
+        name = one.followed.name
+        return self._quiet.get(name) != (one.log.facts, state.get(name))
 
     def _walk(
-        self, one: _Found, before: Cursor | None, limit: int, bound: int
+        self, one: _Found, state: State, limit: int, bounds: Mapping[str, int]
     ) -> tuple[Cursor | None, int]:
-        """The cursor behind what is new in a partition, if any, and how many bytes that are."""
+        """The cursor behind what is new in a partition, if any, and how many bytes that are.
+
+        Args:
+            one: The partition.
+            state: All cursors.
+            limit: About how many bytes to go.
+            bounds: By partition the last offset that counts, for those that have one.
+        """
         name, fail = one.followed.name, self._options.fail_on_data_loss
+        bound = bounds.get(name, NO_LIMIT)
         if self._until is not None:
             bound = min(bound, self._until.get(name, -1))
         walk = one.walk(
             fail=fail, limit=limit, last_offset=bound, split_bytes=self._options.split_bytes
         )
         try:
-            cursor = walk.run(before)
+            cursor = walk.run(state.get(name))
         except SourceError:
             if fail:
                 raise
@@ -258,7 +277,7 @@ class CoordinatorStreamReader(StreamReader):
         """
         try:
             replica = one.replicas[0] if len(one.replicas) == 1 else self._furthest(one)[0]
-            return _Found(one, replica, ListedLog.at(replica.place), _epochs(replica))
+            return _Found(one, replica, ListedLog.at(replica.place))
         except SourceError:
             if cursor is not None and self._options.fail_on_data_loss:
                 raise
@@ -291,14 +310,14 @@ class CoordinatorStreamReader(StreamReader):
         Raises:
             SourceError: It can't be read, or has no segment.
         """
-        log, epochs, place = ListedLog.at(replica.place), _epochs(replica), str(replica.place)
-        segments = log.segments
+        segments, place = ListedLog.at(replica.place).segments, str(replica.place)
         if not segments.segments:
             raise SourceError(f"{segments.shown}: no segment there")
         partition = CoordinatorPartition(self._log, replica.name.partition)
         newest = segments.segments[-1]
         begin = Cursor(newest.name, 0, newest.base_offset - 1)
-        walk = KeyedWalk(segments, partition, epochs, fail=False)
+        epochs = _epochs(replica)
+        walk = KeyedWalk(segments, partition, lambda: epochs, fail=False)
         end = walk.run(self._ends.get(place, begin)) or begin
         self._ends[place] = end
         return max([end.epoch, *(one.epoch for one in epochs)]), end.offset
@@ -344,9 +363,8 @@ def _directories(node: NodePlaces) -> list[LogDirectory]:
             return read_log_directory(log_directory(path), is_lenient=True)
         return None
 
-    paths = (node.path, *node.log_dirs)
-    jobs = [partial(listed, path) for path in paths]
-    found = in_parallel(jobs) if any(map(is_uri, paths)) else [job() for job in jobs]
+    jobs = [partial(listed, path) for path in (node.path, *node.log_dirs)]
+    found = in_parallel(jobs) if is_uri(node.path) else [job() for job in jobs]
     return [one for one in found if one is not None]
 
 

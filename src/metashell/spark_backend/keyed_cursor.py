@@ -14,7 +14,7 @@ Source: org.apache.kafka.storage.internals.log.LocalLog.replaceSegments.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -80,7 +80,7 @@ class KeyedWalk(Walk):
     Args:
         segments: The partition's directory.
         partition: Which it is.
-        epochs: Where its leader epochs begin, as far as the broker says.
+        epochs: Gives where its leader epochs begin, as far as the broker says.
         limits: As of `Walk`.
     """
 
@@ -88,7 +88,7 @@ class KeyedWalk(Walk):
         self,
         segments: Segments,
         partition: CoordinatorPartition,
-        epochs: Sequence[EpochStart] = (),
+        epochs: Callable[[], Sequence[EpochStart]] = tuple,
         **limits: Any,
     ) -> None:
         super().__init__(segments, **limits)
@@ -123,7 +123,7 @@ class KeyedWalk(Walk):
         is_there = self._segments.index(cursor.file) is not None and self.is_there(cursor)
         if is_there and cursor.last_pos >= 0:
             return cursor
-        for start in self._epochs:
+        for start in self._epochs():
             if start.epoch > cursor.epoch >= 0 and start.start_offset <= cursor.offset:
                 self._lost(
                     f"leader epoch {start.epoch} begins at offset {start.start_offset}, and records"

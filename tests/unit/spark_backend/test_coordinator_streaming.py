@@ -7,6 +7,7 @@ import pickle
 import shutil
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -15,6 +16,7 @@ from metashell.schema.coordinators import CoordinatorLog
 from support.fixtures import copy_of, fixture_dir
 from support.keyed_logs import End, Put, commit, encode
 from support.kraft import read, rows, source
+from support.s3 import S3Server
 
 pytest.importorskip("pyspark")
 
@@ -90,7 +92,7 @@ def test_a_fleet_gives_each_record_once(table: str) -> None:
     pattern = str(fixture_dir("node-44") / FLEET)
     wanted = rows(read(table, pattern))
     assert wanted
-    for limit in ({}, {"maxBytesPerTrigger": 2000, "splitBytes": 4096}):
+    for limit in ({}, {"maxBytesPerTrigger": 8000, "splitBytes": 4096}):
         query = Query(table, pattern, **limit)
         found = []
         while (batch := query.poll()) is not None:
@@ -237,6 +239,28 @@ def test_a_partition_alone_and_some_columns(tmp_path: Path) -> None:
     assert ["directory", "group"] == batch.schema.names
     with pytest.raises(SourceError, match="is of another table"):
         few.latestOffset({"version": 1, "directories": {}}, few.getDefaultReadLimit())
+
+
+def test_brokers_in_a_store(s3: S3Server, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A trigger without news lists directories and opens no segment."""
+    s3.give_credentials(monkeypatch)
+    prefix, broker = f"stream-{uuid4().hex}", Broker(tmp_path, 1)
+    segment = f"{prefix}/d1/__consumer_offsets-0/{0:020d}.log"
+
+    def put(*entries: Put | End) -> None:
+        broker.write(*entries)
+        s3.put(segment, (broker.log / f"{0:020d}.log").read_bytes())
+
+    s3.put(f"{prefix}/d1/meta.properties", (tmp_path / "meta.properties").read_bytes())
+    query = Query("offsets", s3.uri(f"{prefix}/*"))
+    put(*commits(1, 2))
+    assert [1, 2] == query.offsets()
+    assert [] == query.offsets()
+    before = len(s3.requests())
+    assert [] == query.offsets()
+    assert not [request for request in s3.requests()[before:] if segment in request]
+    put(*commits(1, 2, 3))
+    assert [3] == query.offsets()
 
 
 def test_what_has_no_stream(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from random import Random
 
 import pytest
 
@@ -50,7 +51,7 @@ class Followed:
         walk = KeyedWalk(
             ListedLog.at(str(self.path)).segments,
             self.partition,
-            self.epochs,
+            lambda: self.epochs,
             fail=fail,
             limit=limit,
             last_offset=last_offset,
@@ -233,6 +234,39 @@ def test_what_was_planned_is_read_later(log: Followed) -> None:
     with pytest.raises(SourceError, match="it ends before offset 3"):
         log.between(start, 3)
     assert [0] == log.between(start, 3, fail=False)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_poll_gives_what_is_behind_the_one_before(log: Followed, seed: int) -> None:
+    """Whatever was appended, rolled or compacted meanwhile: what is there then, each once."""
+    random = Random(seed)
+    segments: dict[int, list[int]] = {0: []}
+    end, read = 0, -1
+    for _ in range(40):
+        active = max(segments)
+        match random.choice(("append", "append", "roll", "compact", "merge")):
+            case "append":
+                for offset in range(end, end := end + random.randint(1, 4)):
+                    segments[active].append(offset)
+            case "roll" if segments[active]:
+                segments[end] = []
+            case "compact":
+                for base in segments.keys() - {active}:
+                    segments[base] = [one for one in segments[base] if random.random() < 0.7]
+            case "merge" if len(segments) > 2:
+                first, second = sorted(segments)[:2]
+                segments[first] += segments.pop(second)
+        for file in log.path.iterdir():
+            file.unlink()
+        for base, offsets in segments.items():
+            log.write(base, *map(batch, offsets))
+        limit = random.choice((NO_LIMIT, 3 * len(batch(0))))
+        there = [one for offsets in segments.values() for one in offsets if one > read]
+        found = log.poll(limit=limit)
+        assert sorted(there)[: len(found)] == found
+        assert found or not there
+        assert limit < NO_LIMIT or len(found) == len(there)
+        read = max(found, default=read)
 
 
 def test_messages_of_older_formats(log: Followed) -> None:
