@@ -7,7 +7,7 @@ epoch, so it may move from one broker's directory to another's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -112,6 +112,9 @@ class CoordinatorStreamReader(StreamReader):
         self._quiet: dict[str, tuple[object, Cursor]] = {}
         """By partition the files behind which there was nothing."""
         self._nodes: tuple[list[str], list[NodePlaces]] | None = None
+        """The places that nodes were looked for at, and these."""
+        self._only: Collection[str] | None = None
+        """Names of the partitions that are meant alone; None for all."""
 
     def prepareForTriggerAvailableNow(self) -> None:
         """Note how far the logs go now: the query ends there."""
@@ -265,9 +268,6 @@ class CoordinatorStreamReader(StreamReader):
                 key = f"{whose}/{which}"
                 found[key] = _Followed(key, which, node.cluster_id, tuple(own))
         return found
-
-    _only: Any = None
-    """Names of the partitions that are meant alone; None for all."""
 
     def _found(self, one: _Followed, cursor: Cursor | None) -> _Found | None:
         """The replica that is read of a partition; None where none can be.
