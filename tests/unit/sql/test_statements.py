@@ -5,7 +5,14 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metashell.sql.statements import is_blank, names_in, split_statements, tokens, words_of
+from metashell.sql.statements import (
+    is_blank,
+    names_in,
+    sources_in,
+    split_statements,
+    tokens,
+    words_of,
+)
 
 TEXTS = st.text(alphabet="ab1 ;'\"`$-/*\n.é_", max_size=40)
 
@@ -34,6 +41,13 @@ def test_blank_texts() -> None:
     """Spaces and comments say nothing."""
     assert is_blank(" \n-- a;b\n/* c */")
     assert not is_blank("'a'")
+
+
+def test_sources_stand_where_tables_can() -> None:
+    """Behind from, join and the like; a function's argument and a first column do not."""
+    text = "select topics, count(members) FROM /* of */ Groups g JOIN `Offsets` o, a -- b"
+    assert {"groups", "offsets", "count", "a"} == sources_in(text)
+    assert {"groups"} == sources_in("describe groups") == sources_in("table groups")
 
 
 def test_names_are_words_and_quoted_names_in_lower_case() -> None:
