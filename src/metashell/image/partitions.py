@@ -156,12 +156,18 @@ class Partitions:
             starts, counts = (constant(kind(0), len(self)) for kind in (np.int64, np.int32))
             return SpanColumn(base.arena, base.dtype, starts, counts)
         provider = self._provider(name)
-        at = self._events.order[np.maximum(provider, 0)]
-        starts = np.concatenate([base.starts, change.starts])[at]
-        counts = np.concatenate([base.counts, change.counts], dtype=np.int32)[at]
+        is_empty = provider < 0
+        at = self._events.order[np.maximum(provider, 0) if is_empty.any() else provider]
+        if self._only_bases_carry(name):
+            starts, counts = base.starts[at], base.counts[at].astype(np.int32, copy=False)
+        else:
+            starts = np.concatenate([base.starts, change.starts])[at]
+            counts = np.concatenate([base.counts, change.counts], dtype=np.int32)[at]
         del at
-        starts = np.where(provider < 0, 0, starts)
-        counts = np.where((provider < 0) | (counts < 0), 0, counts)
+        is_empty |= counts < 0
+        if is_empty.any():
+            starts[is_empty] = 0
+            counts[is_empty] = 0
         return SpanColumn(base.arena, base.dtype, starts, counts)
 
     @cached_property
@@ -406,7 +412,10 @@ def _of_topics(
     topic = topics.index_of(columns.fixed("topic_id"))
     # A TopicRecord begins a topic anew, so what came before it is of an earlier life.
     alive = topic >= 0
-    alive[alive] = rows[alive] > topics.changed[topic[alive]]
+    if alive.all() and len(alive):
+        alive = rows > topics.changed[topic]
+    else:
+        alive[alive] = rows[alive] > topics.changed[topic[alive]]
     if alive.all():
         return rows, columns, topic
     _report_strays(records, topics, rows[~alive], columns.take(np.flatnonzero(~alive)), name)
