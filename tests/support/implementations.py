@@ -13,7 +13,7 @@ from metashell.image import fold
 from metashell.kernel import load
 from metashell.log import framing
 from metashell.records import late_fields
-from metashell.schema import decoding
+from metashell.schema import arena, decoding
 
 IMPLEMENTATIONS: Final = ("kernel", "numpy")
 
@@ -30,5 +30,6 @@ def implemented_by(name: str) -> Iterator[None]:
         patch.object(fold, "library", lambda: library),
         patch.object(framing, "LEAST_CHAINED_BYTES", 0),
         patch.object(late_fields, "LEAST_ROWS", 1),
+        patch.object(arena, "LEAST_GATHERED", 0),
     ):
         yield

@@ -1,4 +1,4 @@
-"""Gathers runs of elements into one array in C, on several threads."""
+"""Gathers elements that lie apart into one array in C, on several threads."""
 
 from __future__ import annotations
 
@@ -18,12 +18,45 @@ _I64: TypeAlias = npt.NDArray[np.int64]
 
 
 @cache
-def _function(library: CDLL) -> Any:
-    function = library.metashell_gather
-    number = c_int64
-    function.argtypes = [*(c_void_p, number, c_void_p, c_void_p, number, number, c_int32, c_void_p)]
-    function.restype = number
-    return function
+def _functions(library: CDLL) -> CDLL:
+    """The library, its functions here with the types of their arguments."""
+    pointer, number, small = c_void_p, c_int64, c_int32
+    runs, each = library.metashell_gather, library.metashell_gather_each
+    runs.argtypes = [pointer, number, pointer, pointer, number, number, small, pointer]
+    each.argtypes = [pointer, number, pointer, number, number, small, small, pointer]
+    runs.restype = each.restype = number
+    return library
+
+
+def gather_each(
+    library: CDLL, data: npt.NDArray[np.uint8], dtype: np.dtype[Any], at: _I64
+) -> npt.NDArray[Any] | None:
+    """Gather single elements.
+
+    Args:
+        library: The kernel's.
+        data: The bytes, without slack.
+        dtype: Of an element in the bytes: numbers, or bytes of any size.
+        at: int64[n], contiguous: where each begins.
+
+    Returns:
+        The elements, native; None where one does not lie in the bytes.
+    """
+    out = np.empty(len(at), dtype=dtype.newbyteorder("="))
+    function, n = _functions(library).metashell_gather_each, len(at)
+    beyond: list[int] = []
+
+    def work(begin: int) -> None:
+        end = min(begin + _PIECE_ROWS, n)
+        done = function(
+            *(data.ctypes.data, len(data), at.ctypes.data, begin, end),
+            *(dtype.itemsize, not dtype.isnative, out.ctypes.data),
+        )
+        if done < end:
+            beyond.append(done)
+
+    threads.run(work, range(0, n, _PIECE_ROWS))
+    return None if beyond else out
 
 
 def gather(
@@ -46,7 +79,7 @@ def gather(
         The elements, native; None where a run reaches beyond the bytes.
     """
     out = np.empty(int(list_offsets[-1]), dtype=dtype.newbyteorder("="))
-    starts, function = np.ascontiguousarray(starts), _function(library)
+    starts, function = np.ascontiguousarray(starts), _functions(library).metashell_gather
     n = len(starts)
     beyond: list[int] = []
 

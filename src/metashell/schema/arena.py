@@ -23,6 +23,9 @@ from metashell.kernel import load
 SLACK: Final = 1024
 """Zero bytes behind the last one; more than the fixed-size fields of any message add up to."""
 
+LEAST_GATHERED: Final = 16_384
+"""Fewer elements are gathered sooner than the kernel is called."""
+
 U1: TypeAlias = npt.NDArray[np.uint8]
 I64: TypeAlias = npt.NDArray[np.int64]
 I32: TypeAlias = npt.NDArray[np.int32]
@@ -93,6 +96,10 @@ class Arena:
         Returns:
             dtype[n], native byte order.
         """
+        if len(pos) >= LEAST_GATHERED:
+            values = self._gathered(dtype, pos)
+            if values is not None:
+                return values
         view = self._views.get(dtype)
         if view is None:
             view = self._views[dtype] = self._view(dtype)
@@ -101,6 +108,18 @@ class Arena:
             # Swapping in place and relabelling is several times cheaper than astype.
             values = values.byteswap(inplace=True).view(values.dtype.newbyteorder("="))
         return values
+
+    def _gathered(self, dtype: str, pos: I64) -> AnyArray | None:
+        """The same by the kernel; None where numpy has to do it, or to refuse it."""
+        library = load.library()
+        if library is None or pos.dtype != np.int64 or pos.ndim != 1:
+            return None
+        from metashell.kernel.gather import gather_each
+
+        one = np.dtype(dtype)
+        # As far as the view of numpy goes.
+        data = self.u1[: self.size + SLACK // 2 + one.itemsize - 1]
+        return gather_each(library, data, one, np.ascontiguousarray(pos))
 
     def slice(self, start: int, stop: int) -> bytes:
         """The bytes of one span."""

@@ -359,6 +359,17 @@ static void fuzz_gather(void) {
         at = done < end ? done + 1 : end;
     }
     free(elements);
+    elements = exactly(n * item);
+    int32_t is_swapped = item > 1 && item < 16 && one_in(2);
+    for (int64_t at = 0; at < n;) {
+        int64_t end = at + 1 + below(n - at);
+        int64_t done =
+            metashell_gather_each(data, size, starts, at, end, item, is_swapped, elements);
+        require(done == end || starts[done] < 0 || starts[done] > size - item,
+                "an element in the bytes is gathered");
+        at = done < end ? done + 1 : end;
+    }
+    free(elements);
     free(list_offsets);
     free(starts);
     free(data);

@@ -1,5 +1,5 @@
 /*
- * Runs of elements that lie apart become one array: the names or the replicas of all rows.
+ * What lies apart becomes one array: a field of all headers, the names or the replicas of all rows.
  */
 #include "kernel.h"
 
@@ -38,4 +38,39 @@ int64_t metashell_gather(const uint8_t *data, int64_t size, const int64_t *start
         }
     }
     return end;
+}
+
+/* Always inlined with a constant, so that each size has a loop of its own. */
+INLINE int64_t gather_each(const uint8_t *data, int64_t size, const int64_t *at, int64_t begin,
+                           int64_t end, int32_t item, bool is_swapped, void *elements) {
+    for (int64_t i = begin; i < end; i++) {
+        if (at[i] < 0 || at[i] > size - item)
+            return i;
+        const uint8_t *p = data + at[i];
+        if (is_swapped && item == 2)
+            ((uint16_t *)elements)[i] = load_be16(p);
+        else if (is_swapped && item == 4)
+            ((uint32_t *)elements)[i] = load_be32(p);
+        else if (is_swapped && item == 8)
+            ((uint64_t *)elements)[i] = load_be64(p);
+        else
+            memcpy((uint8_t *)elements + i * item, p, (size_t)item);
+    }
+    return end;
+}
+
+int64_t metashell_gather_each(const uint8_t *data, int64_t size, const int64_t *at, int64_t begin,
+                              int64_t end, int32_t item, int32_t is_swapped, void *elements) {
+    switch (is_swapped ? item : -item) {
+    case 2:
+        return gather_each(data, size, at, begin, end, 2, true, elements);
+    case 4:
+        return gather_each(data, size, at, begin, end, 4, true, elements);
+    case 8:
+        return gather_each(data, size, at, begin, end, 8, true, elements);
+    case -32:
+        return gather_each(data, size, at, begin, end, 32, false, elements);
+    default:
+        return gather_each(data, size, at, begin, end, item, false, elements);
+    }
 }

@@ -342,6 +342,13 @@ int64_t metashell_gather(const uint8_t *data, int64_t size, const int64_t *start
                          const int64_t *list_offsets, int64_t begin, int64_t end, int32_t item,
                          void *elements);
 
+/*
+ * Copy the element of `item` bytes at each position from `begin` to `end`; swapped ones are numbers
+ * of 2, 4 or 8 bytes. Returns the index of the first that does not lie in the bytes, else `end`.
+ */
+int64_t metashell_gather_each(const uint8_t *data, int64_t size, const int64_t *at, int64_t begin,
+                              int64_t end, int32_t item, int32_t is_swapped, void *elements);
+
 /* What is worth inlining into a loop over records, whatever the compiler's own measure says. */
 #define INLINE __attribute__((always_inline)) static inline
 
