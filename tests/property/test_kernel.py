@@ -21,11 +21,12 @@ from metashell.kernel import load
 from metashell.log.chain import Chain, Chainer
 from metashell.log.crc import crc32c
 from metashell.log.frames import Frames, build_frames
+from metashell.log.framing import count_plain
 from metashell.log.keyed_chain import KeyedChainer
 from metashell.log.keyed_frames import KeyedFrames, build_keyed_frames
 from metashell.log.read import load as load_files
 from metashell.schema import columnar
-from metashell.schema.arena import Arena
+from metashell.schema.arena import AnyArray, Arena
 from metashell.schema.columns import (
     Columns,
     FixedColumn,
@@ -52,6 +53,8 @@ BATCHES = 200
 """Of a seed."""
 MESSAGES = 2_000 if "METASHELL_SEEDS" in os.environ else 200
 """Of each type and seed; many take little longer than few."""
+WIDTHS = ("i4", "i8")
+"""Types of counts."""
 DRAWN = 10
 """Messages of a type that are mutated to so many."""
 
@@ -90,8 +93,11 @@ def drawn_record(rng: random.Random, is_control: bool) -> Record:
     )
 
 
-def drawn_log(rng: random.Random, *, gaps: bool = False) -> bytes:
-    """Draw batches of mutated records, each with its right CRC; some offsets are missing."""
+def drawn_log(rng: random.Random, *, gaps: bool = False, lies: bool = True) -> bytes:
+    """Draw batches of mutated records, each with its right CRC; some offsets are missing.
+
+    Without lies no batch says that it has more records than its bytes could hold.
+    """
     log, offset = bytearray(), 0
     for _ in range(BATCHES):
         is_control = not rng.randrange(8)
@@ -104,9 +110,12 @@ def drawn_log(rng: random.Random, *, gaps: bool = False) -> bytes:
         if not rng.randrange(3):
             payload = mutated(rng, payload)
         last = max(n - 1, 0)
+        count = max(n + rng.choice((0, 0, 0, 0, 0, 0, 1, -1)), -1)
+        if not lies:
+            count = max(min(count, last + 1, len(payload) // 7), 0)
         log += encode_raw_batch(
             payload,
-            count=max(n + rng.choice((0, 0, 0, 0, 0, 0, 1, -1)), -1),
+            count=count,
             base_offset=offset + rng.choice((0,) * (6 if gaps else 30) + (3, 1, -1)),
             last_offset_delta=last,
             leader_epoch=rng.choice((1,) * 30 + (0, 2)),
@@ -157,14 +166,21 @@ def test_frames(tmp_path: Path, seed: int) -> None:
 
 
 @every_seed
-def test_keyed_frames(tmp_path: Path, seed: int) -> None:
-    """So it is with a log whose records have keys."""
+@pytest.mark.parametrize("lies", [False, True], ids=["plain", "any"])
+def test_keyed_frames(tmp_path: Path, seed: int, lies: bool) -> None:
+    """So it is with a log whose records have keys; plain batches are read another way."""
     path = tmp_path / NAME
-    path.write_bytes(drawn_log(random.Random(seed)))
+    path.write_bytes(drawn_log(random.Random(seed), lies=lies))
+    loaded = load_files([str(path)], chainer=KeyedChainer)
+    positions = np.array(loaded.files[0].chain.positions, dtype=np.int64)
+    with implemented_by("kernel"):
+        assert lies == (count_plain(Arena(loaded.buffer, loaded.size), positions) is None)
     expected, faults = keyed_frames_of(path, "numpy")
     actual, found = keyed_frames_of(path, "kernel")
 
     assert faults == found
+    assert faults
+    assert len(expected)
     names = (
         *("batch", "start", "offset", "key_type", "value_version"),
         *("key", "key_size", "value", "value_size"),
@@ -173,6 +189,7 @@ def test_keyed_frames(tmp_path: Path, seed: int) -> None:
         one, other = getattr(expected, name), getattr(actual, name)
         assert one.dtype == other.dtype
         assert one.tolist() == other.tolist(), name
+    assert expected.batches.first_row.tolist() == actual.batches.first_row.tolist()
 
 
 @every_seed
@@ -308,6 +325,39 @@ def test_events(seed: int) -> None:
                 last = fold.last_marked(events, marked)
                 found.append([a.tolist() for a in (events.order, events.first, events.last, last)])
         assert found[0] == found[1]
+
+
+@every_seed
+def test_keys(seed: int) -> None:
+    """Keys get the same groups, in any order; so they do where the table has to grow."""
+    rng = np.random.default_rng(seed)
+    for n in (1, 7, 300, 9_000):
+        data = rng.integers(0, 2, 4_000).astype(np.uint8).tobytes()
+        counts = rng.integers(-1, rng.choice((2, 20, 70)), n)
+        starts = rng.integers(0, len(data) - 70, n)
+        parts: list[AnyArray | SpanColumn] = [
+            SpanColumn(Arena.from_bytes(data), "u1", starts, counts.astype(rng.choice(WIDTHS))),
+            rng.integers(-2, 2, n).astype(rng.choice(("i1", "i4", "i8"))),
+            np.frombuffer(rng.integers(0, 2, 16 * n, np.uint8).tobytes(), "V16"),
+            SpanColumn(Arena.from_bytes(data), ">i4", starts, counts // 5),
+        ]
+        for some in (parts[:1], parts[1:2], parts[:2], parts[1:], parts):
+            found = []
+            for name in IMPLEMENTATIONS:
+                with implemented_by(name):
+                    groups = fold.group_keys(some, n)
+                numbers: dict[int, int] = {}
+                found.append([numbers.setdefault(g, len(numbers)) for g in groups.tolist()])
+                assert set(range(len(numbers))) == set(numbers)
+            assert found[0] == found[1]
+
+
+def test_keys_beside_the_bytes_are_left_to_numpy() -> None:
+    """So they are grouped as by numpy alone."""
+    spans = SpanColumn(Arena.from_bytes(b"abc"), "u1", np.array([0, 3, 2]), np.array([1, 2, 1]))
+    for name in IMPLEMENTATIONS:
+        with implemented_by(name):
+            assert 3 == len(set(fold.group_keys([spans], 3).tolist()))
 
 
 @every_seed

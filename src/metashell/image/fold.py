@@ -15,6 +15,7 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.kernel import fold as kernel
+from metashell.kernel import keys
 from metashell.kernel.load import library
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import SpanColumn
@@ -23,6 +24,8 @@ from metashell.schema.spans import hash_spans, same_spans
 _PRIME = np.uint64(0x9E3779B97F4A7C15)
 _BLOCK = 1 << 17
 """Events whose keys are compared together."""
+_MOST_BYTES = (1 << 31) - 1
+"""Of a string that the kernel numbers."""
 
 
 def group_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
@@ -35,11 +38,14 @@ def group_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
     Returns:
         int64[n]: equal for equal keys, else different; dense, in no particular order.
 
-    Cost: one hash over the bytes and a sort; equality is then verified, so that keys which collide
-    (somebody may want them to) only cost time.
+    Cost: one hash over the bytes and, by numpy, a sort; equality is then verified, so that keys
+    which collide (somebody may want them to) only cost time.
     """
     if n == 0:
         return np.empty(0, dtype=np.int64)
+    numbers = _numbered(parts, n)
+    if numbers is not None:
+        return numbers
     found = _sorted_keys(parts, n)
     if found is None:
         return _group_exactly(parts, n)
@@ -47,6 +53,27 @@ def group_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
     groups = np.empty(n, dtype=np.int64)
     groups[order] = np.cumsum(begins) - 1
     return groups
+
+
+def _numbered(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64 | None:
+    """As `group_keys` by the kernel, one part after the other; None where numpy has to do it."""
+    found = library()
+    if found is None or n > keys.MOST_ROWS or not parts:
+        return None
+    numbers: I64 | None = None
+    for part in parts:
+        if isinstance(part, SpanColumn):
+            data, sizes = part.arena.u1[: part.arena.size], _sizes(part)
+            if sizes.dtype != np.int32:
+                if int(sizes.max()) > _MOST_BYTES:
+                    return None
+                sizes = sizes.astype(np.int32)
+            numbers = keys.number_spans(found, data, part.starts, sizes, numbers)
+        else:
+            numbers = keys.number_items(found, part, numbers)
+        if numbers is None:
+            return None
+    return numbers
 
 
 def key_events(parts: Sequence[AnyArray], rows: I64) -> Events:

@@ -30,6 +30,8 @@ NOT_FILLED: Final = 1
 MALFORMED: Final = 2
 """Verdicts of batches that do not count; 0 of those that do."""
 
+_CALL_BATCHES: Final = 65_536
+"""Headers that one call reads."""
 _CALL_RECORDS: Final = 262_144
 """Records that one call frames: some milliseconds."""
 _PIECE_RECORDS: Final = 65_536
@@ -84,6 +86,101 @@ def _function(library: CDLL, kind: type[Structure]) -> Any:
     return function
 
 
+@cache
+def _of_headers(library: CDLL) -> CDLL:
+    """The library, its functions that read headers with the types of their arguments."""
+    pointer, number = c_void_p, c_int64
+    count, batches = library.metashell_count_plain, library.metashell_plain_batches
+    count.argtypes = [pointer, number, pointer, number, number, pointer]
+    count.restype = number
+    batches.argtypes = [pointer, pointer, pointer, number, number, pointer]
+    batches.restype = None
+    return library
+
+
+def count_plain(
+    library: CDLL, data: npt.NDArray[np.uint8], positions: npt.NDArray[np.int64]
+) -> npt.NDArray[np.int64] | None:
+    """Read how many records batches have, if all of them are plain.
+
+    Args:
+        library: The kernel's.
+        data: The bytes, without slack.
+        positions: int64[n], contiguous: where each batch begins.
+
+    Returns:
+        int64[n]; None where a batch is of another format, is compressed, or has a count that does
+        not fit its length and its offsets.
+    """
+    counts, n = np.empty(len(positions), dtype=np.int64), len(positions)
+    function = _of_headers(library).metashell_count_plain
+    for begin in range(0, n, _CALL_BATCHES):
+        end = min(begin + _CALL_BATCHES, n)
+        if end != function(
+            *(data.ctypes.data, len(data), positions.ctypes.data, begin, end, counts.ctypes.data)
+        ):
+            return None
+    return counts
+
+
+def frame_plain(
+    library: CDLL,
+    data: npt.NDArray[np.uint8],
+    positions: npt.NDArray[np.int64],
+    first_row: npt.NDArray[np.int64],
+    columns: Mapping[str, npt.NDArray[Any]],
+) -> npt.NDArray[np.uint8]:
+    """As `frame`, of batches that `count_plain` counted: their headers are read in place.
+
+    Args:
+        library: The kernel's.
+        data: The bytes, without slack.
+        positions: int64[n], contiguous: where each batch begins.
+        first_row: int64[n + 1], contiguous: the first row of each, as counted.
+        columns: As of `frame`.
+    """
+    verdicts, function = _Verdicts(library, data, columns, len(positions)), _of_headers(library)
+
+    def work(piece: tuple[int, int]) -> None:
+        for begin in range(*piece, _CALL_BATCHES):
+            end = min(begin + _CALL_BATCHES, piece[1])
+            batches = np.empty(end - begin, dtype=BATCH)
+            function.metashell_plain_batches(
+                *(data.ctypes.data, positions.ctypes.data, first_row.ctypes.data),
+                *(begin, end, batches.ctypes.data),
+            )
+            verdicts.find(batches, 0, end - begin, begin)
+
+    threads.run(work, _pieces(first_row[:-1]))
+    return verdicts.found
+
+
+class _Verdicts:
+    """Verdicts of batches, found while their records are framed."""
+
+    def __init__(
+        self,
+        library: CDLL,
+        data: npt.NDArray[np.uint8],
+        columns: Mapping[str, npt.NDArray[Any]],
+        n: int,
+    ) -> None:
+        kind = _FrameColumns if "body" in columns else _KeyedColumns
+        self._function, self._data = _function(library, kind), data
+        self._columns = kind(**{name: array.ctypes.data for name, array in columns.items()})
+        self.found = np.zeros(n, dtype=np.uint8)
+        """uint8[n]."""
+
+    def find(self, batches: npt.NDArray[np.void], begin: int, end: int, first: int = 0) -> None:
+        """Frame some batches of a table, whose first one has a place among all."""
+        cursor, data = _Cursor(begin, 0, 0), self._data
+        while cursor.batch < end:
+            self._function(
+                *(data.ctypes.data, len(data), batches.ctypes.data, end, byref(cursor)),
+                *(_CALL_RECORDS, byref(self._columns), self.found.ctypes.data + first),
+            )
+
+
 def frame(
     library: CDLL,
     data: npt.NDArray[np.uint8],
@@ -102,22 +199,9 @@ def frame(
     Returns:
         uint8[n]: the verdict of each batch. Rows of those that do not count mean nothing.
     """
-    verdicts = np.zeros(len(batches), dtype=np.uint8)
-    kind = _FrameColumns if "body" in columns else _KeyedColumns
-    function = _function(library, kind)
-    addresses = kind(**{name: array.ctypes.data for name, array in columns.items()})
-    data_at, batches_at, verdicts_at = (a.ctypes.data for a in (data, batches, verdicts))
-
-    def work(piece: tuple[int, int]) -> None:
-        cursor, end = _Cursor(piece[0], 0, 0), piece[1]
-        while cursor.batch < end:
-            function(
-                *(data_at, len(data), batches_at, end, byref(cursor)),
-                *(_CALL_RECORDS, byref(addresses), verdicts_at),
-            )
-
-    threads.run(work, _pieces(batches["first_row"]))
-    return verdicts
+    verdicts = _Verdicts(library, data, columns, len(batches))
+    threads.run(lambda piece: verdicts.find(batches, *piece), _pieces(batches["first_row"]))
+    return verdicts.found
 
 
 def _pieces(first_row: npt.NDArray[np.int64]) -> list[tuple[int, int]]:

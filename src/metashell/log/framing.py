@@ -127,6 +127,41 @@ def fill_keyed_frames(
     fill_in_blocks(frames, begin, size, old, faults)
 
 
+def count_plain(arena: Arena, pos: I64) -> I64 | None:
+    """How many records each batch has, where all are plain and there is a kernel that frames them.
+
+    A plain one is of format 2, is not compressed, and has a count that fits.
+
+    Args:
+        arena: The bytes.
+        pos: int64[n], where each batch begins.
+
+    Returns:
+        int64[n]; None where the batches have to be looked at one field after the other.
+    """
+    from metashell.kernel.load import library
+
+    found = library()
+    if found is None:
+        return None
+    from metashell.kernel.frames import count_plain
+
+    return count_plain(found, arena.u1[: arena.size], pos)
+
+
+def fill_plain_frames(frames: KeyedFrames, faults: BatchFaults) -> None:
+    """As `fill_keyed_frames` for batches that are all plain, as `count_plain` counted them."""
+    from metashell.kernel import frames as kernel
+    from metashell.kernel.load import library
+
+    found, arena, batches = library(), frames.arena, frames.batches
+    assert found is not None
+    columns = {name: getattr(frames, name) for name in kernel.KEYED_COLUMNS}
+    data, first_row = arena.u1[: arena.size], batches.first_row
+    verdicts = kernel.frame_plain(found, data, batches.pos, first_row, columns)
+    _note(verdicts, faults)
+
+
 def _by_kernel(
     library: CDLL,
     arena: Arena,
@@ -148,6 +183,14 @@ def _by_kernel(
     table["first_row"] = batches.first_row[:-1]
     table["base_offset"], table["last_delta"] = header["base_offset"], header["last_delta"]
     table["is_control"] = (header["attributes"] & CONTROL) != 0
-    verdicts = kernel.frame(library, arena.u1[: arena.size], table, columns)
+    _note(kernel.frame(library, arena.u1[: arena.size], table, columns), faults)
+
+
+def _note(verdicts: AnyArray, faults: BatchFaults) -> None:
+    """Note the batches that do not frame."""
+    import numpy as np
+
+    from metashell.kernel import frames as kernel
+
     for verdict, reason in ((kernel.NOT_FILLED, NOT_FILLED), (kernel.MALFORMED, MALFORMED)):
         faults.add(np.flatnonzero(verdicts == verdict), reason)

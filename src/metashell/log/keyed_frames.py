@@ -19,7 +19,7 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.log.fault import Fault
 from metashell.log.frames import HEADER, LOG_APPEND_TIME, Batches
-from metashell.log.framing import fill_keyed_frames
+from metashell.log.framing import count_plain, fill_keyed_frames, fill_plain_frames
 from metashell.log.header_fields import HeaderFields
 from metashell.log.old_messages import OldMessages, as_headers, find_messages
 from metashell.log.payloads import MIN_RECORD_BYTES, BatchFaults, inflated
@@ -163,42 +163,71 @@ def build_keyed_frames(loaded: Loaded) -> tuple[KeyedFrames, list[Fault]]:
     Returns:
         (frames, faults: batches whose records do not frame, and unreadable compressed ones).
     """
-    counts = [len(file.chain.positions) for file in loaded.files]
+    sizes = [len(file.chain.positions) for file in loaded.files]
     pos = np.concatenate(
         [np.empty(0, dtype=np.int64)]
         + [np.frombuffer(file.chain.positions, dtype=np.int64) for file in loaded.files]
     )
-    file = np.repeat(np.arange(len(counts), dtype=np.int32), counts)
+    file = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     arena = Arena(loaded.buffer, loaded.size)
     header = cast("AnyArray", HeaderFields(arena, pos))
+    faults = BatchFaults(loaded, pos, file, header)
+    counts = count_plain(arena, pos)
+    if counts is None:
+        frames = _framed(arena, pos, file, header, faults)
+    else:
+        frames = _not_filled(arena, Batches(pos, file, header, _first_rows(counts)), counts)
+        fill_plain_frames(frames, faults)
+    if faults.bad.any():
+        frames = _without(frames, faults.bad)
+    return frames, faults.found
+
+
+def _first_rows(counts: I64) -> I64:
+    """int64[n + 1]: where the records of each batch begin among all."""
+    first_row = np.zeros(len(counts) + 1, dtype=np.int64)
+    np.cumsum(counts, out=first_row[1:])
+    return first_row
+
+
+def _framed(
+    arena: Arena, pos: I64, file: I32, header: AnyArray, faults: BatchFaults
+) -> KeyedFrames:
+    """The frames of batches of any kind, messages of older formats among them.
+
+    Args:
+        arena: The bytes.
+        pos: int64[n], where each batch begins.
+        file: int32[n], the file that it lies in.
+        header: `HEADER` of each.
+        faults: Where batches are noted that can't be read; their rows mean nothing.
+    """
     old = header["magic"] < _OLD_FORMATS
     if old.any():
         # A message may be shorter than a batch's header: what is read beyond it is overwritten.
         header = header[:]
-    faults = BatchFaults(loaded, pos, file, header)
+        faults.header = header
     starts, stops = pos + HEADER.itemsize, pos + 12 + header["length"]
     messages = np.flatnonzero(old)
     if messages.size:
         as_headers(arena, header, pos, messages, starts, stops, faults)
     arena, starts, stops = inflated(arena, starts, stops, header, faults)
-    found = find_messages(arena, header, pos, messages, starts, stops, faults)
+    found = None
+    if messages.size:
+        found = find_messages(arena, header, pos, messages, starts, stops, faults)
     n_records = header["count"].astype(np.int64)
     lie = (n_records < 0) | (n_records * MIN_RECORD_BYTES > stops - starts)
     lie |= header["last_delta"] < n_records - 1
     lie &= ~old & ~faults.bad
     faults.add(np.flatnonzero(lie), "its record count does not fit its length")
     n_records[faults.bad] = 0
-    first_row = np.zeros(len(pos) + 1, dtype=np.int64)
-    np.cumsum(n_records, out=first_row[1:])
-    frames = _not_filled(arena, Batches(pos, file, header, first_row), n_records)
+    frames = _not_filled(arena, Batches(pos, file, header, _first_rows(n_records)), n_records)
     # The records of older formats were found already.
     fill_keyed_frames(frames, starts, stops, n_records, old, faults)
-    if messages.size:
+    if found is not None:
         frames._old = old
         _put_messages(frames, found, faults)
-    if faults.bad.any():
-        frames = _without(frames, faults.bad)
-    return frames, faults.found
+    return frames
 
 
 def _not_filled(arena: Arena, batches: Batches, counts: I64) -> KeyedFrames:

@@ -210,3 +210,52 @@ void metashell_keyed_frames(const uint8_t *data, int64_t size, const struct batc
     const struct keyed_columns copied = *columns;
     frame_records(data, size, batches, end_batch, cursor, most, NULL, &copied, verdicts);
 }
+
+/* Where the fields of a batch's header lie, and how long it is. */
+enum {
+    AT_LENGTH = 8,
+    AT_MAGIC = 16,
+    AT_ATTRIBUTES = 21,
+    AT_LAST_DELTA = 23,
+    AT_COUNT = 57,
+    HEADER_SIZE = 61,
+    BEFORE_LENGTH = 12,
+    CODEC_BITS = 0x07,
+    CONTROL_BIT = 0x20,
+    LEAST_RECORD = 7
+};
+
+int64_t metashell_count_plain(const uint8_t *data, int64_t size, const int64_t *positions,
+                              int64_t begin, int64_t end, int64_t *counts) {
+    for (int64_t i = begin; i < end; i++) {
+        if (positions[i] < 0 || positions[i] > size - HEADER_SIZE)
+            return i;
+        const uint8_t *p = data + positions[i];
+        int64_t left = size - positions[i] - BEFORE_LENGTH;
+        int64_t length = (int32_t)load_be32(p + AT_LENGTH);
+        int64_t count = (int32_t)load_be32(p + AT_COUNT);
+        int64_t last_delta = (int32_t)load_be32(p + AT_LAST_DELTA);
+        int64_t payload = length - (HEADER_SIZE - BEFORE_LENGTH);
+        if (p[AT_MAGIC] != 2 || load_be16(p + AT_ATTRIBUTES) & CODEC_BITS || payload < 0 ||
+            length > left || count < 0 || count > payload / LEAST_RECORD || last_delta < count - 1)
+            return i;
+        counts[i] = count;
+    }
+    return end;
+}
+
+void metashell_plain_batches(const uint8_t *data, const int64_t *positions,
+                             const int64_t *first_row, int64_t begin, int64_t end,
+                             struct batch *batches) {
+    for (int64_t i = begin; i < end; i++) {
+        const uint8_t *p = data + positions[i];
+        struct batch *batch = batches + (i - begin);
+        batch->start = positions[i] + HEADER_SIZE;
+        batch->stop = positions[i] + BEFORE_LENGTH + (int32_t)load_be32(p + AT_LENGTH);
+        batch->count = first_row[i + 1] - first_row[i];
+        batch->first_row = first_row[i];
+        batch->base_offset = (int64_t)load_be64(p);
+        batch->last_delta = (int32_t)load_be32(p + AT_LAST_DELTA);
+        batch->is_control = (load_be16(p + AT_ATTRIBUTES) & CONTROL_BIT) != 0;
+    }
+}

@@ -391,6 +391,8 @@ int main(int n_arguments, char **arguments) {
         case 4:
             fuzz_fold();
             fuzz_gather();
+            fuzz_keys();
+            fuzz_headers();
             break;
         case 5:
         case 6:

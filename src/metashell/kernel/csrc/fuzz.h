@@ -20,4 +20,8 @@ uint8_t drawn_byte(void);
 /* Lines of made-up columns, and numbers of made-up ids. */
 void fuzz_lines(void);
 
+/* Numbers of made-up keys; headers of made-up batches, and the records behind them. */
+void fuzz_keys(void);
+void fuzz_headers(void);
+
 #endif

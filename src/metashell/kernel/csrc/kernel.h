@@ -107,6 +107,18 @@ enum {
 };
 
 /*
+ * Read from the headers of batches how many records each has. Ends before the first batch that is not
+ * plain: of format 2, not compressed, with a count that fits its length and its offsets.
+ */
+int64_t metashell_count_plain(const uint8_t *data, int64_t size, const int64_t *positions,
+                              int64_t begin, int64_t end, int64_t *counts);
+
+/* Make batches of headers, all of which are plain. */
+void metashell_plain_batches(const uint8_t *data, const int64_t *positions,
+                             const int64_t *first_row, int64_t begin, int64_t end,
+                             struct batch *batches);
+
+/*
  * Frame the records of batches from the cursor on, up to `end_batch` or at most `most` of them.
  *
  * Writes the verdict of each batch that it ends. Rows of a batch that is not sound mean nothing.
@@ -329,6 +341,33 @@ struct numbered_ids {
  */
 int64_t metashell_number_ids(struct numbered_ids *table, const struct values *ids, int64_t begin,
                              int64_t end, int64_t *numbers);
+
+/* ---- keys.c -------------------------------------------------------------------------------- */
+
+/* Keys of rows, and the distinct ones among them, numbered in the order in which they come. */
+struct numbered_keys {
+    const uint8_t *data;
+    int64_t size;
+    const int64_t *starts; /* where each key begins; NULL: they stand side by side */
+    const int32_t *sizes;  /* bytes of each, < 0 for null, which differs from empty; with `starts` */
+    int64_t item;          /* bytes of each, without `starts` */
+    const int64_t *before; /* a number that is a part of each key; NULL for none */
+    uint64_t secrets[2];   /* random */
+    int32_t *firsts;       /* by number: the first row with that key; half as many as slots */
+    int64_t n;
+    uint64_t *slots;
+    int64_t n_slots; /* a power of 2, at least 2 and at most 2**32 */
+};
+
+/*
+ * Number the keys of rows. Returns `end`, or the row where it stopped: before a new key for which
+ * there is no room, or before one that does not lie in the bytes.
+ */
+int64_t metashell_number_keys(struct numbered_keys *table, int64_t begin, int64_t end,
+                              int64_t *numbers);
+
+/* Put all keys that have numbers into slots that are free. */
+void metashell_rehash_keys(struct numbered_keys *table);
 
 /* ---- gather.c ------------------------------------------------------------------------------ */
 

@@ -1,0 +1,108 @@
+"""Numbers keys in C, in the order in which they come."""
+
+from __future__ import annotations
+
+import os
+from ctypes import CDLL, POINTER, Structure, byref, c_int64, c_uint64, c_void_p
+from functools import cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+MOST_ROWS: Final = (1 << 31) - 1
+"""Rows that can be numbered together."""
+
+_FIRST_SLOTS: Final = 1 << 12
+_CALL_ROWS: Final = 65_536
+"""Rows that one call numbers: some milliseconds."""
+
+
+class _Table(Structure):
+    """``struct numbered_keys``."""
+
+    _fields_ = [
+        ("data", c_void_p),
+        ("size", c_int64),
+        ("starts", c_void_p),
+        ("sizes", c_void_p),
+        ("item", c_int64),
+        ("before", c_void_p),
+        ("secrets", c_uint64 * 2),
+        ("firsts", c_void_p),
+        ("n", c_int64),
+        ("slots", c_void_p),
+        ("n_slots", c_int64),
+    ]
+
+
+@cache
+def _functions(library: CDLL) -> CDLL:
+    """The library, its functions here with the types of their arguments."""
+    table = POINTER(_Table)
+    library.metashell_number_keys.argtypes = [table, c_int64, c_int64, c_void_p]
+    library.metashell_number_keys.restype = c_int64
+    library.metashell_rehash_keys.argtypes = [table]
+    library.metashell_rehash_keys.restype = None
+    return library
+
+
+def number_spans(
+    library: CDLL,
+    data: npt.NDArray[np.uint8],
+    starts: npt.NDArray[np.int64],
+    sizes: npt.NDArray[np.int32],
+    before: npt.NDArray[np.int64] | None,
+) -> npt.NDArray[np.int64] | None:
+    """Number keys that are spans of bytes.
+
+    Args:
+        library: The kernel's.
+        data: The bytes, without slack.
+        starts: int64[n], where each begins; of no meaning for null and empty ones.
+        sizes: int32[n], bytes of each; below 0 for null, which differs from empty.
+        before: int64[n], a number that is a part of each key; None for none.
+
+    Returns:
+        int64[n]: equal for equal keys, else different; in the order of the first ones. None where a
+        span does not lie in the bytes.
+    """
+    starts, sizes = np.ascontiguousarray(starts), np.ascontiguousarray(sizes)
+    table = _Table(data.ctypes.data, len(data), starts.ctypes.data, sizes.ctypes.data, 0)
+    return _numbers(library, table, len(starts), before)
+
+
+def number_items(
+    library: CDLL, items: npt.NDArray[Any], before: npt.NDArray[np.int64] | None
+) -> npt.NDArray[np.int64] | None:
+    """As `number_spans`, of the elements of an array, which are told apart by their bytes."""
+    items = np.ascontiguousarray(items)
+    table = _Table(items.ctypes.data, items.nbytes, None, None, items.itemsize)
+    return _numbers(library, table, len(items), before)
+
+
+def _numbers(
+    library: CDLL, table: _Table, n: int, before: npt.NDArray[np.int64] | None
+) -> npt.NDArray[np.int64] | None:
+    if before is not None:
+        before = np.ascontiguousarray(before)
+        table.before = before.ctypes.data
+    secrets = np.frombuffer(os.urandom(16), dtype=np.uint64).tolist()
+    table.secrets = (c_uint64 * 2)(*secrets)
+    functions, numbers = _functions(library), np.empty(n, dtype=np.int64)
+    firsts = np.empty(0, dtype=np.int32)
+    at = 0
+    while at < n:
+        if table.n >= table.n_slots // 2:
+            n_slots = max(4 * table.n_slots, _FIRST_SLOTS)
+            slots = np.zeros(n_slots, dtype=np.uint64)
+            known, firsts = firsts[: table.n], np.empty(n_slots // 2, dtype=np.int32)
+            firsts[: table.n] = known
+            table.slots, table.n_slots = slots.ctypes.data, n_slots
+            table.firsts = firsts.ctypes.data
+            functions.metashell_rehash_keys(byref(table))
+        end = min(at + _CALL_ROWS, n)
+        at = functions.metashell_number_keys(byref(table), at, end, numbers.ctypes.data)
+        if at < end and table.n < table.n_slots // 2:
+            return None
+    return numbers
