@@ -67,7 +67,7 @@ def groups_table(log: GroupLog, coordinator: int | None = None) -> pa.Table:
     """
     state, k = log.state, len(log.state.group)
     members = np.bincount(state.member_group, minlength=log.n_groups)[state.group]
-    protocol = pa.array([kind.name.lower() for kind in GroupType])
+    protocol = pa.array([kind.name.lower() for kind in GroupType], pa.string())
     protocols = protocol.take(pa.array(state.type))
     epochs = np.full(k, -1, dtype=np.int64)
     named = [_committed_topics(log)]
@@ -110,7 +110,7 @@ def _text(column: SpanColumn) -> pa.Array:
 
 def _committed_topics(log: GroupLog) -> GroupTopics:
     at = log.offsets.last
-    return GroupTopics(log.groups_of_commits(at), log.commits.keys(at).topic)
+    return GroupTopics(log.groups_of_commits(at), log.keys(at).topic)
 
 
 def _last_commits(log: GroupLog) -> pa.Array:

@@ -104,7 +104,7 @@ def _rows(
     log: GroupLog, at: I64, lacks: Bools, pending: Bools, expires: I64, sources: pa.Array
 ) -> pa.Table:
     """A row for each of some commits; of those of `lacks` the key alone."""
-    key, values = log.commits.keys(at), log.commits.values(at)
+    key, values = log.keys(at), log.commits.values(at)
     epochs = values.leader_epoch
     metadata = string_array(values.metadata).cast(pa.string())
     return pa.table(

@@ -84,14 +84,14 @@ def stalled_table(
     # Of what moved since nothing need be looked up.
     old = end_ms - moved_ms >= least_ms
     if wanted is not None:
-        old &= _chosen(string_array(commits.keys(at).group).cast(pa.string()), wanted)
+        old &= _chosen(string_array(log.keys(at).group).cast(pa.string()), wanted)
     chosen = np.flatnonzero(old)
     behind = _behind(log, at[chosen], offset[chosen], look)
     since = np.maximum(behind.first_ms, moved_ms[chosen])
     kept = np.flatnonzero((behind.first_ms >= 0) & (end_ms - since >= least_ms))
     chosen, last = chosen[kept], at[chosen[kept]]
     ends, first_ms = behind.end_offset[kept], behind.first_ms[kept]
-    key = commits.keys(last)
+    key = log.keys(last)
     groups = string_array(key.group).cast(pa.string())
     members, idle = (_of_groups(counts, groups) for counts in _members(log))
     rebalances = rebalances_since(log, end_ms - HOUR_MS)[log.groups_of_commits(last)]
@@ -135,7 +135,7 @@ def _behind(log: GroupLog, at: I64, offset: I64, look: LookBehind) -> _Behind:
     """Look at each partition once."""
     nothing = np.full(len(at), -1, dtype=np.int64)
     found = _Behind(nothing, nothing.copy(), nothing.copy(), np.zeros(len(at), dtype=np.bool_))
-    key = log.commits.keys(at)
+    key = log.keys(at)
     keys = group_keys([key.topic, key.partition], len(at))
     order = np.argsort(keys, kind="stable")
     bounds = np.flatnonzero(np.diff(keys[order])) + 1

@@ -210,5 +210,5 @@ def _pieces(first_row: npt.NDArray[np.int64]) -> list[tuple[int, int]]:
     if not n:
         return []
     rows = np.arange(_PIECE_RECORDS, int(first_row[-1]), _PIECE_RECORDS)
-    cuts = [0, *np.unique(np.searchsorted(first_row, rows)).tolist(), n]
+    cuts = [0, *np.searchsorted(first_row, rows).tolist(), n]
     return [(a, b) for a, b in pairwise(cuts) if a < b]

@@ -18,6 +18,10 @@ _CALL_ROWS: Final = 65_536
 """Rows that one call numbers: some milliseconds."""
 
 
+_KEY: Final = np.dtype([("start", "i8"), ("size", "i4"), ("row", "i4")])
+"""``struct numbered_key``."""
+
+
 class _Table(Structure):
     """``struct numbered_keys``."""
 
@@ -29,7 +33,7 @@ class _Table(Structure):
         ("item", c_int64),
         ("before", c_void_p),
         ("secrets", c_uint64 * 2),
-        ("firsts", c_void_p),
+        ("keys", c_void_p),
         ("n", c_int64),
         ("slots", c_void_p),
         ("n_slots", c_int64),
@@ -90,16 +94,16 @@ def _numbers(
     secrets = np.frombuffer(os.urandom(16), dtype=np.uint64).tolist()
     table.secrets = (c_uint64 * 2)(*secrets)
     functions, numbers = _functions(library), np.empty(n, dtype=np.int64)
-    firsts = np.empty(0, dtype=np.int32)
+    keys = np.empty(0, dtype=_KEY)
     at = 0
     while at < n:
         if table.n >= table.n_slots // 2:
             n_slots = max(4 * table.n_slots, _FIRST_SLOTS)
             slots = np.zeros(n_slots, dtype=np.uint64)
-            known, firsts = firsts[: table.n], np.empty(n_slots // 2, dtype=np.int32)
-            firsts[: table.n] = known
+            known, keys = keys[: table.n], np.empty(n_slots // 2, dtype=_KEY)
+            keys[: table.n] = known
             table.slots, table.n_slots = slots.ctypes.data, n_slots
-            table.firsts = firsts.ctypes.data
+            table.keys = keys.ctypes.data
             functions.metashell_rehash_keys(byref(table))
         end = min(at + _CALL_ROWS, n)
         at = functions.metashell_number_keys(byref(table), at, end, numbers.ctypes.data)

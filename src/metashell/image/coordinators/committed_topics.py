@@ -36,5 +36,5 @@ def committed_topics(log: GroupLog) -> CommittedTopics:
         chosen = order[records.frames.key_type[rows[order]] == number]
         found = records.decode(newest, rows[chosen], (), {_TOPIC_ID})
         ids[chosen] = found.value.fixed(_TOPIC_ID)
-    key = commits.keys(at)
+    key = log.keys(at)
     return CommittedTopics(key.group, key.topic, ids)

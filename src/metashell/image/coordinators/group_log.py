@@ -38,10 +38,6 @@ _CLASSIC: Final = "GroupMetadata"
 COMMITS: Final = ("OffsetCommit", "LegacyOffsetCommit")
 """Types of commits, which have one key."""
 _COMMIT_KEY: Final = ("group", "topic", "partition")
-_BLOCK: Final = 65_536
-"""Commits whose keys are read together."""
-_LENGTH_BYTES: Final = 2
-_PARTITION_BYTES: Final = 4
 _COMMIT_VALUES: Final = {
     "offset": np.int64,
     "leader_epoch": np.int32,
@@ -101,6 +97,10 @@ class CommitKeys:
     group: SpanColumn
     topic: SpanColumn
     partition: I32
+
+    def take(self, at: I64) -> CommitKeys:
+        """The keys of the commits given."""
+        return CommitKeys(self.group.take(at), self.topic.take(at), self.partition[at])
 
 
 @dataclass(slots=True)
@@ -193,22 +193,31 @@ class GroupLog:
         return Commits(records, rows, is_tombstone, records.frames.producer_ids(rows))
 
     @lazy
+    def _keys(self) -> tuple[I64, CommitKeys]:
+        """The number of each commit's key, and the keys by number.
+
+        Most commits have the very bytes of another's key, and then only one of these is decoded.
+        """
+        frames, rows = self.records.frames, self.commits.rows
+        spans = SpanColumn(frames.arena, "u1", frames.key[rows], frames.key_size[rows])
+        numbers = group_keys([spans], len(rows))
+        key = self.commits.keys(_firsts(numbers))
+        # The same key may have other bytes: in a commit of the other type, or where some trail.
+        same = group_keys([key.group, key.topic, key.partition], len(key.partition))
+        some = _firsts(same)
+        if len(some) < len(same):
+            numbers, key = same[numbers], key.take(some)
+        return numbers, key
+
+    @property
     def commit_keys(self) -> I64:
         """int64[n]: equal for commits of equal group, topic and partition; dense."""
-        commits, n = self.commits, len(self.commits.rows)
-        specs = [self.records.types.by_name[name].key for name in COMMITS]
-        if any(tuple(f.column_name for f in spec.fields) != _COMMIT_KEY for spec in specs):
-            key = commits.keys(np.arange(n))
-            return group_keys([key.group, key.topic, key.partition], n)
-        # The fields of a key lie side by side, behind the length of the group's id.
-        starts, sizes = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int32)
-        for first in range(0, n, _BLOCK):
-            block = slice(first, min(first + _BLOCK, n))
-            key = commits.keys(np.arange(block.start, block.stop))
-            starts[block] = key.group.starts - _LENGTH_BYTES
-            end = key.topic.starts + key.topic.counts + _PARTITION_BYTES
-            sizes[block] = end - starts[block]
-        return group_keys([SpanColumn(self.records.frames.arena, "u1", starts, sizes)], n)
+        return self._keys[0]
+
+    def keys(self, at: I64) -> CommitKeys:
+        """As `Commits.keys`. Cost: the keys of all commits are numbered first."""
+        numbers, keys = self._keys
+        return keys.take(numbers[at])
 
     @lazy
     def offsets(self) -> OffsetsState:
@@ -229,12 +238,9 @@ class GroupLog:
     @lazy
     def _group_numbers(self) -> tuple[I64, I64]:
         """The group of each record of `_others`, one part behind the other, and of each key."""
-        keys, commits = self.commit_keys, self.commits
-        n_keys = int(keys.max(initial=-1)) + 1
-        some = np.empty(n_keys, dtype=np.int64)
-        some[keys] = np.arange(len(keys))
+        joined = self._keys[1].group
+        n_keys = len(joined.starts)
         spans = [columns.key.span(told.group_field) for told, columns in self._others]
-        joined = commits.keys(some).group
         for span in reversed(spans):
             joined = join_spans(span, joined)
         n = len(joined.starts)
@@ -265,11 +271,18 @@ class GroupLog:
         The others find the group there, and most records of a log are such commits.
         """
         puts = np.flatnonzero(~self.commits.is_tombstone)
-        group = self.groups_of_commits(puts)
+        group, rows = self.groups_of_commits(puts), self.commits.rows[puts]
         others = np.concatenate([c.rows for _, c in self._others] or [puts[:0]])
         span = len(self.records.frames) + 1
         ends = np.sort(self._group_numbers[0] * span + others)
-        before = np.searchsorted(ends, group * span + self.commits.rows[puts])
+        n_groups = max(int(each.max(initial=-1)) for each in self._group_numbers) + 1
+        upto = np.searchsorted(ends, np.arange(1, n_groups + 1) * span)
+        # Mostly a commit stands behind all others of its group.
+        before = upto[group]
+        newest = np.full(n_groups, -1, dtype=np.int64)
+        newest[ends // span] = ends % span
+        early = np.flatnonzero(rows < newest[group])
+        before[early] = np.searchsorted(ends, group[early] * span + rows[early])
         # Neither goes down where the other goes up, so the sum tells both.
         stretch = group + before
         first = np.full(int(stretch.max(initial=-1)) + 1, -1, dtype=np.int64)
@@ -432,6 +445,13 @@ class GroupLog:
     def member_names(self, at: I64) -> SpanColumn:
         """The members of the events given."""
         return self._member_names.take(at)
+
+
+def _firsts(numbers: I64) -> I64:
+    """Where each of some dense numbers comes first: int64[k]."""
+    firsts = np.empty(int(numbers.max(initial=-1)) + 1, dtype=np.int64)
+    firsts[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)
+    return firsts
 
 
 def _is_simple(told: _Told, columns: KeyedColumns) -> Bools:

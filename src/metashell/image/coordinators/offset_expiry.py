@@ -91,6 +91,6 @@ def _since(log: GroupLog, group: I64) -> tuple[I64, Bools]:
 def _is_subscribed(log: GroupLog, group: I64) -> Bools:
     """Whether the group of each offset is subscribed to its topic: bool[k]."""
     subscribed = subscribed_topics(log)
-    topics = join_spans(log.commits.keys(log.offsets.last).topic, subscribed.name)
+    topics = join_spans(log.keys(log.offsets.last).topic, subscribed.name)
     keys = group_keys([np.concatenate([group, subscribed.of]), topics], len(topics.counts))
     return np.isin(keys[: len(group)], keys[len(group) :])

@@ -38,7 +38,7 @@ void fuzz_keys(void) {
     keys.before = one_in(2) ? before : NULL;
     keys.secrets[0] = next_random();
     keys.secrets[1] = next_random();
-    keys.firsts = exactly(MOST_SLOTS / 2 * 4);
+    keys.keys = exactly(MOST_SLOTS / 2 * (int64_t)sizeof(struct numbered_key));
     keys.slots = exactly(keys.n_slots * 8);
     memset(keys.slots, 0, (size_t)keys.n_slots * 8);
     int64_t at = 0;
@@ -65,7 +65,7 @@ void fuzz_keys(void) {
             require((numbers[a] == numbers[b]) == are_the_same(&keys, a, b),
                     "equal keys have equal numbers");
     free(keys.slots);
-    free(keys.firsts);
+    free(keys.keys);
     free(sizes);
     free(numbers);
     free(before);

@@ -344,16 +344,23 @@ int64_t metashell_number_ids(struct numbered_ids *table, const struct values *id
 
 /* ---- keys.c -------------------------------------------------------------------------------- */
 
+/* The first of some equal keys. */
+struct numbered_key {
+    int64_t start; /* of no meaning for null and empty ones */
+    int32_t size;
+    int32_t row;
+};
+
 /* Keys of rows, and the distinct ones among them, numbered in the order in which they come. */
 struct numbered_keys {
     const uint8_t *data;
     int64_t size;
     const int64_t *starts; /* where each key begins; NULL: they stand side by side */
     const int32_t *sizes;  /* bytes of each, < 0 for null, which differs from empty; with `starts` */
-    int64_t item;          /* bytes of each, without `starts` */
+    int64_t item;          /* bytes of each, without `starts`; below 2**31 */
     const int64_t *before; /* a number that is a part of each key; NULL for none */
     uint64_t secrets[2];   /* random */
-    int32_t *firsts;       /* by number: the first row with that key; half as many as slots */
+    struct numbered_key *keys; /* by number; half as many as slots */
     int64_t n;
     uint64_t *slots;
     int64_t n_slots; /* a power of 2, at least 2 and at most 2**32 */

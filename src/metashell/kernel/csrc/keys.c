@@ -7,21 +7,20 @@ enum { TOGETHER = 16 };
 /* A slot has the upper half of a hash above the number of the key, plus one; 0 is free. */
 static const uint64_t TAG = UINT64_C(0xFFFFFFFF00000000);
 
-/* Where a key begins; of a null or empty one an address that means nothing. */
-INLINE const uint8_t *key_at(const struct numbered_keys *table, int64_t row) {
-    int64_t start = table->starts != NULL ? table->starts[row] : row * table->item;
-    return (const uint8_t *)((uintptr_t)table->data + (uintptr_t)start);
-}
-
-INLINE int64_t size_at(const struct numbered_keys *table, int64_t row) {
-    return table->starts != NULL ? table->sizes[row] : table->item;
+INLINE struct numbered_key key_of(const struct numbered_keys *table, int64_t row) {
+    if (table->starts == NULL)
+        return (struct numbered_key){row * table->item, (int32_t)table->item, (int32_t)row};
+    return (struct numbered_key){table->starts[row], table->sizes[row], (int32_t)row};
 }
 
 /* Whether a key lies in the bytes; null and empty ones lie anywhere. */
-INLINE bool is_inside(const struct numbered_keys *table, int64_t row) {
-    int64_t size = size_at(table, row);
-    int64_t start = table->starts != NULL ? table->starts[row] : row * table->item;
-    return size <= 0 || (start >= 0 && start <= table->size - size);
+INLINE bool is_inside(const struct numbered_keys *table, struct numbered_key key) {
+    return key.size <= 0 || (key.start >= 0 && key.start <= table->size - key.size);
+}
+
+/* Where a key begins; of a null or empty one an address that means nothing. */
+INLINE const uint8_t *bytes_of(const struct numbered_keys *table, struct numbered_key key) {
+    return (const uint8_t *)((uintptr_t)table->data + (uintptr_t)key.start);
 }
 
 INLINE uint64_t rotated(uint64_t word, int bits) {
@@ -51,23 +50,28 @@ INLINE void absorb(uint64_t v[4], uint64_t word) {
  * SipHash-1-3 of the size, the number before, and the bytes: by unknown random secrets, nobody can
  * make keys that share slots.
  */
-static uint64_t hash_of(const struct numbered_keys *table, int64_t row) {
+INLINE uint64_t hash_of(const struct numbered_keys *table, struct numbered_key key) {
     uint64_t k0 = table->secrets[0], k1 = table->secrets[1];
     uint64_t v[4] = {k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d),
                      k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573)};
-    int64_t left = size_at(table, row);
-    const uint8_t *p = key_at(table, row);
+    int64_t left = key.size;
+    const uint8_t *p = bytes_of(table, key);
     absorb(v, (uint64_t)left);
     if (table->before != NULL)
-        absorb(v, (uint64_t)table->before[row]);
+        absorb(v, (uint64_t)table->before[key.row]);
     uint64_t word;
     for (; left >= 8; left -= 8, p += 8) {
         memcpy(&word, p, 8);
         absorb(v, word);
     }
-    if (left > 0) {
+    if (left > 0 && key.size >= 8) {
+        /* The last eight bytes, without those that were there already. */
+        memcpy(&word, p + left - 8, 8);
+        absorb(v, word >> (64 - 8 * left));
+    } else if (left > 0) {
         word = 0;
-        memcpy(&word, p, (size_t)left);
+        for (int64_t i = 0; i < left; i++)
+            word |= (uint64_t)p[i] << (8 * i);
         absorb(v, word);
     }
     v[2] ^= 0xff;
@@ -76,29 +80,41 @@ static uint64_t hash_of(const struct numbered_keys *table, int64_t row) {
     return v[0] ^ v[1] ^ v[2] ^ v[3];
 }
 
-static bool are_equal(const struct numbered_keys *table, int64_t a, int64_t b) {
-    int64_t size = size_at(table, a);
-    return size == size_at(table, b) &&
-           (table->before == NULL || table->before[a] == table->before[b]) &&
-           (size <= 0 || memcmp(key_at(table, a), key_at(table, b), (size_t)size) == 0);
+INLINE bool are_equal(const struct numbered_keys *table, struct numbered_key a,
+                      struct numbered_key b) {
+    return a.size == b.size &&
+           (table->before == NULL || table->before[a.row] == table->before[b.row]) &&
+           (a.size <= 0 || memcmp(bytes_of(table, a), bytes_of(table, b), (size_t)a.size) == 0);
 }
 
 /* The slot of a key, or the free one where it belongs: the table is never full. */
-INLINE uint64_t find_slot(const struct numbered_keys *table, int64_t row, uint64_t hash) {
+INLINE uint64_t find_slot(const struct numbered_keys *table, struct numbered_key key,
+                          uint64_t hash) {
     uint64_t mask = (uint64_t)table->n_slots - 1, at = hash & mask, slot;
     while ((slot = table->slots[at]) != 0) {
-        if ((slot & TAG) == (hash & TAG) &&
-            are_equal(table, table->firsts[(uint32_t)slot - 1], row))
+        if ((slot & TAG) == (hash & TAG) && are_equal(table, table->keys[(uint32_t)slot - 1], key))
             break;
         at = (at + 1) & mask;
     }
     return at;
 }
 
+/* The key in the slot where one with this hash belongs, if it has the same tag; else NULL. */
+INLINE const struct numbered_key *likely_key(const struct numbered_keys *table, uint64_t hash) {
+    uint64_t slot = table->slots[hash & ((uint64_t)table->n_slots - 1)];
+    return slot != 0 && (slot & TAG) == (hash & TAG) ? table->keys + (uint32_t)slot - 1 : NULL;
+}
+
+/* Ask for the memory of a key, which mostly has two lines of it. */
+INLINE void fetch(const uint8_t *p) {
+    __builtin_prefetch(p);
+    __builtin_prefetch((const uint8_t *)((uintptr_t)p + 63));
+}
+
 void metashell_rehash_keys(struct numbered_keys *table) {
     uint64_t mask = (uint64_t)table->n_slots - 1;
     for (int64_t number = 0; number < table->n; number++) {
-        uint64_t hash = hash_of(table, table->firsts[number]), at = hash & mask;
+        uint64_t hash = hash_of(table, table->keys[number]), at = hash & mask;
         while (table->slots[at] != 0)
             at = (at + 1) & mask;
         table->slots[at] = (hash & TAG) | (uint64_t)(number + 1);
@@ -108,28 +124,37 @@ void metashell_rehash_keys(struct numbered_keys *table) {
 int64_t metashell_number_keys(struct numbered_keys *table, int64_t begin, int64_t end,
                               int64_t *numbers) {
     uint64_t hashes[TOGETHER], mask = (uint64_t)table->n_slots - 1;
+    struct numbered_key keys[TOGETHER];
     for (int64_t first = begin; first < end; first += TOGETHER) {
         int64_t n = end - first < TOGETHER ? end - first : TOGETHER;
+        for (int64_t i = first + TOGETHER; i < end && i < first + 2 * TOGETHER; i++)
+            fetch(bytes_of(table, key_of(table, i)));
         for (int64_t i = 0; i < n; i++) {
-            if (!is_inside(table, first + i)) {
+            keys[i] = key_of(table, first + i);
+            if (!is_inside(table, keys[i])) {
                 n = i;
                 end = first + i;
                 break;
             }
-            hashes[i] = hash_of(table, first + i);
+            hashes[i] = hash_of(table, keys[i]);
             __builtin_prefetch(table->slots + (hashes[i] & mask));
         }
         for (int64_t i = 0; i < n; i++) {
-            uint64_t slot = table->slots[hashes[i] & mask];
-            if ((slot & TAG) == (hashes[i] & TAG) && (uint32_t)slot != 0)
-                __builtin_prefetch(key_at(table, table->firsts[(uint32_t)slot - 1]));
+            const struct numbered_key *known = likely_key(table, hashes[i]);
+            if (known != NULL)
+                __builtin_prefetch(known);
         }
         for (int64_t i = 0; i < n; i++) {
-            uint64_t at = find_slot(table, first + i, hashes[i]);
+            const struct numbered_key *known = likely_key(table, hashes[i]);
+            if (known != NULL)
+                fetch(bytes_of(table, *known));
+        }
+        for (int64_t i = 0; i < n; i++) {
+            uint64_t at = find_slot(table, keys[i], hashes[i]);
             if (table->slots[at] == 0) {
                 if (table->n >= table->n_slots / 2)
                     return first + i;
-                table->firsts[table->n++] = (int32_t)(first + i);
+                table->keys[table->n++] = keys[i];
                 table->slots[at] = (hashes[i] & TAG) | (uint64_t)table->n;
             }
             numbers[first + i] = (int64_t)((uint32_t)table->slots[at] - 1);
