@@ -121,7 +121,8 @@ events = st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=25)
 @given(events=events, data=st.data())
 def test_survivors(events: list[tuple[int, bool]], data: st.DataObject) -> None:
     """What is left is what a replay in order leaves, whatever order the events are given in."""
-    order = data.draw(st.permutations(range(len(events))))
+    rows_in_order = list(range(len(events)))
+    order = data.draw(st.one_of(st.just(rows_in_order), st.permutations(rows_in_order)))
     state: dict[int, tuple[int, int]] = {}
     for row, (key, removes) in enumerate(events):
         if removes:

@@ -318,7 +318,29 @@ def survivors(groups: I64, rows: I64, removes: Bools) -> Survivors:
         groups: int64[n], from `group_keys`.
         rows: int64[n], replay order.
         removes: bool[n], events that remove their key.
+
+    Cost: only keys that are ever removed need their events sorted, if these come in replay order.
     """
+    if not len(rows) or not (rows[1:] >= rows[:-1]).all():
+        return _sorted_survivors(groups, rows, removes)
+    is_removed = np.zeros(int(groups.max()) + 1, dtype=np.bool_)
+    is_removed[groups[removes]] = True
+    first, last = np.full((2, len(is_removed)), -1, dtype=np.int64)
+    last[groups] = np.arange(len(rows))
+    first[groups[::-1]] = np.arange(len(rows) - 1, -1, -1)
+    for_good = np.flatnonzero((last >= 0) & ~is_removed)
+    first, last = first[for_good], last[for_good]
+    if len(for_good) < len(is_removed):
+        some = np.flatnonzero(is_removed[groups])
+        others = _sorted_survivors(groups[some], rows[some], removes[some])
+        first = np.concatenate([first, some[others.created]])
+        last = np.concatenate([last, some[others.last]])
+    by_creation = np.lexsort((groups[first], rows[first]))
+    return Survivors(last[by_creation], first[by_creation])
+
+
+def _sorted_survivors(groups: I64, rows: I64, removes: Bools) -> Survivors:
+    """The same, with all events in the order of their groups and rows."""
     events = sort_events(groups, rows)
     gone = removes[events.order]
     last_removal = last_marked(events, gone)

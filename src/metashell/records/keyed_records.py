@@ -251,11 +251,28 @@ class KeyedRecords:
         number = self.types.by_name[name].number
         rows: I64
         if self._chosen is None:
-            rows = np.flatnonzero(self.frames.key_type[: self.n_rows] == number)
+            common, others = self.whole._uncommon
+            if number == common:
+                rows = np.flatnonzero(self.frames.key_type[: self.n_rows] == number)
+                return rows
+            rows = others[: np.searchsorted(others, self.n_rows)]
+            rows = rows[self.frames.key_type[rows] == number]
             return rows
         chosen = self._chosen[: np.searchsorted(self._chosen, self.n_rows)]
         rows = chosen[self.frames.key_type[chosen] == number]
         return rows
+
+    @lazy
+    def _uncommon(self) -> tuple[int | None, I64]:
+        """A type that most records may have, and the rows of all others: int64, ascending.
+
+        It is that of the record in the middle. In most logs there are few others.
+        """
+        types = self.frames.key_type
+        if not len(types):
+            return None, np.empty(0, dtype=np.int64)
+        common = int(types[len(types) // 2])
+        return common, np.flatnonzero(types != common)
 
     def known_rows(self) -> I64:
         """int64: rows of all types that are known, and of markers."""
@@ -298,8 +315,8 @@ class KeyedRecords:
             rows = self.rows(name)
             if self._chosen is not None:
                 return self.decode(name, rows, (), ()).rows
-            (self._whole or self)._check(name)
-            sound: I64 = rows[self._flaws[rows] == Flaw.NONE]
+            self.whole._check(name)
+            sound: I64 = rows[self._flaws[rows] == Flaw.NONE] if self._flaws.any() else rows
             return sound
 
     @lazy
@@ -326,23 +343,45 @@ class KeyedRecords:
             return self._whole._flaws
         frames = self.frames
         flaws = np.zeros(len(frames), dtype=np.int8)
+        rows = self._unlike_most()
+        flaws[rows] = self._flaws_of(rows)
+        return flaws
+
+    def _unlike_most(self) -> I64:
+        """int64: the rows of all records but those that are like most, if nothing is wrong with it.
+
+        Of a type, with a value of a version: those that the record in the middle has.
+        """
+        frames, n = self.frames, len(self.frames)
+        middle = np.array([n // 2] if n else [], dtype=np.int64)
+        if not n or frames.value_size[middle] < 0 or self._flaws_of(middle) != Flaw.NONE:
+            return np.arange(n)
+        unlike = frames.key_type != frames.key_type[middle]
+        unlike |= frames.value_version != frames.value_version[middle]
+        return np.flatnonzero(unlike)
+
+    def _flaws_of(self, rows: I64) -> I8:
+        """What is wrong with some records, as their types and versions tell: int8."""
+        frames = self.frames
+        flaws = np.zeros(len(rows), dtype=np.int8)
         # By type: the versions that its values may have. The last element is for unknown types.
         low, high = np.zeros(_TYPES + 1, dtype=np.int32), np.full(_TYPES + 1, -1, dtype=np.int32)
         for number, record_type in self.types.by_number.items():
             versions = record_type.value.versions
             low[number], high[number] = versions.low, versions.high
-        types, version = frames.key_type, frames.value_version
-        types = np.where((types >= 0) & (types < _TYPES), types, _TYPES)
+        number, version = frames.key_type[rows], frames.value_version[rows]
+        has_value = frames.value_size[rows] >= 0
+        types = np.where((number >= 0) & (number < _TYPES), number, _TYPES)
         strange = (version < low.take(types)) | (version > high.take(types))
-        flaws[strange & (frames.value_size >= 0)] = Flaw.UNKNOWN_VERSION
-        flaws[(version == NO_NUMBER) & (frames.value_size >= 0)] = Flaw.SHORT_VALUE
+        flaws[strange & has_value] = Flaw.UNKNOWN_VERSION
+        flaws[(version == NO_NUMBER) & has_value] = Flaw.SHORT_VALUE
         without = self.types.by_name.get(NEVER_TOMBSTONES.get(self.log, ""))
         if without is not None:
-            flaws[(types == without.number) & (frames.value_size < 0)] = Flaw.NO_VALUE
+            flaws[(types == without.number) & ~has_value] = Flaw.NO_VALUE
         flaws[high.take(types) < 0] = Flaw.UNKNOWN_TYPE
-        flaws[frames.key_type == NO_NUMBER] = Flaw.SHORT_KEY
-        flaws[frames.key_size < 0] = Flaw.NO_KEY
-        flaws[frames.is_control] = Flaw.NONE
+        flaws[number == NO_NUMBER] = Flaw.SHORT_KEY
+        flaws[frames.key_size[rows] < 0] = Flaw.NO_KEY
+        flaws[frames.is_control[rows]] = Flaw.NONE
         return flaws
 
     def flaws(self) -> I8:
@@ -394,7 +433,8 @@ class KeyedRecords:
             rows: Those that are looked at; None for all.
         """
         flaws = self.flaws()
-        rows = np.arange(self.n_rows) if rows is None else rows
+        if rows is None:
+            return self._faults(np.flatnonzero(flaws))
         return self._faults(rows[flaws[rows] != Flaw.NONE])
 
     def known_faults(self) -> list[Fault]:
@@ -425,9 +465,10 @@ class KeyedRecords:
     def _check(self, name: str) -> None:
         """See that what is wrong with a type's records is known."""
         if name not in self._checked:
-            rows = self.rows(name)
+            record_type, rows = self.types.by_name[name], self.rows(name)
             for first in range(0, len(rows), _CHECKED_TOGETHER):
-                self.decode(name, rows[first : first + _CHECKED_TOGETHER], (), ())
+                some, _ = self._keys(record_type, rows[first : first + _CHECKED_TOGETHER], ())
+                self._of_versions(record_type, some, self._readable(some), ())
             self._checked.add(name)
 
     def decode(
@@ -462,21 +503,35 @@ class KeyedRecords:
         """Of rows whose keys decode those whose values do, too: rows, values and their places."""
         frames, spec = self.frames, record_type.value
         parts: list[tuple[I64, Columns]] = []
-        sound = self._flaws[rows] == Flaw.NONE
-        tombstones = np.flatnonzero(sound & (frames.value_size[rows] < 0))
-        if tombstones.size:
+        readable = self._readable(rows)
+        if not readable.all():
+            tombstones = np.flatnonzero(~readable & (self._flaws[rows] == Flaw.NONE))
             nothing = default_columns(frames.arena, spec, len(tombstones), wanted)
-            parts.append((tombstones, nothing))
-        readable = sound & (frames.value_size[rows] >= 0)
-        versions = frames.value_version[rows]
-        # No version below 0 is of a definition.
-        for version in np.flatnonzero(np.bincount(versions[readable])).tolist():
-            these = np.flatnonzero(readable & (versions == version))
-            parts.append(self._of_version(record_type, version, rows, these, wanted))
+            parts += [(tombstones, nothing)] if tombstones.size else []
+        parts += self._of_versions(record_type, rows, readable, wanted)
         if not parts:
             return rows[:0], default_columns(frames.arena, spec, 0, wanted), rows[:0]
         kept, value = merge_columns(parts)
         return rows[kept], value, kept
+
+    def _readable(self, rows: I64) -> Bools:
+        """Of rows whose keys decode those that have a value of a version that is known: bool[n]."""
+        readable: Bools = self.frames.value_size[rows] >= 0
+        if self._flaws.any():
+            readable &= self._flaws[rows] == Flaw.NONE
+        return readable
+
+    def _of_versions(
+        self, record_type: RecordType, rows: I64, readable: Bools, wanted: _Wanted
+    ) -> list[tuple[I64, Columns]]:
+        """Of the readable among rows, by version: the places of those that decode, and values."""
+        versions = self.frames.value_version[rows]
+        found = []
+        # No version below 0 is of a definition.
+        for version in np.flatnonzero(np.bincount(versions[readable])).tolist():
+            these = np.flatnonzero(readable & (versions == version))
+            found.append(self._of_version(record_type, version, rows, these, wanted))
+        return found
 
     def _of_version(
         self, record_type: RecordType, version: int, rows: I64, places: I64, wanted: _Wanted

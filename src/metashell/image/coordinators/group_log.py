@@ -187,8 +187,8 @@ class GroupLog:
     def commits(self) -> Commits:
         """All commits."""
         records = self.records
-        rows = np.concatenate([records.sound_rows(name) for name in COMMITS])
-        rows.sort()
+        newest, legacy = (records.sound_rows(name) for name in COMMITS)
+        rows = np.sort(np.concatenate([newest, legacy])) if len(legacy) else newest
         is_tombstone = records.frames.value_size[rows] < 0
         return Commits(records, rows, is_tombstone, records.frames.producer_ids(rows))
 
