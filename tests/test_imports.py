@@ -124,6 +124,15 @@ def test_answers_import_no_pandas() -> None:
     assert set() == imported_by(FORKS.format(lines=lines, unwanted=set(unwanted))) & unwanted
 
 
+def test_answers_parse_no_descriptions() -> None:
+    """Nobody reads the descriptions of pyarrow's functions, which it would parse with pydoc."""
+    code = "import sys\nsys.argv = ['metashell', 'demo', 'topics']\n"
+    code += "from metashell.cli import main\nassert main() == 0\n"
+    imported = imported_by(code)
+    assert "pyarrow" in imported
+    assert "pydoc" not in imported
+
+
 def test_manual_imports_no_arrays() -> None:
     """Reading a manual needs no data."""
     assert "pyarrow" not in imported_by_command("demo", "man", "ls")

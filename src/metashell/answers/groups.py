@@ -23,7 +23,7 @@ from metashell.image.coordinators.subscriptions import (
 from metashell.image.fold import group_keys
 from metashell.records.consumer_protocol import ASSIGNMENT, nested_columns
 from metashell.schema.arena import I64, AnyArray
-from metashell.schema.arrow import list_array, string_array, uuid_array
+from metashell.schema.arrow import list_array, number_array, string_array, uuid_array
 from metashell.schema.columns import SpanColumn, StructArrayColumn
 from metashell.schema.plan import ELEMENT
 
@@ -68,7 +68,8 @@ def groups_table(log: GroupLog, coordinator: int | None = None) -> pa.Table:
     state, k = log.state, len(log.state.group)
     members = np.bincount(state.member_group, minlength=log.n_groups)[state.group]
     protocol = pa.array([kind.name.lower() for kind in GroupType], pa.string())
-    protocols = protocol.take(pa.array(state.type))
+    protocols = protocol.take(number_array(state.type))
+    empty, missing = pa.scalar("", pa.string()), pa.scalar(None, pa.string())
     epochs = np.full(k, -1, dtype=np.int64)
     named = [_committed_topics(log)]
     for kind in _MODERN:
@@ -82,20 +83,20 @@ def groups_table(log: GroupLog, coordinator: int | None = None) -> pa.Table:
     members[at] = np.maximum(listed.counts, 0)
     epochs[at] = np.where(has, value.fixed("generation"), -1)
     protocols = pc.replace_with_mask(
-        protocols, pa.array(state.type == GroupType.CLASSIC), _text(value.span("protocol_type"))
+        protocols, number_array(state.type == GroupType.CLASSIC), _text(value.span("protocol_type"))
     )
     named.append(named_topics(log, GroupType.CLASSIC))
     table = pa.table(
         [
             string_array(log.names(state.made)),
-            protocol.take(pa.array(state.type)),
-            pa.array(group_states(log), pa.string()),
-            pc.if_else(pc.equal(protocols, ""), pa.scalar(None, pa.string()), protocols),
-            pa.array(members),
+            protocol.take(number_array(state.type)),
+            pa.array(group_states(log).tolist(), pa.string()),
+            pc.if_else(pc.equal(protocols, empty), missing, protocols),
+            number_array(members),
             pa.array([coordinator] * k, pa.int32()),
             pa.array([log.partition] * k, pa.int32()),
             _lists(state.group, named),
-            pa.array(epochs, mask=epochs < 0).cast(pa.int32()),
+            number_array(epochs.astype(np.int32), epochs >= 0),
             _last_commits(log),
         ],
         schema=GROUP_SCHEMA,
@@ -119,7 +120,7 @@ def _last_commits(log: GroupLog) -> pa.Array:
     newest = np.full(log.n_groups, -1, dtype=np.int64)
     np.maximum.at(newest, log.groups_of_commits(at), log.commits.values(at).time_ms)
     times = newest[state.group]
-    return pa.array(times, mask=times < 0).cast(TIME)
+    return number_array(times, times >= 0, TIME)
 
 
 def _lists(things: I64, named: Sequence[GroupTopics]) -> pa.Array:
@@ -129,15 +130,15 @@ def _lists(things: I64, named: Sequence[GroupTopics]) -> pa.Array:
     if len(of):
         _, first = np.unique(group_keys([of, spans], len(of)), return_index=True)
         of, spans = of[first], spans.take(first)
-    table = pa.table({"of": pa.array(of), "name": string_array(spans)})
+    table = pa.table({"of": number_array(of), "name": string_array(spans)})
     table = table.sort_by([("of", "ascending"), ("name", "ascending")])
-    sorted_of = table.column("of").to_numpy()
+    sorted_of = np.sort(of)
     starts, stops = (np.searchsorted(sorted_of, things, side=side) for side in ("left", "right"))
     sizes = stops - starts
     list_offsets = np.zeros(len(things) + 1, dtype=np.int64)
     np.cumsum(sizes, out=list_offsets[1:])
     index = np.repeat(starts - list_offsets[:-1], sizes) + np.arange(int(list_offsets[-1]))
-    return list_array(_one(table.column("name").take(pa.array(index))), list_offsets, None)
+    return list_array(_one(table.column("name").take(number_array(index))), list_offsets, None)
 
 
 def _one(column: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -184,7 +185,7 @@ def _modern_members(log: GroupLog, kind: GroupType, topics: Mapping[str, str]) -
             _text(value.span("instance_id")) if "instance_id" in value.fields else nothing,
             _text(value.span("client_id")),
             _text(value.span("client_host")),
-            pa.array(current.fixed("member_epoch"), mask=~is_assigned).cast(pa.int32()),
+            number_array(current.fixed("member_epoch"), is_assigned),
             lists,
             assigned,
         ],
@@ -216,7 +217,9 @@ def partition_names(
     sizes = np.diff(bounds)
     of = np.repeat(np.arange(len(sizes)), sizes)
     texts = pc.binary_join_element_wise(
-        names.cast(pa.string()).take(pa.array(of)), pa.array(values).cast(pa.string()), between
+        names.cast(pa.string()).take(number_array(of)),
+        number_array(values).cast(pa.string()),
+        pa.scalar(between, pa.string()),
     )
     return list_array(texts, bounds[lists.list_offsets], None)
 
@@ -235,7 +238,7 @@ def _classic_table(log: GroupLog) -> pa.Table:
             _text(items.span("group_instance_id")),
             _text(items.span("client_id")),
             _text(items.span("client_host")),
-            pa.array(members.generation).cast(pa.int32()),
+            number_array(members.generation),
             list_array(string_array(named.items.span(ELEMENT)), named.list_offsets, None),
             partition_names(parts, _text(parts.items.span("topic"))),
         ],

@@ -17,7 +17,7 @@ from metashell.dataclass import dataclass
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.offset_expiry import NEVER, expire_times, says_itself
 from metashell.schema.arena import I64, Bools
-from metashell.schema.arrow import string_array
+from metashell.schema.arrow import number_array, string_array
 
 RETENTION: Final = "offsets.retention.minutes"
 """The broker's config that says when offsets expire. It is read-only, so no log has it."""
@@ -78,8 +78,8 @@ def offsets_table(log: GroupLog, retention: Retention | None = None) -> pa.Table
     lacks = np.arange(len(at)) >= len(state.last)
     never = np.full(len(only), NEVER)
     expires = np.concatenate([expire_times(log, retention.ms), never])
-    sources = pa.array([COMMIT, retention.source]).take(
-        pa.array(np.where(np.append(says_itself(log), never >= 0), 0, 1))
+    sources = pa.array([COMMIT, retention.source], pa.string()).take(
+        number_array(np.where(np.append(says_itself(log), never >= 0), 0, 1))
     )
     pending = np.isin(keys[at], keys[state.pending])
     table = _rows(log, at, lacks, pending, expires, sources)
@@ -107,18 +107,19 @@ def _rows(
     key, values = log.keys(at), log.commits.values(at)
     epochs = values.leader_epoch
     metadata = string_array(values.metadata).cast(pa.string())
+    missing = pa.scalar(None, pa.string())
     return pa.table(
         [
             string_array(key.group),
             string_array(key.topic),
-            pa.array(key.partition),
-            pa.array(values.offset, mask=lacks),
-            pa.array(epochs, mask=lacks | (epochs < 0)),
-            pc.if_else(pa.array(lacks), pa.scalar(None, pa.string()), metadata),
-            pa.array(values.time_ms, mask=lacks).cast(TIME),
-            pa.array(expires, mask=expires < 0).cast(TIME),
-            pa.array(pending),
-            pc.if_else(pa.array(expires >= 0), sources, pa.scalar(None, pa.string())),
+            number_array(key.partition),
+            number_array(values.offset, ~lacks),
+            number_array(epochs, ~lacks & (epochs >= 0)),
+            pc.if_else(number_array(lacks), missing, metadata),
+            number_array(values.time_ms, ~lacks, TIME),
+            number_array(expires, expires >= 0, TIME),
+            number_array(pending),
+            pc.if_else(number_array(expires >= 0), sources, missing),
         ],
         schema=OFFSET_SCHEMA,
     )

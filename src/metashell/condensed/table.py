@@ -38,6 +38,7 @@ from metashell.records.records import Records
 from metashell.records.transactions import is_marker
 from metashell.redact import Redaction
 from metashell.schema.arena import I32, I64, SLACK, AnyArray, Arena, Bools, gather_ragged
+from metashell.schema.arrow import number_array
 from metashell.schema.registry import Registry
 
 SCHEMA: Final = pa.schema(
@@ -152,20 +153,13 @@ def table_of(
         "changes": condensed.merged.changes,
         "leader_changes": condensed.merged.leader_changes,
     }
-    arrays = {name: plain_array(column) for name, column in columns.items()}
+    arrays = {name: number_array(column) for name, column in columns.items()}
     arrays["value"] = pa.Array.from_buffers(
         pa.large_binary(),
         len(rows),
         [None, pa.py_buffer(bounds), pa.py_buffer(np.ascontiguousarray(data))],
     )
     return pa.table([arrays[name] for name in SCHEMA.names], schema=SCHEMA)
-
-
-def plain_array(values: AnyArray) -> pa.Array:
-    """Numbers as an Arrow array. pa.array would import pandas first, where that is installed."""
-    values = np.ascontiguousarray(values)
-    kind = pa.from_numpy_dtype(values.dtype)
-    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(values)])
 
 
 def plain_values(column: pa.ChunkedArray) -> AnyArray:

@@ -25,6 +25,7 @@ from metashell.image.coordinators.living import (
     living_transactions,
 )
 from metashell.image.coordinators.share_state import ShareState, fold_share, share_fields
+from metashell.image.fold import distinct
 from metashell.parts.spec import NodeNames
 from metashell.records.consumer_protocol import MEMBERS_RECORD
 from metashell.records.keyed_records import KeyedRecords
@@ -116,7 +117,7 @@ class RecordedState(CoordinatorState):
         A value is read only where there may be several.
         """
         types = self.records.frames.key_type[rows]
-        for number in np.unique(types).tolist():
+        for number in distinct(types).tolist():
             record_type, these = self.records.types.by_number[number], rows[types == number]
             if record_type.name == MEMBERS_RECORD:
                 for row in these.tolist():
@@ -156,7 +157,7 @@ def tell(records: KeyedRecords, rows: I64, topics: Mapping[str, str]) -> dict[in
     """
     out: dict[int, list[Telling]] = {}
     types = records.frames.key_type[rows]
-    for number in np.unique(types).tolist():
+    for number in distinct(types).tolist():
         record_type = records.types.by_number.get(number)
         if record_type is None:
             continue

@@ -136,6 +136,13 @@ def _sort(hashes: AnyArray) -> tuple[AnyArray, I64]:
     return hashes[order], order
 
 
+def distinct(numbers: AnyArray) -> AnyArray:
+    """The different ones among numbers, ascending. np.unique would import masked arrays first."""
+    ordered = np.sort(numbers)
+    differ = ordered[1:] != ordered[:-1]
+    return np.concatenate([ordered[:1], ordered[1:][differ]])
+
+
 def stable_order(numbers: I64) -> I64:
     """Indexes that sort int64 numbers, equal ones in the order in which they stand.
 

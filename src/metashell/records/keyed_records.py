@@ -366,9 +366,9 @@ class KeyedRecords:
         flaws = np.zeros(len(rows), dtype=np.int8)
         # By type: the versions that its values may have. The last element is for unknown types.
         low, high = np.zeros(_TYPES + 1, dtype=np.int32), np.full(_TYPES + 1, -1, dtype=np.int32)
-        for number, record_type in self.types.by_number.items():
+        for each, record_type in self.types.by_number.items():
             versions = record_type.value.versions
-            low[number], high[number] = versions.low, versions.high
+            low[each], high[each] = versions.low, versions.high
         number, version = frames.key_type[rows], frames.value_version[rows]
         has_value = frames.value_size[rows] >= 0
         types = np.where((number >= 0) & (number < _TYPES), number, _TYPES)

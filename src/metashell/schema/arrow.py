@@ -60,6 +60,26 @@ def to_arrow(spec: FieldSpec, column: DecodedColumn, *, uuid_text: bool = True) 
     return list_array(inner, column.list_offsets, column.counts >= 0)
 
 
+def number_array(
+    values: AnyArray, valid: Bools | None = None, kind: pa.DataType | None = None
+) -> pa.Array:
+    """Numbers or bools, in the machine's order, as they are.
+
+    pa.array would first import pandas where that is installed, and the masked arrays of numpy.
+
+    Args:
+        values: dtype[n].
+        valid: bool[n], False for null; None where there is none.
+        kind: What the numbers mean, such as a time; None for plain ones.
+    """
+    if values.dtype == np.bool_:
+        data = np.packbits(values, bitorder="little")
+    else:
+        data = np.ascontiguousarray(values)
+    buffers = [_validity(valid), pa.py_buffer(data)]
+    return pa.Array.from_buffers(kind or pa.from_numpy_dtype(values.dtype), len(values), buffers)
+
+
 def fixed_array(values: AnyArray, *, uuid_text: bool = True) -> pa.Array:
     """Numbers and bools as they are, ``V16`` as uuids."""
     if values.dtype.itemsize == 16:

@@ -162,7 +162,7 @@ class DrawnColumn:
         else:
             texts, is_short = shown_texts(values), False
         header = escape(column.name.upper()) if header is None else header
-        nothing = pc.is_in(texts, pa.array(_NOTHING))
+        nothing = pc.is_in(texts, pa.array(_NOTHING, pa.string()))
         is_empty = bool(len(texts)) and bool(pc.all(nothing, min_count=0).as_py())
         width = max(display_width(header), _widest(texts))
         rigid = is_number(kind) or is_time or pa.types.is_boolean(kind)

@@ -11,7 +11,7 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.image.coordinators.group_events import GroupEvent
 from metashell.image.coordinators.group_log import GroupLog
-from metashell.image.fold import group_keys, stable_order, survivors
+from metashell.image.fold import distinct, group_keys, stable_order, survivors
 from metashell.image.keyed import key_part
 from metashell.records.keyed_records import KeyedColumns, KeyedRecords
 from metashell.schema.arena import I64
@@ -41,7 +41,7 @@ def living_records(log: GroupLog) -> LivingRows:
     """Those of groups; places are those of the groups in `GroupLog.state`."""
     state, commits, offsets, events = log.state, log.commits, log.offsets, log.events
     told = [state.about, state.target_epoch, state.told, state.current]
-    event_rows = np.unique(np.concatenate([events.row[at[at >= 0]] for at in told]))
+    event_rows = distinct(np.concatenate([events.row[at[at >= 0]] for at in told]))
     # Targets of members that are not there yet are among these.
     refused = events.row[state.refused]
     others = [_last_of_each(log.records.columns(name), refused) for name in log.types_by_key]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.image.fold import last_marked, sort_events, survivors
+from metashell.image.fold import distinct, last_marked, sort_events, survivors
 from metashell.schema.arena import I64, Bools
 
 NO_PRODUCER = -1
@@ -73,7 +73,7 @@ def commit_outcomes(row: I64, producer: I64, ends: TransactionEnds) -> CommitOut
     told = np.flatnonzero(~is_plain)
     if told.size and len(ends.row):
         row, producer = row[told], producer[told]
-        ids = np.unique(np.concatenate([producer, ends.producer]))
+        ids = distinct(np.concatenate([producer, ends.producer]))
         span = int(max(row.max(), ends.row.max())) + 1
         end_keys = np.searchsorted(ids, ends.producer) * span + ends.row
         order = np.argsort(end_keys, kind="stable")

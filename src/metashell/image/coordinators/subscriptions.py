@@ -14,7 +14,7 @@ from metashell.dataclass import dataclass
 from metashell.image.coordinators.group_events import GroupEvent, GroupType
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.group_states import members_of
-from metashell.image.fold import group_keys, survivors
+from metashell.image.fold import distinct, group_keys, survivors
 from metashell.image.keyed import join_spans
 from metashell.records.consumer_protocol import CONSUMER, SUBSCRIPTION, nested_columns
 from metashell.schema.arena import I64, AnyArray, Bools
@@ -149,7 +149,7 @@ def _source_topics(log: GroupLog) -> list[GroupTopics]:
     told = (events.event == GroupEvent.OTHER) & (events.type == GroupType.STREAMS) & events.is_put
     newest = np.full(log.n_groups, -1, dtype=np.int64)
     newest[events.group[told]] = np.flatnonzero(told)
-    with_members = np.unique(state.member_group[members_of(log, GroupType.STREAMS)])
+    with_members = distinct(state.member_group[members_of(log, GroupType.STREAMS)])
     value, _ = log.values(GroupEvent.OTHER, GroupType.STREAMS, newest[with_members])
     parts = value.structs("subtopologies")
     of = np.repeat(with_members, np.maximum(parts.counts, 0))

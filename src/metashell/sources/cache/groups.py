@@ -16,11 +16,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from metashell.condensed.table import SCHEMA, plain_array, plain_values
+from metashell.condensed.table import SCHEMA, plain_values
 from metashell.dataclass import dataclass
 from metashell.log.crc import crc32c
 from metashell.records.records import Records
 from metashell.schema.arena import I64, AnyArray
+from metashell.schema.arrow import number_array
 from metashell.schema.columnar import prefix_distance
 from metashell.sources.cache.entries import EntryDirectory, unique
 from metashell.sources.cache.manifest import GroupFile
@@ -138,8 +139,8 @@ def _write(
     rows: I64,
     more: Mapping[str, pa.Array],
 ) -> GroupFile:
-    part = table.take(plain_array(rows)).combine_chunks()
-    part = part.add_column(0, "row", plain_array(rows))
+    part = table.take(number_array(rows)).combine_chunks()
+    part = part.add_column(0, "row", number_array(rows))
     for name, column in more.items():
         part = part.append_column(name, column)
     if not len(part):
