@@ -7,7 +7,6 @@ from typing import Final
 import pyarrow as pa
 
 from metashell.answers.coordinator_tables import PartitionState
-from metashell.answers.groups import groups_table, members_table
 from metashell.answers.offsets import OFFSET_SCHEMA, commits_table, offsets_table
 from metashell.answers.share import share_table
 from metashell.answers.transactions import TRANSACTION_SCHEMA, transactions_table
@@ -26,18 +25,6 @@ TRANSACTIONS_SCHEMA: Final = TRANSACTION_SCHEMA.insert(
     len(TRANSACTION_SCHEMA) - 1, pa.field("hanging", pa.bool_())
 )
 """The columns of `TRANSACTION_SCHEMA` with ``hanging`` before the partition."""
-
-
-def group_rows(state: PartitionState) -> pa.Table:
-    """Groups; records that a broker throws at are told."""
-    log = GroupLog(state.records, state.number)
-    state.tell(log.refusals())
-    return groups_table(log, state.coordinator)
-
-
-def member_rows(state: PartitionState) -> pa.Table:
-    """Members of groups."""
-    return members_table(GroupLog(state.records, state.number), state.topics())
 
 
 def offset_rows(state: PartitionState) -> pa.Table:

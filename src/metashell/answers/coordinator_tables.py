@@ -69,7 +69,7 @@ GROUPS: Final = CoordinatorTable(
     GROUP,
     ("group",),
     "metashell.answers.groups:GROUP_SCHEMA",
-    f"{_ROWS}:group_rows",
+    "metashell.answers.groups:group_rows",
 )
 MEMBERS: Final = CoordinatorTable(
     "members",
@@ -77,7 +77,7 @@ MEMBERS: Final = CoordinatorTable(
     GROUP,
     ("group", "member"),
     "metashell.answers.groups:MEMBER_SCHEMA",
-    f"{_ROWS}:member_rows",
+    "metashell.answers.groups:member_rows",
 )
 OFFSETS: Final = CoordinatorTable(
     "offsets",

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.answers.coordinator_tables import PartitionState
 from metashell.image.coordinators.group_events import GroupEvent, GroupType
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.group_states import group_states, members_of
@@ -56,6 +57,18 @@ MEMBER_SCHEMA: Final = pa.schema(
         ("assigned", pa.list_(pa.string())),
     ]
 )
+
+
+def group_rows(state: PartitionState) -> pa.Table:
+    """The rows of the table `groups`; records that a broker throws at are told."""
+    log = GroupLog(state.records, state.number)
+    state.tell(log.refusals())
+    return groups_table(log, state.coordinator)
+
+
+def member_rows(state: PartitionState) -> pa.Table:
+    """The rows of the table `members`."""
+    return members_table(GroupLog(state.records, state.number), state.topics())
 
 
 def groups_table(log: GroupLog, coordinator: int | None = None) -> pa.Table:

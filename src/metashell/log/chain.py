@@ -134,6 +134,8 @@ class Chainer:
 
     offsets_may_be_missing = False
     """Whether a gap in the offsets is no fault: compaction leaves some."""
+    has_keys = False
+    """Whether records have keys: then they are small, and there are many batches."""
 
     def __init__(
         self,
@@ -186,8 +188,8 @@ class Chainer:
         view, stop, out = self.view, self.stop, self.result
         unpack, append = HEAD.unpack_from, out.positions.append
         last, epoch = out.last_offset, out.last_epoch
-        gaps = self.offsets_may_be_missing
-        pos, last, epoch = hop(view, (pos, stop, bound), (last, epoch), out.positions, gaps)
+        kind = self.offsets_may_be_missing, self.has_keys
+        pos, last, epoch = hop(view, (pos, stop, bound), (last, epoch), out.positions, *kind)
         while pos < bound and stop - pos >= HEADER_BYTES:
             base, length, epoch_here, magic, crc, _, last_delta = unpack(view, pos)
             end = pos + 12 + length
@@ -208,7 +210,8 @@ class Chainer:
                     append(pos)
                     last, epoch = base + last_delta, epoch_here
                 # What follows on an odd batch mostly is not odd.
-                pos, last, epoch = hop(view, (end, stop, bound), (last, epoch), out.positions, gaps)
+                span = end, stop, bound
+                pos, last, epoch = hop(view, span, (last, epoch), out.positions, *kind)
                 continue
             append(pos)
             last, epoch = base + last_delta, epoch_here

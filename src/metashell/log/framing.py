@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 LEAST_CHAINED_BYTES: Final = 4 << 20
 """Of fewer bytes the batches are found sooner than the kernel is loaded."""
 
+LEAST_KEYED_BYTES: Final = 128 << 10
+"""The same of a log with keys, whose batches are small: the kernel finds its records, too."""
+
 NOT_FILLED: Final = "its records do not fill it exactly"
 MALFORMED: Final = "a record in it is malformed"
 """Why a batch is left out."""
@@ -31,6 +34,7 @@ def hop(
     last: tuple[int, int],
     positions: array[int],
     may_miss: bool = False,
+    has_keys: bool = False,
 ) -> tuple[int, int, int]:
     """Hop over batches that are sound and follow on each other, as far as that is quickly done.
 
@@ -40,11 +44,12 @@ def hop(
         last: Offset and epoch of the last batch before.
         positions: int64: the position of each batch found is added.
         may_miss: Whether offsets may be missing, as compaction leaves them.
+        has_keys: Whether it is a log with keys.
 
     Returns:
         (where to go on; the last offset; the last epoch).
     """
-    if view.readonly or min(span[1:]) - span[0] < LEAST_CHAINED_BYTES:
+    if view.readonly or min(span[1:]) - span[0] < _least_bytes(has_keys):
         return span[0], *last
     from metashell.kernel.load import library
 
@@ -56,9 +61,13 @@ def hop(
     return chain.hop(found, view, span, last, positions, may_miss)
 
 
-def is_quick(n_bytes: int) -> bool:
-    """Whether `hop` hops over batches of so many bytes, and does not leave them as they are."""
-    if n_bytes < LEAST_CHAINED_BYTES:
+def _least_bytes(has_keys: bool) -> int:
+    return min(LEAST_KEYED_BYTES, LEAST_CHAINED_BYTES) if has_keys else LEAST_CHAINED_BYTES
+
+
+def is_quick(view: memoryview, n_bytes: int) -> bool:
+    """Whether `hop` hops over so many bytes of a log with keys, and does not leave them alone."""
+    if view.readonly or n_bytes < _least_bytes(has_keys=True):
         return False
     from metashell.kernel.load import library
 

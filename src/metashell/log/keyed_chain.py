@@ -57,6 +57,7 @@ class KeyedChainer(Chainer):
     """Walks the batches of a compacted log's file, those of older formats too; see `Chainer`."""
 
     offsets_may_be_missing = True
+    has_keys = True
 
     def run(self) -> Chain:
         """Find every sound batch."""
@@ -83,7 +84,7 @@ class KeyedChainer(Chainer):
         A leap is at most twice as far as the one before it, which got at least half as far as it
         should. So no more is looked at in vain than was gained.
         """
-        if is_quick(min(self._bound, self.stop) - pos):
+        if is_quick(self.view, min(self._bound, self.stop) - pos):
             return super()._hop(pos)
         slow, size = _BEFORE_A_LEAP, _FIRST_LEAP
         while True:
