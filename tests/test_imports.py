@@ -133,6 +133,18 @@ def test_answers_parse_no_descriptions() -> None:
     assert "pydoc" not in imported
 
 
+@pytest.mark.parametrize("own", [None, "3"])
+def test_linear_algebra_gets_no_threads(own: str | None) -> None:
+    """The program never does any; what a user has set stays."""
+    code = "import os, sys\nsys.argv = ['metashell', '--version']\n"
+    code += "from metashell.cli import run_process\n"
+    code += "os.environ.pop('OPENBLAS_NUM_THREADS', None)\n"
+    code += f"os.environ.update({{'OPENBLAS_NUM_THREADS': {own!r}}} if {own!r} else {{}})\n"
+    code += "try:\n    run_process()\nexcept SystemExit:\n"
+    code += f"    assert os.environ['OPENBLAS_NUM_THREADS'] == ({own!r} or '1')\n"
+    imported_by(code)
+
+
 def test_manual_imports_no_arrays() -> None:
     """Reading a manual needs no data."""
     assert "pyarrow" not in imported_by_command("demo", "man", "ls")

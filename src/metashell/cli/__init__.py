@@ -62,5 +62,7 @@ def run_process() -> NoReturn:
 
     # Called last, as it is registered first: all else that has to be done at the end is done.
     atexit.register(end_before_threads_do)
+    # Linear algebra is never done here, and numpy would start threads for it, which first spin.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     status = main()
     sys.exit(status)
