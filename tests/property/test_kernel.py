@@ -17,7 +17,7 @@ import pytest
 from kraftgen.batch import CONTROL, Record, control_record, encode_batch_record, encode_raw_batch
 from kraftgen.files import segment_name
 from metashell.image import fold
-from metashell.kernel import load
+from metashell.kernel import keys, load
 from metashell.log.chain import Chain, Chainer
 from metashell.log.crc import crc32c
 from metashell.log.frames import Frames, build_frames
@@ -358,6 +358,18 @@ def test_keys_beside_the_bytes_are_left_to_numpy() -> None:
     for name in IMPLEMENTATIONS:
         with implemented_by(name):
             assert 3 == len(set(fold.group_keys([spans], 3).tolist()))
+
+
+def test_keys_that_share_slots_are_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the kernel passes over too many slots the groups are the same."""
+    library, numbers = load.library(), np.arange(20_000) % 7_000
+    assert library is not None
+    assert keys.number_items(library, numbers, None) is not None
+    monkeypatch.setattr(keys, "_STEPS_A_ROW", -1)
+    assert keys.number_items(library, numbers, None) is None
+    with implemented_by("kernel"):
+        groups = fold.group_keys([numbers], len(numbers))
+    assert 7_000 == len(set(groups.tolist())) == len(set(zip(groups, numbers, strict=True)))
 
 
 @every_seed

@@ -14,6 +14,8 @@ MOST_ROWS: Final = (1 << 31) - 1
 """Rows that can be numbered together."""
 
 _FIRST_SLOTS: Final = 1 << 12
+_STEPS_A_ROW: Final = 8
+"""Slots passed over in vain for each row, at most: by chance it is less than one."""
 _CALL_ROWS: Final = 65_536
 """Rows that one call numbers: some milliseconds."""
 
@@ -33,6 +35,7 @@ class _Table(Structure):
         ("item", c_int64),
         ("before", c_void_p),
         ("secrets", c_uint64 * 2),
+        ("steps_left", c_int64),
         ("keys", c_void_p),
         ("n", c_int64),
         ("slots", c_void_p),
@@ -69,7 +72,7 @@ def number_spans(
 
     Returns:
         int64[n]: equal for equal keys, else different; in the order of the first ones. None where a
-        span does not lie in the bytes.
+        span does not lie in the bytes, or too many keys share slots.
     """
     starts, sizes = np.ascontiguousarray(starts), np.ascontiguousarray(sizes)
     table = _Table(data.ctypes.data, len(data), starts.ctypes.data, sizes.ctypes.data, 0)
@@ -93,6 +96,7 @@ def _numbers(
         table.before = before.ctypes.data
     secrets = np.frombuffer(os.urandom(16), dtype=np.uint64).tolist()
     table.secrets = (c_uint64 * 2)(*secrets)
+    table.steps_left = _STEPS_A_ROW * n + _FIRST_SLOTS
     functions, numbers = _functions(library), np.empty(n, dtype=np.int64)
     keys = np.empty(0, dtype=_KEY)
     at = 0

@@ -489,7 +489,8 @@ class KeyedRecords:
     def _keys(self, record_type: RecordType, rows: I64, wanted: _Wanted) -> tuple[I64, Columns]:
         """The rows whose keys decode, and those keys."""
         frames, spec = self.frames, record_type.key
-        starts, stops = frames.key[rows] + 2, frames.key[rows] + frames.key_size[rows]
+        begin = frames.key[rows]
+        starts, stops = begin + 2, begin + frames.key_size[rows]
         key = decode(frames.arena, spec, spec.versions.low, starts, stops, wanted, trailing=True)
         if key.ok.all():
             return rows, key
@@ -526,6 +527,9 @@ class KeyedRecords:
     ) -> list[tuple[I64, Columns]]:
         """Of the readable among rows, by version: the places of those that decode, and values."""
         versions = self.frames.value_version[rows]
+        if len(rows) and (readable & (versions == versions[0])).all():
+            every = np.arange(len(rows))
+            return [self._of_version(record_type, int(versions[0]), rows, every, wanted)]
         found = []
         # No version below 0 is of a definition.
         for version in np.flatnonzero(np.bincount(versions[readable])).tolist():
@@ -541,7 +545,8 @@ class KeyedRecords:
         asked = wanted
         if self.log is CoordinatorLog.TRANSACTIONS and wanted is not None:
             asked = {*wanted, *_TRANSACTION_FIELDS}
-        starts, stops = frames.value[these] + 2, frames.value[these] + frames.value_size[these]
+        begin = frames.value[these]
+        starts, stops = begin + 2, begin + frames.value_size[these]
         value = decode(frames.arena, spec, version, starts, stops, asked, trailing=True)
         if not value.ok.all():
             self._note(these[~value.ok], Flaw.BAD_VALUE)

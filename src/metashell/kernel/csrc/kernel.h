@@ -360,6 +360,7 @@ struct numbered_keys {
     int64_t item;          /* bytes of each, without `starts`; below 2**31 */
     const int64_t *before; /* a number that is a part of each key; NULL for none */
     uint64_t secrets[2];   /* random */
+    int64_t steps_left;    /* so many slots may still be passed over in vain */
     struct numbered_key *keys; /* by number; half as many as slots */
     int64_t n;
     uint64_t *slots;
@@ -368,7 +369,7 @@ struct numbered_keys {
 
 /*
  * Number the keys of rows. Returns `end`, or the row where it stopped: before a new key for which
- * there is no room, or before one that does not lie in the bytes.
+ * there is no room, before one that does not lie in the bytes, or where no steps are left.
  */
 int64_t metashell_number_keys(struct numbered_keys *table, int64_t begin, int64_t end,
                               int64_t *numbers);

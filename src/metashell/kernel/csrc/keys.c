@@ -23,61 +23,44 @@ INLINE const uint8_t *bytes_of(const struct numbered_keys *table, struct numbere
     return (const uint8_t *)((uintptr_t)table->data + (uintptr_t)key.start);
 }
 
-INLINE uint64_t rotated(uint64_t word, int bits) {
-    return word << bits | word >> (64 - bits);
+/* The two halves of a product, one on the other: each bit of either number changes many. */
+INLINE uint64_t folded(uint64_t a, uint64_t b) {
+#ifdef __SIZEOF_INT128__
+    unsigned __int128 product = (unsigned __int128)a * b;
+    return (uint64_t)product ^ (uint64_t)(product >> 64);
+#else
+    uint64_t low = (a & UINT32_MAX) * (b & UINT32_MAX), high = (a >> 32) * (b >> 32);
+    uint64_t one = (a >> 32) * (b & UINT32_MAX), other = (a & UINT32_MAX) * (b >> 32);
+    uint64_t middle = (low >> 32) + (one & UINT32_MAX) + (other & UINT32_MAX);
+    high += (one >> 32) + (other >> 32) + (middle >> 32);
+    return (low & UINT32_MAX) ^ (middle << 32) ^ high;
+#endif
 }
 
-INLINE void sip_round(uint64_t v[4]) {
-    v[0] += v[1];
-    v[2] += v[3];
-    v[1] = rotated(v[1], 13) ^ v[0];
-    v[3] = rotated(v[3], 16) ^ v[2];
-    v[0] = rotated(v[0], 32);
-    v[2] += v[1];
-    v[0] += v[3];
-    v[1] = rotated(v[1], 17) ^ v[2];
-    v[3] = rotated(v[3], 21) ^ v[0];
-    v[2] = rotated(v[2], 32);
-}
-
-INLINE void absorb(uint64_t v[4], uint64_t word) {
-    v[3] ^= word;
-    sip_round(v);
-    v[0] ^= word;
-}
-
-/*
- * SipHash-1-3 of the size, the number before, and the bytes: by unknown random secrets, nobody can
- * make keys that share slots.
- */
+/* A hash of the size, the number before, and the bytes, by secrets that nobody knows. */
 INLINE uint64_t hash_of(const struct numbered_keys *table, struct numbered_key key) {
-    uint64_t k0 = table->secrets[0], k1 = table->secrets[1];
-    uint64_t v[4] = {k0 ^ UINT64_C(0x736f6d6570736575), k1 ^ UINT64_C(0x646f72616e646f6d),
-                     k0 ^ UINT64_C(0x6c7967656e657261), k1 ^ UINT64_C(0x7465646279746573)};
+    uint64_t factor = table->secrets[1] | 1, hash = table->secrets[0];
     int64_t left = key.size;
     const uint8_t *p = bytes_of(table, key);
-    absorb(v, (uint64_t)left);
+    hash = folded(hash ^ (uint64_t)left, factor);
     if (table->before != NULL)
-        absorb(v, (uint64_t)table->before[key.row]);
+        hash = folded(hash ^ (uint64_t)table->before[key.row], factor);
     uint64_t word;
     for (; left >= 8; left -= 8, p += 8) {
         memcpy(&word, p, 8);
-        absorb(v, word);
+        hash = folded(hash ^ word, factor);
     }
     if (left > 0 && key.size >= 8) {
         /* The last eight bytes, without those that were there already. */
         memcpy(&word, p + left - 8, 8);
-        absorb(v, word >> (64 - 8 * left));
+        hash = folded(hash ^ word >> (64 - 8 * left), factor);
     } else if (left > 0) {
         word = 0;
         for (int64_t i = 0; i < left; i++)
             word |= (uint64_t)p[i] << (8 * i);
-        absorb(v, word);
+        hash = folded(hash ^ word, factor);
     }
-    v[2] ^= 0xff;
-    for (int i = 0; i < 3; i++)
-        sip_round(v);
-    return v[0] ^ v[1] ^ v[2] ^ v[3];
+    return folded(hash ^ table->secrets[0], factor);
 }
 
 INLINE bool are_equal(const struct numbered_keys *table, struct numbered_key a,
@@ -88,13 +71,13 @@ INLINE bool are_equal(const struct numbered_keys *table, struct numbered_key a,
 }
 
 /* The slot of a key, or the free one where it belongs: the table is never full. */
-INLINE uint64_t find_slot(const struct numbered_keys *table, struct numbered_key key,
-                          uint64_t hash) {
+INLINE uint64_t find_slot(struct numbered_keys *table, struct numbered_key key, uint64_t hash) {
     uint64_t mask = (uint64_t)table->n_slots - 1, at = hash & mask, slot;
     while ((slot = table->slots[at]) != 0) {
         if ((slot & TAG) == (hash & TAG) && are_equal(table, table->keys[(uint32_t)slot - 1], key))
             break;
         at = (at + 1) & mask;
+        table->steps_left--;
     }
     return at;
 }
@@ -150,6 +133,8 @@ int64_t metashell_number_keys(struct numbered_keys *table, int64_t begin, int64_
                 fetch(bytes_of(table, *known));
         }
         for (int64_t i = 0; i < n; i++) {
+            if (table->steps_left < 0)
+                return first + i;
             uint64_t at = find_slot(table, keys[i], hashes[i]);
             if (table->slots[at] == 0) {
                 if (table->n >= table->n_slots / 2)
