@@ -23,10 +23,14 @@ INLINE const uint8_t *bytes_of(const struct numbered_keys *table, struct numbere
     return (const uint8_t *)((uintptr_t)table->data + (uintptr_t)key.start);
 }
 
+#ifdef __SIZEOF_INT128__
+__extension__ typedef unsigned __int128 wide;
+#endif
+
 /* The two halves of a product, one on the other: each bit of either number changes many. */
 INLINE uint64_t folded(uint64_t a, uint64_t b) {
 #ifdef __SIZEOF_INT128__
-    unsigned __int128 product = (unsigned __int128)a * b;
+    wide product = (wide)a * b;
     return (uint64_t)product ^ (uint64_t)(product >> 64);
 #else
     uint64_t low = (a & UINT32_MAX) * (b & UINT32_MAX), high = (a >> 32) * (b >> 32);
