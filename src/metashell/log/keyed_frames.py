@@ -122,7 +122,11 @@ class KeyedFrames:
 
     def producer_ids(self, rows: AnyArray) -> I64:
         """int64: producer ids of the rows given, -1 for none."""
-        return self.batches.header["producer_id"][self.batch[rows]].astype(np.int64)
+        header, batch = self.batches.header, self.batch[rows]
+        if len(rows) < len(header) // 8:
+            # Headers of few batches are read sooner than a field of all.
+            return header[batch]["producer_id"].astype(np.int64)
+        return header["producer_id"][batch].astype(np.int64, copy=False)
 
     def sequences(self, rows: AnyArray) -> I32:
         """int32: sequences of the rows given, -1 for none. They go on at 0 behind 2**31 - 1."""

@@ -40,12 +40,17 @@ int64_t metashell_gather(const uint8_t *data, int64_t size, const int64_t *start
     return end;
 }
 
+/* So many elements ahead, memory is asked for. */
+enum { AHEAD = 24 };
+
 /* Always inlined with a constant, so that each size has a loop of its own. */
 INLINE int64_t gather_each(const uint8_t *data, int64_t size, const int64_t *at, int64_t begin,
                            int64_t end, int32_t item, bool is_swapped, void *elements) {
     for (int64_t i = begin; i < end; i++) {
         if (at[i] < 0 || at[i] > size - item)
             return i;
+        if (i + AHEAD < end)
+            __builtin_prefetch((const uint8_t *)((uintptr_t)data + (uintptr_t)at[i + AHEAD]));
         const uint8_t *p = data + at[i];
         if (is_swapped && item == 2)
             ((uint16_t *)elements)[i] = load_be16(p);
