@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
 
 from metashell.fs.coordinator_changes import CoordinatorReplay
 from metashell.fs.coordinator_paths import GROUPS, OFFSETS, STATE, TRANSACTIONS
-from metashell.fs.coordinator_states import CoordinatorState, GroupsOf, TransactionsOf
+from metashell.fs.coordinator_states import GroupsOf, TransactionsOf
+from metashell.fs.grid import Grid
+from metashell.fs.node import Directory, Leaf, Node, newest_of
+from metashell.fs.nodes.groups import CoordinatorDirectory, CoordinatorReader
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from support.coordinators import IDS, RecordedSegment, recorded_segments
@@ -21,13 +24,33 @@ N_POINTS = examples(12)
 Values = dict[tuple[str, ...], dict[str, Any]]
 
 
-def _tree(state: CoordinatorState, root: str) -> Values:
+def _directory(records: KeyedRecords) -> CoordinatorDirectory:
+    """The tree of some records, which are those of the only partition."""
+    is_groups = records.log is CoordinatorLog.GROUPS
+    reader = CoordinatorReader(
+        records.log.value, [0], lambda _: (records, ()), lambda _: None, dict
+    )
+    return CoordinatorDirectory(reader, GroupsOf if is_groups else TransactionsOf)
+
+
+def _tree(records: KeyedRecords) -> Values:
     """Every leaf's value."""
+    root = GROUPS if records.log is CoordinatorLog.GROUPS else TRANSACTIONS
     return {
-        (root, name, *below): dict(state.value(place, below, found.rows))
-        for name, place in state.places.items()
-        for below, found in state.nodes(place).items()
+        (root, *names): dict(node.value())
+        for names, node in _nodes(_directory(records))
+        if isinstance(node, Leaf)
     }
+
+
+def _nodes(directory: Directory) -> Iterator[tuple[tuple[str, ...], Node]]:
+    """All nodes below a directory, asked one by one."""
+    for name in directory.names():
+        child = directory.child(name)
+        assert child is not None
+        yield (name,), child
+        if isinstance(child, Directory):
+            yield from (((name, *names), node) for names, node in _nodes(child))
 
 
 def _replayed(records: KeyedRecords) -> Values:
@@ -65,11 +88,7 @@ def test_tree_is_the_replay(segment: RecordedSegment) -> None:
     ends = whole.frames.batches.first_row
     for end in {int(ends[len(ends) * k // N_POINTS]) for k in range(N_POINTS)} | {int(ends[-1])}:
         records = whole.until(end)
-        if log is CoordinatorLog.GROUPS:
-            tree = _tree(GroupsOf(records, {}), GROUPS)
-        else:
-            tree = _tree(TransactionsOf(records, {}), TRANSACTIONS)
-        assert _comparable(_replayed(records)) == _comparable(tree), end
+        assert _comparable(_replayed(records)) == _comparable(_tree(records)), end
 
 
 @pytest.mark.cases(20)
@@ -80,7 +99,44 @@ def test_one_group_alone(segment: RecordedSegment) -> None:
     if log is not CoordinatorLog.GROUPS:
         pytest.skip("groups only")
     records = KeyedRecords(segment.load(), load_record_types(log))
-    every = _tree(GroupsOf(records, {}), GROUPS)
+    every = _tree(records)
     for name in {path[1] for path in every if "\ufffd" not in path[1]}:
-        alone = _tree(GroupsOf(records.about(name), {}), GROUPS)
+        alone = _tree(records.about(name))
         assert {path: value for path, value in every.items() if path[1] == name} == alone
+
+
+@pytest.mark.cases(20)
+@pytest.mark.parametrize("segment", recorded_segments(), ids=IDS)
+def test_grids_are_their_nodes(segment: RecordedSegment) -> None:
+    """What columns say of the offsets of a group is what each node says, one asked by one."""
+    log = CoordinatorLog(segment.topic)
+    if log is not CoordinatorLog.GROUPS:
+        pytest.skip("groups only")
+    records = KeyedRecords(segment.load(), load_record_types(log))
+    for names, node in _nodes(_directory(records)):
+        if not isinstance(node, Directory):
+            continue
+        assert newest_of(node) == node.times(), names
+        grid = node.grid()
+        assert (grid is not None) == (names[1:] == (OFFSETS,)), names
+        if grid is not None:
+            shapes = [grid.shapes[number] for number in grid.shape_of]
+            assert grid.names == node.names()
+            assert shapes == [tuple(_child(node, name).names()) for name in grid.names]
+            for found, expected in (
+                (grid.times(), Grid.times(grid)),
+                (grid.judged(_JUDGE), Grid.judged(grid, _JUDGE)),
+            ):
+                assert found.directories.tolist() == expected.directories.tolist()
+                assert found.leaves.tolist() == expected.leaves.tolist()
+                assert found.bounds.tolist() == expected.bounds.tolist()
+
+
+_JUDGE: Any = None
+"""Of a search whose tests no group passes."""
+
+
+def _child(directory: Directory, name: str) -> Directory:
+    child = directory.child(name)
+    assert isinstance(child, Directory)
+    return child

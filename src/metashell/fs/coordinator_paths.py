@@ -15,14 +15,19 @@ from functools import cache
 from itertools import repeat
 from typing import Any, Final, TypeAlias
 
+import numpy as np
+
 from metashell.dataclass import dataclass
+from metashell.fs.change_texts import whole_text, with_names
 from metashell.image.coordinators.share_state import batch_text
 from metashell.parts.spec import NodeNames
 from metashell.records.consumer_protocol import CONSUMER, MEMBERS_RECORD, members_json
-from metashell.records.keyed_records import TRANSACTION_STATES
+from metashell.records.keyed_records import TRANSACTION_STATES, KeyedRecords
+from metashell.schema.arena import I64
 from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.coordinators import CoordinatorLog, RecordType
 from metashell.schema.dump import fields_json
+from metashell.schema.rows import to_rows
 
 Fields: TypeAlias = Mapping[str, Any]
 
@@ -155,6 +160,32 @@ def tellings(
         yield Telling(path, _in_short(fields, topics))
 
 
+def tell(records: KeyedRecords, rows: I64, topics: Mapping[str, str]) -> dict[int, list[Telling]]:
+    """What records say, by row; those that can't be read are left out.
+
+    Args:
+        records: All.
+        rows: int64, ascending: those that are asked for.
+        topics: Names of topics by the text of their ids.
+    """
+    out: dict[int, list[Telling]] = {}
+    types = records.frames.key_type[rows]
+    for number in np.unique(types).tolist():
+        record_type = records.types.by_number.get(number)
+        if record_type is None:
+            continue
+        found = records.decode(record_type.name, rows[types == number])
+        for row, key, value, is_gone in zip(
+            found.rows.tolist(),
+            to_rows(found.key),
+            to_rows(found.value),
+            found.is_tombstone.tolist(),
+            strict=True,
+        ):
+            out[row] = list(tellings(record_type, key, None if is_gone else value, topics))
+    return out
+
+
 def _json(record_type: RecordType, fields: Fields, *, is_key: bool) -> dict[str, Any]:
     spec = record_type.key if is_key else record_type.value
     return fields_json(spec, spec.versions.high, fields)
@@ -226,3 +257,9 @@ def _read(nested: Mapping[str, Any], name: str) -> Mapping[str, Any] | None:
         return None
     data: Mapping[str, Any] | None = found.get("data")
     return data
+
+
+def fields_text(fields: Fields) -> str:
+    """The fields of a node in one line."""
+    named = ((name, with_names(name, value)) for name, value in fields.items())
+    return ", ".join(f"{name}={whole_text(value)}" for name, value in named)

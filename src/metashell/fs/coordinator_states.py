@@ -15,9 +15,10 @@ from typing import Any, Final
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.fs.coordinator_paths import STATE, Fields, Telling, names_below, tellings
+from metashell.fs.coordinator_paths import STATE, Fields, Telling, names_below, tell
+from metashell.fs.offset_leaves import OffsetLeaves
 from metashell.image.coordinators.group_events import GroupType
-from metashell.image.coordinators.group_log import GroupLog
+from metashell.image.coordinators.group_log import COMMITS, GroupLog
 from metashell.image.coordinators.group_states import group_states
 from metashell.image.coordinators.living import (
     LivingRows,
@@ -30,7 +31,6 @@ from metashell.parts.spec import NodeNames
 from metashell.records.consumer_protocol import MEMBERS_RECORD
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I64
-from metashell.schema.rows import to_rows
 from metashell.schema.uuids import uuid_text
 
 _ONE_BY_ONE: Final = 16
@@ -65,9 +65,21 @@ class CoordinatorState(ABC):
     def places(self) -> Mapping[str, int]:
         """Names of the groups or transactions that there are, and their places."""
 
+    has_nodes_below = True
+    """Whether each of them is a directory."""
+
     @abstractmethod
     def nodes(self, place: int) -> Nodes:
-        """What there is of one group or transaction."""
+        """What there is of one group or transaction, without what is in `offsets`."""
+
+    @property
+    def offsets(self) -> OffsetLeaves | None:
+        """The committed offsets of groups; None where nothing has any."""
+        return None
+
+    def changed(self, place: int) -> int:
+        """The newest record that tells of a group or transaction, -1 for none."""
+        return max((row for found in self.nodes(place).values() for row in found.rows), default=-1)
 
     @abstractmethod
     def value(self, place: int, below: NodeNames, rows: Sequence[int]) -> Fields:
@@ -89,9 +101,9 @@ class RecordedState(CoordinatorState):
     def nodes(self, place: int) -> Nodes:
         self._n_asked += 1
         if self._n_asked > _ONE_BY_ONE:
-            return self._all_nodes[place]
+            return self._all_nodes.get(place, {})
         rows, created = self.living.rows_of(place)
-        return self._nodes_of(rows, created, np.full(len(rows), place))[place]
+        return self._nodes_of(rows, created, np.full(len(rows), place)).get(place, {})
 
     _n_asked = 0
 
@@ -101,12 +113,12 @@ class RecordedState(CoordinatorState):
         return self._nodes_of(living.row, living.created, living.of)
 
     def _nodes_of(self, rows: I64, created: I64, places: I64) -> dict[int, Nodes]:
-        found: dict[int, Nodes] = {place: {} for place in self.places.values()}
+        found: dict[int, Nodes] = {}
         made = dict(zip(rows.tolist(), created.tolist(), strict=True))
         of = dict(zip(rows.tolist(), places.tolist(), strict=True))
         for row, paths in self._paths(rows):
             for names in paths:
-                node = found[of[row]].setdefault(names, NodeRows())
+                node = found.setdefault(of[row], {}).setdefault(names, NodeRows())
                 node.rows.append(row)
                 node.created = max(node.created, made[row])
         return found
@@ -147,32 +159,6 @@ class RecordedState(CoordinatorState):
         return fields
 
 
-def tell(records: KeyedRecords, rows: I64, topics: Mapping[str, str]) -> dict[int, list[Telling]]:
-    """What records say, by row; those that can't be read are left out.
-
-    Args:
-        records: All.
-        rows: int64, ascending: those that are asked for.
-        topics: Names of topics by the text of their ids.
-    """
-    out: dict[int, list[Telling]] = {}
-    types = records.frames.key_type[rows]
-    for number in distinct(types).tolist():
-        record_type = records.types.by_number.get(number)
-        if record_type is None:
-            continue
-        found = records.decode(record_type.name, rows[types == number])
-        for row, key, value, is_gone in zip(
-            found.rows.tolist(),
-            to_rows(found.key),
-            to_rows(found.value),
-            found.is_tombstone.tolist(),
-            strict=True,
-        ):
-            out[row] = list(tellings(record_type, key, None if is_gone else value, topics))
-    return out
-
-
 class GroupsOf(RecordedState):
     """Groups."""
 
@@ -182,22 +168,38 @@ class GroupsOf(RecordedState):
         self.log = GroupLog(records, 0)
 
     @cached_property
-    def places(self) -> Mapping[str, int]:
-        names = self.log.names(self.log.state.made).texts()
-        return {name: place for place, name in enumerate(names)}
+    def _names(self) -> Sequence[str]:
+        return self.log.names(self.log.state.made).texts()
 
     @cached_property
+    def places(self) -> Mapping[str, int]:
+        # Of several whose bytes are no UTF-8 and have one text, the newest.
+        return {name: place for place, name in enumerate(self._names)}
+
+    @cached_property
+    def _living(self) -> tuple[LivingRows, LivingRows, I64]:
+        """Commits, other records, and the newest of each group: int64[groups], -1 for none."""
+        living = living_records(self.log)
+        newest = np.full(len(self._names), -1, dtype=np.int64)
+        np.maximum.at(newest, living.of, living.row)
+        numbers = [self.records.types.by_name[name].number for name in COMMITS]
+        is_commit = np.isin(self.records.frames.key_type[living.row], numbers)
+        return living.where(is_commit), living.where(~is_commit), newest
+
+    @property
     def living(self) -> LivingRows:
-        return living_records(self.log)
+        return self._living[1]
+
+    @cached_property
+    def offsets(self) -> OffsetLeaves:
+        return OffsetLeaves(self.log, self._living[0], self._names, self.topics)
+
+    def changed(self, place: int) -> int:
+        return int(self._living[2][place])
 
     @cached_property
     def _states(self) -> Sequence[str]:
         return list(group_states(self.log))
-
-    @cached_property
-    def _pending(self) -> frozenset[int]:
-        log = self.log
-        return frozenset(log.commits.rows[log.offsets.pending].tolist())
 
     def nodes(self, place: int) -> Nodes:
         found = super().nodes(place)
@@ -210,17 +212,13 @@ class GroupsOf(RecordedState):
             kind = GroupType(int(self.log.state.type[place])).name.lower()
             derived = {"type": kind, "state": self._states[place]}
             return derived | dict(super().value(place, below, rows))
-        waiting = [row for row in rows if row in self._pending]
-        found = dict(super().value(place, below, [row for row in rows if row not in waiting]))
-        if waiting:
-            found["pending"] = [
-                dict(super(GroupsOf, self).value(place, below, [row])) for row in waiting
-            ]
-        return found
+        return super().value(place, below, rows)
 
 
 class TransactionsOf(RecordedState):
     """Transactional ids, each of which is one node."""
+
+    has_nodes_below = False
 
     @cached_property
     def _found(self) -> tuple[LivingRows, Sequence[str]]:

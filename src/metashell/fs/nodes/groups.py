@@ -16,11 +16,11 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.errors import PathError, SourceError
-from metashell.fs.change_texts import whole_text, with_names
-from metashell.fs.coordinator_paths import Fields
+from metashell.fs.coordinator_paths import OFFSETS, Fields, fields_text
 from metashell.fs.coordinator_states import CoordinatorState, NodeRows
 from metashell.fs.node import Directory, FixedDirectory, Leaf, Node, TextLeaf
-from metashell.fs.touch_times import Times
+from metashell.fs.nodes.offsets import OffsetsDirectory
+from metashell.fs.touch_times import Times, changed_at
 from metashell.image.coordinators.placement import partition_of
 from metashell.image.touched import Moment
 from metashell.parts.spec import NodeNames
@@ -143,16 +143,17 @@ class CoordinatorDirectory(Directory):
             return self._children[name]
 
     def _found(self, name: str) -> Node | None:
-        nodes: dict[NodeNames, _Found] = {}
+        things: list[_Thing] = []
         for number in self._where(name):
             state = self._state_about(number, name)
             place = state.places.get(name)
             if place is not None:
-                thing = _Thing(state, number, place)
-                nodes.update((path, (thing, rows)) for path, rows in state.nodes(place).items())
+                things.append(_Thing(state, number, place))
                 if not self._reader.is_spread:
                     break
-        return _below((), nodes) if nodes else None
+        if not things:
+            return None
+        return _ThingDirectory(things) if things[0].state.has_nodes_below else things[0].whole()
 
     def _where(self, name: str) -> Sequence[int]:
         """The partitions here that a name may be in."""
@@ -204,6 +205,10 @@ class _Thing:
     partition: int
     place: int
 
+    def whole(self) -> Leaf:
+        """The node that it is, where nothing is below it."""
+        return self.leaf((), self.state.nodes(self.place)[()])
+
     def leaf(self, below: NodeNames, found: NodeRows) -> Leaf:
         """A node that records tell of."""
 
@@ -211,12 +216,57 @@ class _Thing:
             return self.state.value(self.place, below, found.rows)
 
         def times() -> Times:
-            return Times(*(self._time(row) for row in (found.created, max(found.rows, default=-1))))
+            return Times(*(self.time(row) for row in (found.created, max(found.rows, default=-1))))
 
-        return TextLeaf(lambda: _text_of(value()), value).timed(times)
+        return TextLeaf(lambda: fields_text(value()), value).timed(times)
 
-    def _time(self, row: int) -> int | None:
+    def time(self, row: int) -> int | None:
+        """The time that a row of its partition stands for; None for -1."""
         return None if row < 0 else (self.partition << _ROW_BITS) | row
+
+    def offsets(self) -> Directory | None:
+        """Its committed offsets, if there are any."""
+        leaves = self.state.offsets
+        topics = range(0) if leaves is None else leaves.of_group(self.place)
+        if leaves is None or not topics:
+            return None
+        return OffsetsDirectory(leaves, topics, self.partition << _ROW_BITS)
+
+
+class _ThingDirectory(Directory):
+    """A group, which is looked at when what is below it is asked for.
+
+    Args:
+        things: What is known of it, a partition each.
+    """
+
+    def __init__(self, things: Sequence[_Thing]) -> None:
+        self._things = things
+
+    @cached_property
+    def _whole(self) -> FixedDirectory:
+        nodes: dict[NodeNames, _Found] = {}
+        for thing in self._things:
+            found = thing.state.nodes(thing.place).items()
+            nodes.update((path, (thing, rows)) for path, rows in found)
+        whole = _below((), nodes)
+        assert isinstance(whole, FixedDirectory)
+        offsets = next(filter(None, (thing.offsets() for thing in self._things)), None)
+        return whole if offsets is None else whole.but({OFFSETS: _always(offsets)})
+
+    def names(self) -> Sequence[str]:
+        return self._whole.names()
+
+    def child(self, name: str) -> Node | None:
+        return self._whole.child(name)
+
+    def times(self) -> Times | None:
+        found = (thing.time(thing.state.changed(thing.place)) for thing in self._things)
+        return changed_at(max((time for time in found if time is not None), default=None))
+
+
+def _always(node: Node) -> Callable[[], Node]:
+    return lambda: node
 
 
 _Found = tuple[_Thing, NodeRows]
@@ -236,12 +286,6 @@ def _below(names: NodeNames, nodes: Mapping[NodeNames, _Found]) -> Node:
         return lambda: _below((*names, name), some)
 
     return FixedDirectory({name: maker(name, some) for name, some in children.items()})
-
-
-def _text_of(fields: Fields) -> str:
-    """The fields of a node in one line."""
-    named = ((name, with_names(name, value)) for name, value in fields.items())
-    return ", ".join(f"{name}={whole_text(value)}" for name, value in named)
 
 
 def _size(state: CoordinatorState) -> int:

@@ -14,7 +14,7 @@ from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.fold import distinct, group_keys, stable_order, survivors
 from metashell.image.keyed import key_part
 from metashell.records.keyed_records import KeyedColumns, KeyedRecords
-from metashell.schema.arena import I64
+from metashell.schema.arena import I64, Bools
 
 TRANSACTION_RECORD = "TransactionLog"
 
@@ -35,6 +35,10 @@ class LivingRows:
         """Rows of one group or transaction, and what made them."""
         begin, end = np.searchsorted(self.of, [place, place + 1]).tolist()
         return self.row[begin:end], self.created[begin:end]
+
+    def where(self, chosen: Bools) -> LivingRows:
+        """Those chosen: bool[n]."""
+        return LivingRows(self.of[chosen], self.row[chosen], self.created[chosen])
 
 
 def living_records(log: GroupLog) -> LivingRows:

@@ -1,0 +1,168 @@
+"""The committed offsets of a partition's groups, as leaves in columns.
+
+A leaf is what is committed for a partition of a topic. Leaves lie side by side in the order of a
+walk, so those of a topic are a slice of them, and those of a group too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+
+from metashell.fs.coordinator_paths import Fields, tell
+from metashell.image.coordinators.group_log import GroupLog
+from metashell.image.coordinators.living import LivingRows
+from metashell.image.fold import group_keys
+from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.columns import SpanColumn
+
+_ONE_BY_ONE: Final = 16
+"""Commits that are read singly; of more, those beside each are read with it."""
+_READ_TOGETHER: Final = 1024
+
+
+class OffsetLeaves:
+    """The commits that count, by group, topic and partition.
+
+    Args:
+        log: The partition's log.
+        living: Its commits that count.
+        names: The group of each place.
+        topics: Names of topics by the text of their ids.
+    """
+
+    def __init__(
+        self,
+        log: GroupLog,
+        living: LivingRows,
+        names: Sequence[str],
+        topics: Mapping[str, str],
+    ) -> None:
+        self._log, self._topics = log, topics
+        by_name = sorted(range(len(names)), key=names.__getitem__)
+        self._rank = np.empty(len(names), dtype=np.int64)
+        self._rank[by_name] = np.arange(len(names))
+        key = log.commits.keys(np.searchsorted(log.commits.rows, living.row))
+        topic, self._topic_names = _topics_by_name(key.topic)
+        partition, self._partition_names = _numbers_by_text(key.partition)
+        group = self._rank[living.of]
+        types = log.records.frames.key_type[living.row]
+        order = np.lexsort((living.row, types, partition, topic, group))
+        group, topic, partition = group[order], topic[order], partition[order]
+        self.row, self._created = living.row[order], living.created[order]
+        """int64[m]: commits, one leaf's after the other's."""
+        begins = _changes(group) | _changes(topic)
+        at = np.flatnonzero(begins | _changes(partition))
+        self._commits = np.append(at, len(order))
+        self._partition = partition[at]
+        directories = np.flatnonzero(begins[at])
+        self.leaves = np.append(directories, len(at))
+        """int64[d + 1]: where the leaves of each group's topics begin."""
+        self._topic = topic[at[directories]]
+        self._directories = np.searchsorted(
+            group[at[directories]], np.arange(len(names) + 1)
+        ).astype(np.int64)
+        self._read: dict[int, Fields | None] = {}
+
+    def of_group(self, place: int) -> range:
+        """The topics of a group: a range of `leaves`."""
+        rank = int(self._rank[place])
+        return range(int(self._directories[rank]), int(self._directories[rank + 1]))
+
+    def of_topic(self, topic: int) -> range:
+        """The leaves of a group's topic."""
+        return range(int(self.leaves[topic]), int(self.leaves[topic + 1]))
+
+    def topic_names(self, topics: range) -> list[str]:
+        """Their names."""
+        return [self._topic_names[i] for i in self._topic[topics.start : topics.stop].tolist()]
+
+    def partition_names(self, leaves: range) -> list[str]:
+        """Their names."""
+        numbers = self._partition[leaves.start : leaves.stop].tolist()
+        return [self._partition_names[i] for i in numbers]
+
+    @cached_property
+    def changed(self) -> I64:
+        """int64[l]: the newest record that tells of each leaf."""
+        return _highest(self.row, self._commits)
+
+    @cached_property
+    def created(self) -> I64:
+        """int64[l]: the record that made it, -1 where nobody knows."""
+        return _highest(self._created, self._commits)
+
+    @cached_property
+    def topics_changed(self) -> I64:
+        """int64[d]: the newest record that tells of each group's topic."""
+        return _highest(self.changed, self.leaves)
+
+    @cached_property
+    def _is_pending(self) -> Bools:
+        """bool[m]: commits that wait for the end of a transaction."""
+        log = self._log
+        return np.isin(self.row, log.commits.rows[log.offsets.pending])
+
+    def value(self, leaf: int) -> Fields:
+        """The fields of a leaf."""
+        fields: dict[str, Any] = {}
+        pending: list[Fields] = []
+        for i in range(int(self._commits[leaf]), int(self._commits[leaf + 1])):
+            said = self._fields(i)
+            if self._is_pending[i]:
+                pending.append(said or {})
+            elif said is not None:
+                fields.update(said)
+        if pending:
+            fields["pending"] = pending
+        return fields
+
+    def _fields(self, i: int) -> Fields | None:
+        """What one commit says."""
+        row = int(self.row[i])
+        if row not in self._read:
+            rows = self.row[i : i + 1]
+            if len(self._read) >= _ONE_BY_ONE:
+                first = i - i % _READ_TOGETHER
+                rows = np.sort(self.row[first : first + _READ_TOGETHER])
+                self._read.clear()
+            told = tell(self._log.records, rows, self._topics)
+            self._read.update((each, says[0].fields) for each, says in told.items())
+        return self._read[row]
+
+
+def _topics_by_name(column: SpanColumn) -> tuple[I64, list[str]]:
+    """The place of each topic among all names, and these, sorted."""
+    numbers = group_keys([column], len(column.starts))
+    some = np.unique(numbers, return_index=True)[1]
+    texts = column.take(some).texts()
+    # Bytes that are no UTF-8 may have the text of others.
+    names = sorted(set(texts))
+    place = {name: i for i, name in enumerate(names)}
+    return np.array([place[text] for text in texts], dtype=np.int64)[numbers], names
+
+
+def _numbers_by_text(numbers: AnyArray) -> tuple[I64, list[str]]:
+    """The place of each number among all texts, and these, sorted."""
+    distinct, index = np.unique(numbers, return_inverse=True)
+    texts = list(map(str, distinct.tolist()))
+    order = sorted(range(len(texts)), key=texts.__getitem__)
+    rank = np.empty(len(texts), dtype=np.int64)
+    rank[order] = np.arange(len(texts))
+    return rank[index], [texts[i] for i in order]
+
+
+def _changes(sorted_numbers: I64) -> Bools:
+    """bool[n]: where another number begins."""
+    begins = np.ones(len(sorted_numbers), dtype=np.bool_)
+    begins[1:] = sorted_numbers[1:] != sorted_numbers[:-1]
+    return begins
+
+
+def _highest(values: I64, bounds: I64) -> I64:
+    """The highest of each slice; none is empty."""
+    starts = bounds[:-1]
+    return np.maximum.reduceat(values, starts) if len(starts) else starts.copy()
