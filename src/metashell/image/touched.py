@@ -27,6 +27,7 @@ from metashell.schema.resource_types import ResourceType
 
 if TYPE_CHECKING:
     from metashell.image.image import Image
+    from metashell.log.point import Point
     from metashell.records.records import Records
 
 _OF_PARTITIONS: Final = ("PartitionRecord", "PartitionChangeRecord")
@@ -248,6 +249,9 @@ class Moment:
 class Moments:
     """What the rows of a source's records mean."""
 
+    has_many_logs = False
+    """Whether one offset is that of records in several logs."""
+
     def __init__(self, records: Records) -> None:
         self.lock = records.lock
         self._records = records
@@ -293,6 +297,10 @@ class Moments:
         """The last offset of the checkpoint that the replay begins with; None without one."""
         ends = [f.end_offset for f in self._records.loaded.files if f.end_offset is not None]
         return max(ends) - 1 if ends and max(ends) > 0 else None
+
+    def bound(self, point: Point) -> int | None:
+        """The first offset of a point, which `since` and `before` take; None behind all."""
+        return point.offset if point.timestamp_ms is None else self.offset_at(point.timestamp_ms)
 
     def offset_at(self, timestamp_ms: int) -> int | None:
         """The offset from which on records are of that time or later; None where none is.

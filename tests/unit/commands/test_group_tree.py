@@ -70,6 +70,53 @@ def test_times() -> None:
     assert 30 == row["changed_offset"]
 
 
+def test_find_by_times() -> None:
+    """Each directory's own log tells when its nodes changed; offsets are those of that log."""
+    source = metashell.open(fixture_dir(LOG_DIR))
+    offsets = "/groups/n-roll-3/offsets/orders"
+    ran = run_on(source, "find /groups -newer-than 2026-11-22T12:00:03.3Z -changed-before 45")
+    orders = "/groups/n-roll-5/offsets/orders"
+    assert [f"{offsets}/1", f"{orders}/0", f"{orders}/1"] == [
+        path for path in ran.out.split() if path[-1].isdigit() and "orders/" in path
+    ]
+    ran = run_on(source, "find /groups -changed-since 45 -type f")
+    assert f"{offsets}/0\n" == ran.out
+    assert (0, "") == (ran.status, "".join(ran.err))
+    ran = run_on(source, "find / -newer-than 2026-11-22T12:00:07Z -printf '%p %t\\n'")
+    lines = ran.out.splitlines()
+    assert {"/ 2026-11-22T12:03:01.588Z", "/image/provenance 2026-11-22T12:03:01.588Z"} < set(lines)
+    others = [line for line in lines if not line.startswith(("/ ", "/image"))]
+    assert others == _share_and_transactions(source)
+    # The metadata log need not reach as far as those of groups.
+    assert run_on(source, "find /groups -newer-than 2027-01-01").status == 0
+    then = run_on(source.at(20), "find / -newer-than 2026-11-22T12:00:07Z")
+    assert "not covered" in "".join(then.err)
+
+
+def _share_and_transactions(source: Source) -> list[str]:
+    """Nodes that changed from that time on, asked one by one."""
+    found = []
+    for root in ("/share", "/transactions"):
+        for path in run_on(source, f"find {root} -mindepth 1").out.split():
+            (row,) = json.loads(run_on(source, f"stat -o json --columns changed_time {path}").out)
+            if (row["changed_time"] or "") >= "2026-11-22T12:00:07":
+                found.append(f"{path} {row['changed_time']}")
+    return found
+
+
+def test_find_by_times_in_one_log() -> None:
+    """A partition alone is measured by its own end, and a directory without metadata by times."""
+    ran = run_on(_partition(), "find / -changed-since 45 -type f")
+    assert "/groups/n-roll-3/offsets/orders/0\n" == ran.out
+    assert "not covered" in "".join(run_on(_partition(), "find / -changed-since 99").err)
+    opened = open_request(OpenRequest(choice=Choice(str(fixture_dir("node-44/broker102/d2")))))
+    assert isinstance(opened, Source)
+    ran = run_on(opened, "find /groups -newer-than 2026-11-22T12:00:03.5Z -type f")
+    assert ["/groups/n-roll-4/offsets/orders/0", "/groups/n-roll-4/offsets/orders/1"] == [
+        path for path in ran.out.split() if "n-roll" in path
+    ]
+
+
 def test_changes_of_a_group() -> None:
     """Every record, with its log; where all is known a field that was not there was nothing."""
     source = metashell.open(fixture_dir(LOG_DIR))

@@ -31,12 +31,13 @@ from metashell.commands.find.grid import (
 from metashell.commands.find.printf import FoundNode
 from metashell.commands.find.times import TimeTests
 from metashell.commands.framework.command import Context
-from metashell.commands.framework.node_times import NodeTimeline, Timed
+from metashell.commands.framework.node_times import NodeTimeline, Timed, has_own_times
 from metashell.commands.framework.targets import shown, stop_if_cancelled
 from metashell.commands.rows.query import RowMapping
 from metashell.errors import NotCoveredError
 from metashell.fs.glob import Match
 from metashell.fs.node import Directory, Node
+from metashell.fs.nodes.root import RootDirectory
 from metashell.fs.path import cluster_path, encode_name
 from metashell.fs.pattern import prefix_span
 from metashell.fs.walk import (
@@ -87,8 +88,9 @@ class Search:
             # What a command is given, or a row has, must lead to the node.
             self._write_name = encode_name
         self._timeline = NodeTimeline(context) if query.needs_times else None
-        self._moments: Moments | None = None
-        self._took_times = False
+        self._timed: list[tuple[int, Timed]] = []
+        """What rows mean where the walk is, and around that; each from a depth on."""
+        self._taken: Timed | None = None
         self._contents = ContentTests(context, query.content_tests) if query.content_tests else None
         self._codes = None if self._contents is None else Codes(None, self._contents)
         self._since = query.since
@@ -115,6 +117,7 @@ class Search:
             # The same tree, but for what it remembers.
             timed = self._timeline.of(match.place)
             start = timed.node
+            self._timed = [(-1, timed)]
             self._take_times(timed)
         every = query.expression
         if (
@@ -145,11 +148,25 @@ class Search:
             if self.quit:
                 return
 
-    def _take_times(self, timed: Timed | None) -> None:
-        """Take what rows mean from here on; None for no change."""
-        if timed is None or (self._took_times and timed.moments is self._moments):
+    @property
+    def _moments(self) -> Moments | None:
+        return self._timed[-1][1].moments if self._timed else None
+
+    def _enter(self, visit: Visit) -> None:
+        """Take what rows mean in a node, and in what it does not lie in no more."""
+        assert self._timeline is not None
+        while visit.depth <= self._timed[-1][0]:
+            self._timed.pop()
+        timed = self._timeline.entered(visit.node, self._timed[-1][1])
+        if timed is not None:
+            self._timed.append((visit.depth, timed))
+        self._take_times(self._timed[-1][1])
+
+    def _take_times(self, timed: Timed) -> None:
+        """Test with what rows mean from here on."""
+        if self._taken is not None and self._taken.moments is timed.moments:
             return
-        self._moments, self._took_times = timed.moments, True
+        self._taken = timed
         if self._query.time_tests:
             member = timed.member
             source = self._context.source if member is None else member.source()
@@ -168,11 +185,11 @@ class Search:
 
     def _visit(self, visit: Visit) -> None:
         if self._timeline is not None:
-            self._take_times(self._timeline.entered(visit.node))
+            self._enter(visit)
         code = None if self._codes is None else self._codes.code(visit.node)
         if code is not None and code & self._since != self._since:
-            # Above a fleet's clusters nothing has a time, and what is below may have.
-            visit.pruned = self._moments is not None
+            # What is below may have times of other logs.
+            visit.pruned = self._moments is not None and not _holds_others(visit.node)
             return
         if visit.depth < self._query.min_depth:
             return
@@ -430,6 +447,11 @@ class Search:
             if self._context.out.is_terminal:
                 tails = [shown(self._context, leaf) for leaf in tails]
             lines.append(f"{base}{(shape.end + base).join(tails)}{shape.end}")
+
+
+def _holds_others(node: Node | None) -> bool:
+    """Whether what is below a node may be of other logs, with newer changes than its own."""
+    return isinstance(node, RootDirectory) or (node is not None and has_own_times(node))
 
 
 def _node_in(grid: WrittenGrid, i: int, leaf: int | None) -> Node | None:

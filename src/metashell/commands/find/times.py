@@ -8,11 +8,12 @@ them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from metashell.commands.find.expression import Changed
 from metashell.commands.framework.command import Context
 from metashell.fs.node import Node
+from metashell.log.point import Point
 
 if TYPE_CHECKING:
     from metashell.image.touched import Moments
@@ -41,18 +42,12 @@ class TimeTests:
         source: Source | None,
     ) -> None:
         self._moments = moments if source is not None else None
-        self._tests: list[tuple[int, bool, int | None]] = []
+        self._tests: list[tuple[int, bool, Any]] = []
         if moments is None or source is None:
             return
-        from metashell.sources.log_clock import clock_of
-
-        clock = clock_of(source)
         for test in tests:
-            point = clock.covered(test.point)
-            offset = point.offset
-            if point.timestamp_ms is not None:
-                offset = moments.offset_at(point.timestamp_ms)
-            self._tests.append((test.index, test.before, offset))
+            bound = moments.bound(_reached(source, moments, test.point))
+            self._tests.append((test.index, test.before, bound))
         base = moments.base
         if base is not None and any(o is not None and o <= base for _, _, o in self._tests):
             context.warn(
@@ -65,9 +60,9 @@ class TimeTests:
         import numpy as np
 
         codes = np.zeros(len(rows), dtype=np.int64)
-        for i, before, offset in self._tests:
+        for i, before, bound in self._tests:
             assert self._moments is not None
-            passes = (self._moments.before if before else self._moments.since)(offset, rows)
+            passes = (self._moments.before if before else self._moments.since)(bound, rows)
             codes |= passes.astype(np.int64) << i
         return codes
 
@@ -79,3 +74,19 @@ class TimeTests:
         if times is None or times.changed is None:
             return 0
         return int(self.codes(np.array([times.changed], dtype=np.int64))[0])
+
+
+def _reached(source: Source, moments: Moments, point: Point) -> Point:
+    """A point as an offset or a time that the log of some nodes has reached."""
+    # Of several logs each ends elsewhere, and may do so after the metadata log.
+    has_one_log = not moments.has_many_logs or source.of_coordinator is not None
+    if not has_one_log and not point.is_relative:
+        return point
+    from metashell.sources.log_clock import clock_of
+
+    clock = clock_of(source)
+    if has_one_log:
+        return clock.covered(point)
+    found = clock.resolve(point)
+    # The metadata log's last offset means nothing in others.
+    return found if found.offset is None else Point(timestamp_ms=clock.end_ms or 0)

@@ -111,10 +111,12 @@ class NodeTimeline:
         child = timed.node.child(name) if isinstance(timed.node, Directory) else None
         return self._step(timed, child) if child else self._own(node, timed.member)
 
-    def entered(self, node: Node | None) -> Timed | None:
-        """For a node of the tree that remembers most: if it is a member's root, with its times."""
-        member = getattr(node, "member", None)
-        return None if node is None or member is None else self._step(Timed(node, None), node)
+    def entered(self, node: Node | None, above: Timed) -> Timed | None:
+        """For a node of the tree that remembers most: with its times, where it has its own.
+
+        Those are a member's root, and what lies in other logs than the rest.
+        """
+        return self._step(above, node) if node is not None and has_own_times(node) else None
 
     def _step(self, above: Timed, node: Node) -> Timed:
         member = getattr(node, "member", None)
@@ -132,6 +134,11 @@ class NodeTimeline:
         if self._of_member[0] is not root:
             self._of_member = (root, moments_of(root))
         return self._of_member[1]
+
+
+def has_own_times(node: Node) -> bool:
+    """Whether rows mean something else in a node than around it."""
+    return hasattr(node, "member") or hasattr(node, "moments")
 
 
 def moments_of(root: Directory) -> Moments | None:

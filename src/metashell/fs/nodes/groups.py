@@ -23,9 +23,10 @@ from metashell.fs.nodes.offsets import OffsetsDirectory
 from metashell.fs.touch_times import Times, changed_at
 from metashell.image.coordinators.placement import partition_of
 from metashell.image.touched import Moment
+from metashell.log.point import Point
 from metashell.parts.spec import NodeNames
 from metashell.records.keyed_records import KeyedRecords, lost_text
-from metashell.schema.arena import I64
+from metashell.schema.arena import I64, Bools
 
 _KEPT_BYTES: Final = 512 << 20
 """Bytes of logs whose partitions are kept when all are listed."""
@@ -293,30 +294,62 @@ def _size(state: CoordinatorState) -> int:
 
 
 class CoordinatorMoments:
-    """What the rows of coordinators' nodes mean.
+    """What the rows of coordinators' nodes mean; as `metashell.image.touched.Moments`.
 
     Args:
         records: Gives the records of a partition.
     """
 
     base = None
+    has_many_logs = True
 
     def __init__(self, records: Callable[[int], KeyedRecords]) -> None:
         self._records = records
 
     def of(self, rows: Sequence[int] | I64) -> list[Moment | None]:
         """The moment of each row, None for -1."""
-        return [self._one(int(row)) for row in rows]
+        times = np.asarray(rows, dtype=np.int64).reshape(-1)
+        out: list[Moment | None] = [None] * len(times)
+        for at, records, these in self._by_partition(times):
+            frames, names = records.frames, records.types
+            for i, offset, epoch, time, number in zip(
+                at.tolist(),
+                frames.offset[these].tolist(),
+                frames.epochs(these).tolist(),
+                frames.timestamps(these).tolist(),
+                frames.key_type[these].tolist(),
+                strict=True,
+            ):
+                out[i] = Moment(offset, epoch, time, None, names.type_name(number))
+        return out
 
-    def _one(self, time: int) -> Moment | None:
-        if time < 0:
-            return None
-        records, row = self._records(time >> _ROW_BITS), time & ((1 << _ROW_BITS) - 1)
-        frames, at = records.frames, np.array([row])
-        return Moment(
-            int(frames.offset[row]),
-            int(frames.epochs(at)[0]),
-            int(frames.timestamps(at)[0]),
-            None,
-            records.types.type_name(int(frames.key_type[row])),
-        )
+    def bound(self, point: Point) -> Point:
+        """What `since` and `before` take: offsets are compared with those of a record's own log."""
+        return point
+
+    def since(self, point: Point, rows: I64) -> Bools:
+        """bool[n]: records of that offset or time, or a later one; False for -1."""
+        values, bound = self._compared(point, rows)
+        return values >= bound
+
+    def before(self, point: Point, rows: I64) -> Bools:
+        """bool[n]: records of an earlier offset or time; False for -1 and where none is known."""
+        values, bound = self._compared(point, rows)
+        return (values < bound) & (values >= 0)
+
+    def _compared(self, point: Point, rows: I64) -> tuple[I64, int]:
+        """The offset or the time of each record, -1 for none; and that of a point."""
+        values = np.full(len(rows), -1, dtype=np.int64)
+        for at, records, these in self._by_partition(rows):
+            frames = records.frames
+            is_offset = point.timestamp_ms is None
+            values[at] = frames.offset[these] if is_offset else frames.timestamps(these)
+        bound = point.offset if point.timestamp_ms is None else point.timestamp_ms
+        return values, max(bound or 0, 0)
+
+    def _by_partition(self, times: I64) -> Iterator[tuple[I64, KeyedRecords, I64]]:
+        """Places of times, the records of their partition, and their rows there."""
+        partitions = times >> _ROW_BITS
+        for number in np.unique(partitions[times >= 0]).tolist():
+            at = np.flatnonzero(partitions == number)
+            yield at, self._records(number), times[at] & ((1 << _ROW_BITS) - 1)
