@@ -36,6 +36,8 @@ NO_NUMBER: Final = 1 << 20
 
 _CONTROL: Final = -(1 << 20)
 _MAX_INT32: Final = (1 << 31) - 1
+_FEW: Final = 8
+"""Of fewer records than a batch in so many, whole headers are read, and those of no others."""
 _OLD_FORMATS: Final = 2
 """Formats below this one have messages, not batches."""
 
@@ -101,38 +103,44 @@ class KeyedFrames:
 
     def timestamps(self, rows: AnyArray) -> I64:
         """int64: timestamps of the rows given in ms since the epoch, -1 for none."""
-        start, batch = self.start[rows], self.batch[rows]
-        # A field at a time: whole headers of all records would take more than their bytes.
-        header = self.batches.header
-        times = header["base_timestamp"].astype(np.int64)[batch]
+        start, (header, at) = self.start[rows], self._headers(rows)
+        times = header["base_timestamp"].astype(np.int64)[at]
         times += read_varlong(self.arena, start + 1, np.full_like(start, self.arena.size))[0]
-        appended = (header["attributes"] & LOG_APPEND_TIME != 0)[batch]
+        appended = (header["attributes"] & LOG_APPEND_TIME != 0)[at]
         if self._old is not None:
-            old = np.flatnonzero(self._old[batch])
+            old = np.flatnonzero(self._old[self.batch[rows]])
             # Their own, but in format 0, which has none, nor has its header one.
             times[old] = self.arena.gather(">i8", start[old] + 1)
-            times[old[header["magic"][batch[old]] == 0]] = -1
+            times[old[header["magic"][at[old]] == 0]] = -1
         if appended.any():
-            times[appended] = header["max_timestamp"][batch[appended]]
+            times[appended] = header["max_timestamp"][at[appended]]
         return times
+
+    def _headers(self, rows: AnyArray) -> tuple[AnyArray, AnyArray]:
+        """Headers by field, and where that of each row given is among them."""
+        header, batch = self.batches.header, self.batch[rows]
+        if len(batch) * _FEW > len(header):
+            # A field at a time: whole headers of all records would take more than their bytes.
+            return header, batch
+        distinct, at = np.unique(batch, return_inverse=True)
+        few: AnyArray = header[distinct]
+        return few, at
 
     def epochs(self, rows: AnyArray) -> I32:
         """int32: leader epochs of the rows given, -1 in older formats."""
-        return self.batches.header["epoch"][self.batch[rows]].astype(np.int32)
+        header, at = self._headers(rows)
+        return header["epoch"][at].astype(np.int32)
 
     def producer_ids(self, rows: AnyArray) -> I64:
         """int64: producer ids of the rows given, -1 for none."""
-        header, batch = self.batches.header, self.batch[rows]
-        if len(rows) < len(header) // 8:
-            # Headers of few batches are read sooner than a field of all.
-            return header[batch]["producer_id"].astype(np.int64)
-        return header["producer_id"][batch].astype(np.int64, copy=False)
+        header, at = self._headers(rows)
+        return header["producer_id"][at].astype(np.int64)
 
     def sequences(self, rows: AnyArray) -> I32:
         """int32: sequences of the rows given, -1 for none. They go on at 0 behind 2**31 - 1."""
-        header, batch = self.batches.header, self.batch[rows]
-        base = header["base_sequence"].astype(np.int64)[batch]
-        sequence = base + self.offset[rows] - header["base_offset"][batch]
+        header, at = self._headers(rows)
+        base = header["base_sequence"].astype(np.int64)[at]
+        sequence = base + self.offset[rows] - header["base_offset"][at]
         sequence = np.where(sequence > _MAX_INT32, sequence - _MAX_INT32 - 1, sequence)
         return np.where(base < 0, -1, sequence).astype(np.int32)
 
