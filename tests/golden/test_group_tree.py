@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
 from metashell.fs.coordinator_changes import CoordinatorReplay
@@ -13,8 +14,10 @@ from metashell.fs.coordinator_states import GroupsOf, TransactionsOf
 from metashell.fs.grid import Grid
 from metashell.fs.node import Directory, Leaf, Node, newest_of
 from metashell.fs.nodes.groups import CoordinatorDirectory, CoordinatorReader
+from metashell.fs.texts import GridTexts
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
+from metashell.schema.json_writer import to_json
 from support.coordinators import IDS, RecordedSegment, recorded_segments
 from support.seeds import examples
 
@@ -131,6 +134,22 @@ def test_grids_are_their_nodes(segment: RecordedSegment) -> None:
                 assert found.leaves.tolist() == expected.leaves.tolist()
                 assert found.bounds.tolist() == expected.bounds.tolist()
 
+            leaves = [(name, leaf) for name in grid.names for leaf in _child(node, name).names()]
+            each = [_leaf(_child(node, name), leaf) for name, leaf in leaves]
+            check_texts(grid.texts(), [leaf.text() for leaf in each])
+            check_texts(grid.json(), [to_json(leaf.value(), ascii_only=True) for leaf in each])
+
+
+def check_texts(texts: GridTexts | None, expected: Sequence[str]) -> None:
+    """Texts made together are those of each leaf, in whatever order they are asked for."""
+    assert texts is not None
+    n = len(expected)
+    assert texts.bounds[-1] == n
+    for chosen in (np.arange(n), np.arange(n)[::-1], np.arange(0, n, 3)):
+        found = texts.texts_of(chosen)
+        assert [found.text(i) for i in range(len(chosen))] == [expected[i] for i in chosen]
+    assert texts.texts(0, n).data == "".join(f"{text}\n" for text in expected).encode()
+
 
 _JUDGE: Any = None
 """Of a search whose tests no group passes."""
@@ -139,4 +158,10 @@ _JUDGE: Any = None
 def _child(directory: Directory, name: str) -> Directory:
     child = directory.child(name)
     assert isinstance(child, Directory)
+    return child
+
+
+def _leaf(directory: Directory, name: str) -> Leaf:
+    child = directory.child(name)
+    assert isinstance(child, Leaf)
     return child

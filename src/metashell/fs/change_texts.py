@@ -39,7 +39,7 @@ _DETAILS: Final = frozenset(
     }
 )
 """Fields of coordinators' records that a line leaves out where it has others."""
-_TIMES: Final = {
+TIMES: Final = {
     "commitTimestamp",
     "createTimestamp",
     "writeTimestamp",
@@ -57,7 +57,7 @@ ARROW: Final = " → "
 
 def with_names(name: str, value: Any) -> Any:
     """A field's value with times as such, and directory ids that are none by name."""
-    if name in _TIMES and isinstance(value, int):
+    if name in TIMES and isinstance(value, int):
         return iso_time(value) if value >= 0 else None
     if name in _DIRECTORY_LISTS and isinstance(value, list):
         return [_DIRECTORIES.get(one, one) if isinstance(one, str) else one for one in value]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -18,6 +18,11 @@ from metashell.image.coordinators.living import LivingRows
 from metashell.image.fold import group_keys
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import SpanColumn
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.records.keyed_records import KeyedRecords
 
 _ONE_BY_ONE: Final = 16
 """Commits that are read singly; of more, those beside each are read with it."""
@@ -66,6 +71,22 @@ class OffsetLeaves:
             group[at[directories]], np.arange(len(names) + 1)
         ).astype(np.int64)
         self._read: dict[int, Fields | None] = {}
+        self.last_texts: tuple[tuple[int, bool], pa.LargeStringArray] | None = None
+        """What `metashell.fs.offset_texts` made last."""
+
+    def __len__(self) -> int:
+        return len(self._partition)
+
+    @property
+    def records(self) -> KeyedRecords:
+        """Those of the partition, or about one group."""
+        return self._log.records
+
+    def single_rows(self, leaves: I64) -> I64:
+        """int64[n]: the commit of each leaf that has one, and it is not pending; else -1."""
+        first = self._commits[leaves]
+        single = (self._commits[leaves + 1] - first == 1) & ~self._is_pending[first]
+        return np.where(single, self.row[first], -1)
 
     def of_group(self, place: int) -> range:
         """The topics of a group: a range of `leaves`."""

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 from metashell.dataclass import dataclass
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from metashell.schema.arena import I64
 
 
@@ -19,6 +21,17 @@ class Texts:
 
     data: bytes
     bounds: I64
+
+    @classmethod
+    def of(cls, lines: pa.LargeStringArray) -> Texts:
+        """Make them of texts that end with a line feed each."""
+        import numpy as np
+
+        bounds = np.frombuffer(lines.buffers()[1], dtype=np.int64)
+        bounds = bounds[lines.offset : lines.offset + len(lines) + 1]
+        data = lines.buffers()[2]
+        whole = b"" if data is None else data.slice(int(bounds[0]), int(bounds[-1] - bounds[0]))
+        return cls(bytes(whole), bounds - bounds[0])
 
     def text(self, i: int) -> str:
         """One of them."""

@@ -5,7 +5,7 @@ Source: org.apache.kafka.metadata.PartitionRegistration.toString.
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,13 +20,11 @@ from metashell.parts.partition_fields import (
     RECOVERY_STATE,
     RECOVERY_STATES,
 )
-from metashell.schema.arena import I64, AnyArray
+from metashell.schema.arena import I64
 from metashell.schema.arrow import uuid_array
+from metashell.schema.arrow_texts import Piece, number_texts, same_text, side_by_side
 from metashell.schema.columns import SpanColumn
 from metashell.schema.uuids import MIGRATING, uuid_text
-
-_TABLE_MOST: Final = 1 << 16
-_Piece: TypeAlias = "str | pa.LargeStringArray"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,65 +54,36 @@ def partition_texts(partitions: Partitions, rows: I64, form: Form = KAFKA) -> pa
     states = pa.array([f"{form.quote}{s}{form.quote}" for s in RECOVERY_STATES], pa.large_string())
     recovery = partitions.leader_recovery_state[rows].astype(np.int8)
 
-    def pieces_of(name: str) -> tuple[_Piece, ...]:
+    def pieces_of(name: str) -> tuple[Piece, ...]:
         if name == DIRECTORIES:
             return _directories(partitions, replicas, rows, form.quote)
         if name in LISTS:
             return _numbers(partitions.list_column(name).take(rows))
         if name == RECOVERY_STATE:
             return (states.take(pa.array(recovery)),)
-        return (_strings(getattr(partitions, name)[rows]),)
+        return (number_texts(getattr(partitions, name)[rows]),)
 
-    pieces: list[_Piece] = [form.begin]
+    pieces: list[Piece] = [form.begin]
     for i, (name, kafka) in enumerate(KAFKA_NAMES.items()):
         before = ", " if i else ""
         pieces += [f"{before}{form.before_name}{kafka}{form.after_name}", *pieces_of(name)]
-    return _side_by_side([*pieces, form.end])
+    return side_by_side([*pieces, form.end])
 
 
-def _side_by_side(pieces: list[_Piece]) -> pa.LargeStringArray:
-    """One text a row; a piece that is a string is the same in all, and there is an array."""
-    joined: list[pa.Array | pa.Scalar] = []
-    plain = ""
-    for piece in pieces:
-        if isinstance(piece, str):
-            plain += piece
-            continue
-        joined += [_plain(plain), piece]
-        plain = ""
-    text: pa.LargeStringArray = pc.binary_join_element_wise(*joined, _plain(plain), _plain(""))
-    return text
-
-
-def _plain(text: str) -> pa.Scalar:
-    return pa.scalar(text, pa.large_string())
-
-
-def _strings(values: AnyArray) -> pa.LargeStringArray:
-    values = np.ascontiguousarray(values)
-    if len(values):
-        least, most = int(values.min()), int(values.max())
-        # Writing each number once and looking it up is faster than writing all.
-        if most - least < min(_TABLE_MOST, len(values)):
-            table = pa.array(np.arange(least, most + 1)).cast(pa.large_string())
-            return table.take(pa.array(values.astype(np.int64) - least))
-    return pa.array(values).cast(pa.large_string())
-
-
-def _numbers(column: SpanColumn) -> tuple[_Piece, ...]:
+def _numbers(column: SpanColumn) -> tuple[Piece, ...]:
     """Each list, with commas between its elements."""
     values, bounds = column.gather()
-    return ("[", _joined(_strings(values), bounds), "]") if len(values) else ("[]",)
+    return ("[", _joined(number_texts(values), bounds), "]") if len(values) else ("[]",)
 
 
 def _joined(values: pa.LargeStringArray, bounds: I64, between: str = ", ") -> pa.LargeStringArray:
     lists = pa.LargeListArray.from_arrays(pa.array(np.ascontiguousarray(bounds)), values)
-    return pc.binary_join(lists, _plain(between))
+    return pc.binary_join(lists, same_text(between))
 
 
 def _directories(
     partitions: Partitions, replicas: SpanColumn, rows: I64, quote: str
-) -> tuple[_Piece, ...]:
+) -> tuple[Piece, ...]:
     """The texts of each partition's directory ids; MIGRATING for each replica of the default."""
     column = partitions.list_column("directories").take(rows)
     default = partitions.directories_default[rows]
@@ -131,5 +100,5 @@ def _directories(
         known = pa.concat_arrays([texts, pa.array([uuid_text(MIGRATING)], pa.large_string())])
         texts, bounds = known.take(pa.array(at)), filled
     if quote and len(texts):
-        texts = pc.binary_join_element_wise(_plain(quote), texts, _plain(quote), _plain(""))
+        texts = side_by_side([quote, texts, quote])
     return "[", _joined(texts, bounds), "]"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from metashell.fs.node import Directory, Node, TextLeaf
 from metashell.fs.offset_leaves import OffsetLeaves
 from metashell.fs.touch_times import GridTimes, Times, changed_at
 from metashell.schema.arena import I64
+
+if TYPE_CHECKING:
+    from metashell.fs.offset_texts import OffsetTexts
 
 
 class OffsetsDirectory(Directory):
@@ -114,6 +118,18 @@ class _OffsetsGrid(Grid):
             leaves.changed[first:stop] | self._times_from,
             self.bounds,
         )
+
+    def texts(self) -> OffsetTexts:
+        return self._texts(as_json=False)
+
+    def json(self) -> OffsetTexts:
+        return self._texts(as_json=True)
+
+    def _texts(self, *, as_json: bool) -> OffsetTexts:
+        from metashell.fs.offset_texts import OffsetTexts
+
+        first = int(self._leaves.leaves[self._topics.start])
+        return OffsetTexts(self._leaves, first, self.bounds, as_json=as_json)
 
     def judged(self, judge: Judge) -> GridCodes:
         # No test of contents is about a committed offset.

@@ -80,7 +80,7 @@ class TopicTexts:
         ]
         order = np.empty(len(rows), dtype=np.int64)
         order[np.concatenate([numbered, ids, names])] = np.arange(len(rows))
-        return _texts(pa.concat_arrays(pieces).take(pa.array(order)))
+        return Texts.of(pa.concat_arrays(pieces).take(pa.array(order)))
 
     def holders(self, literal: str) -> I64 | None:
         """Leaves whose text may hold a literal; None where that takes their texts."""
@@ -116,11 +116,3 @@ def _holding(texts: list[str], literal: str) -> Bools:
         may = pc.or_(may, same)
     held: Bools = may.to_numpy(zero_copy_only=False)
     return held
-
-
-def _texts(lines: pa.LargeStringArray) -> Texts:
-    bounds = np.frombuffer(lines.buffers()[1], dtype=np.int64)
-    bounds = bounds[lines.offset : lines.offset + len(lines) + 1]
-    data = lines.buffers()[2]
-    whole = b"" if data is None else data.slice(int(bounds[0]), int(bounds[-1] - bounds[0]))
-    return Texts(bytes(whole), bounds - bounds[0])
