@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pytest
 
+from metashell.fs import coordinator_paths
 from metashell.fs.coordinator_changes import CoordinatorReplay
 from metashell.fs.coordinator_paths import GROUPS, OFFSETS, STATE, TRANSACTIONS
 from metashell.fs.node import Leaf
@@ -68,6 +70,20 @@ def test_tree_is_the_replay(segment: RecordedSegment) -> None:
     for end in {int(ends[len(ends) * k // N_POINTS]) for k in range(N_POINTS)} | {int(ends[-1])}:
         records = whole.until(end)
         assert _comparable(_replayed(records)) == _comparable(_tree(records)), end
+
+
+@pytest.mark.cases(40)
+@pytest.mark.parametrize("segment", recorded_segments(), ids=IDS)
+def test_plain_records_are_told_as_others(
+    segment: RecordedSegment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Types whose fields are taken from columns as they are say what each record says."""
+    log = CoordinatorLog(segment.topic)
+    records = KeyedRecords(segment.load(), load_record_types(log))
+    rows = np.flatnonzero(~records.frames.is_control)
+    found = coordinator_paths.tell(records, rows, {})
+    monkeypatch.setattr(coordinator_paths, "plain_fields", lambda _: None)
+    assert coordinator_paths.tell(records, rows, {}) == found
 
 
 @pytest.mark.cases(20)

@@ -86,13 +86,19 @@ class NodeChange:
         log: str | None = None,
     ) -> NodeChange:
         """The same change by a record at some place."""
-        return replace(
-            self,
-            offset=offset,
-            timestamp_ms=timestamp_ms,
-            epoch=epoch,
-            controller=controller,
-            log=log,
+        # There is one for each record; `replace` would take longer than the rest of it.
+        return NodeChange(
+            self.path,
+            offset,
+            self.at_or_before,
+            timestamp_ms,
+            epoch,
+            controller,
+            self.record,
+            self.verb,
+            self.fields,
+            self.reason,
+            log,
         )
 
 

@@ -22,12 +22,14 @@ from metashell.fs.change_texts import whole_text, with_names
 from metashell.image.coordinators.share_state import batch_text
 from metashell.parts.spec import NodeNames
 from metashell.records.consumer_protocol import CONSUMER, MEMBERS_RECORD, members_json
-from metashell.records.keyed_records import TRANSACTION_STATES, KeyedRecords
+from metashell.records.keyed_records import TRANSACTION_STATES, KeyedColumns, KeyedRecords
 from metashell.schema.arena import I64
 from metashell.schema.columns import Columns, SpanColumn
 from metashell.schema.coordinators import CoordinatorLog, RecordType
 from metashell.schema.dump import fields_json
-from metashell.schema.rows import to_rows
+from metashell.schema.model import FieldSpec
+from metashell.schema.rows import to_rows, values_of
+from metashell.schema.uuids import uuid_text
 
 Fields: TypeAlias = Mapping[str, Any]
 
@@ -77,7 +79,12 @@ _BYTES: Final = ("subscription", "assignment", "memberId")
 """Fields of a classic group's member that are told apart."""
 
 
-@dataclass(frozen=True, slots=True)
+_PLAIN: Final = frozenset({"int8", "int16", "uint16", "int32", "uint32", "int64", "string", "uuid"})
+_TOLD_APART: Final = frozenset({"transactionStatus", "stateBatches", "classicMemberMetadata"})
+"""Fields that nodes have in another form than records."""
+
+
+@dataclass(slots=True)
 class Telling:
     """What a record says of a node: ``fields`` is None where the node has no such record now."""
 
@@ -175,6 +182,9 @@ def tell(records: KeyedRecords, rows: I64, topics: Mapping[str, str]) -> dict[in
         if record_type is None:
             continue
         found = records.decode(record_type.name, rows[types == number])
+        if plain_fields(record_type) is not None:
+            out.update(_tell_plain(record_type, found))
+            continue
         for row, key, value, is_gone in zip(
             found.rows.tolist(),
             to_rows(found.key),
@@ -184,6 +194,56 @@ def tell(records: KeyedRecords, rows: I64, topics: Mapping[str, str]) -> dict[in
         ):
             out[row] = list(tellings(record_type, key, None if is_gone else value, topics))
     return out
+
+
+@cache
+def plain_fields(record_type: RecordType) -> Sequence[FieldSpec] | None:
+    """The fields that nodes of a type have, where they are those of the value as it is.
+
+    Then all are numbers, texts and uuids, and the first one is always there. None for other types.
+    """
+    value, key = record_type.value, record_type.key
+    high = value.versions.high
+    fields = [field for field in value.fields if high in field.versions]
+    tagged = [high in field.tagged for field in fields]
+    if (
+        record_type.name in _MEMBER_STATES
+        or not fields
+        or tagged[0]
+        or any(field.is_array or field.type not in _PLAIN for field in (*fields, *key.fields))
+        or any(is_tagged and f.type != "uuid" for f, is_tagged in zip(fields, tagged, strict=True))
+        or not _TOLD_APART.isdisjoint(field.json_name for field in fields)
+        or "topic_id" in levels_of(record_type)[1]
+    ):
+        return None
+    return fields
+
+
+def _tell_plain(
+    record_type: RecordType, found: KeyedColumns
+) -> Iterator[tuple[int, list[Telling]]]:
+    """What records of a type with `plain_fields` say, by row."""
+    root, levels = levels_of(record_type)
+    groups = found.key.span(levels[0]).texts()
+    paths = zip(repeat(root), groups, names_below(record_type, found.key), strict=False)
+    fields, high = plain_fields(record_type) or (), record_type.value.versions.high
+    columns = [values_of(field, found.value.fields[field.column_name]) for field in fields]
+    names, tagged = [field.json_name for field in fields], []
+    for i, field in enumerate(fields):
+        if field.type == "uuid":
+            if high in field.tagged:
+                tagged.append((field.json_name, uuid_text(bytes(16))))
+            columns[i] = [uuid_text(each) for each in columns[i] if isinstance(each, bytes)]
+    rows = zip(found.rows.tolist(), paths, found.is_tombstone.tolist(), strict=True)
+    told = zip(*columns, strict=True)
+    for (row, (above, group, below), is_gone), values in zip(rows, told, strict=True):
+        said: dict[str, Any] | None = None
+        if not is_gone:
+            said = dict(zip(names, values, strict=True))
+            for name, default in tagged:
+                if said[name] == default:
+                    del said[name]
+        yield row, [Telling((above, group, *below), said)]
 
 
 def _json(record_type: RecordType, fields: Fields, *, is_key: bool) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.fs.change_texts import TIMES
-from metashell.fs.coordinator_paths import Fields, fields_text
+from metashell.fs.coordinator_paths import Fields, fields_text, plain_fields
 from metashell.fs.texts import Texts
 from metashell.image.coordinators.group_log import COMMITS
 from metashell.schema.arena import I64, AnyArray
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from metashell.fs.offset_leaves import OffsetLeaves
     from metashell.schema.model import FieldSpec
 
-_NUMBERS: Final = frozenset({"int8", "int16", "uint16", "int32", "uint32", "int64"})
 _TOGETHER: Final = 8192
 """Leaves whose texts are made together: groups are mostly small."""
 
@@ -88,11 +87,12 @@ def _lines(leaves: OffsetLeaves, wanted: I64, *, as_json: bool) -> pa.LargeStrin
     for name in COMMITS:
         record_type = records.types.by_name[name]
         at = np.flatnonzero(number == record_type.number)
-        if not at.size or not _is_plain(record_type):
+        fields = plain_fields(record_type)
+        if not at.size or fields is None:
             continue
         at = at[np.argsort(rows[at], kind="stable")]
         value = records.decode(name, rows[at], ()).value
-        pieces.append(_of_type(record_type, value, as_json=as_json))
+        pieces.append(_of_type(record_type, fields, value, as_json=as_json))
         places.append(at)
     is_told = np.zeros(len(wanted), dtype=np.bool_)
     for at in places:
@@ -110,36 +110,13 @@ def _json_of(fields: Fields) -> str:
     return to_json(finite(fields, null), ascii_only=True)
 
 
-def _fields(record_type: RecordType) -> Iterator[FieldSpec]:
-    """Those that a value has, as `metashell.schema.dump.fields_json` gives them."""
-    spec = record_type.value
-    return (field for field in spec.fields if spec.versions.high in field.versions)
-
-
-def _is_plain(record_type: RecordType) -> bool:
-    """Whether all fields of a type can be written here, and the first one always is."""
-    high = record_type.value.versions.high
-    fields = list(_fields(record_type))
-    return (
-        bool(fields)
-        and high not in fields[0].tagged
-        and all(
-            not field.is_array
-            and (
-                (field.type in _NUMBERS and high not in field.tagged)
-                or (field.type == "string" and high not in field.tagged)
-                or field.type == "uuid"
-            )
-            for field in fields
-        )
-    )
-
-
-def _of_type(record_type: RecordType, value: Columns, *, as_json: bool) -> pa.LargeStringArray:
+def _of_type(
+    record_type: RecordType, fields: Sequence[FieldSpec], value: Columns, *, as_json: bool
+) -> pa.LargeStringArray:
     """The lines of values of a type."""
     high = record_type.value.versions.high
     pieces: list[Piece] = ["{"] if as_json else []
-    for i, field in enumerate(_fields(record_type)):
+    for i, field in enumerate(fields):
         name, column = field.json_name, value.fields[field.column_name]
         before = (", " if i else "") + (f'"{name}": ' if as_json else f"{name}=")
         if isinstance(column, SpanColumn):
