@@ -86,6 +86,22 @@ def test_plain_records_are_told_as_others(
     assert coordinator_paths.tell(records, rows, {}) == found
 
 
+@pytest.mark.cases(40)
+@pytest.mark.parametrize("segment", recorded_segments(), ids=IDS)
+def test_changes_without_fields_are_those_with(segment: RecordedSegment) -> None:
+    """Changes that are only counted are the same ones, of the same records."""
+    records = KeyedRecords(segment.load(), load_record_types(CoordinatorLog(segment.topic)))
+    found = [
+        [
+            (change.path, change.offset, change.timestamp_ms, change.record, change.log)
+            for change in CoordinatorReplay(records, "log", tests, {}, in_full=in_full).run(None)
+        ]
+        for in_full in (True, False)
+        for tests in ((), (bool, bool, OFFSETS.__eq__))
+    ]
+    assert found[:2] == found[2:]
+
+
 @pytest.mark.cases(20)
 @pytest.mark.parametrize("segment", recorded_segments(), ids=IDS)
 def test_one_group_alone(segment: RecordedSegment) -> None:

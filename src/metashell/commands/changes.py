@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import Context, Manual
 from metashell.commands.framework.command_line import Word
@@ -122,8 +122,12 @@ class ChangesCommand(RowsCommand):
 
     def answer(self, query: RowsQuery) -> None:
         """A row for each change."""
-        found = _Found(query.context, query.parsed)
-        query.add(map(_record, found.changes()))
+        looked_at = query.columns
+        in_full = looked_at is None or not _OF_FIELDS.isdisjoint(looked_at)
+        found = _Found(query.context, query.parsed, in_full=in_full)
+        # Of rows that are only counted, any column does.
+        names = [name for name in _CELLS if looked_at is None or name in looked_at] or ["offset"]
+        query.add(map(_row_of({name: _CELLS[name] for name in names}), found.changes()))
         if not found.is_of_coordinators:
             query.remarks.append(NO_PRINCIPAL)
         query.status = found.status
@@ -143,8 +147,9 @@ class ChangesCommand(RowsCommand):
 class _Found:
     """The changes asked for; `status` is 1 once a path named nothing."""
 
-    def __init__(self, context: Context, parsed: Parsed) -> None:
+    def __init__(self, context: Context, parsed: Parsed, *, in_full: bool = True) -> None:
         self.status = ExitCode.OK
+        self._in_full = in_full
         self.is_of_coordinators = False
         """Whether the last change was told by a coordinator's log, where no controller writes."""
         self._context, self._arguments = context, parsed.arguments
@@ -168,7 +173,8 @@ class _Found:
         path, n = _Wanted(self._context, argument), 0
         newest = None if self._newest is None else Newest(self._newest)
         held: deque[NodeChange] = deque(maxlen=self._last)
-        for change in path.changes(self._context, newest, self._known_leaders()):
+        every = path.changes(self._context, newest, self._known_leaders(), in_full=self._in_full)
+        for change in every:
             if not self._within(change):
                 continue
             n += 1
@@ -240,9 +246,14 @@ class _Wanted:
                 self.tests.append(Pattern(name).match)
 
     def changes(
-        self, context: Context, newest: Newest | None, leaders: Mapping[int, int]
+        self,
+        context: Context,
+        newest: Newest | None,
+        leaders: Mapping[int, int],
+        *,
+        in_full: bool = True,
     ) -> Iterator[NodeChange]:
-        """The changes of what the path means."""
+        """The changes of what the path means; those of coordinators can do without their fields."""
         from metashell.fs.changes import find_changes
 
         source = _source_of(context)
@@ -255,7 +266,9 @@ class _Wanted:
             if not self.tests or self.tests[0](name):
                 from metashell.fs.coordinator_changes import find_coordinator_changes
 
-                yield from find_coordinator_changes(directory, self.tests, self.literal, newest)
+                yield from find_coordinator_changes(
+                    directory, self.tests, self.literal, newest, in_full=in_full
+                )
 
     def exists(self, context: Context) -> bool:
         """Whether anything is there now."""
@@ -302,20 +315,28 @@ def _print(context: Context, lines: Iterator[str]) -> None:
     context.out.write("".join(held))
 
 
-def _record(change: NodeChange) -> RowMapping:
-    return {
-        "offset": change.offset,
-        "time": change.timestamp_ms,
-        "epoch": change.epoch,
-        "controller": change.controller,
-        "type": change.record,
-        "path": encode_path(change.path),
-        "change": change.verb,
-        "fields": finite(change.fields),
-        "at_or_before": change.at_or_before,
-        "reason": change.reason,
-        "log": change.log,
-    }
+_CELLS: Final[Mapping[str, Callable[[NodeChange], object]]] = {
+    "offset": lambda change: change.offset,
+    "time": lambda change: change.timestamp_ms,
+    "epoch": lambda change: change.epoch,
+    "controller": lambda change: change.controller,
+    "type": lambda change: change.record,
+    "path": lambda change: encode_path(change.path),
+    "change": lambda change: change.verb,
+    "fields": lambda change: finite(change.fields),
+    "at_or_before": lambda change: change.at_or_before,
+    "reason": lambda change: change.reason,
+    "log": lambda change: change.log,
+}
+_OF_FIELDS: Final = frozenset({"change", "fields", "reason"})
+"""Columns of what records changed."""
+
+
+def _row_of(
+    cells: Mapping[str, Callable[[NodeChange], object]],
+) -> Callable[[NodeChange], RowMapping]:
+    """Makes a row of some columns."""
+    return lambda change: {name: cell(change) for name, cell in cells.items()}
 
 
 class _Lines:

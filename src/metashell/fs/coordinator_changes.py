@@ -38,6 +38,8 @@ def find_coordinator_changes(
     tests: Sequence[Test],
     literal: Sequence[str | None],
     newest: Newest | None = None,
+    *,
+    in_full: bool = True,
 ) -> Iterator[NodeChange]:
     """Every change of the nodes that a path means and of all below them.
 
@@ -48,12 +50,13 @@ def find_coordinator_changes(
         tests: One for each component of the path.
         literal: The components that have no wildcard; None for the others.
         newest: How many records of each partition are followed; None for all.
+        in_full: Whether changes have a verb, fields and a reason; that takes most of the time.
     """
     name = literal[1] if len(literal) > 1 else None
     found = [
-        CoordinatorReplay(records, f"{directory.topic}-{number}", tests, directory.topics).run(
-            newest
-        )
+        CoordinatorReplay(
+            records, f"{directory.topic}-{number}", tests, directory.topics, in_full=in_full
+        ).run(newest)
         for number, records in directory.records_about(name)
     ]
     if len(found) == 1:
@@ -71,6 +74,7 @@ class CoordinatorReplay:
         partition: What the partition is called.
         tests: One for each component of the paths that are meant.
         topics: Names of topics by the text of their ids.
+        in_full: As of `find_coordinator_changes`.
     """
 
     def __init__(
@@ -79,8 +83,11 @@ class CoordinatorReplay:
         partition: str,
         tests: Sequence[Test],
         topics: Mapping[str, str],
+        *,
+        in_full: bool = True,
     ) -> None:
         self._records, self._partition = records, partition
+        self._in_full = in_full
         self._tests, self._topics = tests, topics
         self._groups: dict[NodeNames, dict[NodeNames, dict[str, Any]]] = {}
         """What records say of each node, by type, in the group that it is of."""
@@ -109,8 +116,9 @@ class CoordinatorReplay:
 
     def _block(self, rows: I64, known_from: int, refused: frozenset[int]) -> Iterator[NodeChange]:
         records, frames = self._records, self._records.frames
-        told = tell(records, rows[~frames.is_control[rows]], self._topics)
-        markers = records.markers
+        some = rows[~frames.is_control[rows]]
+        told = tell(records, some, self._topics, values=self._in_full)
+        markers, log = records.markers, self._partition
         at = np.searchsorted(markers.rows, rows)
         places = zip(
             rows.tolist(),
@@ -135,11 +143,16 @@ class CoordinatorReplay:
                 continue
             is_older = row < known_from
             for effect in effects:
+                if not self._in_full:
+                    yield NodeChange(
+                        effect.path, offset, None, time, epoch, None, shown, "", {}, None, log
+                    )
+                    continue
                 change = change_of(
                     effect if is_older else _complete(effect), shown, base=False, older=is_older
                 )
                 if change is not None:
-                    yield change.placed(offset, time, epoch, log=self._partition)
+                    yield change.placed(offset, time, epoch, log=log)
 
     def _meant(self, path: NodeNames) -> bool:
         return len(path) >= len(self._tests) and all(
@@ -188,7 +201,7 @@ class CoordinatorReplay:
     def _put(self, path: NodeNames, name: str, fields: Fields | None) -> Iterator[Effect]:
         """Write, or remove, what a type of records says of a node."""
         is_meant = self._meant(path)
-        before = self._shown(path) if is_meant else None
+        before = self._shown(path) if is_meant and self._in_full else None
         nodes = self._around(path)
         node = nodes.setdefault(path, {})
         if fields is None:
@@ -198,7 +211,7 @@ class CoordinatorReplay:
         if not node:
             del nodes[path]
         if is_meant:
-            yield Effect(path, before, self._shown(path))
+            yield Effect(path, before, self._shown(path) if self._in_full else None)
 
     def _shown(self, path: NodeNames) -> dict[str, Any] | None:
         """The fields of a node; None where it is not there."""
@@ -231,6 +244,16 @@ class CoordinatorReplay:
     def _commit(self, row: int, told: Telling, producer: int) -> Iterator[Effect]:
         """A committed offset, at once or pending; a tombstone takes both along."""
         path, name = told.path, COMMITS[0]
+        if not self._in_full:
+            # What is committed matters to no other record, but for what is pending.
+            if told.fields is None:
+                for pending in self._pending.values():
+                    pending.pop(path, None)
+            elif producer >= 0:
+                self._pending.setdefault(producer, {})[path] = (row, told.fields)
+            if self._meant(path):
+                yield Effect(path, None, None)
+            return
         if told.fields is None:
             for pending in self._pending.values():
                 pending.pop(path, None)

@@ -82,6 +82,8 @@ _BYTES: Final = ("subscription", "assignment", "memberId")
 _PLAIN: Final = frozenset({"int8", "int16", "uint16", "int32", "uint32", "int64", "string", "uuid"})
 _TOLD_APART: Final = frozenset({"transactionStatus", "stateBatches", "classicMemberMetadata"})
 """Fields that nodes have in another form than records."""
+_SOME: Final[Fields] = {"offset": None}
+"""Stands for fields that nobody looks at."""
 
 
 @dataclass(slots=True)
@@ -167,13 +169,16 @@ def tellings(
         yield Telling(path, _in_short(fields, topics))
 
 
-def tell(records: KeyedRecords, rows: I64, topics: Mapping[str, str]) -> dict[int, list[Telling]]:
+def tell(
+    records: KeyedRecords, rows: I64, topics: Mapping[str, str], *, values: bool = True
+) -> dict[int, list[Telling]]:
     """What records say, by row; those that can't be read are left out.
 
     Args:
         records: All.
         rows: int64, ascending: those that are asked for.
         topics: Names of topics by the text of their ids.
+        values: Whether the fields matter; without them all of some types have the same ones.
     """
     out: dict[int, list[Telling]] = {}
     types = records.frames.key_type[rows]
@@ -181,8 +186,13 @@ def tell(records: KeyedRecords, rows: I64, topics: Mapping[str, str]) -> dict[in
         record_type = records.types.by_number.get(number)
         if record_type is None:
             continue
-        found = records.decode(record_type.name, rows[types == number])
-        if plain_fields(record_type) is not None:
+        these, is_plain = rows[types == number], plain_fields(record_type) is not None
+        if is_plain and not values:
+            found = records.decode(record_type.name, these, None, ())
+            out.update(_tell_paths(record_type, found))
+            continue
+        found = records.decode(record_type.name, these)
+        if is_plain:
             out.update(_tell_plain(record_type, found))
             continue
         for row, key, value, is_gone in zip(
@@ -223,9 +233,6 @@ def _tell_plain(
     record_type: RecordType, found: KeyedColumns
 ) -> Iterator[tuple[int, list[Telling]]]:
     """What records of a type with `plain_fields` say, by row."""
-    root, levels = levels_of(record_type)
-    groups = found.key.span(levels[0]).texts()
-    paths = zip(repeat(root), groups, names_below(record_type, found.key), strict=False)
     fields, high = plain_fields(record_type) or (), record_type.value.versions.high
     columns = [values_of(field, found.value.fields[field.column_name]) for field in fields]
     names, tagged = [field.json_name for field in fields], []
@@ -234,16 +241,26 @@ def _tell_plain(
             if high in field.tagged:
                 tagged.append((field.json_name, uuid_text(bytes(16))))
             columns[i] = [uuid_text(each) for each in columns[i] if isinstance(each, bytes)]
-    rows = zip(found.rows.tolist(), paths, found.is_tombstone.tolist(), strict=True)
     told = zip(*columns, strict=True)
-    for (row, (above, group, below), is_gone), values in zip(rows, told, strict=True):
-        said: dict[str, Any] | None = None
-        if not is_gone:
-            said = dict(zip(names, values, strict=True))
+    for (row, says), values in zip(_tell_paths(record_type, found), told, strict=True):
+        if says[0].fields is not None:
+            fields_now = says[0].fields = dict(zip(names, values, strict=True))
             for name, default in tagged:
-                if said[name] == default:
-                    del said[name]
-        yield row, [Telling((above, group, *below), said)]
+                if fields_now[name] == default:
+                    del fields_now[name]
+        yield row, says
+
+
+def _tell_paths(
+    record_type: RecordType, found: KeyedColumns
+) -> Iterator[tuple[int, list[Telling]]]:
+    """The same with no more of the fields than whether there are any."""
+    root, levels = levels_of(record_type)
+    groups = found.key.span(levels[0]).texts()
+    paths = zip(groups, names_below(record_type, found.key), strict=True)
+    rows = zip(found.rows.tolist(), paths, found.is_tombstone.tolist(), strict=True)
+    for row, (group, below), is_gone in rows:
+        yield row, [Telling((root, group, *below), None if is_gone else _SOME)]
 
 
 def _json(record_type: RecordType, fields: Fields, *, is_key: bool) -> dict[str, Any]:
