@@ -442,6 +442,8 @@ FIGURES: Final = (
         "≤ 1.5 s, ≤ 550 MB", "s", group_figures.groups,
     ),
     Figure("groups-offsets", "`offsets` of the same", "-", "s", group_figures.offsets),
+    Figure("groups-find", "`find` of the same below `/groups`", "-", "s", group_figures.find),
+    Figure("groups-ls", "`ls -l /groups` of it", "-", "s", group_figures.list_groups),
     Figure("groups-check", "`check` of it", "-", "s", group_figures.check_log),
     Figure("groups-log-json", "`log --json` of it", "-", "s", group_figures.log_json),
     Figure("groups-broker", "`groups` of a broker's directory", "-", "s", group_figures.node),

@@ -47,6 +47,19 @@ def offsets(directories: Directories, runs: int) -> Measurement:
     return _asked(place, "offsets --count", expected["keys"], runs)
 
 
+def find(directories: Directories, runs: int) -> Measurement:
+    """The committed offsets in it, as leaves of the tree."""
+    place, expected = _partition(directories)
+    line = "find /groups -path */offsets/*/*"
+    return _asked(place, line, expected["keys"], runs, by_lines=True)
+
+
+def list_groups(directories: Directories, runs: int) -> Measurement:
+    """Its groups with their last changes."""
+    place, expected = _partition(directories)
+    return _asked(place, "ls -l /groups", expected["groups"], runs, by_lines=True)
+
+
 def one_group(directories: Directories, runs: int) -> Measurement:
     """One group in a broker's directory."""
     argv = [*PROGRAM, "-d", str(directories.broker()), "cat", "/groups/search-service-00001/state"]
