@@ -15,11 +15,10 @@ from functools import cache
 from itertools import repeat
 from typing import Any, Final, TypeAlias
 
-import numpy as np
-
 from metashell.dataclass import dataclass
 from metashell.fs.change_texts import whole_text, with_names
 from metashell.image.coordinators.share_state import batch_text
+from metashell.image.fold import distinct
 from metashell.parts.spec import NodeNames
 from metashell.records.consumer_protocol import CONSUMER, MEMBERS_RECORD, members_json
 from metashell.records.keyed_records import TRANSACTION_STATES, KeyedColumns, KeyedRecords
@@ -182,7 +181,7 @@ def tell(
     """
     out: dict[int, list[Telling]] = {}
     types = records.frames.key_type[rows]
-    for number in np.unique(types).tolist():
+    for number in distinct(types).tolist():
         record_type = records.types.by_number.get(number)
         if record_type is None:
             continue
