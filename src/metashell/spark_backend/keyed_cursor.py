@@ -148,8 +148,8 @@ class KeyedWalk(Walk):
         if end >= cursor.offset or is_followed:
             return _with_offset(found, cursor)
         self._lost(
-            f"the log ends at offset {end}, and records up to offset {cursor.offset} were read: it"
-            " was truncated, or this replica is behind the one that was read"
+            f"the log ends at offset {end}, but offset {cursor.offset} was read: it was truncated,"
+            " or another replica was read"
         )
         return found
 
