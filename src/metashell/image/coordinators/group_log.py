@@ -230,10 +230,12 @@ class GroupLog:
 
     @lazy
     def _others(self) -> list[tuple[_Told, KeyedColumns]]:
-        """What tells of groups beside commits."""
-        known = self.records.types.by_name
-        told = [told for told in _TOLD if told.event != GroupEvent.COMMIT and told.name in known]
-        return [(each, self.records.columns(each.name)) for each in told]
+        """What tells of groups beside commits, of types that have a record."""
+        records = self.records
+        known = [each for each in _TOLD if each.name in records.types.by_name]
+        told = [each for each in known if each.event != GroupEvent.COMMIT]
+        there = [each for each in told if records.rows(each.name).size]
+        return [(each, records.columns(each.name)) for each in there]
 
     @lazy
     def _group_numbers(self) -> tuple[I64, I64]:
@@ -385,17 +387,17 @@ class GroupLog:
         Returns:
             (k values, which of them are there: those of others hold their defaults).
         """
-        (number,) = (
-            i for i, (t, _) in enumerate(self._parts) if t.event == event and t.type == type
-        )
-        told, columns = self._parts[number]
+        told = next(each for each in _TOLD if each.event == event and each.type == type)
+        parts = {each.name: (i, columns) for i, (each, columns) in enumerate(self._parts)}
         part, place = self._places
-        has = (at >= 0) & (part[at] == number) if len(part) else np.zeros(len(at), dtype=np.bool_)
+        has = np.zeros(len(at), dtype=np.bool_)
+        if told.name in parts and len(part):
+            has = (at >= 0) & (part[at] == parts[told.name][0])
         there, missing = np.flatnonzero(has), np.flatnonzero(~has)
         spec = self.records.types.by_name[told.name].value
         pieces = [(missing, default_columns(self.records.frames.arena, spec, len(missing)))]
         if there.size:
-            pieces.append((there, columns.value.take(place[at[there]])))
+            pieces.append((there, parts[told.name][1].value.take(place[at[there]])))
         return merge_columns([piece for piece in pieces if len(piece[0])] or pieces)[1], has
 
     @property
