@@ -87,18 +87,20 @@ def groups_table(log: GroupLog, coordinator: int | None = None) -> pa.Table:
     named = [_committed_topics(log)]
     for kind in _MODERN:
         at = np.flatnonzero(state.type == kind)
+        if not at.size:
+            continue
         value, _ = log.values(GroupEvent.GROUP, kind, state.about[at])
         epochs[at] = value.fixed("epoch")
         named.append(named_topics(log, kind))
     at = np.flatnonzero(state.type == GroupType.CLASSIC)
-    value, has = log.values(GroupEvent.CLASSIC, GroupType.CLASSIC, state.about[at])
-    listed = value.structs("members")
-    members[at] = np.maximum(listed.counts, 0)
-    epochs[at] = np.where(has, value.fixed("generation"), -1)
-    protocols = pc.replace_with_mask(
-        protocols, number_array(state.type == GroupType.CLASSIC), _text(value.span("protocol_type"))
-    )
-    named.append(named_topics(log, GroupType.CLASSIC))
+    if at.size:
+        value, has = log.values(GroupEvent.CLASSIC, GroupType.CLASSIC, state.about[at])
+        members[at] = np.maximum(value.structs("members").counts, 0)
+        epochs[at] = np.where(has, value.fixed("generation"), -1)
+        is_classic = number_array(state.type == GroupType.CLASSIC)
+        names = _text(value.span("protocol_type"))
+        protocols = pc.replace_with_mask(protocols, is_classic, names)
+        named.append(named_topics(log, GroupType.CLASSIC))
     table = pa.table(
         [
             string_array(log.names(state.made)),

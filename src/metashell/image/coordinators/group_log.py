@@ -395,10 +395,13 @@ class GroupLog:
             has = (at >= 0) & (part[at] == parts[told.name][0])
         there, missing = np.flatnonzero(has), np.flatnonzero(~has)
         spec = self.records.types.by_name[told.name].value
-        pieces = [(missing, default_columns(self.records.frames.arena, spec, len(missing)))]
-        if there.size:
-            pieces.append((there, parts[told.name][1].value.take(place[at[there]])))
-        return merge_columns([piece for piece in pieces if len(piece[0])] or pieces)[1], has
+        if not there.size:
+            return default_columns(self.records.frames.arena, spec, len(at)), has
+        pieces = [(there, parts[told.name][1].value.take(place[at[there]]))]
+        if missing.size:
+            nothing = default_columns(self.records.frames.arena, spec, len(missing))
+            pieces.insert(0, (missing, nothing))
+        return merge_columns(pieces)[1], has
 
     @property
     def types_by_key(self) -> Sequence[str]:

@@ -29,6 +29,8 @@ def group_states(log: GroupLog) -> AnyArray:
         if at.size:
             words[at] = _modern_states(log, kind, at)
     at = np.flatnonzero(state.type == GroupType.CLASSIC)
+    if not at.size:
+        return words
     value, _ = log.values(GroupEvent.CLASSIC, GroupType.CLASSIC, state.about[at])
     words[at[value.structs("members").counts > 0]] = _STABLE
     return words
