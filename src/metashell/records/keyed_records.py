@@ -11,17 +11,16 @@ from threading import RLock
 from typing import Final, TypeAlias
 
 import numpy as np
-import numpy.typing as npt
 
 from metashell.dataclass import dataclass
 from metashell.errors import DecodeError
 from metashell.lazy import lazy
 from metashell.log.control import ControlType
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.keyed_frames import NO_NUMBER, KeyedFrames, build_keyed_frames
+from metashell.log.keyed_frames import KeyedFrames, build_keyed_frames
 from metashell.log.read import Loaded, LogFile
+from metashell.records.keyed_flaws import I8, flaws_by_version
 from metashell.records.verdicts import (
-    NEVER_TOMBSTONES,
     Flaw,
     LoadVerdict,
     reason_of,
@@ -34,8 +33,6 @@ from metashell.schema.columns import Columns, StructArrayColumn, merge_columns
 from metashell.schema.coordinators import CoordinatorLog, RecordType, RecordTypes
 from metashell.schema.decoding import decode
 from metashell.schema.scalar import decode_prefix
-
-I8: TypeAlias = npt.NDArray[np.int8]
 
 MAX_FAULTS: Final = 100_000
 """Records at fault that are told one by one: a log may consist of nothing else."""
@@ -54,9 +51,6 @@ TRANSACTION_STATES: Final = (
 
 _CHECKED_TOGETHER: Final = 1 << 18
 """Records that are looked at together where nothing of them is kept."""
-
-_TYPES: Final = 1 << 15
-"""How many numbers a type can have; those below 0 are of no definition."""
 
 _TRANSACTION_VERSIONS: Final = 3
 """Levels of transaction.version that Kafka 4.4 knows. Source: TransactionVersion."""
@@ -341,48 +335,7 @@ class KeyedRecords:
         """int8[number of frames]: what is wrong, as far as it was looked at."""
         if self._whole is not None:
             return self._whole._flaws
-        frames = self.frames
-        flaws = np.zeros(len(frames), dtype=np.int8)
-        rows = self._unlike_most()
-        flaws[rows] = self._flaws_of(rows)
-        return flaws
-
-    def _unlike_most(self) -> I64:
-        """int64: the rows of all records but those that are like most, if nothing is wrong with it.
-
-        Of a type, with a value of a version: those that the record in the middle has.
-        """
-        frames, n = self.frames, len(self.frames)
-        middle = np.array([n // 2] if n else [], dtype=np.int64)
-        if not n or frames.value_size[middle] < 0 or self._flaws_of(middle) != Flaw.NONE:
-            return np.arange(n)
-        unlike = frames.key_type != frames.key_type[middle]
-        unlike |= frames.value_version != frames.value_version[middle]
-        return np.flatnonzero(unlike)
-
-    def _flaws_of(self, rows: I64) -> I8:
-        """What is wrong with some records, as their types and versions tell: int8."""
-        frames = self.frames
-        flaws = np.zeros(len(rows), dtype=np.int8)
-        # By type: the versions that its values may have. The last element is for unknown types.
-        low, high = np.zeros(_TYPES + 1, dtype=np.int32), np.full(_TYPES + 1, -1, dtype=np.int32)
-        for each, record_type in self.types.by_number.items():
-            versions = record_type.value.versions
-            low[each], high[each] = versions.low, versions.high
-        number, version = frames.key_type[rows], frames.value_version[rows]
-        has_value = frames.value_size[rows] >= 0
-        types = np.where((number >= 0) & (number < _TYPES), number, _TYPES)
-        strange = (version < low.take(types)) | (version > high.take(types))
-        flaws[strange & has_value] = Flaw.UNKNOWN_VERSION
-        flaws[(version == NO_NUMBER) & has_value] = Flaw.SHORT_VALUE
-        without = self.types.by_name.get(NEVER_TOMBSTONES.get(self.log, ""))
-        if without is not None:
-            flaws[(types == without.number) & ~has_value] = Flaw.NO_VALUE
-        flaws[high.take(types) < 0] = Flaw.UNKNOWN_TYPE
-        flaws[number == NO_NUMBER] = Flaw.SHORT_KEY
-        flaws[frames.key_size[rows] < 0] = Flaw.NO_KEY
-        flaws[frames.is_control[rows]] = Flaw.NONE
-        return flaws
+        return flaws_by_version(self.frames, self.types)
 
     def flaws(self) -> I8:
         """int8[n]: the `Flaw` of every record that counts. Cost: every type is walked."""
