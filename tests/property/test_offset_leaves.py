@@ -5,10 +5,12 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass, replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kraftgen.batch import Record, control_record, encode_batch
+from metashell.fs import offset_texts
 from metashell.fs.nodes.groups import CoordinatorDirectory
 from metashell.log.keyed_chain import KeyedChainer
 from metashell.log.read import MemoryFile, load
@@ -118,10 +120,13 @@ def test_grids_are_their_nodes(events: list[_Commit | tuple[int, bool]]) -> None
         assert found == {names: text for names, text in every.items() if names[0] == name}
 
 
-def test_many_groups_whose_names_are_no_text() -> None:
-    """More than are looked at one by one."""
+def test_many_groups_whose_names_are_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    """More than are looked at one by one, with texts that are made in several pieces."""
+    monkeypatch.setattr(offset_texts, "_TOGETHER", 3)
     commit = _Commit(1, b"", b"t", 0, 3, b"", 0, None, -1)
     names = [b"\xff", b"\xfe", *(b"g%d" % i for i in range(40)), b"\xfd"]
-    groups = directory_of(_records([replace(commit, group=name) for name in names]))
+    commits = [replace(commit, group=name) for name in names]
+    commits += [replace(commit, group=b"h", partition=i) for i in range(20)]
+    groups = directory_of(_records(commits))
     check_grids(groups)
-    assert len(groups.names()) == 41
+    assert len(groups.names()) == 42

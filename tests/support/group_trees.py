@@ -12,6 +12,7 @@ from metashell.fs.coordinator_states import GroupsOf, TransactionsOf
 from metashell.fs.grid import Grid
 from metashell.fs.node import Directory, Leaf, Node, newest_of
 from metashell.fs.nodes.groups import CoordinatorDirectory, CoordinatorReader
+from metashell.fs.nodes.offsets import OffsetsDirectory
 from metashell.fs.texts import GridTexts
 from metashell.parts.spec import NodeNames
 from metashell.records.keyed_records import KeyedRecords
@@ -47,10 +48,12 @@ def check_grids(groups: Directory) -> None:
         if not isinstance(node, Directory):
             continue
         assert newest_of(node) == node.times(), names
-        grid = node.grid()
-        assert (grid is not None) == (names[1:] == (OFFSETS,)), names
-        if grid is not None:
-            _check_grid(node, grid)
+        assert isinstance(node, OffsetsDirectory) == (names[1:] == (OFFSETS,)), names
+        if isinstance(node, OffsetsDirectory):
+            # Small ones have one, too, that is not used.
+            _check_grid(node, node._grid)
+        else:
+            assert node.grid() is None
 
 
 def _check_grid(directory: Directory, grid: Grid) -> None:

@@ -46,6 +46,10 @@ class OffsetTexts:
 
     def texts(self, start: int, stop: int) -> Texts:
         """The texts of leaves `start` up to `stop`."""
+        first, last = self._first + start, self._first + stop - 1
+        if start < stop and first // _TOGETHER == last // _TOGETHER:
+            lines = self._block(first // _TOGETHER)
+            return Texts.of(lines.slice(first % _TOGETHER, stop - start))
         return self.texts_of(np.arange(start, stop, dtype=np.int64))
 
     def texts_of(self, leaves: I64) -> Texts:

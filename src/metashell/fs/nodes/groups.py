@@ -135,13 +135,13 @@ class CoordinatorDirectory(Directory):
 
     def child(self, name: str) -> Node | None:
         with self._lock:
-            if name not in self._children:
-                found = self._found(name)
-                if found is None:
-                    self._missed = name
-                    return None
+            found = self._children.get(name) or self._found(name)
+            if found is None:
+                self._missed = name
+            elif "_partitions_by_name" not in self.__dict__:
+                # Among all it is found at once; alone it was read for itself.
                 self._children[name] = found
-            return self._children[name]
+            return found
 
     def _found(self, name: str) -> Node | None:
         things: list[_Thing] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
@@ -19,6 +19,10 @@ from metashell.schema.arena import I64
 
 if TYPE_CHECKING:
     from metashell.fs.offset_texts import OffsetTexts
+
+
+_FEW: Final = 32
+"""Nodes of fewer leaves are made sooner than a grid: there may be very many small groups."""
 
 
 class OffsetsDirectory(Directory):
@@ -51,8 +55,9 @@ class OffsetsDirectory(Directory):
         shape_of = [shapes.setdefault(tuple(each), len(shapes)) for each in names]
         return _OffsetsGrid(self, list(shapes), shape_of)
 
-    def grid(self) -> Grid:
-        return self._grid
+    def grid(self) -> Grid | None:
+        first, stop = self.leaves.of_topic(self.topics[0]), self.leaves.of_topic(self.topics[-1])
+        return self._grid if stop.stop - first.start >= _FEW else None
 
     def times(self) -> Times | None:
         newest = self.leaves.topics_changed[self.topics.start : self.topics.stop].max()
