@@ -45,7 +45,7 @@ def number_texts(values: AnyArray) -> pa.LargeStringArray:
         least, most = int(values.min()), int(values.max())
         # Writing each number once and looking it up is faster than writing all.
         if most - least < min(_TABLE_MOST, len(values)):
-            table = pa.array(np.arange(least, most + 1)).cast(pa.large_string())
+            table = pa.array(np.arange(most - least + 1) + least).cast(pa.large_string())
             return table.take(pa.array(values.astype(np.int64) - least))
     return pa.array(values).cast(pa.large_string())
 
