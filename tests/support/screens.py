@@ -165,6 +165,8 @@ def show(
             await driver.type(screen.typed)
         for widget in driver.app.screen.query("Input"):
             widget.cursor_blink = False  # type: ignore[attr-defined]
+        # On a busy machine a message tells what takes long.
+        await driver.settled()
         driver.app.clear_notifications()
         await driver.settled()
         assert screen.check(driver), f"not the screen {screen.name}:\n{driver.screen()}"
