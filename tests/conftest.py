@@ -16,7 +16,7 @@ from hypothesis.internal.conjecture import providers
 from support.fixtures import Fixture, fixture
 from support.implementations import IMPLEMENTATIONS, implemented_by
 from support.s3 import S3Server, serving
-from support.seeds import PROFILE, chosen, examples
+from support.seeds import CASES, PROFILE, chosen, examples
 
 # A run in the background of a script begins with ^C ignored, and so would all that it starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -100,16 +100,16 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def _left_to_ci(items: list[pytest.Item]) -> set[pytest.Item]:
-    """Cases beyond those that the marker `cases` asks for."""
+    """Cases beyond those that a test's marker `cases` asks for, or beyond `CASES`."""
     tests: dict[tuple[Path, str], list[pytest.Item]] = {}
     for item in items:
-        if item.get_closest_marker("cases"):
+        if hasattr(item, "callspec"):
             tests.setdefault((item.path, getattr(item, "originalname", "")), []).append(item)
     left = set()
     for cases in tests.values():
-        for marker in cases[0].iter_markers("cases"):
-            taken = chosen(marker.args[0], len(cases))
-            left |= {item for i, item in enumerate(cases) if i not in taken}
+        marker = cases[0].get_closest_marker("cases")
+        taken = chosen(CASES if marker is None else marker.args[0], len(cases))
+        left |= {item for i, item in enumerate(cases) if i not in taken}
     return left
 
 

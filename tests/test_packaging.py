@@ -130,6 +130,7 @@ def test_wheel_with_the_kernel_is_for_its_platform(wheel: Path, tmp_path: Path) 
     assert digest() == digest_of(Path(library))
 
 
+@pytest.mark.slow
 def test_wheel_without_a_compiler_is_pure(tmp_path: Path) -> None:
     """One line says so. The library beside the sources, of this machine, stays out."""
     ran = built("wheel", tmp_path, PATH=str(tmp_path))
@@ -143,6 +144,7 @@ def test_wheel_without_a_compiler_is_pure(tmp_path: Path) -> None:
     assert f"metashell/kernel/{LIBRARY.name}" not in shipped(path)
 
 
+@pytest.mark.slow
 def test_wheel_without_the_kernel_on_request(tmp_path: Path) -> None:
     """Then no compiler is looked for, and nothing is said."""
     ran = built("wheel", tmp_path, METASHELL_KERNEL="off")

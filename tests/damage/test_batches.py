@@ -166,6 +166,7 @@ def test_bad_insides(tmp_path: Path, what: str) -> None:
     assert FaultKind.DAMAGED is faults[0].kind
 
 
+@pytest.mark.slow
 @pytest.mark.cases(2)
 @pytest.mark.parametrize("codec", ["gzip", "snappy", "snappy-raw", "lz4", "zstd"])
 def test_compressed_batch_cut_inside(tmp_path: Path, codec: Codec) -> None:

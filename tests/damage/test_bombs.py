@@ -183,6 +183,7 @@ def bare(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Sequence[str]], 
     return cache(lambda lines: _peak(directory, lines))
 
 
+@pytest.mark.slow
 @pytest.mark.cases(4)
 @pytest.mark.parametrize(
     ("codec", "content", "lines"),

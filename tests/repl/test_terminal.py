@@ -241,6 +241,7 @@ def test_without_a_pager(start: Start) -> None:
     terminal.read_prompt(PROMPT)
 
 
+@pytest.mark.slow
 def test_suggestion_from_the_history(start: Start) -> None:
     """A line of an earlier session is offered as one types, and taken with the right arrow."""
     first = start()

@@ -9,7 +9,9 @@ PROFILE = os.environ.get("METASHELL_TEST_PROFILE", "thorough" if _WRITES else "d
 """`default` is for whoever waits, `thorough` is what `.ci/run` takes, also for who writes expected
 outputs anew; `exhaustive` looks long."""
 
-_SHARE = 5
+CASES = 8
+"""So many cases of a test are taken by default, where its marker `cases` says nothing else."""
+_SHARE = 8
 """Of the examples and seeds of CI, every how manieth is taken by default."""
 _TIMES = 40
 

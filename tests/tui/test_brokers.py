@@ -6,6 +6,8 @@ import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import pytest
+
 import metashell
 from kraftgen.batch import encode_batch
 from metashell.sources.source import Source
@@ -214,6 +216,7 @@ def test_registration_is_shown() -> None:
     drive(test, size=WIDE)
 
 
+@pytest.mark.slow
 def test_travels_and_marks_changes() -> None:
     """Another offset has other rows; what changed on the way there is marked."""
 
@@ -263,6 +266,7 @@ def test_no_brokers_at_all() -> None:
     drive(test, small(lambda: [topic]))
 
 
+@pytest.mark.slow
 def test_brokers_of_a_fleets_cluster(tmp_path: Path) -> None:
     """Outside of all clusters there is nothing to count; inside there are its brokers alone."""
     paths = [str(path) for path in sorted(backups(tmp_path / "fleet").iterdir())]

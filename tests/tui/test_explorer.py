@@ -124,6 +124,7 @@ def test_begins_with_the_image_open() -> None:
     drive_tree(test)
 
 
+@pytest.mark.slow
 def test_keys_move_open_and_close() -> None:
     """Arrows move, open and close; what is looked at is known at once, and shown soon."""
 
@@ -334,6 +335,7 @@ def test_filters_the_directory_at_hand() -> None:
     drive_tree(test, session_on(lambda: sample_with(zz=many)))
 
 
+@pytest.mark.slow
 def test_jumps_to_a_name() -> None:
     """Typed letters go to the name that begins so; escape goes back."""
     many = Slow([f"t{i:03}" for i in range(500)])

@@ -95,6 +95,7 @@ def test_tells_what_is_wrong(text: str, said: str) -> None:
     drive(test)
 
 
+@pytest.mark.slow
 def test_begins_where_one_is() -> None:
     """The search is below the directory looked at, or everywhere."""
 

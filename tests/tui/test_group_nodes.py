@@ -54,6 +54,7 @@ def test_nodes_show_what_commands_say(paths: Sequence[Path], path: str) -> None:
     assert changes["offset"].to_pylist()[::-1] == history["offset"].to_pylist()
 
 
+@pytest.mark.slow
 def test_directories_are_tables() -> None:
     """Groups, members, offsets and transactions are the tables of the commands."""
     source = opened(D1)

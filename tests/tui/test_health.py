@@ -313,6 +313,7 @@ def test_tells_what_problems_follow_from() -> None:
     drive(test, session_on(down))
 
 
+@pytest.mark.slow
 def test_runs_the_command() -> None:
     """`R` runs the command of the row in its cluster, and shows its rows on the whole screen."""
 

@@ -91,6 +91,7 @@ def test_all_themes_can_be_used() -> None:
     drive(test, draws=True)
 
 
+@pytest.mark.slow
 def test_unknown_theme_is_passed_over() -> None:
     """A theme of the session is used, and one that does not exist is not."""
 

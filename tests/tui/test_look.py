@@ -50,6 +50,7 @@ def faint(widget: Drawn, least: float) -> list[tuple[str, float]]:
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize(
     ("theme", "least"), [("textual-dark", 3.5), ("textual-light", 4.0), ("high-contrast", 7.0)]

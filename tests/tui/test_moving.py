@@ -81,6 +81,7 @@ def test_every_view_in_every_cluster(fleet: ExplorerSession) -> None:
     drive(test, fleet)
 
 
+@pytest.mark.slow
 def test_a_cluster_that_cannot_be_read(fleet: ExplorerSession) -> None:
     """What is shown is not that of the cluster before; why is said once, and by who is asked."""
 

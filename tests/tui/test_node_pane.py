@@ -250,6 +250,7 @@ def test_marks_the_same_going_back(path: str, mode: LookMode, key: str) -> None:
     assert any(back.values()) is (path != "/image/configs")
 
 
+@pytest.mark.slow
 def test_newer_scene_keeps_place() -> None:
     """Another scene changes neither cursor, order and filter, nor how the node is looked at."""
 
@@ -321,6 +322,7 @@ def test_filter_of_lines() -> None:
     looking(test)
 
 
+@pytest.mark.slow
 def test_fleet(tmp_path: Path) -> None:
     """In a fleet paths are those of the whole tree, and each cluster is asked for itself."""
     directories = [str(path) for path in sorted(backups(tmp_path / "b").iterdir())]
@@ -370,6 +372,7 @@ HOSTILE = [
 ]
 
 
+@pytest.mark.slow
 def test_hostile_names(tmp_path: Path) -> None:
     """Whatever a config is called, its row leads to it and nothing steers the screen."""
     records = [

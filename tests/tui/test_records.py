@@ -42,6 +42,7 @@ async def _chip(driver: Driver, typed: str) -> None:
     await driver.press("enter")
 
 
+@pytest.mark.slow
 def test_newest_first() -> None:
     """The list begins at the end of the log, NoOps hidden and counted."""
 
@@ -137,6 +138,7 @@ def test_batches() -> None:
     drive(test, session_on(_cluster(topics[:3], topics[3:4], topics[4:]).source))
 
 
+@pytest.mark.slow
 def test_long_lines_scroll() -> None:
     """Sideways, with a sign that there is more; the offset stays."""
     name = "0123456789" * 20 + "-end"
@@ -207,6 +209,7 @@ def test_details_scroll_and_wrap() -> None:
     drive(test, session_on(_cluster([topic]).source), size=WIDE)
 
 
+@pytest.mark.slow
 def test_matches_are_marked() -> None:
     """What a search finds is marked where it stands."""
 
@@ -224,6 +227,7 @@ def test_matches_are_marked() -> None:
     drive(test)
 
 
+@pytest.mark.slow
 def test_removed_nodes_are_seen_before() -> None:
     """A record that removes a node leads to it as it was before."""
 
@@ -290,6 +294,7 @@ def test_chips() -> None:
     drive(test)
 
 
+@pytest.mark.slow
 def test_wrong_chips_are_told() -> None:
     """With the words of `log`, where they are typed."""
 
@@ -308,6 +313,7 @@ def test_wrong_chips_are_told() -> None:
     drive(test)
 
 
+@pytest.mark.slow
 def test_proposals() -> None:
     """What `log` proposes is taken with tab."""
 

@@ -23,6 +23,7 @@ MOST_BYTES: Final = 400_000
 """Of a recording: it is part of a page."""
 
 
+@pytest.mark.slow
 @pytest.mark.cases(6)
 @pytest.mark.parametrize("screen", SCREENS, ids=lambda screen: screen.name)
 def test_screen(screen: Screen) -> None:
@@ -47,6 +48,7 @@ def test_no_picture_is_left_over() -> None:
     assert kept <= {screen.name for screen in SCREENS}
 
 
+@pytest.mark.slow
 def test_screenshots_for_documents(tmp_path: Path) -> None:
     """The script writes a picture of a screen, the same each time; here one is enough."""
     script = _script()

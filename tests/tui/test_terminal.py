@@ -175,6 +175,7 @@ def test_leaving_while_it_opens(tmp_path: Path, key: str) -> None:
             check_restored(terminal)
 
 
+@pytest.mark.slow
 @pytest.mark.cases(2)
 @pytest.mark.parametrize(
     ("words", "code", "message"),

@@ -187,6 +187,7 @@ def test_ends() -> None:
     drive_on(test, "real-44-live")
 
 
+@pytest.mark.slow
 def test_steps_from_change_to_change() -> None:
     """From any view; NoOps are passed over."""
 
@@ -392,6 +393,7 @@ def test_what_can_not_be_reached_ends_playing(monkeypatch: pytest.MonkeyPatch) -
     drive_on(test, "real-44-trimmed")
 
 
+@pytest.mark.slow
 def test_the_mouse() -> None:
     """A click goes there; the mouse above a column tells what it holds; the wheel steps."""
 
@@ -490,6 +492,7 @@ def test_the_log_grows() -> None:
     drive_on(test, live.source)
 
 
+@pytest.mark.slow
 def test_keys_wait_for_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
     """What was pressed while it is looked at is done then; cancelled, it is looked at again."""
     find_out = timeline_known.find_out

@@ -80,6 +80,7 @@ def test_help_and_views() -> None:
     drive(test)
 
 
+@pytest.mark.slow
 def test_behind_enter() -> None:
     """What is typed behind a line is for what the line leads to."""
 

@@ -92,7 +92,7 @@ def test_answers_are_those_of_the_log(name: str) -> None:
             assert wanted == run_on(source, line), line
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [condensed, kept])
 def test_what_needs_no_log_opens_none(how: Callable[[str], Source]) -> None:
     """Bytes of records are all that only the log has."""

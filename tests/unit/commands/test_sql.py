@@ -156,7 +156,7 @@ def test_statements_on_standard_input() -> None:
     assert ran.stderr.startswith("sql: no statement given\n")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_rows_left_unread_end_with_the_program() -> None:
     """No thread goes on reading records when the program ends."""
     program = [sys.executable, "-m", "metashell", "demo", "sql", "-o", "jsonl"]

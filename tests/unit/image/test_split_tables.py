@@ -95,6 +95,7 @@ def test_records_are_those_of_kafka(name: str) -> None:
         assert one in found
 
 
+@pytest.mark.slow
 @pytest.mark.cases(3)
 @pytest.mark.parametrize("name", DIRECTORIES)
 def test_messages_are_those_of_a_source(name: str) -> None:
@@ -295,6 +296,7 @@ def test_values_on_request(tmp_path: Path) -> None:
     assert [None, None] == table["value"].to_pylist()
 
 
+@pytest.mark.slow
 def test_batches_are_bounded(tmp_path: Path) -> None:
     """A large split comes in several."""
     n = BATCH_ROWS // 4000 + 1

@@ -61,6 +61,7 @@ def test_only_parts_that_are_asked_for_are_imported(words: list[str], expected: 
     assert expected == set(json.loads(ran(RUN.format(words=words))[1]))
 
 
+@pytest.mark.slow
 def test_parts_are_found_in_a_zip_file(tmp_path: Path) -> None:
     """Spark's executors get the package as one."""
     archive = shutil.make_archive(str(tmp_path / "metashell"), "zip", SOURCE.parent, SOURCE.name)

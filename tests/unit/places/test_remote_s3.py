@@ -265,7 +265,7 @@ def _assert_secret(*texts: str | None) -> None:
             assert secret not in (text or "")
 
 
-@pytest.mark.long
+@pytest.mark.slow
 @pytest.mark.parametrize("form", [0, 1])
 def test_secrets_of_a_uri_are_in_no_output(stored: S3Server, form: int) -> None:
     """Not where it opens, and not where that fails for any reason."""

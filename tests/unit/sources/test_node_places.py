@@ -45,6 +45,7 @@ def count(capsys: Captures, words: Sequence[str]) -> int:
     return int(told.out)
 
 
+@pytest.mark.slow
 def test_log_directories_of_a_node_are_one_source(capsys: Captures) -> None:
     """In any order, and where the metadata log itself is named; for a pattern a fleet of one."""
     first, second = directory(101, "d1"), directory(101, "d2")

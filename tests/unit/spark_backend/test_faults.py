@@ -87,6 +87,7 @@ def test_faults_without_the_directory_end(tmp_path: Path) -> None:
     assert log.records.merges_at_fault
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("file", ["quorum-state", "leader-epoch-checkpoint"])
 def test_find_goes_on(file: str, tmp_path: Path) -> None:
     """A node that can't be looked at is told of, the rest is printed, whichever part has it."""

@@ -25,7 +25,7 @@ def test_one_worker_is_this_process() -> None:
     assert {os.getpid()} == {row["pid"] for _, row in [*alone, *single] if row is not None}
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_a_worker_that_dies_costs_its_own_row() -> None:
     """The others come from other processes."""
     words = ["a", "die", "b", "c"]
