@@ -11,8 +11,8 @@ BIN := $(VENV)/bin
 EXTRAS ?= spark
 # Extras that the archive of `make offline` has, such as OFFLINE_EXTRAS=spark.
 OFFLINE_EXTRAS ?=
-# Processes that `make test` runs tests in: one waits where two compute. Pytest alone takes one.
-JOBS ?= 3
+# Processes that `make test` runs tests in: two wait where two compute. Pytest alone takes one.
+JOBS ?= 4
 # Further arguments of pytest, such as PYTEST_ARGS='-k redact'.
 PYTEST_ARGS ?=
 
