@@ -116,7 +116,7 @@ def test_metadata_imports_nothing_of_coordinators() -> None:
     imported_by(MAIN.format(lines=lines, unwanted=set()) + check)
 
 
-@pytest.mark.long
+@pytest.mark.slow
 def test_answers_import_no_pandas() -> None:
     """Where pandas is installed pyarrow would import it, and no answer asks for it."""
     lines, unwanted = [["demo", *words] for words in ROWS_COMMANDS], FRONT_ENDS | {"pandas"}

@@ -349,6 +349,7 @@ def test_offline_archive_refuses_what_it_can_not_use(wheel: Path, tmp_path: Path
         assert message in ran.stderr
 
 
+@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize("tool", ["venv", "pipx", "uv"])
 def test_wheel_installs_as_tools_do(

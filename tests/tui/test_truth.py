@@ -121,6 +121,7 @@ def test_nodes(name: str, offset: int | None) -> None:
     drive(test, session_on(directory(name)), size=WIDE)
 
 
+@pytest.mark.slow
 @pytest.mark.cases(1)
 @pytest.mark.parametrize(("name", "offset"), PLACES)
 def test_tables(name: str, offset: int | None) -> None:

@@ -260,6 +260,7 @@ _PLACES: Final = {
 """What keys lead to, and keys that go on there."""
 
 
+@pytest.mark.slow
 @pytest.mark.cases(4)
 @pytest.mark.usefixtures("slow")
 @pytest.mark.parametrize("keys", _PLACES.values(), ids=list(_PLACES))

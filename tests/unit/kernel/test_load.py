@@ -121,7 +121,7 @@ def test_zip_file_runs_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
 
 
 @needs_compiler
-@pytest.mark.long
+@pytest.mark.slow
 def test_output_is_the_same_without(tmp_path: Path) -> None:
     """The program with the kernel switched off."""
     commands = [
