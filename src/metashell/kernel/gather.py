@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from ctypes import CDLL, c_int32, c_int64, c_void_p
 from functools import cache
 from typing import Any, Final, TypeAlias
@@ -43,20 +44,16 @@ def gather_each(
         The elements, native; None where one does not lie in the bytes.
     """
     out = np.empty(len(at), dtype=dtype.newbyteorder("="))
-    function, n = _functions(library).metashell_gather_each, len(at)
-    beyond: list[int] = []
+    function = _functions(library).metashell_gather_each
 
-    def work(begin: int) -> None:
-        end = min(begin + _PIECE_ROWS, n)
-        done = function(
+    def gathered(begin: int, end: int) -> int:
+        done: int = function(
             *(data.ctypes.data, len(data), at.ctypes.data, begin, end),
             *(dtype.itemsize, not dtype.isnative, out.ctypes.data),
         )
-        if done < end:
-            beyond.append(done)
+        return done
 
-    threads.run(work, range(0, n, _PIECE_ROWS))
-    return None if beyond else out
+    return out if _is_whole(gathered, len(at)) else None
 
 
 def gather(
@@ -80,17 +77,26 @@ def gather(
     """
     out = np.empty(int(list_offsets[-1]), dtype=dtype.newbyteorder("="))
     starts, function = np.ascontiguousarray(starts), _functions(library).metashell_gather
-    n = len(starts)
+
+    def gathered(begin: int, end: int) -> int:
+        done: int = function(
+            *(data.ctypes.data, len(data), starts.ctypes.data, list_offsets.ctypes.data),
+            *(begin, end, dtype.itemsize, out.ctypes.data),
+        )
+        return done
+
+    return out if _is_whole(gathered, len(starts)) else None
+
+
+def _is_whole(gathered: Callable[[int, int], int], n: int) -> bool:
+    """Gather n rows piece by piece; whether each call came to the end of its piece."""
     beyond: list[int] = []
 
     def work(begin: int) -> None:
         end = min(begin + _PIECE_ROWS, n)
-        done = function(
-            *(data.ctypes.data, len(data), starts.ctypes.data, list_offsets.ctypes.data),
-            *(begin, end, dtype.itemsize, out.ctypes.data),
-        )
+        done = gathered(begin, end)
         if done < end:
             beyond.append(done)
 
     threads.run(work, range(0, n, _PIECE_ROWS))
-    return None if beyond else out
+    return not beyond
