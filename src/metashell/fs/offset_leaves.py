@@ -15,7 +15,7 @@ import numpy as np
 from metashell.fs.coordinator_paths import Fields, tell
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.living import LivingRows
-from metashell.image.fold import group_keys
+from metashell.image.fold import begins_of, group_keys
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import SpanColumn
 
@@ -59,8 +59,8 @@ class OffsetLeaves:
         group, topic, partition = group[order], topic[order], partition[order]
         self.row, self._created = living.row[order], living.created[order]
         """int64[m]: commits, one leaf's after the other's."""
-        begins = _changes(group) | _changes(topic)
-        at = np.flatnonzero(begins | _changes(partition))
+        begins = begins_of(group) | begins_of(topic)
+        at = np.flatnonzero(begins | begins_of(partition))
         self._commits = np.append(at, len(order))
         self._partition = partition[at]
         directories = np.flatnonzero(begins[at])
@@ -174,13 +174,6 @@ def _numbers_by_text(numbers: AnyArray) -> tuple[I64, list[str]]:
     rank = np.empty(len(texts), dtype=np.int64)
     rank[order] = np.arange(len(texts))
     return rank[index], [texts[i] for i in order]
-
-
-def _changes(sorted_numbers: I64) -> Bools:
-    """bool[n]: where another number begins."""
-    begins = np.ones(len(sorted_numbers), dtype=np.bool_)
-    begins[1:] = sorted_numbers[1:] != sorted_numbers[:-1]
-    return begins
 
 
 def _highest(values: I64, bounds: I64) -> I64:

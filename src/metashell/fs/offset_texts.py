@@ -18,6 +18,7 @@ from metashell.schema.arrow import string_array, uuid_array
 from metashell.schema.arrow_texts import Piece, number_texts, side_by_side, time_texts
 from metashell.schema.columns import Columns, FixedColumn, SpanColumn
 from metashell.schema.coordinators import RecordType
+from metashell.schema.id_table import id_pairs
 from metashell.schema.json_writer import finite, null, text_to_json, to_json
 
 if TYPE_CHECKING:
@@ -152,5 +153,4 @@ def _uuids(before: str, ids: AnyArray, leaves_out_zero: bool, as_json: bool) -> 
     texts = side_by_side([before + quote, uuid_array(ids).cast(pa.large_string()), quote])
     if not leaves_out_zero:
         return [texts]
-    zero = np.ascontiguousarray(ids).view("<u8").reshape(-1, 2)
-    return [pc.if_else(pa.array((zero == 0).all(axis=1)), "", texts)]
+    return [pc.if_else(pa.array((id_pairs(ids) == 0).all(axis=1)), "", texts)]

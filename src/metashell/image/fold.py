@@ -98,8 +98,7 @@ def _sorted_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> tuple[I64, B
     for sort in (_sort_by_high_bits, _sort):
         # Nothing is kept longer than it is needed: of a log's records this is a good part of all.
         ordered, order = sort(_hashes(parts, n))
-        begins = np.ones(n, dtype=np.bool_)
-        begins[1:] = ordered[1:] != ordered[:-1]
+        begins = begins_of(ordered)
         del ordered
         if _are_equal(parts, order, begins):
             return order, begins
@@ -139,8 +138,14 @@ def _sort(hashes: AnyArray) -> tuple[AnyArray, I64]:
 def distinct(numbers: AnyArray) -> AnyArray:
     """The different ones among numbers, ascending. np.unique would import masked arrays first."""
     ordered = np.sort(numbers)
-    differ = ordered[1:] != ordered[:-1]
-    return np.concatenate([ordered[:1], ordered[1:][differ]])
+    return ordered[begins_of(ordered)]
+
+
+def begins_of(ordered: AnyArray) -> Bools:
+    """bool[n]: where another value begins, if equal ones stand side by side."""
+    begins = np.ones(len(ordered), dtype=np.bool_)
+    begins[1:] = ordered[1:] != ordered[:-1]
+    return begins
 
 
 def stable_order(numbers: I64) -> I64:
@@ -266,10 +271,7 @@ def sort_events(groups: I64, rows: I64) -> Events:
     else:
         by_row = stable_order(rows)
         order = by_row[stable_order(groups[by_row])]
-    ordered = groups[order]
-    begins = np.ones(len(order), dtype=np.bool_)
-    begins[1:] = ordered[1:] != ordered[:-1]
-    return _events(order, begins)
+    return _events(order, begins_of(groups[order]))
 
 
 def _events(order: I64, begins: Bools) -> Events:
