@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -66,9 +66,22 @@ _NOT_FAST = ("cases", "long", "meta", "pty", "slow", "spark")
 _TESTS = Path(__file__).parent
 _NOT_FAST_PLACES = tuple(
     _TESTS / place
-    for place in ("damage", "live", "property", "spark", "test_packaging.py", "unit/spark_backend")
+    for place in (
+        "damage",
+        "live",
+        "meta",
+        "property",
+        "spark",
+        "test_docs.py",
+        "test_imports.py",
+        "test_packaging.py",
+        "unit/spark_backend",
+        "unit/test_runbooks.py",
+    )
 )
 """What is here looks far, or starts programs."""
+_S3 = "s3"
+"""The fixture whose server takes seconds to start, in each process that has a test of it."""
 _ONE_A_FILE = _TESTS / "tui"
 """Each test here starts the explorer."""
 _SPARK = "tests/spark/"
@@ -85,6 +98,28 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Do not even look at what is never fast."""
     return True if config.getoption("fast") and collection_path in _NOT_FAST_PLACES else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    """Make one case of each test where only one is taken: each process makes all cases."""
+    if not metafunc.config.getoption("fast"):
+        return
+    parametrize = metafunc.parametrize
+
+    def one(names: Any, values: Iterable[Any], *args: Any, ids: Any = None, **kwargs: Any) -> None:
+        values = list(values)
+        fast = (i for i, value in enumerate(values) if not _is_left(getattr(value, "marks", ())))
+        taken = next(fast, 0)
+        if not callable(ids) and ids is not None:
+            ids = list(ids)[taken : taken + 1]
+        parametrize(names, values[taken : taken + 1], *args, ids=ids, **kwargs)
+
+    metafunc.parametrize = one  # type: ignore[method-assign]
+
+
+def _is_left(marks: Iterable[Any]) -> bool:
+    return any(mark.name in _NOT_FAST for mark in marks)
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -116,7 +151,7 @@ def _left_to_ci(items: list[pytest.Item]) -> set[pytest.Item]:
 def _fast(items: list[pytest.Item]) -> set[pytest.Item]:
     first: dict[tuple[Path, str], pytest.Item] = {}
     for item in items:
-        if not any(item.get_closest_marker(mark) for mark in _NOT_FAST):
+        if not _is_left(item.iter_markers()) and _S3 not in getattr(item, "fixturenames", ()):
             name = "" if _ONE_A_FILE in item.path.parents else getattr(item, "originalname", "")
             first.setdefault((item.path, name), item)
     return set(first.values())
@@ -202,8 +237,8 @@ def implementation(request: pytest.FixtureRequest) -> Iterator[str]:
         yield request.param
 
 
-@pytest.fixture(scope="session")
-def s3() -> Iterator[S3Server]:
+@pytest.fixture(scope="session", name=_S3)
+def _s3() -> Iterator[S3Server]:
     """An S3 server on loopback; started for the first test that asks for one."""
     with serving() as server:
         yield server

@@ -100,6 +100,7 @@ def test_keys_and_values(segment: RecordedSegment) -> None:
         assert json.dumps(record["value"]) == json.dumps(found[row]["value"])
 
 
+@pytest.mark.long
 @every_segment
 def test_flaws(segment: RecordedSegment) -> None:
     """What Kafka can't read is at fault here, for the same reason, and nothing else is."""

@@ -274,6 +274,7 @@ def test_paths_are_there() -> None:
     assert len(list(replicas(GROUP))) == 12
 
 
+@pytest.mark.long
 def test_what_a_broker_loads_is_not_refused() -> None:
     """Of the log that a broker loaded no record is refused; of the one that it refused some are."""
     refused = {}
@@ -285,6 +286,7 @@ def test_what_a_broker_loads_is_not_refused() -> None:
     assert refused["__consumer_offsets-0"]
 
 
+@pytest.mark.long
 def test_the_record_at_which_a_broker_stopped() -> None:
     """The first that is refused is the one that a broker's own log names; none where it loaded."""
     topics = {log.value: log for log in CoordinatorLog}

@@ -194,6 +194,7 @@ def test_unknown_stays_unknown() -> None:
     assert repr(UNKNOWN) == "?"
 
 
+@pytest.mark.long
 def test_recreated_topic_is_followed_through_its_lives() -> None:
     """A name that was deleted and made again tells of both topics, with their ids."""
     source = metashell.open(fixture("real-44-live").input)
@@ -230,6 +231,7 @@ def test_changes_of_nothing_and_the_principal() -> None:
     assert "does not record who" in found.err[-1]
 
 
+@pytest.mark.long
 def test_window_and_last() -> None:
     """--since and --until bound the offsets, -n takes the last ones."""
     source = metashell.open(fixture("real-44-live").input)
@@ -242,6 +244,7 @@ def test_window_and_last() -> None:
     assert [change["offset"] for change in last] == offsets[-2:]
 
 
+@pytest.mark.long
 def test_newest_records_only() -> None:
     """--newest follows the newest records alone: the same changes, what was before is a ?."""
     source = metashell.open(fixture("real-44-live").input)

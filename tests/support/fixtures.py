@@ -1,20 +1,23 @@
 """Recorded fixtures: directories of real Kafka nodes, and what Kafka's own classes say of them.
 
 Each fixture is an archive in tests/data and is unpacked when it is first asked for, into a
-directory of this process that goes away with it. Preallocated index files are made again as sparse
+directory of the run that goes away with it. Preallocated index files are made again as sparse
 files. Tests must not change what they get here: `copy_of` gives them a copy of their own.
 """
 
 from __future__ import annotations
 
 import atexit
+import fcntl
 import gzip
 import json
 import lzma
+import os
 import shutil
 import tarfile
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
@@ -50,6 +53,9 @@ METADATA_DIRECTORY: Final = "__cluster_metadata-0"
 
 _HOLE_BYTES: Final = 1 << 16
 """Runs of zeros of this length become holes."""
+
+_ROOT: Final = "METASHELL_TEST_ROOT"
+"""The variable that names the directory of fixtures to processes of one run."""
 
 
 @dataclass(frozen=True)
@@ -218,7 +224,10 @@ def copy_of(name: str, destination: Path) -> Path:
 
 @cache
 def _small() -> Path:
-    return copy_of("real-44-trimmed", _root() / "small")
+    with _once("small") as is_missing:
+        if is_missing:
+            return copy_of("real-44-trimmed", _root() / "small")
+    return _root() / "small" / "real-44-trimmed"
 
 
 def _copy(source: str, target: str) -> None:
@@ -229,9 +238,20 @@ def _copy(source: str, target: str) -> None:
 
 @cache
 def _root() -> Path:
-    root = tempfile.mkdtemp(prefix="metashell-fixtures-")
-    atexit.register(shutil.rmtree, root, ignore_errors=True)
-    return Path(root)
+    """The directory of the first process of a run; those that it starts share it."""
+    if _ROOT not in os.environ:
+        os.environ[_ROOT] = tempfile.mkdtemp(prefix="metashell-fixtures-")
+        atexit.register(shutil.rmtree, os.environ[_ROOT], ignore_errors=True)
+    return Path(os.environ[_ROOT])
+
+
+@contextmanager
+def _once(name: str) -> Iterator[bool]:
+    """Tell whether something is still to be made below the root; other processes wait for it."""
+    with (_root() / f".{name}").open("a") as mark:
+        fcntl.flock(mark, fcntl.LOCK_EX)
+        yield not mark.tell()
+        mark.write("made")
 
 
 @cache
@@ -239,6 +259,13 @@ def _unpacked(archive_name: str) -> Path:
     archive = DATA / f"{archive_name}.tar.xz"
     if not archive.is_file():
         raise KeyError(f"no fixture is named {archive_name}")
+    with _once(archive_name) as is_missing:
+        if is_missing:
+            _unpack(archive)
+    return _root() / archive_name
+
+
+def _unpack(archive: Path) -> None:
     with lzma.open(archive) as packed, tarfile.open(fileobj=packed, mode="r|") as members:
         for member in members:
             target = _root() / member.name
@@ -250,7 +277,6 @@ def _unpacked(archive_name: str) -> Path:
                 assert content is not None
                 with target.open("wb") as file:
                     _copy_with_holes(content, file, member.size)
-    return _root() / archive_name
 
 
 def _copy_with_holes(source: Any, target: BinaryIO, size: int) -> None:

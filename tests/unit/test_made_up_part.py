@@ -194,6 +194,7 @@ def test_table_is_in_every_engine(source: Source, tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.long
 def test_explorer_shows_it(directory: Path, schemas: Path) -> None:
     """Its node is in the tree and its text beside it."""
 

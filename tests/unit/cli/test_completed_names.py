@@ -69,6 +69,7 @@ def test_the_second_time_is_like_the_first(
     assert first == proposed(capfd, line)
 
 
+@pytest.mark.long
 def test_the_second_time_decodes_nothing(copy: Path) -> None:
     """Not even numpy is imported."""
     code = (

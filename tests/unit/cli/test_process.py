@@ -46,6 +46,7 @@ def test_full_disk(shell: Shell, command: str) -> None:
     assert (1, line) == (done.returncode, done.stderr)
 
 
+@pytest.mark.long
 def test_closed_standard_output(shell: Shell) -> None:
     """It matters only to what writes."""
     writes, does_not = shell("$M -d x echo hi >&-"), shell("$M -d x exit >&-")
@@ -125,6 +126,7 @@ def test_runs_as_a_module(environment: dict[str, str]) -> None:
     assert b"metashell: unknown option `--nonsense`\n" in done.stderr
 
 
+@pytest.mark.long
 def test_ends_before_its_threads_do(environment: dict[str, str]) -> None:
     """A thread that is within a library when the program ends can't abort the process."""
     code = (

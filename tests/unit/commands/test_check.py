@@ -791,6 +791,7 @@ def test_what_says_the_same_stands_together() -> None:
     assert len(shown) == len(texts) + len(advice) + len(places) + 1
 
 
+@pytest.mark.long
 def test_the_state_is_shown_where_it_is_asked_for(tmp_path: Path) -> None:
     """Else its warnings are only counted; damage comes before them."""
     directory = copy_of("real-44-torn", tmp_path)

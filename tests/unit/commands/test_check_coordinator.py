@@ -71,6 +71,7 @@ def test_damage(
     assert all(row["action"] for row in rows)
 
 
+@pytest.mark.long
 def test_what_a_broker_refuses_and_skips(tmp_path: Path) -> None:
     """The record that ends the load is one error; those behind it and unknown types follow."""
     status, rows = findings("__consumer_offsets-0", tmp_path)

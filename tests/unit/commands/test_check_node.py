@@ -79,6 +79,7 @@ def test_a_partition_that_cannot_be_read_is_told(damaged: Path) -> None:
     assert 3 == run_on(source, "check").status
 
 
+@pytest.mark.long
 def test_one_record_ends_the_load() -> None:
     """The first that a broker can't read or can't replay is an error, all others are not."""
     source = opened(fixture_dir(RECORDS) / "__consumer_offsets-0")

@@ -556,6 +556,7 @@ def test_grep_has_rows_or_shapes_its_text(option: str) -> None:
     assert f"-o and {option} exclude each other" in ran.err[0]
 
 
+@pytest.mark.long
 def test_fleet(tmp_path: Path) -> None:
     """A row for each directory, and for each that is compared."""
     fleet = open_fleet(sorted(map(str, backups(tmp_path / "backups").iterdir())))

@@ -164,6 +164,7 @@ def test_records_by_type(node: Source) -> None:
         node.records("NoSuchRecord")
 
 
+@pytest.mark.long
 def test_every_type_has_its_table(node: Source) -> None:
     """Each with the columns that it is listed with."""
     tables = node.coordinator_tables
@@ -175,6 +176,7 @@ def test_every_type_has_its_table(node: Source) -> None:
             assert len(set(table.schema.names)) == len(table.schema.names)
 
 
+@pytest.mark.long
 def test_files_of_tables(node: Source, tmp_path: Path) -> None:
     """One each, types kept; the remark about partitions comes once."""
     ran = run_on(node, f"export offsets groups --to {tmp_path}/out/")

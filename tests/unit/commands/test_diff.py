@@ -200,6 +200,7 @@ def test_two_offsets_against_a_walk(name: str) -> None:
         )
 
 
+@pytest.mark.long
 def test_two_sources_against_a_walk() -> None:
     """Also where nothing is shared, and the clusters are two."""
     left, right = (

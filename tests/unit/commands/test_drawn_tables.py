@@ -382,6 +382,7 @@ def test_a_summary_of_all_brokers() -> None:
     )
 
 
+@pytest.mark.long
 def test_fixtures_of_older_releases() -> None:
     """Tables of any directory fit."""
     source = metashell.open(fixture("real-44-broker-down").directory)

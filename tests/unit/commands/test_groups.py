@@ -163,6 +163,7 @@ def test_expiry_and_lag(tmp_path: Path) -> None:
     assert 2 == run_on(source, "offsets --lag --stalled").status
 
 
+@pytest.mark.long
 def test_stalled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What stands still while the log went on: for how long, and what is known of why."""
     node = copy_of(LOG_DIR, tmp_path)
@@ -288,6 +289,7 @@ def _health(place: Path, words: str = "") -> dict[tuple[str, str], tuple[int, st
     }
 
 
+@pytest.mark.long
 def test_health_of_groups(tmp_path: Path) -> None:
     """A record that is refused, offsets of gone topics and those about to expire are problems."""
     node = copy_of(LOG_DIR, tmp_path)

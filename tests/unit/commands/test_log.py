@@ -279,6 +279,7 @@ def test_limit_and_tail(name: str, n: int) -> None:
     assert changes[-n:] == log(opened(name), f"--tail {n} --type PartitionChange")
 
 
+@pytest.mark.long
 def test_grep() -> None:
     """A regular expression is looked for in the readable line, with --json too."""
     plain = run_on(opened(LIVE), "log --all").out.split("\n")[:-1]

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import metashell
 from kraftgen.batch import encode_batch
 from kraftgen.files import checkpoint_bytes, checkpoint_name
@@ -96,6 +98,7 @@ def test_what_kafka_left_behind_is_a_note(tmp_path: Path) -> None:
     assert 0 == run_on(metashell.open(made), "check").status
 
 
+@pytest.mark.long
 def test_what_was_lost_is_no_orphan(tmp_path: Path) -> None:
     """A config of a topic that lives, one that the log never set, and another value of one."""
     for i, lost in enumerate(

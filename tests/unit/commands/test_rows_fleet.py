@@ -176,6 +176,7 @@ def test_who_reads(parent: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert not fleet.is_for_others(members, keeps=False)
 
 
+@pytest.mark.long
 @pytest.mark.usefixtures("many_bytes")
 @pytest.mark.parametrize(
     "line", ["partitions --leader x", "config a b c d", "who-can READ", "topics --assume /nowhere"]

@@ -169,6 +169,7 @@ def test_rows_left_unread_end_with_the_program() -> None:
     assert ('{"a": 1}\n', "") == (ran.stdout, ran.stderr)
 
 
+@pytest.mark.long
 def test_secrets_can_not_be_guessed(tmp_path: Path) -> None:
     """No statement sees what redaction hides; with --show-secrets it does."""
     values = [

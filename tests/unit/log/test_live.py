@@ -235,6 +235,7 @@ def test_files() -> None:
         segment.content[0] = 1
 
 
+@pytest.mark.long
 def test_growth_keeps_what_was_handed_out() -> None:
     """Earlier results stay byte for byte what they were, while the log outgrows its memory."""
     log, handed, n = LiveLog(), [], 0

@@ -61,6 +61,7 @@ def described(case: str) -> list[tuple[int, str, dict[str, Any]]]:
     ]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("case", ["node", "story"])
 def test_logs_are_those_that_brokers_describe(case: str) -> None:
     """Current and future ones; what waits for deletion or is stray no broker tells of."""
@@ -204,6 +205,7 @@ def test_topics_that_a_log_does_not_tell(variant: str, part: str | int | None) -
         assert part == told.version
 
 
+@pytest.mark.long
 def test_damaged_files(tmp_path: Path) -> None:
     """Each is an error that names the file, when it is asked for."""
     parent = copy_of("node-dirs-44", tmp_path) / "node" / "broker101" / "d1"

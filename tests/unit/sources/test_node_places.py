@@ -60,6 +60,7 @@ def test_log_directories_of_a_node_are_one_source(capsys: Captures) -> None:
     assert 1 == len(capsys.readouterr().out.split())
 
 
+@pytest.mark.long
 def test_python_takes_them_too() -> None:
     """`metashell.open` with the others beside the first; each may be without a metadata log."""
     first, second = directory(101, "d1"), directory(101, "d2")
@@ -134,6 +135,7 @@ def config(path: Path, **settings: str) -> list[str]:
     return ["--config", str(path)]
 
 
+@pytest.mark.long
 def test_a_configuration_names_log_directories(tmp_path: Path, capsys: Captures) -> None:
     """All of log.dirs, and metadata.log.dir apart from them."""
     first, second = directory(101, "d1"), directory(101, "d2")
@@ -150,6 +152,7 @@ def test_a_configuration_names_log_directories(tmp_path: Path, capsys: Captures)
     assert 3 == main([*words, "--cluster-id", "nope", "ls"])
 
 
+@pytest.mark.long
 def test_a_log_directory_without_a_metadata_log(capsys: Captures) -> None:
     """It has groups and no image, and that is said; a shell works on it."""
     path = directory(101, "d2")

@@ -85,6 +85,7 @@ def test_large_directories_stop_at_each_record(monkeypatch: pytest.MonkeyPatch) 
     assert brokers.texts
 
 
+@pytest.mark.long
 def test_leaders_of_partitions_and_of_the_quorum() -> None:
     """Below a topic its partitions' leaders, elsewhere the controllers'."""
     assert density().elections.tolist() == (

@@ -111,6 +111,7 @@ def test_running_node(directory: Path) -> None:
         assert_as_whole(directory, log)
 
 
+@pytest.mark.long
 def test_half_written_batch(directory: Path) -> None:
     """A torn tail is not kept: once it is whole it counts."""
     path = active_segment(directory)
@@ -372,6 +373,7 @@ def test_damage_after_opening(
     assert open_cached(str(directory)) is None
 
 
+@pytest.mark.long
 def test_removed_while_open(directory: Path, cache: Path) -> None:
     """Who has an entry open goes on reading it when it is removed or renewed."""
     assert keep(directory)
