@@ -19,6 +19,7 @@ from metashell.errors import ExitCode, MetashellError, SourceError
 from metashell.fs.escape import escape
 from metashell.tui.following import Following
 from metashell.tui.frame.actions import Actions
+from metashell.tui.frame.compositor import ask_styles_once
 from metashell.tui.frame.idle_keys import IdleKeys
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.frame.keys import KEYS
@@ -89,6 +90,7 @@ class Explorer(Actions, IdleKeys, App[int]):
     def __init__(self, session: ExplorerSession) -> None:
         super().__init__()
         tell_all_sizes()
+        ask_styles_once()
         register_themes(self, session.theme or DEFAULT_THEME)
         self.session = session
         self.jobs = Jobs(self, self._job_failed, self._jobs_changed)

@@ -408,11 +408,12 @@ class RowTable(AppPart, DataTable):
         row = y - self.header_height + int(self.scroll_y)
         if y < self.header_height or self._rows is None or row >= self.row_count:
             return super().render_line(y)
-        styles = self._styles or styles_of(self)
+        if self._styles is None:
+            self._styles = styles_of(self)
         return draw_row(
             self._rows.get_row_at(row),
             self._laid_out,
-            styles,
+            self._styles,
             row=row,
             n_fixed=self.fixed_columns,
             left=int(self.scroll_x),
@@ -423,11 +424,8 @@ class RowTable(AppPart, DataTable):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw some lines, in styles that are asked for once."""
-        self._styles = styles_of(self)
-        try:
-            return super().render_lines(crop)
-        finally:
-            self._styles = None
+        self._styles = None
+        return super().render_lines(crop)
 
     def _arrange(self) -> None:
         if self._given is None:

@@ -76,4 +76,5 @@ class Marks:
         if len(self._known) > _KEPT:
             self._known.clear()
         self._known.update(marks)
-        self._tree.refresh()
+        if any(marks.values()):
+            self._tree.refresh()
