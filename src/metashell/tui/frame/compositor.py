@@ -10,10 +10,11 @@ from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Final
 
-from textual._compositor import ChopsUpdate, Compositor
+from textual._compositor import ChopsUpdate, Compositor, ReflowResult
 from textual.dom import DOMNode
-from textual.geometry import Region
+from textual.geometry import Region, Size
 from textual.strip import Strip
+from textual.widget import Widget
 
 _ONCE: Final = ("rich_style", "background_colors")
 """What no drawing changes of a node, and takes a walk up to the program."""
@@ -32,6 +33,15 @@ class LineCompositor(Compositor):
 
     _spans: Mapping[int, Sequence[tuple[int, int]]] | None = None
     """By line, (from, to) of the columns to be drawn; None for all of them."""
+
+    has_told = False
+    """Whether the last layout had anything to tell widgets: that they are seen, or their size."""
+
+    def reflow(self, parent: Widget, size: Size) -> ReflowResult:
+        """Lay everything out."""
+        result = super().reflow(parent, size)
+        self.has_told = bool(result.shown or result.resized)
+        return result
 
     def render_partial_update(self) -> ChopsUpdate | None:
         """Draw what has to be drawn anew."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from textual.geometry import Size
 from textual.reactive import Reactive
 from textual.screen import Screen
 from textual.widget import Widget
@@ -10,11 +11,38 @@ from metashell.tui.frame.compositor import LineCompositor
 
 
 class MainScreen(Screen[None]):
-    """A screen that draws no more than what changed, also when the focus moves."""
+    """A screen that draws no more than what changed, also when the focus moves.
+
+    Widgets that come or get another size draw themselves anew as soon as they are told. A layout is
+    drawn behind that, at the next tick: else a whole view is drawn twice.
+    """
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
     """As in Textual. The widgets that lose and get the focus draw themselves."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
-        self._compositor = LineCompositor()
+        self._compositor: LineCompositor = LineCompositor()
+        self._is_laying_out = False
+        self._is_put_off = False
+        """Whether a layout is still to be drawn."""
+
+    def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
+        self._is_laying_out, self._compositor.has_told = True, False
+        try:
+            super()._refresh_layout(size, scroll)
+        finally:
+            self._is_laying_out = False
+
+    def _compositor_refresh(self) -> None:
+        self._is_put_off = self._is_laying_out and self._compositor.has_told
+        if self._is_put_off:
+            self._update_timer.resume()
+        else:
+            super()._compositor_refresh()
+
+    def _on_timer_update(self) -> None:
+        was_put_off = self._is_put_off
+        super()._on_timer_update()
+        if was_put_off and self._is_put_off and not self.app._batch_count:
+            self._compositor_refresh()  # nothing else had to be drawn, or yet another layout
