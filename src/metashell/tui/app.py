@@ -17,6 +17,7 @@ from textual.widgets import ContentSwitcher, Input
 
 from metashell.errors import ExitCode, MetashellError, SourceError
 from metashell.fs.escape import escape
+from metashell.tui.ahead import ViewsAhead
 from metashell.tui.following import Following
 from metashell.tui.frame.actions import Actions
 from metashell.tui.frame.compositor import ask_styles_once
@@ -119,6 +120,8 @@ class Explorer(Actions, IdleKeys, App[int]):
         """Holds back what is typed before it can be taken."""
         self.kept: dict[str, Any] = {}
         """What commands keep from one run to the next."""
+        self.ahead = ViewsAhead(self)
+        """Mounts views before they are asked for."""
         self._collecting = Collecting()
         self._shown: dict[str, int] = {}
         """By view, the serial of the scene that it shows."""
@@ -143,6 +146,8 @@ class Explorer(Actions, IdleKeys, App[int]):
         self.app_resume_signal.subscribe(self, lambda _: self.refresh(layout=True))
         self.call_after_refresh(self._open)
         self.set_interval(1.0, self._collecting.look)
+        if not self.is_headless:  # there is a user who waits
+            self.ahead.begin()
 
     def get_driver_class(self) -> type[Driver]:
         """Textual's driver of this platform, in our hands."""
@@ -165,6 +170,7 @@ class Explorer(Actions, IdleKeys, App[int]):
         """Note that the user does something, and have one key done before the next is begun."""
         if isinstance(event, InputEvent):
             self._collecting.touch()
+            self.ahead.touch()
         if not isinstance(event, Key | Paste) or event.is_forwarded:
             await super().on_event(event)
         elif self.type_ahead.admits(event):
@@ -451,14 +457,30 @@ class Explorer(Actions, IdleKeys, App[int]):
             self.tell(NO_GROUPS)
             return
         switcher = self.query_one("#views", ContentSwitcher)
-        if not self.query(f"#{spec.id}"):
-            view = make_view(spec)
-            switcher.mount(view)
+        if not self.has_view(spec):
+            switcher.mount(make_view(spec))
         is_other, switcher.current = switcher.current != spec.id, spec.id
         if is_other and self.view is not None:
             self.view.is_ready = False
         self.query_one(TabStrip).current = spec.id
         self.call_after_refresh(self.come_to_view)
+
+    def has_view(self, spec: ViewSpec) -> bool:
+        """Whether a view is mounted."""
+        return bool(self.query(f"#views > #{spec.id}"))
+
+    def mount_view(self, spec: ViewSpec) -> None:
+        """Mount a view that can't be seen yet."""
+        view = make_view(spec)
+        view.display = False
+        self.query_one("#views", ContentSwitcher).mount(view)
+
+    @property
+    def is_switching(self) -> bool:
+        """Whether keys are at work, or a view is on its way."""
+        view = self.view
+        is_here = view is None or (view.is_composed and view.is_ready)
+        return not (is_here and self.type_ahead.is_at_rest)
 
     def come_to_view(self) -> None:
         """Bring the view that can be seen up to date, and the focus into it."""

@@ -14,7 +14,8 @@ _THREAD: Final = "metashell-import"
 _FIRST: Final = ("metashell.tui.timeline.timeline", VIEWS[0].module)
 """What is drawn as soon as the source is open."""
 _LATER: Final = (
-    *(spec.module for spec in VIEWS[1:]),
+    *(spec.module for spec in VIEWS[1:] if not (spec.for_fleet or spec.for_groups)),
+    *(spec.module for spec in VIEWS if spec.for_fleet or spec.for_groups),
     "metashell.tui.frame.filter_bar",
     "metashell.tui.screens.command",
     "metashell.tui.screens.find",
@@ -28,10 +29,11 @@ _LATER: Final = (
 
 
 def import_first() -> Callable[[], None]:
-    """Begin to import what is drawn first; returns what waits until that is done."""
-    thread = threading.Thread(target=_import, args=(_FIRST,), name=_THREAD, daemon=True)
+    """Begin to import what is drawn first, then the views; returns what waits for the first."""
+    is_there = threading.Event()
+    thread = threading.Thread(target=_import, args=(is_there,), name=_THREAD, daemon=True)
     thread.start()
-    return thread.join
+    return is_there.wait
 
 
 def import_later(cancelled: Callable[[], bool]) -> None:
@@ -43,6 +45,11 @@ def import_later(cancelled: Callable[[], bool]) -> None:
     keep_all()
 
 
-def _import(modules: tuple[str, ...]) -> None:
-    for module in modules:
-        importlib.import_module(module)
+def _import(is_there: threading.Event) -> None:
+    try:
+        for module in _FIRST:
+            importlib.import_module(module)
+    finally:
+        is_there.set()
+    for spec in VIEWS:
+        importlib.import_module(spec.module)

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from textual.events import Key, Paste
 
@@ -29,6 +30,10 @@ _AT_ONCE: Final = ("ctrl+c", _SUSPEND)
 """Keys that wait for nothing while it is."""
 _GIVING_UP: Final = ("ctrl+c", "escape")
 """Keys that end what other keys wait for."""
+_VIEW: Final = "view"
+"""What a key does that leads to another view."""
+_IN_VIEW: Final = "look"
+"""Key of the jobs that end within their view: they follow a path in its tree."""
 _PATIENCE_S: Final = 0.5
 """So long they wait for a job as well: what was typed in one go stays in order."""
 _LEAST_ROUNDS: Final = 3
@@ -38,6 +43,11 @@ _LONGEST_S: Final = 5.0
 """Whatever a key does, the next ones are not held back longer."""
 _MOST: Final = 10_000
 """Keys that are kept; what is typed beyond waits in the terminal."""
+
+
+def _nodes_around(job: Job) -> Sequence[object]:
+    owner: Any = job.owner
+    return tuple(owner.ancestors_with_self)
 
 
 class TypeAhead:
@@ -77,7 +87,7 @@ class TypeAhead:
             return True
         elif self._gives_up(event):
             self._kept.clear()  # they were for what will not be there
-        elif self._has_to_wait(event) or not self.is_at_rest or self._is_led:
+        elif self._has_to_wait(event) or not self.is_at_rest or self._is_led(event):
             self._kept.append(event)
             self._tell_soon()
             return False
@@ -104,22 +114,35 @@ class TypeAhead:
         return True
 
     def _needs_source(self, event: Key | Paste) -> bool:
+        return self._action(event) not in _WITHOUT_SOURCE
+
+    def _action(self, event: Key | Paste) -> str:
+        """Name of what a key does now; empty for text and where that is not known."""
         if not isinstance(event, Key):
-            return True
+            return ""
         bound = self._app.active_bindings.get(event.key)
         name = "" if bound is None else bound.binding.action.partition("(")[0]
-        return name.rpartition(".")[2] not in _WITHOUT_SOURCE
+        return name.rpartition(".")[2]
 
     @property
     def _leading(self) -> Job | None:
-        """What keys wait for besides each other."""
-        return self._app.jobs.leading if self._app.is_open else None
+        """What keys wait for besides each other: not for the lines of a tree that is not seen."""
+        if not self._app.is_open:
+            return None
+        job, view = self._app.jobs.leading, self._app.view
+        if job is None or job.key != _IN_VIEW or view in _nodes_around(job):
+            return job
+        return None
 
-    @property
-    def _is_led(self) -> bool:
-        """Whether the way to what keys are for goes on."""
-        view = self._app.view
-        return self._leading is not None or (view is not None and not view.is_ready)
+    def _is_led(self, event: Key | Paste) -> bool:
+        """Whether the way to what a key is for goes on."""
+        view, job = self._app.view, self._leading
+        if view is not None and not view.is_ready:
+            return True
+        if job is None:
+            return False
+        # To another view the way is the same, whatever comes of the tree.
+        return job.key != _IN_VIEW or self._action(event) != _VIEW
 
     def _gives_up(self, event: Key | Paste) -> bool:
         """Whether a key ends what the others wait for, which takes long."""
@@ -176,7 +199,7 @@ class TypeAhead:
             return
         if not self._app.is_open and self._needs_source(self._kept[0]):
             return
-        if self._is_led:
+        if self._is_led(self._kept[0]):
             self._tell_soon()
         else:
             self._send()

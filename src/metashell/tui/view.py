@@ -65,7 +65,8 @@ class View(AppPart, Vertical):
     def on_mount(self) -> None:
         """Show the scene now that the parts are there."""
         self.is_composed = True
-        self.call_after_refresh(self.explorer.come_to_view)
+        if self.explorer.view is self:
+            self.call_after_refresh(self.explorer.come_to_view)
 
     def on_resize(self, event: events.Resize) -> None:
         """Leave the room to rows where there is little: see ``-low`` in the styles of views."""
