@@ -19,6 +19,8 @@ from metashell.schema.uuids import LOST
 
 _LARGEST_TABLE: Final = 1 << 22
 """Broker ids below it are looked up in a table."""
+_AT_ONCE: Final = 1 << 17
+"""Partitions whose directories are looked at together."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,20 +44,26 @@ def bad_replicas(image: Image) -> BadReplicas:
 
 
 def _bad_replicas(image: Image) -> BadReplicas:
-    partitions, registered = image.partitions, image.brokers
-    owners, bounds = partitions.list_column("replicas").gather()
-    column = partitions.list_column("directories")
-    n_replicas = np.diff(bounds)
+    partitions = image.partitions
     # Elsewhere nothing says which replica a directory is of.
-    told = ~partitions.directories_default & (column.counts == n_replicas)
-    if not told.any():
-        nothing = np.empty(0, dtype=np.int64)
-        return BadReplicas(nothing, owners[:0], nothing.astype(np.bool_))
-    if told.all():
-        directories, _ = column.gather()
-    else:
-        directories, _ = column.take(np.flatnonzero(told)).gather()
-        owners = owners[np.repeat(told, n_replicas)]
+    n_told = partitions.list_column("directories").counts
+    told = ~partitions.directories_default & (n_told == partitions.list_column("replicas").counts)
+    rows = np.flatnonzero(told)
+    # All ids of a large cluster at once take more memory than what is known of it.
+    found = [
+        _bad_among(image, rows[start : start + _AT_ONCE])
+        for start in range(0, max(len(rows), 1), _AT_ONCE)
+    ]
+    row, broker, lost = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    order = np.argsort(lost, kind="stable")
+    return BadReplicas(row[order], broker[order], lost[order])
+
+
+def _bad_among(image: Image, rows: I64) -> tuple[I64, AnyArray, Bools]:
+    """What `BadReplicas` has, of some partitions that tell a directory for each replica."""
+    partitions, registered = image.partitions, image.brokers
+    owners, bounds = partitions.list_column("replicas").take(rows).gather()
+    directories, _ = partitions.list_column("directories").take(rows).gather()
     pairs = id_pairs(directories)
     reserved = np.flatnonzero(pairs[:, 0] == 0)
     low = pairs[reserved, 1].byteswap()
@@ -67,10 +75,9 @@ def _bad_replicas(image: Image) -> BadReplicas:
     # online.
     at = at[np.isin(owners[at], registered.ids[registered.log_dirs.counts > 0])]
     both = np.concatenate([at, lost])
-    rows = np.flatnonzero(told)
-    ends = np.cumsum(n_replicas[rows])
     is_lost = np.arange(len(both)) >= len(at)
-    return BadReplicas(rows[np.searchsorted(ends, both, side="right")], owners[both], is_lost)
+    places = np.searchsorted(bounds[1:], both, side="right")
+    return rows[places], owners[both], is_lost
 
 
 def _among(directories: AnyArray, owners: AnyArray, brokers: Brokers) -> Bools:

@@ -154,14 +154,16 @@ class HealthCommand(RowsCommand):
             # Of a quorum and of files a problem can be worse than its kind is.
             if part[0][0] <= _LEVELS.index(level)
         ]
-        rows = in_order(parts)
+        is_critical = any(rank == 0 and len(table) for (rank, _), table in parts)
+        # Handed over, so that what is sorted takes the place of what was not.
+        rows = in_order(parts.pop(0) for _ in range(len(parts)))
         counts = summary_of(rows)
         query.verdict = verdict_of(
             _how_it_is(counts, query.image, is_all=codes is None and level == "note"),
             problems.effects(_asked(codes, level)),
             lowered,
         )
-        if any(rank == 0 and len(table) for (rank, _), table in parts):
+        if is_critical:
             query.status = ExitCode.FAILED
         query.add(counts if "--summary" in query.parsed.switches else rows)
 

@@ -149,11 +149,15 @@ def _rank(level: Level, kind: ProblemKind) -> tuple[int, int]:
 
 
 def in_order(parts: Iterable[tuple[tuple[int, int], pa.Table]]) -> pa.Table:
-    """All rows, the worst first."""
+    """All rows, the worst first. Nothing of the parts is kept here, which may be all there is."""
+    return grouped(_joined_rows(parts))
+
+
+def _joined_rows(parts: Iterable[tuple[tuple[int, int], pa.Table]]) -> pa.Table:
     tables = [table for _, table in sorted(parts, key=lambda part: part[0])]
     if not tables:
         return pa.table({name: pa.array([], kind) for name, kind in TYPES.items()})
-    return grouped(pa.concat_tables(tables))
+    return pa.concat_tables(tables)
 
 
 def grouped(rows: pa.Table) -> pa.Table:
@@ -180,7 +184,11 @@ def grouped(rows: pa.Table) -> pa.Table:
     head[at[cause >= 0]] = cause[cause >= 0]
     best = np.arange(n)
     np.minimum.at(best, head, np.arange(n))
-    return rows.take(pa.array(np.lexsort((np.arange(n), head != np.arange(n), best[head]))))
+    order = pa.array(np.lexsort((np.arange(n), head != np.arange(n), best[head])))
+    columns, schema = rows.columns, rows.schema
+    # Column by column: there may be 100 MB of rows, and nobody else has them.
+    del rows, names, wanted, found, lists
+    return pa.table([columns.pop(0).take(order) for _ in schema.names], schema)
 
 
 def _flat(texts: pa.ChunkedArray | pa.Array) -> pa.Array:
