@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from textual.widgets import Static
 
@@ -165,6 +166,12 @@ def test_filters_exports_and_copies() -> None:
         assert len(subjects(driver)) == every
         await to_kind(driver, "fenced-broker")
         assert [name for name, _ in view.tables()] == ["fenced-broker", "health"]
+        assert view.found is not None
+        assert pa.types.is_dictionary(view.found.rows.schema.field("action").type)
+        taken = view.tables()[1][1]
+        assert not any(pa.types.is_dictionary(field.type) for field in taken.schema)
+        actions = [row["action"] for row in said(down(), "health --columns all")]
+        assert taken.column("action").to_pylist() == actions
         assert view.copyable() == ("command", "changes /image/cluster/brokers/103")
 
     drive(test, session_on(down))

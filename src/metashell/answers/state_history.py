@@ -6,6 +6,7 @@ Kafka would not apply because its directories do not fit counts here.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Final
 
 import numpy as np
@@ -72,18 +73,33 @@ def state_history(records: Records) -> StateHistory:
     """
     rows, base = sound_bases(records, *records.columns("PartitionRecord"))
     change_rows, change = records.columns("PartitionChangeRecord")
+    known = [set(columns.decoded().fields) for columns in (base, change)]
+
+    def forget() -> None:
+        # Fields of a large cluster are 100 MB, and nobody else may ask for them.
+        for columns, before in zip((base, change), known, strict=True):
+            columns.forget(set(columns.decoded().fields) - before)
+
     ended, end_rows = _ends(records, rows, base)
-    keys = [
-        np.concatenate([of.fixed(name) for of in (base, change)] + [base.fixed(name)[ended]])
-        for name in ("topic_id", "partition_id")
-    ]
     all_rows = np.concatenate([rows, change_rows, end_rows])
     if not len(all_rows):
         return StateHistory(*(np.empty(0, np.int64) for _ in range(3)))
-    events = sort_events(group_keys(keys, len(all_rows)), all_rows)
+    events = sort_events(_keys(base, change, ended, forget), all_rows)
     offline, under = _states(events, base, change, len(ended))
+    forget()
     sorted_rows = all_rows[events.order]
     return _summed(records, sorted_rows, _steps(events, offline), _steps(events, under))
+
+
+def _keys(base: Columns, change: Columns, ended: I64, forget: Callable[[], None]) -> I64:
+    """int64[n]: a number for the partition of each event."""
+    parts = []
+    for name in ("topic_id", "partition_id"):
+        of_bases = base.fixed(name)
+        parts.append(np.concatenate([of_bases, change.fixed(name), of_bases[ended]]))
+        del of_bases
+        forget()
+    return group_keys(parts, len(parts[0]))
 
 
 def _ends(records: Records, rows: I64, base: Columns) -> tuple[I64, I64]:
@@ -113,10 +129,11 @@ def _states(events: Events, base: Columns, change: Columns, n_ends: int) -> tupl
     alive = (begun >= 0) & ~is_end[np.maximum(begun, 0)]
 
     def told(of_bases: AnyArray, of_changes: AnyArray, no_change: int) -> AnyArray:
-        values = np.concatenate([of_bases, of_changes, np.full(n_ends, _REMOVED, np.int64)])
-        values = values[events.order]
-        marked = is_base | is_end | (values > no_change)
-        return values[np.maximum(last_marked(events, marked), 0)]
+        ends = np.full(n_ends, _REMOVED, of_bases.dtype)
+        values = np.concatenate([of_bases, of_changes, ends])[events.order]
+        at = last_marked(events, is_base | is_end | (values > no_change))
+        told: AnyArray = values[np.maximum(at, 0, out=at)]
+        return told
 
     leader = told(base.fixed("leader"), change.fixed("leader"), NO_LEADER_CHANGE)
     counts = {
@@ -129,19 +146,19 @@ def _states(events: Events, base: Columns, change: Columns, n_ends: int) -> tupl
     return alive & (leader == NO_LEADER), alive & (wanted > counts["isr"])
 
 
-def _steps(events: Events, state: Bools) -> I64:
-    """int64[n]: by how much each event changes the number of partitions in a state."""
-    steps = state.astype(np.int64)
+def _steps(events: Events, state: Bools) -> AnyArray:
+    """int8[n]: by how much each event changes the number of partitions in a state."""
+    steps = state.astype(np.int8)
     follows = np.flatnonzero(np.arange(len(steps)) > events.first)
     steps[follows] -= state[follows - 1]
     return steps
 
 
-def _summed(records: Records, rows: I64, *steps: I64) -> StateHistory:
+def _summed(records: Records, rows: I64, *steps: AnyArray) -> StateHistory:
     """Steps of events in any order as running sums, one for each offset at which any moves."""
     moving = np.flatnonzero(np.logical_or.reduce([step != 0 for step in steps]))
     moving = moving[np.argsort(rows[moving], kind="stable")]
     offsets, _ = records.offsets(rows[moving])
-    sums = [np.cumsum(step[moving]) for step in steps]
+    sums = [np.cumsum(step[moving], dtype=np.int64) for step in steps]
     is_last = np.append(offsets[1:] != offsets[:-1], True)[: len(offsets)]
     return StateHistory(offsets[is_last], *(total[is_last] for total in sums))

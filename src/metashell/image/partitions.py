@@ -69,6 +69,8 @@ class Partitions:
         self.partition: I32 = (keys & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
         """int32[k]: partition id."""
         self._lists: dict[str, SpanColumn] = {}
+        self._unchanged: dict[str, bool] = {}
+        """By list field, whether no change sets it, where that is known."""
         self._report_orphans(np.flatnonzero(base_at < 0))
 
     def __len__(self) -> int:
@@ -146,6 +148,10 @@ class Partitions:
         """A list field (`LISTS`), k lists; for ``directories`` see also `directories_default`."""
         if name not in self._lists:
             self._lists[name] = self._list_column(name)
+            if self._only_bases_carry(name):
+                # All that the records say of it is in the column now.
+                for columns in (self._h.base, self._h.change):
+                    columns.forget((LISTS[name],))
         return self._lists[name]
 
     def _list_column(self, name: str) -> SpanColumn:
@@ -252,7 +258,10 @@ class Partitions:
 
     def _only_bases_carry(self, name: str) -> bool:
         """Whether no change sets a list field."""
-        return bool((self._h.change.span(LISTS[name]).counts < 0).all())
+        if name not in self._unchanged:
+            counts = self._h.change.span(LISTS[name]).counts
+            self._unchanged[name] = bool((counts < 0).all())
+        return self._unchanged[name]
 
     @cached_property
     def _changed_leader(self) -> AnyArray:

@@ -109,3 +109,15 @@ def test_content_width(column: list[Any], expected: int) -> None:
     """Columns are as wide as what is in them, the last rows too."""
     kind = pa.int64() if column and not isinstance(column[0], str) else pa.string()
     assert expected == content_width(pa.chunked_array([pa.array(column, kind)]))
+
+
+def test_texts_that_are_held_once() -> None:
+    """A column whose texts are held once is shown, sorted and filtered as any other."""
+    texts = ["beta", "alpha", None, "beta"]
+    once = pa.table({"n": [1, 2, 3, 4], "text": pa.array(texts).dictionary_encode()})
+    each = pa.table({"n": [1, 2, 3, 4], "text": texts})
+    for sort, text in ((("text", False), ""), (("text", True), "a"), (None, "alp"), (None, "-")):
+        assert order_of(once, sort, text) == order_of(each, sort, text)
+    assert [cell.plain for cell in TableRows(once, ["text"], None, None).get_row_at(1)] == ["alpha"]
+    assert content_width(once.column("text")) == content_width(each.column("text"))
+    assert place_of(once, {"n": 2, "text": "alpha"}) == 1

@@ -285,7 +285,10 @@ def order_of(
     else:
         at = pa.array(np.arange(len(table), dtype=np.int64))
     if sort is not None:
-        rows = pa.table({"at": at, "by": table.column(sort[0]).take(at)})
+        by = table.column(sort[0])
+        if pa.types.is_dictionary(by.type):
+            by = by.cast(by.type.value_type)
+        rows = pa.table({"at": at, "by": by.take(at)})
         at = sort_rows(rows, [("by", sort[1])]).column("at").combine_chunks()
     return at
 
@@ -303,6 +306,10 @@ def _matching(table: pa.Table, text: str) -> Any:
 def _hits(column: pa.Array, text: str) -> pa.Array:
     """bool[rows]: whether a text is in a cell; each value is made a text once."""
     kind = column.type
+    if pa.types.is_dictionary(kind):
+        found = _hits(column.dictionary, text).take(column.indices)
+        is_null = _hits(pa.nulls(1, kind.value_type), text)[0]
+        return pc.fill_null(found, is_null)
     if is_list(kind):
         if "," in text or "-".startswith(text):
             return pc.match_substring(shown_texts(column), text, ignore_case=True)

@@ -30,6 +30,7 @@ from metashell.tui.views.health_text import (
     ask_health,
     ask_with_times,
     in_short,
+    plain,
     why_text,
 )
 
@@ -389,10 +390,10 @@ class HealthView(View):
         if self.found is None or not len(self.found.rows):
             return ()
         shown, code = self._table.shown, self._shown_code
-        every = ("health", self.found.rows)
+        every = ("health", plain(self.found.rows))
         if shown is None or not code:
-            return (("health", shown if shown is not None else self.found.rows),)
-        return ((code, shown), every)
+            return (("health", plain(shown)) if shown is not None else every,)
+        return ((code, plain(shown)), every)
 
     def copyable(self) -> tuple[str, str] | None:
         """The command of the row under the cursor."""

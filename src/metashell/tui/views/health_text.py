@@ -63,6 +63,9 @@ class HealthRows:
     """Whether older files were not read that tell more."""
 
 
+_SHARED: Final = ("explanation", "action")
+
+
 def ask_health(
     scene: Scene, *, is_deep: bool, reads_older: bool, cancelled: Callable[[], bool]
 ) -> HealthRows:
@@ -111,8 +114,26 @@ def _found_in(answer: CommandAnswer, *, in_cluster: bool) -> HealthRows:
     summary = summary_of(rows)
     is_time = [pa.types.is_timestamp(field.type) for field in summary.schema]
     kinds = summary.drop_columns(list(compress(summary.column_names, is_time))).to_pylist()
+    rows = _with_texts_once(rows)
     by_kind = {EVERY: rows, **_by_kind(rows)}
     return HealthRows(words, verdict, rows, kinds, by_kind, answer.warnings)
+
+
+def _with_texts_once(rows: pa.Table) -> pa.Table:
+    """The same rows with texts that most of a kind share held once: those are half of them."""
+    for name in _SHARED:
+        at = rows.column_names.index(name)
+        rows = rows.set_column(at, name, rows.column(name).dictionary_encode())
+    return rows
+
+
+def plain(rows: pa.Table) -> pa.Table:
+    """The same rows with a text in each cell, as others take them."""
+    for at, field in enumerate(rows.schema):
+        if pa.types.is_dictionary(field.type):
+            values = rows.column(at).cast(field.type.value_type)
+            rows = rows.set_column(at, field.name, values)
+    return rows
 
 
 def _by_kind(rows: pa.Table) -> dict[str, pa.Table]:
