@@ -6,7 +6,8 @@ Kafka would not apply because its directories do not fit counts here.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Final
 
 import numpy as np
@@ -15,7 +16,7 @@ from metashell.answers.health import NO_LEADER
 from metashell.dataclass import dataclass
 from metashell.image.fold import Events, group_keys, last_marked, sort_events
 from metashell.image.partition_replay import NO_LEADER_CHANGE
-from metashell.image.partitions import sound_bases
+from metashell.image.partitions import Partitions, sound_bases
 from metashell.parts.partition_fields import LISTS
 from metashell.records.records import Records
 from metashell.schema.arena import I64, AnyArray, Bools
@@ -65,30 +66,51 @@ class StateHistory:
         return StateHistory(ends[is_last], self.offline[is_last], self.under_replicated[is_last])
 
 
-def state_history(records: Records) -> StateHistory:
+def state_history(records: Records, folded: Partitions | None = None) -> StateHistory:
     """Count the partitions in both states along the log. Cost: decodes partitions.
 
     Args:
         records: From the oldest state on.
+        folded: The partitions where they are folded already, which saves most of it.
     """
+    if folded is not None and folded.is_of_all(records):
+        of_all = folded.happenings
+        return _counted(records, of_all.base, of_all.change, of_all.rows, folded.events)
     rows, base = sound_bases(records, *records.columns("PartitionRecord"))
     change_rows, change = records.columns("PartitionChangeRecord")
+    with _as_before(base, change) as forget:
+        ended, end_rows = _ends(records, rows, base)
+        all_rows = np.concatenate([rows, change_rows, end_rows])
+        events = sort_events(_keys(base, change, ended, forget), all_rows)
+    return _counted(records, base, change, all_rows, events)
+
+
+@contextmanager
+def _as_before(base: Columns, change: Columns) -> Iterator[Callable[[], None]]:
+    """Give back what is decoded meanwhile: of a large cluster 100 MB that nobody else may ask for.
+
+    Gives what does so before the end.
+    """
     known = [set(columns.decoded().fields) for columns in (base, change)]
 
     def forget() -> None:
-        # Fields of a large cluster are 100 MB, and nobody else may ask for them.
         for columns, before in zip((base, change), known, strict=True):
             columns.forget(set(columns.decoded().fields) - before)
 
-    ended, end_rows = _ends(records, rows, base)
-    all_rows = np.concatenate([rows, change_rows, end_rows])
-    if not len(all_rows):
-        return StateHistory(*(np.empty(0, np.int64) for _ in range(3)))
-    events = sort_events(_keys(base, change, ended, forget), all_rows)
-    offline, under = _states(events, base, change, len(ended))
+    yield forget
     forget()
-    sorted_rows = all_rows[events.order]
-    return _summed(records, sorted_rows, _steps(events, offline), _steps(events, under))
+
+
+def _counted(
+    records: Records, base: Columns, change: Columns, rows: I64, events: Events
+) -> StateHistory:
+    """Count the states behind each event, of which those are bases, changes, then ends."""
+    if not len(rows):
+        return StateHistory(*(np.empty(0, np.int64) for _ in range(3)))
+    with _as_before(base, change):
+        offline, under = _states(events, base, change, len(rows) - base.n - change.n)
+    steps = _steps(events, offline), _steps(events, under)
+    return _summed(records, rows[events.order], *steps)
 
 
 def _keys(base: Columns, change: Columns, ended: I64, forget: Callable[[], None]) -> I64:

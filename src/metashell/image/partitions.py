@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from metashell.image.elr import Clears, find_clears
-from metashell.image.fold import last_marked, sort_events
+from metashell.image.fold import Events, last_marked, sort_events
 from metashell.image.partition_replay import (
     EMPTY,
     NO_LEADER_CHANGE,
@@ -75,6 +75,26 @@ class Partitions:
 
     def __len__(self) -> int:
         return len(self._first)
+
+    @property
+    def happenings(self) -> Happenings:
+        """What the partitions are made of."""
+        return self._h
+
+    @property
+    def events(self) -> Events:
+        """The happenings in the order of partitions, and of each as they came."""
+        return self._events
+
+    def is_of_all(self, records: Records) -> bool:
+        """Whether each of the records about partitions is among the happenings, one by one.
+
+        Not so where a topic was removed or made anew, and of one topic alone.
+        """
+        if records is not self._records or self._h.merged is not None:
+            return False
+        n_all = [len(records.columns(f"Partition{of}Record")[0]) for of in ("", "Change")]
+        return n_all == [self._h.n_base, self._h.change.n]
 
     @cached_property
     def topic_bounds(self) -> I64:

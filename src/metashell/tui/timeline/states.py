@@ -123,5 +123,6 @@ def find_states(newest: Source, density: Density) -> StateHistory | None:
     records = newest.history_records
     if sum(len(records.rows(name)) for name in _OF_PARTITIONS) > _MOST_RECORDS:
         return None
-    history = state_history(records)
+    image = newest.image
+    history = state_history(records, image.partitions if image.has_folded("partitions") else None)
     return history.at_ends(density.ends(history.offsets))
