@@ -18,7 +18,8 @@ from metashell.fs.change_parts import Effect
 from metashell.fs.changes import Newest, NodeChange, Test, change_of
 from metashell.fs.coordinator_paths import OFFSETS, Fields, Telling, tell
 from metashell.fs.nodes.groups import CoordinatorDirectory
-from metashell.image.coordinators.group_log import COMMITS, REFUSED, GroupLog
+from metashell.image.coordinators.commits import COMMITS
+from metashell.image.coordinators.group_log import REFUSED, GroupLog
 from metashell.image.coordinators.share_state import KEPT, SHARE_SNAPSHOT, SHARE_UPDATE
 from metashell.parts.spec import NodeNames
 from metashell.records.consumer_protocol import MEMBERS_RECORD

@@ -17,8 +17,9 @@ import numpy as np
 from metashell.dataclass import dataclass
 from metashell.fs.coordinator_paths import STATE, Fields, Telling, names_below, tell
 from metashell.fs.offset_leaves import OffsetLeaves
+from metashell.image.coordinators.commits import COMMITS
 from metashell.image.coordinators.group_events import GroupType
-from metashell.image.coordinators.group_log import COMMITS, GroupLog
+from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.group_states import group_states
 from metashell.image.coordinators.living import (
     LivingRows,

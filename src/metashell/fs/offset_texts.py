@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 from metashell.fs.change_texts import TIMES
 from metashell.fs.coordinator_paths import Fields, fields_text, plain_fields
 from metashell.fs.texts import Texts
-from metashell.image.coordinators.group_log import COMMITS
+from metashell.image.coordinators.commits import COMMITS
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import string_array, uuid_array
 from metashell.schema.arrow_texts import Piece, number_texts, side_by_side, time_texts

@@ -43,9 +43,9 @@ def group_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
     """
     if n == 0:
         return np.empty(0, dtype=np.int64)
-    numbers = _numbered(parts, n)
-    if numbers is not None:
-        return numbers
+    numbered = _numbered(parts, n)
+    if numbered is not None:
+        return numbered.numbers
     found = _sorted_keys(parts, n)
     if found is None:
         return _group_exactly(parts, n)
@@ -55,25 +55,37 @@ def group_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
     return groups
 
 
-def _numbered(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64 | None:
+def number_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> keys.NumberedKeys:
+    """As `group_keys`, in any order, and which event is the first of each key."""
+    numbered = _numbered(parts, n) if n else None
+    if numbered is not None:
+        return numbered
+    numbers = group_keys(parts, n)
+    firsts = np.empty(int(numbers.max(initial=-1)) + 1, dtype=np.int64)
+    firsts[numbers[::-1]] = np.arange(n - 1, -1, -1)
+    return keys.NumberedKeys(numbers, firsts)
+
+
+def _numbered(parts: Sequence[AnyArray | SpanColumn], n: int) -> keys.NumberedKeys | None:
     """As `group_keys` by the kernel, one part after the other; None where numpy has to do it."""
     found = library()
     if found is None or n > keys.MOST_ROWS or not parts:
         return None
-    numbers: I64 | None = None
+    numbered: keys.NumberedKeys | None = None
     for part in parts:
+        numbers = None if numbered is None else numbered.numbers
         if isinstance(part, SpanColumn):
             data, sizes = part.arena.u1[: part.arena.size], _sizes(part)
             if sizes.dtype != np.int32:
                 if int(sizes.max()) > _MOST_BYTES:
                     return None
                 sizes = sizes.astype(np.int32)
-            numbers = keys.number_spans(found, data, part.starts, sizes, numbers)
+            numbered = keys.number_spans(found, data, part.starts, sizes, numbers)
         else:
-            numbers = keys.number_items(found, part, numbers)
-        if numbers is None:
+            numbered = keys.number_items(found, part, numbers)
+        if numbered is None:
             return None
-    return numbers
+    return numbered
 
 
 def key_events(parts: Sequence[AnyArray], rows: I64) -> Events:

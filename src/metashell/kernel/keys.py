@@ -10,6 +10,8 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from metashell.dataclass import dataclass
+
 MOST_ROWS: Final = (1 << 31) - 1
 """Rows that can be numbered together."""
 
@@ -43,6 +45,16 @@ class _Table(Structure):
     ]
 
 
+@dataclass(frozen=True, slots=True)
+class NumberedKeys:
+    """What keys are numbered by, in the order of the first of each."""
+
+    numbers: npt.NDArray[np.int64]
+    """int64[n]: equal for equal keys, else different; dense."""
+    firsts: npt.NDArray[np.int64]
+    """int64[k]: by number, the first of the equal keys."""
+
+
 @cache
 def _functions(library: CDLL) -> CDLL:
     """The library, its functions here with the types of their arguments."""
@@ -60,7 +72,7 @@ def number_spans(
     starts: npt.NDArray[np.int64],
     sizes: npt.NDArray[np.int32],
     before: npt.NDArray[np.int64] | None,
-) -> npt.NDArray[np.int64] | None:
+) -> NumberedKeys | None:
     """Number keys that are spans of bytes.
 
     Args:
@@ -71,8 +83,7 @@ def number_spans(
         before: int64[n], a number that is a part of each key; None for none.
 
     Returns:
-        int64[n]: equal for equal keys, else different; in the order of the first ones. None where a
-        span does not lie in the bytes, or too many keys share slots.
+        The numbers; None where a span does not lie in the bytes, or too many keys share slots.
     """
     starts, sizes = np.ascontiguousarray(starts), np.ascontiguousarray(sizes)
     table = _Table(data.ctypes.data, len(data), starts.ctypes.data, sizes.ctypes.data, 0)
@@ -81,7 +92,7 @@ def number_spans(
 
 def number_items(
     library: CDLL, items: npt.NDArray[Any], before: npt.NDArray[np.int64] | None
-) -> npt.NDArray[np.int64] | None:
+) -> NumberedKeys | None:
     """As `number_spans`, of the elements of an array, which are told apart by their bytes."""
     items = np.ascontiguousarray(items)
     table = _Table(items.ctypes.data, items.nbytes, None, None, items.itemsize)
@@ -90,7 +101,7 @@ def number_items(
 
 def _numbers(
     library: CDLL, table: _Table, n: int, before: npt.NDArray[np.int64] | None
-) -> npt.NDArray[np.int64] | None:
+) -> NumberedKeys | None:
     if before is not None:
         before = np.ascontiguousarray(before)
         table.before = before.ctypes.data
@@ -113,4 +124,4 @@ def _numbers(
         at = functions.metashell_number_keys(byref(table), at, end, numbers.ctypes.data)
         if at < end and table.n < table.n_slots // 2:
             return None
-    return numbers
+    return NumberedKeys(numbers, keys["row"][: table.n].astype(np.int64))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.image.coordinators.group_log import COMMITS, GroupLog
+from metashell.image.coordinators.commits import COMMITS
+from metashell.image.coordinators.group_log import GroupLog
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.columns import SpanColumn
 

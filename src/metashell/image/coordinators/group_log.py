@@ -5,12 +5,20 @@ Nothing is decoded before it is asked for: offsets leave the records of groups a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
 from metashell.dataclass import dataclass
+from metashell.image.coordinators.commits import (
+    COMMIT_KEY,
+    COMMITS,
+    CommitKeys,
+    Commits,
+    NumberedCommits,
+    number_commits,
+)
 from metashell.image.coordinators.group_events import (
     GroupEvent,
     GroupEvents,
@@ -24,9 +32,9 @@ from metashell.image.keyed import join_spans
 from metashell.lazy import lazy
 from metashell.log.fault import Fault, FaultKind
 from metashell.records.keyed_records import MAX_FAULTS, KeyedColumns, KeyedRecords
-from metashell.schema.arena import I32, I64, AnyArray, Bools
+from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columnar import default_columns
-from metashell.schema.columns import Columns, FixedColumn, SpanColumn, merge_columns
+from metashell.schema.columns import Columns, SpanColumn, merge_columns
 
 REFUSED: Final = (
     "a broker stops here: the group has another type, or still has members or assignments"
@@ -35,17 +43,6 @@ REFUSED: Final = (
 REPEATED: Final = "a broker stops here: a member is listed twice, and others behind it"
 """The same for a classic group. Source: ClassicGroup.add, which then finds no common protocol."""
 _CLASSIC: Final = "GroupMetadata"
-COMMITS: Final = ("OffsetCommit", "LegacyOffsetCommit")
-"""Types of commits, which have one key."""
-_COMMIT_KEY: Final = ("group", "topic", "partition")
-_COMMIT_VALUES: Final = {
-    "offset": np.int64,
-    "leader_epoch": np.int32,
-    "metadata": None,
-    "commit_timestamp": np.int64,
-    "expire_timestamp": np.int64,
-}
-"""Fields of commits, and the type of those that old ones do not have: -1 stands for none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,86 +87,6 @@ _TOLD: Final = (
 )
 
 
-@dataclass(slots=True)
-class CommitKeys:
-    """Of what some commits are; every array and column has one element a commit."""
-
-    group: SpanColumn
-    topic: SpanColumn
-    partition: I32
-
-    def take(self, at: I64) -> CommitKeys:
-        """The keys of the commits given."""
-        return CommitKeys(self.group.take(at), self.topic.take(at), self.partition[at])
-
-
-@dataclass(slots=True)
-class CommitValues:
-    """What some commits say; every array and column has one element a commit."""
-
-    offset: I64
-    leader_epoch: I32
-    """int32: -1 where none was committed."""
-    metadata: SpanColumn
-    time_ms: I64
-    expire_ms: I64
-    """int64: when it expires, where the commit says it itself; else -1."""
-
-
-@dataclass(slots=True)
-class Commits:
-    """Commits of offsets, tombstones among them, in the order of the log.
-
-    Most commits of a log no longer count, so keys and values are read of those asked for.
-    """
-
-    records: KeyedRecords
-    rows: I64
-    is_tombstone: Bools
-    producer: I64
-    """int64: producer id of each commit's batch, -1 for none."""
-
-    def keys(self, at: I64) -> CommitKeys:
-        """Of what the commits given are."""
-        types, records = self.records.types.by_name, self.records
-        key = self._decoded(at, lambda name, rows: records.keys_of(types[name], rows, _COMMIT_KEY))
-        return CommitKeys(key.span("group"), key.span("topic"), key.fixed("partition"))
-
-    def values(self, at: I64) -> CommitValues:
-        """What the commits given say."""
-        value = self._decoded(at, self._values)
-        return CommitValues(
-            value.fixed("offset"),
-            value.fixed("leader_epoch"),
-            value.span("metadata"),
-            value.fixed("commit_timestamp"),
-            value.fixed("expire_timestamp"),
-        )
-
-    def _values(self, name: str, rows: I64) -> Columns:
-        """Values of commits of a type, with the fields that it does not have."""
-        value = self.records.decode(name, rows, (), _COMMIT_VALUES).value
-        fields = dict(value.fields)
-        for field, dtype in _COMMIT_VALUES.items():
-            if field not in fields and dtype is not None:
-                fields[field] = FixedColumn(np.full(value.n, -1, dtype=dtype))
-        return Columns(value.specs, value.n, value.ok, fields)
-
-    def _decoded(self, at: I64, decode: Callable[[str, I64], Columns]) -> Columns:
-        """What is decoded of the commits given, type by type."""
-        rows, place = self.rows[at], None
-        if not (rows[1:] > rows[:-1]).all():
-            rows, place = np.unique(rows, return_inverse=True)
-        number = self.records.frames.key_type[rows]
-        parts = []
-        for name in COMMITS:
-            chosen = np.flatnonzero(number == self.records.types.by_name[name].number)
-            if chosen.size or not len(rows):
-                parts.append((chosen, decode(name, rows[chosen])))
-        columns = merge_columns(parts[:1] if not len(rows) else parts)[1]
-        return columns if place is None else columns.take(place)
-
-
 class GroupLog:
     """The state of a group coordinator's partition after some of its records.
 
@@ -193,31 +110,19 @@ class GroupLog:
         return Commits(records, rows, is_tombstone, records.frames.producer_ids(rows))
 
     @lazy
-    def _keys(self) -> tuple[I64, CommitKeys]:
-        """The number of each commit's key, and the keys by number.
-
-        Most commits have the very bytes of another's key, and then only one of these is decoded.
-        """
-        frames, rows = self.records.frames, self.commits.rows
-        spans = SpanColumn(frames.arena, "u1", frames.key[rows], frames.key_size[rows])
-        numbers = group_keys([spans], len(rows))
-        key = self.commits.keys(_firsts(numbers))
-        # The same key may have other bytes: in a commit of the other type, or where some trail.
-        same = group_keys([key.group, key.topic, key.partition], len(key.partition))
-        some = _firsts(same)
-        if len(some) < len(same):
-            numbers, key = same[numbers], key.take(some)
-        return numbers, key
+    def _keys(self) -> NumberedCommits:
+        """The keys of commits, numbered."""
+        return number_commits(self.commits)
 
     @property
     def commit_keys(self) -> I64:
         """int64[n]: equal for commits of equal group, topic and partition; dense."""
-        return self._keys[0]
+        return self._keys.numbers
 
     def keys(self, at: I64) -> CommitKeys:
         """As `Commits.keys`. Cost: the keys of all commits are numbered first."""
-        numbers, keys = self._keys
-        return keys.take(numbers[at])
+        numbered = self._keys
+        return numbered.keys.take(numbered.numbers[at])
 
     @lazy
     def offsets(self) -> OffsetsState:
@@ -240,7 +145,7 @@ class GroupLog:
     @lazy
     def _group_numbers(self) -> tuple[I64, I64]:
         """The group of each record of `_others`, one part behind the other, and of each key."""
-        joined = self._keys[1].group
+        joined = self._keys.keys.group
         n_keys = len(joined.starts)
         spans = [columns.key.span(told.group_field) for told, columns in self._others]
         for span in reversed(spans):
@@ -272,17 +177,25 @@ class GroupLog:
 
         The others find the group there, and most records of a log are such commits.
         """
-        puts = np.flatnonzero(~self.commits.is_tombstone)
-        group, rows = self.groups_of_commits(puts), self.commits.rows[puts]
-        others = np.concatenate([c.rows for _, c in self._others] or [puts[:0]])
+        rows, is_tombstone = self.commits.rows, self.commits.is_tombstone
+        numbers, firsts = self.commit_keys, self._keys.firsts
+        of_others, of_keys = self._group_numbers
+        others = np.concatenate([columns.rows for _, columns in self._others] or [firsts[:0]])
         span = len(self.records.frames) + 1
-        ends = np.sort(self._group_numbers[0] * span + others)
+        ends = np.sort(of_others * span + others)
         n_groups = max(int(each.max(initial=-1)) for each in self._group_numbers) + 1
-        upto = np.searchsorted(ends, np.arange(1, n_groups + 1) * span)
-        # Mostly a commit stands behind all others of its group.
-        before = upto[group]
         newest = np.full(n_groups, -1, dtype=np.int64)
         newest[ends // span] = ends % span
+        # Mostly no commit of a key is a tombstone, and all stand behind all others of the group:
+        # then only the first may tell.
+        several = rows[firsts] < newest[of_keys]
+        several[numbers[is_tombstone]] = True
+        puts = firsts[~several]
+        if len(puts) < len(firsts):
+            puts = np.concatenate([puts, np.flatnonzero(several[numbers] & ~is_tombstone)])
+            puts.sort()
+        group, rows = of_keys[numbers[puts]], rows[puts]
+        before = np.searchsorted(ends, np.arange(1, n_groups + 1) * span)[group]
         early = np.flatnonzero(rows < newest[group])
         before[early] = np.searchsorted(ends, group[early] * span + rows[early])
         # Neither goes down where the other goes up, so the sum tells both.
@@ -299,7 +212,7 @@ class GroupLog:
         for told in _TOLD:
             if told.event == GroupEvent.COMMIT:
                 these = rows[number == self.records.types.by_name[told.name].number]
-                found.append((told, self.records.decode(told.name, these, _COMMIT_KEY, ())))
+                found.append((told, self.records.decode(told.name, these, COMMIT_KEY, ())))
         return found
 
     @lazy
@@ -450,13 +363,6 @@ class GroupLog:
     def member_names(self, at: I64) -> SpanColumn:
         """The members of the events given."""
         return self._member_names.take(at)
-
-
-def _firsts(numbers: I64) -> I64:
-    """Where each of some dense numbers comes first: int64[k]."""
-    firsts = np.empty(int(numbers.max(initial=-1)) + 1, dtype=np.int64)
-    firsts[numbers[::-1]] = np.arange(len(numbers) - 1, -1, -1)
-    return firsts
 
 
 def _is_simple(told: _Told, columns: KeyedColumns) -> Bools:

@@ -14,7 +14,7 @@ from typing import Final
 
 import numpy as np
 
-from metashell.image.coordinators.group_log import COMMITS
+from metashell.image.coordinators.commits import COMMITS
 from metashell.image.coordinators.offsets import NO_PRODUCER, TransactionEnds, commit_outcomes
 from metashell.image.fold import group_keys
 from metashell.log.control import CONTROL_NAMES

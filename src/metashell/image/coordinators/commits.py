@@ -1,0 +1,169 @@
+"""Commits of offsets in a log: of what they are, what they say, and which have the same key."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+
+from metashell.dataclass import dataclass
+from metashell.image.fold import begins_of, number_keys, stable_order
+from metashell.records.keyed_records import KeyedRecords
+from metashell.schema.arena import I32, I64, Bools
+from metashell.schema.columns import Columns, FixedColumn, SpanColumn, merge_columns
+
+COMMITS: Final = ("OffsetCommit", "LegacyOffsetCommit")
+"""Types of commits, which have one key."""
+COMMIT_KEY: Final = ("group", "topic", "partition")
+_COMMIT_VALUES: Final = {
+    "offset": np.int64,
+    "leader_epoch": np.int32,
+    "metadata": None,
+    "commit_timestamp": np.int64,
+    "expire_timestamp": np.int64,
+}
+"""Fields of commits, and the type of those that old ones do not have: -1 stands for none."""
+
+
+@dataclass(slots=True)
+class CommitKeys:
+    """Of what some commits are; every array and column has one element a commit."""
+
+    group: SpanColumn
+    topic: SpanColumn
+    partition: I32
+
+    def take(self, at: I64) -> CommitKeys:
+        """The keys of the commits given."""
+        return CommitKeys(self.group.take(at), self.topic.take(at), self.partition[at])
+
+
+@dataclass(slots=True)
+class CommitValues:
+    """What some commits say; every array and column has one element a commit."""
+
+    offset: I64
+    leader_epoch: I32
+    """int32: -1 where none was committed."""
+    metadata: SpanColumn
+    time_ms: I64
+    expire_ms: I64
+    """int64: when it expires, where the commit says it itself; else -1."""
+
+
+@dataclass(slots=True)
+class Commits:
+    """Commits of offsets, tombstones among them, in the order of the log.
+
+    Most commits of a log no longer count, so keys and values are read of those asked for.
+    """
+
+    records: KeyedRecords
+    rows: I64
+    is_tombstone: Bools
+    producer: I64
+    """int64: producer id of each commit's batch, -1 for none."""
+
+    def keys(self, at: I64) -> CommitKeys:
+        """Of what the commits given are."""
+        types, records = self.records.types.by_name, self.records
+        key = self._decoded(at, lambda name, rows: records.keys_of(types[name], rows, COMMIT_KEY))
+        return CommitKeys(key.span("group"), key.span("topic"), key.fixed("partition"))
+
+    def values(self, at: I64) -> CommitValues:
+        """What the commits given say."""
+        value = self._decoded(at, self._values)
+        return CommitValues(
+            value.fixed("offset"),
+            value.fixed("leader_epoch"),
+            value.span("metadata"),
+            value.fixed("commit_timestamp"),
+            value.fixed("expire_timestamp"),
+        )
+
+    def _values(self, name: str, rows: I64) -> Columns:
+        """Values of commits of a type, with the fields that it does not have."""
+        value = self.records.decode(name, rows, (), _COMMIT_VALUES).value
+        fields = dict(value.fields)
+        for field, dtype in _COMMIT_VALUES.items():
+            if field not in fields and dtype is not None:
+                fields[field] = FixedColumn(np.full(value.n, -1, dtype=dtype))
+        return Columns(value.specs, value.n, value.ok, fields)
+
+    def _decoded(self, at: I64, decode: Callable[[str, I64], Columns]) -> Columns:
+        """What is decoded of the commits given, type by type."""
+        rows, place = self.rows[at], None
+        if not (rows[1:] > rows[:-1]).all():
+            order = stable_order(rows)
+            begins = begins_of(rows[order])
+            place = np.empty_like(order)
+            place[order] = np.cumsum(begins) - 1
+            rows = rows[order[begins]]
+        number = self.records.frames.key_type[rows]
+        parts = []
+        for name in COMMITS:
+            chosen = np.flatnonzero(number == self.records.types.by_name[name].number)
+            if chosen.size or not len(rows):
+                parts.append((chosen, decode(name, rows[chosen])))
+        columns = merge_columns(parts[:1] if not len(rows) else parts)[1]
+        return columns if place is None else columns.take(place)
+
+
+@dataclass(slots=True)
+class NumberedCommits:
+    """The keys of n commits, of which k are different.
+
+    ``numbers``: int64[n], of each commit's key; ``firsts``: int64[k], by number, the first commit
+    of the key; ``keys``: by number, the keys.
+    """
+
+    numbers: I64
+    firsts: I64
+    keys: CommitKeys
+
+
+def number_commits(commits: Commits) -> NumberedCommits:
+    """Number the keys of commits: group, topic and partition.
+
+    Most commits have the very bytes of another's key, and then only one of these is decoded.
+    """
+    frames, rows = commits.records.frames, commits.rows
+    spans = SpanColumn(frames.arena, "u1", frames.key[rows], frames.key_size[rows])
+    numbered = number_keys([spans], len(rows))
+    numbers, firsts = numbered.numbers, numbered.firsts
+    keys = commits.keys(firsts)
+    if not _have_one_form(commits, firsts, keys):
+        same = number_keys([keys.group, keys.topic, keys.partition], len(firsts))
+        if len(same.firsts) < len(firsts):
+            # By number the first one is the first of all, but where keys come in no order.
+            numbers, keys = same.numbers[numbers], keys.take(same.firsts)
+            firsts = _least(firsts, same.numbers, len(same.firsts))
+    return NumberedCommits(numbers, firsts, keys)
+
+
+def _least(values: I64, numbers: I64, n: int) -> I64:
+    """The least of the values of each number: int64[n]."""
+    least = np.full(n, np.iinfo(np.int64).max)
+    np.minimum.at(least, numbers, values)
+    return least
+
+
+def _have_one_form(commits: Commits, at: I64, keys: CommitKeys) -> bool:
+    """Whether the keys of commits are equal only if their bytes are.
+
+    The same key may have other bytes: in a commit of the other type, or where some trail.
+    """
+    frames, rows = commits.records.frames, commits.rows[at]
+    if not len(rows):
+        return True
+    begin, gather = frames.key[rows], frames.arena.gather
+    end = begin + frames.key_size[rows]
+    types = frames.key_type[rows]
+    found: Bools = types == types[0]
+    at_length = begin + 2
+    for name in (keys.group, keys.topic):
+        found &= (name.starts == at_length + 2) & (gather(">i2", at_length) == name.counts)
+        at_length = name.starts + name.counts
+    found &= (at_length + 4 == end) & (gather(">i4", at_length) == keys.partition)
+    return bool(found.all())
