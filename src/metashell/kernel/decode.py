@@ -61,7 +61,7 @@ _AnyArray: TypeAlias = npt.NDArray[Any]
 _I64: TypeAlias = npt.NDArray[np.int64]
 
 
-class _Decode(Structure):
+class Decode(Structure):
     """``struct decode``."""
 
     _fields_ = [
@@ -85,7 +85,7 @@ class _Decode(Structure):
 @cache
 def _function(library: CDLL) -> Any:
     function = library.metashell_decode
-    function.argtypes = [POINTER(_Decode), c_int64, c_int64, c_int64]
+    function.argtypes = [POINTER(Decode), c_int64, c_int64, c_int64]
     function.restype = c_int64
     return function
 
@@ -167,7 +167,7 @@ def decode(
     is_exhausted: list[bool] = []
 
     def work(first: int) -> None:
-        decode = _Decode(
+        decode = Decode(
             *(messages.data.ctypes.data, len(messages.data), fields.ctypes.data),
             *(layouts.ctypes.data, addresses.ctypes.data, starts, stops, counts, first_row),
             *(None if counts else ok.ctypes.data, limits.structs, limits.nested, 0),

@@ -31,7 +31,7 @@ from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.columnar import default_columns
 from metashell.schema.columns import Columns, StructArrayColumn, merge_columns
 from metashell.schema.coordinators import CoordinatorLog, RecordType, RecordTypes
-from metashell.schema.decoding import decode
+from metashell.schema.decoding import check_keyed, decode
 from metashell.schema.scalar import decode_prefix
 
 MAX_FAULTS: Final = 100_000
@@ -420,9 +420,22 @@ class KeyedRecords:
         if name not in self._checked:
             record_type, rows = self.types.by_name[name], self.rows(name)
             for first in range(0, len(rows), _CHECKED_TOGETHER):
-                some, _ = self._keys(record_type, rows[first : first + _CHECKED_TOGETHER], ())
-                self._of_versions(record_type, some, self._readable(some), ())
+                some = self._checked_rows(record_type, rows[first : first + _CHECKED_TOGETHER])
+                if some.size:
+                    some, _ = self._keys(record_type, some, ())
+                    self._of_versions(record_type, some, self._readable(some), ())
             self._checked.add(name)
+
+    def _checked_rows(self, record_type: RecordType, rows: I64) -> I64:
+        """Note what is wrong with rows of a type without decoding; returns those that are left."""
+        if self.log is CoordinatorLog.TRANSACTIONS:
+            # Of these more is looked at than whether they decode.
+            return rows
+        found = check_keyed(self.frames, record_type.key, record_type.value, rows)
+        for bad, flaw in ((found.bad_keys, Flaw.BAD_KEY), (found.bad_values, Flaw.BAD_VALUE)):
+            if bad.size:
+                self._note(bad, flaw)
+        return found.left
 
     def decode(
         self, name: str, rows: I64, key_fields: _Wanted = None, value_fields: _Wanted = None

@@ -11,7 +11,7 @@ from collections.abc import Collection
 from ctypes import CDLL
 from dataclasses import field
 from functools import lru_cache
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -29,6 +29,9 @@ from metashell.schema.columns import (
 )
 from metashell.schema.model import MessageSpec
 from metashell.schema.plan import FieldPlan, StructPlan, message_plan
+
+if TYPE_CHECKING:
+    from metashell.kernel.check import KeyedSpans
 
 _MOST_DEPTH: Final = 32
 """Structs in structs: each takes a call on the stack."""
@@ -51,18 +54,52 @@ def decode(
     program = _program(spec, version, None if fields is None else frozenset(fields))
     if program is None:
         return None
-    limits = kernel.Limits(columnar.MAX_STRUCTS, columnar.MAX_NESTED_STEPS, columnar.BLOCK_ROWS)
     messages = kernel.Messages(
         data=arena.u1[: arena.size],
         starts=np.ascontiguousarray(starts),
         stops=np.ascontiguousarray(stops),
         may_trail=trailing,
     )
-    columns = _Run(library, arena, limits).columns(program, messages, len(starts))
+    columns = _Run(library, arena, _limits()).columns(program, messages, len(starts))
     # Numpy goes on with the other fields of a record at fault, which takes steps of all records.
     if columns is None or (program.has_nested and not columns.ok.all()):
         return None
     return columns
+
+
+def _limits() -> kernel.Limits:
+    """What is refused, or left to numpy."""
+    return kernel.Limits(columnar.MAX_STRUCTS, columnar.MAX_NESTED_STEPS, columnar.BLOCK_ROWS)
+
+
+def check_keyed(
+    library: CDLL,
+    key: tuple[MessageSpec, int],
+    value: tuple[MessageSpec, int],
+    spans: KeyedSpans,
+    rows: I64,
+) -> AnyArray | None:
+    """Check keyed records of one type; see `metashell.kernel.check.check`.
+
+    Args:
+        library: The kernel's.
+        key: The definition of their keys, and its version.
+        value: The definition of their values, and the version that is checked.
+        spans: Where they lie.
+        rows: int64[n]: the records.
+
+    Returns:
+        uint8[n]: verdicts; None where the kernel does not do.
+    """
+    programs = [_program(*message, frozenset()) for message in (key, value)]
+    tables = [(p.fields, p.layouts) for p in programs if p is not None and not p.has_nested]
+    if len(tables) < len(programs):
+        return None
+    # Who decodes a metadata log has no use for it.
+    from metashell.kernel.check import check
+
+    rows = np.ascontiguousarray(rows)
+    return check(library, spans, rows, tables[0], tables[1], value[1], _limits())
 
 
 @dataclass(slots=True)

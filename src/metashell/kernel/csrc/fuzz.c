@@ -307,6 +307,75 @@ static void fuzz_decode(void) {
     free(data);
 }
 
+/* ---- check --------------------------------------------------------------------------------- */
+
+/* The verdict of decode.c on one message. */
+static bool is_decoded(const struct decode *tables, int64_t start, int64_t stop) {
+    struct decode decode = *tables;
+    uint8_t ok = 0;
+    decode.starts = &start;
+    decode.stops = &stop;
+    decode.ok = &ok;
+    return metashell_decode(&decode, 0, 1, INT64_MAX) == 1 && ok;
+}
+
+static void fuzz_check(void) {
+    struct tables tables[2] = {{.n_layouts = 1}, {.n_layouts = 1}};
+    struct decode decodes[2];
+    int64_t size = below(200);
+    uint8_t *data = exactly(size), *verdicts = exactly(ROWS);
+    for (int64_t i = 0; i < size; i++)
+        data[i] = drawn_byte();
+    for (int i = 0; i < 2; i++) {
+        draw_layout(&tables[i], 0, false, 0);
+        decodes[i] = (struct decode){.data = data,
+                                     .size = size,
+                                     .fields = tables[i].fields,
+                                     .layouts = tables[i].layouts,
+                                     .most_structs = one_in(3) ? below(4) : 100,
+                                     .nested_left = INT64_MAX,
+                                     .may_trail = 1};
+    }
+    int64_t *places[2], rows[ROWS];
+    int32_t *sizes[2], versions[ROWS];
+    for (int k = 0; k < 2; k++) {
+        places[k] = exactly(ROWS * 8);
+        sizes[k] = exactly(ROWS * 4);
+        for (int i = 0; i < ROWS; i++) {
+            places[k][i] = one_in(30) ? (int64_t)next_random() : below(size + 1);
+            sizes[k][i] = (int32_t)below(one_in(10) ? 300 : 60) - 1;
+            rows[i] = below(ROWS);
+            versions[i] = (int32_t)one_in(5);
+        }
+    }
+    struct keyed_check check = {&decodes[0], &decodes[1], rows,     places[0], places[1],
+                                sizes[0],    sizes[1],    versions, 0};
+    int64_t half = below(ROWS);
+    metashell_check_keyed(&check, 0, half, verdicts);
+    metashell_check_keyed(&check, half, ROWS, verdicts);
+    for (int i = 0; i < ROWS; i++) {
+        int64_t row = rows[i], ends[2];
+        bool is_sound[2];
+        for (int k = 0; k < 2; k++) {
+            ends[k] = (int64_t)((uint64_t)places[k][row] + (uint64_t)(int64_t)sizes[k][row]);
+            int64_t start = (int64_t)((uint64_t)places[k][row] + 2);
+            is_sound[k] = is_decoded(&decodes[k], start, ends[k]);
+        }
+        uint8_t expected = !is_sound[0]             ? KEYED_BAD_KEY
+                           : sizes[1][row] < 0      ? KEYED_SOUND
+                           : versions[row] != 0     ? KEYED_OTHER
+                           : is_sound[1]            ? KEYED_SOUND
+                                                    : KEYED_BAD_VALUE;
+        require(expected == verdicts[i], "a check tells what decoding does");
+    }
+    for (int k = 0; k < 2; k++) {
+        free(places[k]);
+        free(sizes[k]);
+    }
+    free(verdicts);
+    free(data);
+}
+
 /* ---- fold ---------------------------------------------------------------------------------- */
 
 static void fuzz_fold(void) {
@@ -393,6 +462,7 @@ int main(int n_arguments, char **arguments) {
             fuzz_gather();
             fuzz_keys();
             fuzz_headers();
+            fuzz_check();
             break;
         case 5:
         case 6:

@@ -204,6 +204,36 @@ struct decode {
  */
 int64_t metashell_decode(struct decode *decode, int64_t begin, int64_t end, int64_t most_bytes);
 
+/* ---- check.c ------------------------------------------------------------------------------- */
+
+enum keyed_verdict {
+    KEYED_SOUND = 0,     /* key and value decode, or the key of a tombstone does */
+    KEYED_BAD_KEY = 1,   /* the key does not */
+    KEYED_BAD_VALUE = 2, /* the key does, the value does not */
+    KEYED_OTHER = 3      /* the key does, and the value has another version */
+};
+
+/* Records of one type; arrays have an element a record of the log, as `keyed_columns`. */
+struct keyed_check {
+    const struct decode *key;   /* of its tables, bytes and bounds; no field has a slot */
+    const struct decode *value; /* likewise, for one version */
+    const int64_t *rows;        /* those that are checked */
+    const int64_t *keys;
+    const int64_t *values;
+    const int32_t *key_sizes;
+    const int32_t *value_sizes;
+    const int32_t *versions;
+    int32_t version; /* of values that are checked */
+};
+
+/*
+ * Tell the verdict on records rows[begin] to rows[end - 1]: verdicts[begin] to verdicts[end - 1].
+ *
+ * Where arrays in arrays have more elements than `nested_left`, some sound ones are told to be bad.
+ */
+void metashell_check_keyed(const struct keyed_check *check, int64_t begin, int64_t end,
+                           uint8_t *verdicts);
+
 /* ---- fold.c -------------------------------------------------------------------------------- */
 
 /* The bits in which any two numbers differ. Returns whether the numbers ascend already. */
