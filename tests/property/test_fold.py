@@ -118,23 +118,25 @@ def test_group_keys(rows: list[tuple[bytes | None, bytes, int, bytes]], collidin
 events = st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=25)
 
 
-@given(events=events, data=st.data())
-def test_survivors(events: list[tuple[int, bool]], data: st.DataObject) -> None:
+@given(
+    events=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 2)), max_size=25), data=st.data()
+)
+def test_survivors(events: list[tuple[int, int]], data: st.DataObject) -> None:
     """What is left is what a replay in order leaves, whatever order the events are given in."""
     rows_in_order = list(range(len(events)))
     order = data.draw(st.one_of(st.just(rows_in_order), st.permutations(rows_in_order)))
+    all_apply = data.draw(st.booleans())
     state: dict[int, tuple[int, int]] = {}
-    for row, (key, removes) in enumerate(events):
-        if removes:
+    for row, (key, effect) in enumerate(events):
+        if effect == 2:
             state.pop(key, None)
-        else:
+        elif effect or all_apply:
             state[key] = (state.get(key, (row, row))[0], row)
     groups = np.array([events[row][0] for row in order], dtype=np.int64)
-    removals = np.array([events[row][1] for row in order], dtype=np.bool_)
+    effects = np.array([events[row][1] for row in order], dtype=np.int64)
     rows = np.array(order, dtype=np.int64)
-    alive = survivors(groups, rows, removals)
-
     expected = sorted((created, last) for created, last in state.values())
+    alive = survivors(groups, rows, effects == 2, None if all_apply else effects == 1)
     assert expected == list(
         zip(rows[alive.created].tolist(), rows[alive.last].tolist(), strict=True)
     )

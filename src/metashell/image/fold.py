@@ -332,17 +332,35 @@ class Survivors:
     created: I64
 
 
-def survivors(groups: I64, rows: I64, removes: Bools) -> Survivors:
+def survivors(groups: I64, rows: I64, removes: Bools, applies: Bools | None = None) -> Survivors:
     """Which keys exist, when each event either writes its key whole or removes it.
 
     Args:
         groups: int64[n], from `group_keys`.
         rows: int64[n], replay order.
         removes: bool[n], events that remove their key.
+        applies: bool[n], of the other events those that write it; None for all of them.
 
-    Cost: only keys that are ever removed need their events sorted, if these come in replay order.
+    Cost: without the kernel, keys that are ever removed need their events sorted; all of them, if
+    these do not come in replay order.
     """
-    if not len(rows) or not (rows[1:] >= rows[:-1]).all():
+    in_order = bool((rows[1:] >= rows[:-1]).all())
+    found = library()
+    if in_order and found is not None:
+        effects = np.full(len(rows), kernel.WRITES, dtype=np.uint8)
+        if applies is not None:
+            effects[:] = applies
+        effects[removes] = kernel.REMOVES
+        created, last = kernel.survivors(found, groups, effects)
+        there = np.flatnonzero(last >= 0)
+        created, last = created[there], last[there]
+        order = stable_order(rows[created])
+        return Survivors(last[order], created[order])
+    if applies is not None and not (applies | removes).all():
+        some = np.flatnonzero(applies | removes)
+        alive = survivors(groups[some], rows[some], removes[some])
+        return Survivors(some[alive.last], some[alive.created])
+    if not len(rows) or not in_order:
         return _sorted_survivors(groups, rows, removes)
     is_removed = np.zeros(int(groups.max()) + 1, dtype=np.bool_)
     is_removed[groups[removes]] = True

@@ -11,6 +11,10 @@ import numpy.typing as npt
 
 from metashell.kernel import threads
 
+WRITES: Final = 1
+REMOVES: Final = 2
+"""``enum effect``."""
+
 _CALL_ROWS: Final = 1 << 20
 """Rows that one call works on: some milliseconds."""
 _PIECE_ROWS: Final = 65_536
@@ -43,6 +47,10 @@ def _functions(library: CDLL) -> CDLL:
     library.metashell_group.restype = number
     library.metashell_last_marked.argtypes = [pointer, pointer, number, number, pointer]
     library.metashell_last_marked.restype = None
+    library.metashell_survivors.argtypes = [
+        *(pointer, pointer, number, number, number, pointer, pointer)
+    ]
+    library.metashell_survivors.restype = None
     library.metashell_find_ids.argtypes = [pointer, number, POINTER(_IdTable), pointer]
     library.metashell_find_ids.restype = None
     return library
@@ -108,6 +116,29 @@ def last_marked(library: CDLL, marked: npt.NDArray[np.bool_], first: _I64) -> _I
             found.ctypes.data,
         )
     return found
+
+
+def survivors(library: CDLL, groups: _I64, effects: npt.NDArray[np.uint8]) -> tuple[_I64, _I64]:
+    """Which keys are there after all events.
+
+    Args:
+        library: The kernel's.
+        groups: int64[n]: the key of each event, in the order of replay.
+        effects: uint8[n]: `WRITES`, `REMOVES`, or 0 for nothing.
+
+    Returns:
+        By key the event that made it, and the one that last wrote it: int64[k], -1 where the key is
+        not there.
+    """
+    functions, n = _functions(library), len(groups)
+    groups, effects = np.ascontiguousarray(groups), np.ascontiguousarray(effects)
+    created, last = np.full((2, int(groups.max(initial=-1)) + 1), -1, dtype=np.int64)
+    for begin in range(0, n, _CALL_ROWS):
+        functions.metashell_survivors(
+            *(groups.ctypes.data, effects.ctypes.data, begin, min(begin + _CALL_ROWS, n)),
+            *(len(last), created.ctypes.data, last.ctypes.data),
+        )
+    return created, last
 
 
 def find_ids(

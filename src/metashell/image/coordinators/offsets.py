@@ -102,15 +102,10 @@ def fold_offsets(
         ends: The markers.
     """
     outcomes = commit_outcomes(row, producer, ends)
-    counts = np.flatnonzero(outcomes.applies | is_tombstone)
     waits = outcomes.is_pending & ~is_tombstone
-    del outcomes
-    if len(counts) == len(row):
-        alive = survivors(groups, row, is_tombstone)
-    else:
-        alive = survivors(groups[counts], row[counts], is_tombstone[counts])
+    alive = survivors(groups, row, is_tombstone, outcomes.applies)
     pending = _pending(groups, row, producer, is_tombstone, waits)
-    return OffsetsState(counts[alive.last], counts[alive.created], pending)
+    return OffsetsState(alive.last, alive.created, pending)
 
 
 def _pending(groups: I64, row: I64, producer: I64, is_tombstone: Bools, waits: Bools) -> I64:

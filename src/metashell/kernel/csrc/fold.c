@@ -73,6 +73,18 @@ void metashell_last_marked(const uint8_t *marked, const int64_t *first, int64_t 
     }
 }
 
+void metashell_survivors(const int64_t *groups, const uint8_t *effects, int64_t begin, int64_t end,
+                         int64_t n_groups, int64_t *created, int64_t *last) {
+    for (int64_t i = begin; i < end; i++) {
+        int64_t group = groups[i];
+        if (effects[i] == EFFECT_NONE || group < 0 || group >= n_groups)
+            continue;
+        bool is_removed = effects[i] == EFFECT_REMOVES;
+        created[group] = is_removed ? -1 : created[group] < 0 ? i : created[group];
+        last[group] = is_removed ? -1 : i;
+    }
+}
+
 void metashell_find_ids(const struct id *ids, int64_t n, const struct id_table *table,
                         int64_t *found) {
     struct id before = {0, 0};

@@ -395,6 +395,16 @@ static void fuzz_fold(void) {
     require(found < n, "fewer groups have ended than there are numbers");
     metashell_last_marked(marked, first, 0, half, last);
     metashell_last_marked(marked, first, half, n, last);
+    for (int64_t i = 0; i < n; i++) {
+        numbers[i] = one_in(20) ? (int64_t)next_random() : below(n);
+        marked[i] = (uint8_t)below(3);
+        first[i] = last[i] = -1;
+    }
+    metashell_survivors(numbers, marked, 0, half, n, first, last);
+    metashell_survivors(numbers, marked, half, n, n, first, last);
+    for (int64_t i = 0; i < n; i++)
+        require(first[i] <= last[i] && last[i] < n && (first[i] < 0) == (last[i] < 0),
+                "who made a key stands before who wrote it last");
     int64_t slots[4] = {-1, 0, -1, -1};
     struct id ids[2] = {{1, 2}, {3, 4}}, *asked = exactly(n * (int64_t)sizeof(struct id));
     for (int64_t i = 0; i < n; i++)

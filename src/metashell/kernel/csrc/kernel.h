@@ -258,6 +258,16 @@ int64_t metashell_group(const uint64_t *numbers, int32_t shift, int64_t begin, i
 void metashell_last_marked(const uint8_t *marked, const int64_t *first, int64_t begin, int64_t end,
                            int64_t *found);
 
+/* What an event does to its key. */
+enum effect { EFFECT_NONE = 0, EFFECT_WRITES = 1, EFFECT_REMOVES = 2 };
+
+/*
+ * Of each group the event that last wrote its key, and the one that made it; -1 where it is not there.
+ * Goes on from `begin`; before the first call both are -1.
+ */
+void metashell_survivors(const int64_t *groups, const uint8_t *effects, int64_t begin, int64_t end,
+                         int64_t n_groups, int64_t *created, int64_t *last);
+
 /* A uuid as two numbers. */
 struct id {
     uint64_t low, high;
