@@ -21,7 +21,7 @@ from metashell.image.coordinators.subscriptions import (
     lists_where,
     named_topics,
 )
-from metashell.image.fold import group_keys
+from metashell.image.fold import number_keys
 from metashell.records.consumer_protocol import ASSIGNMENT, nested_columns
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import list_array, number_array, string_array, uuid_array
@@ -131,9 +131,10 @@ def _committed_topics(log: GroupLog) -> GroupTopics:
 
 def _last_commits(log: GroupLog) -> pa.Array:
     """When each group last committed what holds; null for never."""
-    at, state = log.offsets.last, log.state
+    # In the order of the log, which decoding takes as it is.
+    at, state = np.sort(log.offsets.last), log.state
     newest = np.full(log.n_groups, -1, dtype=np.int64)
-    np.maximum.at(newest, log.groups_of_commits(at), log.commits.values(at).time_ms)
+    np.maximum.at(newest, log.groups_of_commits(at), log.commits.times(at))
     times = newest[state.group]
     return number_array(times, times >= 0, TIME)
 
@@ -143,7 +144,7 @@ def _lists(things: I64, named: Sequence[GroupTopics]) -> pa.Array:
     joined = joined_topics(named)
     of, spans = joined.of, joined.name
     if len(of):
-        _, first = np.unique(group_keys([of, spans], len(of)), return_index=True)
+        first = number_keys([of, spans], len(of)).firsts
         of, spans = of[first], spans.take(first)
     table = pa.table({"of": number_array(of), "name": string_array(spans)})
     table = table.sort_by([("of", "ascending"), ("name", "ascending")])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 import numpy as np
@@ -16,11 +16,12 @@ from metashell.schema.columns import Columns, FixedColumn, SpanColumn, merge_col
 COMMITS: Final = ("OffsetCommit", "LegacyOffsetCommit")
 """Types of commits, which have one key."""
 COMMIT_KEY: Final = ("group", "topic", "partition")
+_TIME: Final = "commit_timestamp"
 _COMMIT_VALUES: Final = {
     "offset": np.int64,
     "leader_epoch": np.int32,
     "metadata": None,
-    "commit_timestamp": np.int64,
+    _TIME: np.int64,
     "expire_timestamp": np.int64,
 }
 """Fields of commits, and the type of those that old ones do not have: -1 stands for none."""
@@ -78,15 +79,23 @@ class Commits:
             value.fixed("offset"),
             value.fixed("leader_epoch"),
             value.span("metadata"),
-            value.fixed("commit_timestamp"),
+            value.fixed(_TIME),
             value.fixed("expire_timestamp"),
         )
 
-    def _values(self, name: str, rows: I64) -> Columns:
+    def times(self, at: I64) -> I64:
+        """int64: when the commits given were made, as they say; ms since the epoch."""
+        wanted = {_TIME: _COMMIT_VALUES[_TIME]}
+        value = self._decoded(at, lambda name, rows: self._values(name, rows, wanted))
+        return value.fixed(_TIME)
+
+    def _values(
+        self, name: str, rows: I64, wanted: Mapping[str, type[np.integer] | None] = _COMMIT_VALUES
+    ) -> Columns:
         """Values of commits of a type, with the fields that it does not have."""
-        value = self.records.decode(name, rows, (), _COMMIT_VALUES).value
+        value = self.records.decode(name, rows, (), wanted).value
         fields = dict(value.fields)
-        for field, dtype in _COMMIT_VALUES.items():
+        for field, dtype in wanted.items():
             if field not in fields and dtype is not None:
                 fields[field] = FixedColumn(np.full(value.n, -1, dtype=dtype))
         return Columns(value.specs, value.n, value.ok, fields)
