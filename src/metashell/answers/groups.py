@@ -21,7 +21,7 @@ from metashell.image.coordinators.subscriptions import (
     lists_where,
     named_topics,
 )
-from metashell.image.fold import number_keys
+from metashell.image.fold import number_keys, stable_order
 from metashell.records.consumer_protocol import ASSIGNMENT, nested_columns
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.arrow import list_array, number_array, string_array, uuid_array
@@ -133,8 +133,10 @@ def _last_commits(log: GroupLog) -> pa.Array:
     """When each group last committed what holds; null for never."""
     # In the order of the log, which decoding takes as it is.
     at, state = np.sort(log.offsets.last), log.state
-    newest = np.full(log.n_groups, -1, dtype=np.int64)
-    np.maximum.at(newest, log.groups_of_commits(at), log.commits.times(at))
+    times, newest = log.commits.times(at), np.full(log.n_groups, -1, dtype=np.int64)
+    # Of several written to one place the last stays.
+    order = stable_order(times)
+    newest[log.groups_of_commits(at[order])] = times[order]
     times = newest[state.group]
     return number_array(times, times >= 0, TIME)
 

@@ -452,6 +452,10 @@ class KeyedRecords:
         """The keys that decode among rows of a type, whatever their values are."""
         return self._keys(record_type, rows, wanted)[1]
 
+    def values_of(self, record_type: RecordType, rows: I64, wanted: _Wanted = None) -> Columns:
+        """The values that decode among rows of a type, whose keys do; as `KeyedColumns.value`."""
+        return self._values(record_type, rows, wanted)[1]
+
     def _keys(self, record_type: RecordType, rows: I64, wanted: _Wanted) -> tuple[I64, Columns]:
         """The rows whose keys decode, and those keys."""
         frames, spec = self.frames, record_type.key

@@ -93,7 +93,7 @@ class Commits:
         self, name: str, rows: I64, wanted: Mapping[str, type[np.integer] | None] = _COMMIT_VALUES
     ) -> Columns:
         """Values of commits of a type, with the fields that it does not have."""
-        value = self.records.decode(name, rows, (), wanted).value
+        value = self.records.values_of(self.records.types.by_name[name], rows, wanted)
         fields = dict(value.fields)
         for field, dtype in wanted.items():
             if field not in fields and dtype is not None:

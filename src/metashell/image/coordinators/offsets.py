@@ -71,6 +71,8 @@ def commit_outcomes(row: I64, producer: I64, ends: TransactionEnds) -> CommitOut
     marker = np.full(n, -1, dtype=np.int64)
     is_plain = producer < 0
     told = np.flatnonzero(~is_plain)
+    applies, is_pending = is_plain, np.zeros(n, dtype=np.bool_)
+    is_pending[told] = True
     if told.size and len(ends.row):
         row, producer = row[told], producer[told]
         ids = distinct(np.concatenate([producer, ends.producer]))
@@ -81,11 +83,10 @@ def commit_outcomes(row: I64, producer: I64, ends: TransactionEnds) -> CommitOut
         at = np.searchsorted(end_keys[order], keys)
         candidate = order[np.minimum(at, len(order) - 1)]
         found = (at < len(order)) & (ends.producer[candidate] == producer)
-        marker[told[found]] = candidate[found]
-    ended = marker >= 0
-    applies = is_plain.copy()
-    applies[ended] = ends.commits[marker[ended]]
-    return CommitOutcomes(marker, applies, ~is_plain & ~ended)
+        ended, candidate = told[found], candidate[found]
+        marker[ended], is_pending[ended] = candidate, False
+        applies[ended] = ends.commits[candidate]
+    return CommitOutcomes(marker, applies, is_pending)
 
 
 def fold_offsets(
