@@ -354,10 +354,32 @@ def test_keys(seed: int) -> None:
 
 def test_keys_beside_the_bytes_are_left_to_numpy() -> None:
     """So they are grouped as by numpy alone."""
-    spans = SpanColumn(Arena.from_bytes(b"abc"), "u1", np.array([0, 3, 2]), np.array([1, 2, 1]))
+    counts = np.array([1, 2, 1], np.int32)
+    spans = SpanColumn(Arena.from_bytes(b"abc"), "u1", np.array([0, 3, 2]), counts)
     for name in IMPLEMENTATIONS:
         with implemented_by(name):
             assert 3 == len(set(fold.group_keys([spans], 3).tolist()))
+            assert [0, 1, 3] == sorted(fold.number_rows(spans, np.array([1, 0, 0, 2])).firsts)
+
+
+@every_seed
+def test_keys_of_some_rows(seed: int) -> None:
+    """They are numbered as if there were no others, in any order; so are the first ones."""
+    rng = np.random.default_rng(seed)
+    data = rng.integers(0, 2, 4_000).astype(np.uint8).tobytes()
+    for n in (0, 1, 7, 300, 9_000):
+        counts = rng.integers(-1, rng.choice((2, 20, 300)), 500).astype(np.int32)
+        starts = rng.integers(0, len(data) - 300, 500) // 16 * 16
+        spans = SpanColumn(Arena.from_bytes(data), "u1", starts, counts)
+        rows = rng.integers(0, 500, n)
+        raws = spans.take(rows).raws()
+        for name in IMPLEMENTATIONS:
+            with implemented_by(name):
+                found = fold.number_rows(spans, rows)
+            firsts = found.firsts.tolist()
+            assert raws == [raws[firsts[number]] for number in found.numbers.tolist()]
+            assert firsts == [raws.index(raws[first]) for first in firsts]
+            assert len(firsts) == len(set(raws))
 
 
 def test_keys_that_share_slots_are_left_to_numpy(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -66,6 +66,22 @@ def number_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> keys.Numbered
     return keys.NumberedKeys(numbers, firsts)
 
 
+def number_rows(spans: SpanColumn, rows: I64) -> keys.NumberedKeys:
+    """As ``number_keys([spans.take(rows)], len(rows))``, of bytes.
+
+    Args:
+        spans: Strings or bytes.
+        rows: int64[n]: those that are keys.
+    """
+    found = library()
+    if found is not None and 0 < len(rows) <= keys.MOST_ROWS and spans.counts.dtype == np.int32:
+        data = spans.arena.u1[: spans.arena.size]
+        numbered = keys.number_spans(found, data, spans.starts, spans.counts, None, rows)
+        if numbered is not None:
+            return numbered
+    return number_keys([spans.take(rows)], len(rows))
+
+
 def _numbered(parts: Sequence[AnyArray | SpanColumn], n: int) -> keys.NumberedKeys | None:
     """As `group_keys` by the kernel, one part after the other; None where numpy has to do it."""
     found = library()

@@ -34,6 +34,7 @@ class _Table(Structure):
         ("size", c_int64),
         ("starts", c_void_p),
         ("sizes", c_void_p),
+        ("rows", c_void_p),
         ("item", c_int64),
         ("before", c_void_p),
         ("secrets", c_uint64 * 2),
@@ -72,6 +73,7 @@ def number_spans(
     starts: npt.NDArray[np.int64],
     sizes: npt.NDArray[np.int32],
     before: npt.NDArray[np.int64] | None,
+    rows: npt.NDArray[np.int64] | None = None,
 ) -> NumberedKeys | None:
     """Number keys that are spans of bytes.
 
@@ -81,13 +83,16 @@ def number_spans(
         starts: int64[n], where each begins; of no meaning for null and empty ones.
         sizes: int32[n], bytes of each; below 0 for null, which differs from empty.
         before: int64[n], a number that is a part of each key; None for none.
+        rows: int64[n], which of the spans are the keys; None for all of them in their order.
 
     Returns:
         The numbers; None where a span does not lie in the bytes, or too many keys share slots.
     """
     starts, sizes = np.ascontiguousarray(starts), np.ascontiguousarray(sizes)
-    table = _Table(data.ctypes.data, len(data), starts.ctypes.data, sizes.ctypes.data, 0)
-    return _numbers(library, table, len(starts), before)
+    rows = None if rows is None else np.ascontiguousarray(rows)
+    table = _Table(data.ctypes.data, len(data), starts.ctypes.data, sizes.ctypes.data)
+    table.rows = None if rows is None else rows.ctypes.data
+    return _numbers(library, table, len(starts if rows is None else rows), before)
 
 
 def number_items(
@@ -95,7 +100,7 @@ def number_items(
 ) -> NumberedKeys | None:
     """As `number_spans`, of the elements of an array, which are told apart by their bytes."""
     items = np.ascontiguousarray(items)
-    table = _Table(items.ctypes.data, items.nbytes, None, None, items.itemsize)
+    table = _Table(items.ctypes.data, items.nbytes, item=items.itemsize)
     return _numbers(library, table, len(items), before)
 
 

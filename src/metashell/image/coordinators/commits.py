@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.image.fold import begins_of, number_keys, stable_order
+from metashell.image.fold import begins_of, number_keys, number_rows, stable_order
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.arena import I32, I64, Bools
 from metashell.schema.columns import Columns, FixedColumn, SpanColumn, merge_columns
@@ -137,9 +137,9 @@ def number_commits(commits: Commits) -> NumberedCommits:
 
     Most commits have the very bytes of another's key, and then only one of these is decoded.
     """
-    frames, rows = commits.records.frames, commits.rows
-    spans = SpanColumn(frames.arena, "u1", frames.key[rows], frames.key_size[rows])
-    numbered = number_keys([spans], len(rows))
+    frames = commits.records.frames
+    spans = SpanColumn(frames.arena, "u1", frames.key, frames.key_size)
+    numbered = number_rows(spans, commits.rows)
     numbers, firsts = numbered.numbers, numbered.firsts
     keys = commits.keys(firsts)
     if not _have_one_form(commits, firsts, keys):

@@ -4,9 +4,15 @@
 #include <stdlib.h>
 
 static bool are_the_same(const struct numbered_keys *keys, int64_t a, int64_t b) {
+    if (keys->before != NULL && keys->before[a] != keys->before[b])
+        return false;
+    if (keys->rows != NULL) {
+        a = keys->rows[a];
+        b = keys->rows[b];
+    }
     int64_t size = keys->starts != NULL ? keys->sizes[a] : keys->item;
     int64_t other = keys->starts != NULL ? keys->sizes[b] : keys->item;
-    if (size != other || (keys->before != NULL && keys->before[a] != keys->before[b]))
+    if (size != other)
         return false;
     if (size <= 0)
         return true;
@@ -24,17 +30,21 @@ void fuzz_keys(void) {
         keys.size = size = n * keys.item;
     uint8_t *data = exactly(size);
     int64_t *starts = exactly(n * 8), *before = exactly(n * 8), *numbers = exactly(n * 8);
+    int64_t *rows = exactly(n * 8);
     int32_t *sizes = exactly(n * 4);
+    bool is_periodic = one_in(3);
     for (int64_t i = 0; i < size; i++)
-        data[i] = (uint8_t)below(2);
+        data[i] = is_periodic ? (uint8_t)(i % 3) : (uint8_t)below(2);
     for (int64_t i = 0; i < n; i++) {
         starts[i] = one_in(60) ? (int64_t)next_random() : below(size + 1);
-        sizes[i] = (int32_t)below(one_in(4) ? 20 : 4) - 1;
+        sizes[i] = (int32_t)below(one_in(4) ? 50 : 4) - 1;
+        rows[i] = below(n);
         before[i] = below(2);
     }
     keys.data = data;
     keys.starts = has_starts ? starts : NULL;
     keys.sizes = has_starts ? sizes : NULL;
+    keys.rows = has_starts && one_in(2) ? rows : NULL;
     keys.before = one_in(2) ? before : NULL;
     keys.secrets[0] = next_random();
     keys.secrets[1] = next_random();
@@ -58,9 +68,10 @@ void fuzz_keys(void) {
         memset(keys.slots, 0, (size_t)keys.n_slots * 8);
         metashell_rehash_keys(&keys);
     }
+    int64_t left = keys.rows != NULL && at < n ? rows[at] : at;
     require(at == n || keys.steps_left < 0 ||
-                       (has_starts && sizes[at] > 0 &&
-                        (starts[at] < 0 || starts[at] > size - sizes[at])),
+                       (has_starts && sizes[left] > 0 &&
+                        (starts[left] < 0 || starts[left] > size - sizes[left])),
             "keys in the bytes are numbered");
     for (int64_t a = 0; a < at; a++)
         for (int64_t b = 0; b < a; b++)
@@ -69,6 +80,7 @@ void fuzz_keys(void) {
     free(keys.slots);
     free(keys.keys);
     free(sizes);
+    free(rows);
     free(numbers);
     free(before);
     free(starts);

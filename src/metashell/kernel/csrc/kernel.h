@@ -397,6 +397,7 @@ struct numbered_keys {
     int64_t size;
     const int64_t *starts; /* where each key begins; NULL: they stand side by side */
     const int32_t *sizes;  /* bytes of each, < 0 for null, which differs from empty; with `starts` */
+    const int64_t *rows;   /* which element of `starts` is each one's; NULL: they have one each */
     int64_t item;          /* bytes of each, without `starts`; below 2**31 */
     const int64_t *before; /* a number that is a part of each key; NULL for none */
     uint64_t secrets[2];   /* random */

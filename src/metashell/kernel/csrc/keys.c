@@ -10,7 +10,8 @@ static const uint64_t TAG = UINT64_C(0xFFFFFFFF00000000);
 INLINE struct numbered_key key_of(const struct numbered_keys *table, int64_t row) {
     if (table->starts == NULL)
         return (struct numbered_key){row * table->item, (int32_t)table->item, (int32_t)row};
-    return (struct numbered_key){table->starts[row], table->sizes[row], (int32_t)row};
+    int64_t at = table->rows != NULL ? table->rows[row] : row;
+    return (struct numbered_key){table->starts[at], table->sizes[at], (int32_t)row};
 }
 
 /* Whether a key lies in the bytes; null and empty ones lie anywhere. */
@@ -43,35 +44,56 @@ INLINE uint64_t folded(uint64_t a, uint64_t b) {
 
 /* A hash of the size, the number before, and the bytes, by secrets that nobody knows. */
 INLINE uint64_t hash_of(const struct numbered_keys *table, struct numbered_key key) {
-    uint64_t factor = table->secrets[1] | 1, hash = table->secrets[0];
+    uint64_t secret = table->secrets[0], factor = table->secrets[1] | 1;
+    uint64_t hash = secret ^ (uint64_t)key.size, one = 0, other = 0;
     int64_t left = key.size;
     const uint8_t *p = bytes_of(table, key);
-    hash = folded(hash ^ (uint64_t)left, factor);
     if (table->before != NULL)
         hash = folded(hash ^ (uint64_t)table->before[key.row], factor);
-    uint64_t word;
-    for (; left >= 8; left -= 8, p += 8) {
-        memcpy(&word, p, 8);
-        hash = folded(hash ^ word, factor);
+    for (; left > 16; left -= 16, p += 16) {
+        memcpy(&one, p, 8);
+        memcpy(&other, p + 8, 8);
+        hash = folded(one ^ factor, other ^ hash);
     }
-    if (left > 0 && key.size >= 8) {
-        /* The last eight bytes, without those that were there already. */
-        memcpy(&word, p + left - 8, 8);
-        hash = folded(hash ^ word >> (64 - 8 * left), factor);
-    } else if (left > 0) {
-        word = 0;
+    one = other = 0;
+    if (left >= 8) {
+        /* Eight bytes from either end: they may overlap, as the size says. */
+        memcpy(&one, p, 8);
+        memcpy(&other, p + left - 8, 8);
+    } else if (key.size >= 8) {
+        memcpy(&one, p + left - 8, 8);
+    } else {
         for (int64_t i = 0; i < left; i++)
-            word |= (uint64_t)p[i] << (8 * i);
-        hash = folded(hash ^ word, factor);
+            one |= (uint64_t)p[i] << (8 * i);
     }
-    return folded(hash ^ table->secrets[0], factor);
+    hash = folded(one ^ factor, other ^ hash);
+    return folded(hash ^ secret, factor);
+}
+
+/* Whether as many bytes are the same at two places, without a call for so few. */
+INLINE bool are_same(const uint8_t *a, const uint8_t *b, int64_t size) {
+    uint64_t one, other, differs = 0;
+    if (size < 8) {
+        for (int64_t i = 0; i < size; i++)
+            differs |= a[i] ^ b[i];
+        return differs == 0;
+    }
+    if (size > 256)
+        return memcmp(a, b, (size_t)size) == 0;
+    for (int64_t i = 0; i < size; i += 8) {
+        int64_t at = i + 8 <= size ? i : size - 8;
+        memcpy(&one, a + at, 8);
+        memcpy(&other, b + at, 8);
+        differs |= one ^ other;
+    }
+    return differs == 0;
 }
 
 INLINE bool are_equal(const struct numbered_keys *table, struct numbered_key a,
                       struct numbered_key b) {
     return a.size == b.size &&
            (table->before == NULL || table->before[a.row] == table->before[b.row]) &&
-           (a.size <= 0 || memcmp(bytes_of(table, a), bytes_of(table, b), (size_t)a.size) == 0);
+           (a.size <= 0 || are_same(bytes_of(table, a), bytes_of(table, b), a.size));
 }
 
 /* The slot of a key, or the free one where it belongs: the table is never full. */
