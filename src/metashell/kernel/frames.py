@@ -32,6 +32,8 @@ MALFORMED: Final = 2
 
 _CALL_BATCHES: Final = 65_536
 """Headers that one call reads."""
+_PLAIN_BATCHES: Final = 4_096
+"""Headers that are read at a time where records are framed next: they stay in the cache so long."""
 _CALL_RECORDS: Final = 262_144
 """Records that one call frames: some milliseconds."""
 _PIECE_RECORDS: Final = 65_536
@@ -93,7 +95,7 @@ def _of_headers(library: CDLL) -> CDLL:
     count, batches = library.metashell_count_plain, library.metashell_plain_batches
     count.argtypes = [pointer, number, pointer, number, number, pointer]
     count.restype = number
-    batches.argtypes = [pointer, pointer, pointer, number, number, pointer]
+    batches.argtypes = [pointer, pointer, pointer, number, number, *[pointer] * 3]
     batches.restype = None
     return library
 
@@ -129,6 +131,8 @@ def frame_plain(
     positions: npt.NDArray[np.int64],
     first_row: npt.NDArray[np.int64],
     columns: Mapping[str, npt.NDArray[Any]],
+    batch_of: npt.NDArray[np.int32],
+    producer_ids: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.uint8]:
     """As `frame`, of batches that `count_plain` counted: their headers are read in place.
 
@@ -138,16 +142,18 @@ def frame_plain(
         positions: int64[n], contiguous: where each batch begins.
         first_row: int64[n + 1], contiguous: the first row of each, as counted.
         columns: As of `frame`.
+        batch_of: int32[rows], to be filled with the batch of each row.
+        producer_ids: int64[n], to be filled with those of the batches.
     """
     verdicts, function = _Verdicts(library, data, columns, len(positions)), _of_headers(library)
 
     def work(piece: tuple[int, int]) -> None:
-        for begin in range(*piece, _CALL_BATCHES):
-            end = min(begin + _CALL_BATCHES, piece[1])
-            batches = np.empty(end - begin, dtype=BATCH)
+        batches = np.empty(_PLAIN_BATCHES, dtype=BATCH)
+        for begin in range(*piece, _PLAIN_BATCHES):
+            end = min(begin + _PLAIN_BATCHES, piece[1])
             function.metashell_plain_batches(
-                *(data.ctypes.data, positions.ctypes.data, first_row.ctypes.data),
-                *(begin, end, batches.ctypes.data),
+                *(data.ctypes.data, positions.ctypes.data, first_row.ctypes.data, begin, end),
+                *(batches.ctypes.data, producer_ids.ctypes.data, batch_of.ctypes.data),
             )
             verdicts.find(batches, 0, end - begin, begin)
 

@@ -158,8 +158,14 @@ def count_plain(arena: Arena, pos: I64) -> I64 | None:
     return count_plain(found, arena.u1[: arena.size], pos)
 
 
-def fill_plain_frames(frames: KeyedFrames, faults: BatchFaults) -> None:
-    """As `fill_keyed_frames` for batches that are all plain, as `count_plain` counted them."""
+def fill_plain_frames(frames: KeyedFrames, producer_ids: I64, faults: BatchFaults) -> None:
+    """As `fill_keyed_frames` for batches that are all plain, as `count_plain` counted them.
+
+    Args:
+        frames: Of so many rows; `KeyedFrames.batch` is filled in, too.
+        producer_ids: int64[n], to be filled with those of the batches.
+        faults: Where batches are noted that do not frame.
+    """
     from metashell.kernel import frames as kernel
     from metashell.kernel.load import library
 
@@ -167,7 +173,9 @@ def fill_plain_frames(frames: KeyedFrames, faults: BatchFaults) -> None:
     assert found is not None
     columns = {name: getattr(frames, name) for name in kernel.KEYED_COLUMNS}
     data, first_row = arena.u1[: arena.size], batches.first_row
-    verdicts = kernel.frame_plain(found, data, batches.pos, first_row, columns)
+    verdicts = kernel.frame_plain(
+        found, data, batches.pos, first_row, columns, frames.batch, producer_ids
+    )
     _note(verdicts, faults)
 
 

@@ -26,6 +26,11 @@ class HeaderFields:
 
     def __init__(self, arena: Arena, pos: I64) -> None:
         self._arena, self._pos = arena, pos
+        self._kept: dict[str, AnyArray] = {}
+
+    def keep(self, field: str, values: AnyArray) -> None:
+        """Take the values of a field of all batches, in native byte order, from who read them."""
+        self._kept[field] = values
 
     def __len__(self) -> int:
         return len(self._pos)
@@ -33,6 +38,8 @@ class HeaderFields:
     def __getitem__(self, key: str | int | slice | AnyArray) -> Any:
         """A field of all batches, in native byte order; or headers of the batches given."""
         if isinstance(key, str):
+            if key in self._kept:
+                return self._kept[key]
             assert HEADER.fields is not None
             dtype, begin = HEADER.fields[key][:2]
             return self._arena.gather(dtype.str, self._pos + begin)

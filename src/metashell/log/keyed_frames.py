@@ -134,7 +134,7 @@ class KeyedFrames:
     def producer_ids(self, rows: AnyArray) -> I64:
         """int64: producer ids of the rows given, -1 for none."""
         header, at = self._headers(rows)
-        return header["producer_id"][at].astype(np.int64)
+        return header["producer_id"][at].astype(np.int64, copy=False)
 
     def sequences(self, rows: AnyArray) -> I32:
         """int32: sequences of the rows given, -1 for none. They go on at 0 behind 2**31 - 1."""
@@ -182,14 +182,18 @@ def build_keyed_frames(loaded: Loaded) -> tuple[KeyedFrames, list[Fault]]:
     )
     file = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
     arena = Arena(loaded.buffer, loaded.size)
-    header = cast("AnyArray", HeaderFields(arena, pos))
+    fields_of_headers = HeaderFields(arena, pos)
+    header = cast("AnyArray", fields_of_headers)
     faults = BatchFaults(loaded, pos, file, header)
     counts = count_plain(arena, pos)
     if counts is None:
         frames = _framed(arena, pos, file, header, faults)
     else:
-        frames = _not_filled(arena, Batches(pos, file, header, _first_rows(counts)), counts)
-        fill_plain_frames(frames, faults)
+        frames = _not_filled(arena, Batches(pos, file, header, _first_rows(counts)))
+        producer_ids = np.empty(len(pos), dtype=np.int64)
+        fill_plain_frames(frames, producer_ids, faults)
+        # Who looks at commits asks for them; headers are far apart.
+        fields_of_headers.keep("producer_id", producer_ids)
     if faults.bad.any():
         frames = _without(frames, faults.bad)
     return frames, faults.found
@@ -233,7 +237,8 @@ def _framed(
     lie &= ~old & ~faults.bad
     faults.add(np.flatnonzero(lie), "its record count does not fit its length")
     n_records[faults.bad] = 0
-    frames = _not_filled(arena, Batches(pos, file, header, _first_rows(n_records)), n_records)
+    frames = _not_filled(arena, Batches(pos, file, header, _first_rows(n_records)))
+    frames.batch = np.repeat(np.arange(len(pos), dtype=np.int32), n_records)
     # The records of older formats were found already.
     fill_keyed_frames(frames, starts, stops, n_records, old, faults)
     if found is not None:
@@ -242,21 +247,24 @@ def _framed(
     return frames
 
 
-def _not_filled(arena: Arena, batches: Batches, counts: I64) -> KeyedFrames:
-    """Frames of so many records a batch, of which only the batch is known."""
+def _not_filled(arena: Arena, batches: Batches) -> KeyedFrames:
+    """Frames of as many records as batches have, of which nothing is known."""
     total = int(batches.first_row[-1])
+    # Columns of one width lie side by side: large pages then have fewer edges.
+    start, offset, key, value = np.empty((4, total), dtype=np.int64)
+    batch, key_size, value_size, key_type, version = np.empty((5, total), dtype=np.int32)
     return KeyedFrames(
         arena,
         batches,
-        batch=np.repeat(np.arange(len(counts), dtype=np.int32), counts),
-        start=np.empty(total, dtype=np.int64),
-        offset=np.empty(total, dtype=np.int64),
-        key=np.empty(total, dtype=np.int64),
-        key_size=np.empty(total, dtype=np.int32),
-        value=np.empty(total, dtype=np.int64),
-        value_size=np.empty(total, dtype=np.int32),
-        key_type=np.empty(total, dtype=np.int32),
-        value_version=np.empty(total, dtype=np.int32),
+        batch=batch,
+        start=start,
+        offset=offset,
+        key=key,
+        key_size=key_size,
+        value=value,
+        value_size=value_size,
+        key_type=key_type,
+        value_version=version,
     )
 
 

@@ -217,6 +217,7 @@ enum {
     AT_MAGIC = 16,
     AT_ATTRIBUTES = 21,
     AT_LAST_DELTA = 23,
+    AT_PRODUCER_ID = 43,
     AT_COUNT = 57,
     HEADER_SIZE = 61,
     BEFORE_LENGTH = 12,
@@ -225,11 +226,16 @@ enum {
     LEAST_RECORD = 7
 };
 
+/* So many headers ahead, memory is asked for. */
+enum { AHEAD = 16 };
+
 int64_t metashell_count_plain(const uint8_t *data, int64_t size, const int64_t *positions,
                               int64_t begin, int64_t end, int64_t *counts) {
     for (int64_t i = begin; i < end; i++) {
         if (positions[i] < 0 || positions[i] > size - HEADER_SIZE)
             return i;
+        if (i + AHEAD < end)
+            __builtin_prefetch((const uint8_t *)((uintptr_t)data + (uintptr_t)positions[i + AHEAD]));
         const uint8_t *p = data + positions[i];
         int64_t left = size - positions[i] - BEFORE_LENGTH;
         int64_t length = (int32_t)load_be32(p + AT_LENGTH);
@@ -246,9 +252,12 @@ int64_t metashell_count_plain(const uint8_t *data, int64_t size, const int64_t *
 
 void metashell_plain_batches(const uint8_t *data, const int64_t *positions,
                              const int64_t *first_row, int64_t begin, int64_t end,
-                             struct batch *batches) {
+                             struct batch *batches, int64_t *producer_ids, int32_t *batch_of) {
     for (int64_t i = begin; i < end; i++) {
         const uint8_t *p = data + positions[i];
+        producer_ids[i] = (int64_t)load_be64(p + AT_PRODUCER_ID);
+        for (int64_t row = first_row[i]; row < first_row[i + 1]; row++)
+            batch_of[row] = (int32_t)i;
         struct batch *batch = batches + (i - begin);
         batch->start = positions[i] + HEADER_SIZE;
         batch->stop = positions[i] + BEFORE_LENGTH + (int32_t)load_be32(p + AT_LENGTH);

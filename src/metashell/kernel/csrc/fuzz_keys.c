@@ -124,7 +124,14 @@ void fuzz_headers(void) {
     }
     first_row[end] = n_rows;
     struct batch *batches = exactly(end * (int64_t)sizeof(struct batch));
-    metashell_plain_batches(data, positions, first_row, 0, end, batches);
+    int64_t *producer_ids = exactly(end * 8);
+    int32_t *batch_of = exactly(n_rows * 4);
+    metashell_plain_batches(data, positions, first_row, 0, end, batches, producer_ids, batch_of);
+    for (int64_t i = 0; i < n_rows; i++)
+        require(first_row[batch_of[i]] <= i && i < first_row[batch_of[i] + 1],
+                "a row is one of its batch");
+    free(producer_ids);
+    free(batch_of);
     for (int64_t i = 0; i < end; i++)
         require(batches[i].start <= batches[i].stop && batches[i].stop <= size,
                 "a batch lies in the bytes");

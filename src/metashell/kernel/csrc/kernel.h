@@ -113,10 +113,13 @@ enum {
 int64_t metashell_count_plain(const uint8_t *data, int64_t size, const int64_t *positions,
                               int64_t begin, int64_t end, int64_t *counts);
 
-/* Make batches of headers, all of which are plain. */
+/*
+ * Make batches of headers, all of which are plain: those from `begin` to `end`. By batch the producer
+ * id and by row the batch are told of them, in arrays of all batches and of all rows.
+ */
 void metashell_plain_batches(const uint8_t *data, const int64_t *positions,
                              const int64_t *first_row, int64_t begin, int64_t end,
-                             struct batch *batches);
+                             struct batch *batches, int64_t *producer_ids, int32_t *batch_of);
 
 /*
  * Frame the records of batches from the cursor on, up to `end_batch` or at most `most` of them.
