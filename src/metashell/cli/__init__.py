@@ -48,20 +48,21 @@ def run_process() -> NoReturn:
     """Run the program as a process of its own and end that process with the exit status."""
     status = 1
 
-    def end_before_threads_do() -> None:
-        # Python ends a daemon thread in the middle of what it does. Libraries in C++, such as
-        # DuckDB, then abort the process. So the process ends first where such a thread goes on.
-        threading = sys.modules.get("threading")
-        if threading is not None and threading.active_count() > 1:
-            for stream in (sys.stdout, sys.stderr):
-                try:
-                    stream.flush()
-                except (AttributeError, OSError, ValueError):
-                    continue  # closed, or broken: `main` has said so
-            os._exit(status)
+    def end_at_once() -> None:
+        # Python would take apart all that was imported: a tenth of a second, and the system frees
+        # it anyway. It would also end a daemon thread in the middle of what it does. Libraries in
+        # C++, such as DuckDB, then abort the process.
+        if hasattr(sys, "last_type"):
+            return  # who called this has failed since, and Python's exit status says so
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except (AttributeError, OSError, ValueError):
+                continue  # closed, or broken: `main` has said so
+        os._exit(status)
 
     # Called last, as it is registered first: all else that has to be done at the end is done.
-    atexit.register(end_before_threads_do)
+    atexit.register(end_at_once)
     # Linear algebra is never done here, and numpy would start threads for it, which first spin.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     status = main()
