@@ -15,6 +15,7 @@ from typing import Any, Final
 import numpy as np
 
 from metashell.dataclass import dataclass
+from metashell.fs.coordinator_moments import RecordHeads
 from metashell.fs.coordinator_paths import STATE, Fields, Telling, names_below, tell
 from metashell.fs.offset_leaves import OffsetLeaves
 from metashell.image.coordinators.commits import COMMITS
@@ -60,6 +61,7 @@ class CoordinatorState(ABC):
 
     def __init__(self, records: KeyedRecords, topics: Mapping[str, str]) -> None:
         self.records, self.topics = records, topics
+        self.heads = RecordHeads(records)
 
     @property
     @abstractmethod
@@ -78,9 +80,12 @@ class CoordinatorState(ABC):
         """The committed offsets of groups; None where nothing has any."""
         return None
 
-    def changed(self, place: int) -> int:
-        """The newest record that tells of a group or transaction, -1 for none."""
-        return max((row for found in self.nodes(place).values() for row in found.rows), default=-1)
+    @property
+    @abstractmethod
+    def times(self) -> tuple[I64, I64]:
+        """int64[n] each, by place: the record that made what is no directory, and the newest one
+        that tells of it or of what is below; -1 for none.
+        """
 
     @abstractmethod
     def value(self, place: int, below: NodeNames, rows: Sequence[int]) -> Fields:
@@ -195,8 +200,10 @@ class GroupsOf(RecordedState):
     def offsets(self) -> OffsetLeaves:
         return OffsetLeaves(self.log, self._living[0], self._names, self.topics)
 
-    def changed(self, place: int) -> int:
-        return int(self._living[2][place])
+    @property
+    def times(self) -> tuple[I64, I64]:
+        newest = self._living[2]
+        return np.full_like(newest, -1), newest
 
     @cached_property
     def _states(self) -> Sequence[str]:
@@ -233,6 +240,10 @@ class TransactionsOf(RecordedState):
     def living(self) -> LivingRows:
         return self._found[0]
 
+    @property
+    def times(self) -> tuple[I64, I64]:
+        return self.living.created, self.living.row
+
 
 class ShareOf(CoordinatorState):
     """Share groups, whose partitions' state is merged of several records."""
@@ -260,6 +271,13 @@ class ShareOf(CoordinatorState):
             names = (self.topics.get(topic, topic), str(number))
             found.setdefault(self.places[group], {})[names] = i
         return found
+
+    @cached_property
+    def times(self) -> tuple[I64, I64]:
+        newest = np.full(len(self.places), -1, dtype=np.int64)
+        of = np.array([self.places[group] for group in self._groups], dtype=np.int64)
+        np.maximum.at(newest, of, self._state.changed)
+        return np.full_like(newest, -1), newest
 
     def nodes(self, place: int) -> Nodes:
         state = self._state

@@ -74,6 +74,7 @@ def walk(
     max_depth: int | None = None,
     write_name: NameWriter | None = None,
     enters: Callable[[str], bool] | None = None,
+    names_of: Callable[[Directory], Sequence[str]] | None = None,
     failed: Failed = refuse,
 ) -> Iterator[Visit | GridVisit]:
     """Visit a node and all below it, parents before children, children in order.
@@ -85,6 +86,7 @@ def walk(
         write_name: How names are written into paths; None for as they are.
         enters: Asked, before a directory's children are looked at, with what stands before their
             names in their paths; None for always.
+        names_of: Gives the children of a directory that are visited, in order; None for all.
         failed: Told of a directory whose children can't be told, and of a child that can't be
             made; the others are visited.
     """
@@ -104,7 +106,8 @@ def walk(
             grid = directory.grid()
             if grid is not None:
                 return GridVisit(base, directory, grid, depth)
-            stack.append((directory, base, iter(directory.names()), depth + 1))
+            names = names_of(directory) if names_of else directory.names()
+            stack.append((directory, base, iter(names), depth + 1))
         except MetashellError as error:
             failed(visit.path, error)
         return None

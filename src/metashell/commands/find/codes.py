@@ -27,6 +27,10 @@ class Codes:
             code |= node.judged(self._contents)
         return code
 
+    def changed_codes(self, rows: I64) -> I64:
+        """int64[n]: what tests of times say of nodes that were last changed by these records."""
+        return rows * 0 if self._times is None else self._times.codes(rows)
+
     def of_grid(self, grid: Grid) -> SearchedGrid:
         """The codes of everything in a grid."""
         found = None

@@ -138,6 +138,7 @@ class Search:
             max_depth=query.max_depth,
             write_name=self._write_name,
             enters=self._can_match_below if self._prefix else None,
+            names_of=self._names if self._since else None,
             failed=self._failed,
         )
         for visit in visits:
@@ -182,6 +183,16 @@ class Search:
 
     def _can_match_below(self, base: str) -> bool:
         return base.startswith(self._prefix) or self._prefix.startswith(base)
+
+    def _names(self, directory: Directory) -> Sequence[str]:
+        """The children that changes are new enough of; all where nothing tells at once."""
+        names = directory.names()
+        if self._codes is None or getattr(directory, "moments", None) is None:
+            return names
+        import numpy as np
+
+        codes = self._codes.changed_codes(directory.child_times(names)[1])
+        return [names[i] for i in np.flatnonzero(codes & self._since == self._since).tolist()]
 
     def _visit(self, visit: Visit) -> None:
         if self._timeline is not None:

@@ -16,22 +16,19 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.errors import PathError, SourceError
+from metashell.fs.coordinator_moments import ROW_BITS, CoordinatorMoments, RecordHeads
 from metashell.fs.coordinator_paths import OFFSETS, Fields, fields_text
 from metashell.fs.coordinator_states import CoordinatorState, NodeRows
 from metashell.fs.node import Directory, FixedDirectory, Leaf, Node, TextLeaf
 from metashell.fs.nodes.offsets import OffsetsDirectory
 from metashell.fs.touch_times import Times, changed_at
 from metashell.image.coordinators.placement import partition_of
-from metashell.image.touched import Moment
-from metashell.log.point import Point
 from metashell.parts.spec import NodeNames
 from metashell.records.keyed_records import KeyedRecords, lost_text
-from metashell.schema.arena import I64, Bools
+from metashell.schema.arena import I64
 
 _KEPT_BYTES: Final = 512 << 20
 """Bytes of logs whose partitions are kept when all are listed."""
-_ROW_BITS: Final = 40
-"""Bits of a time for the row; the partition stands above them."""
 
 
 @dataclass(slots=True)
@@ -73,7 +70,7 @@ class CoordinatorDirectory(Directory):
         self._missed: str | None = None
         self._unread: list[str] = []
         self._faults: dict[int, list[str]] = {}
-        self.moments = CoordinatorMoments(self._records)
+        self.moments = CoordinatorMoments(self._heads)
 
     @property
     def topic(self) -> str:
@@ -110,8 +107,8 @@ class CoordinatorDirectory(Directory):
             self._kept.move_to_end(number)
             return self._kept[number]
 
-    def _records(self, number: int) -> KeyedRecords:
-        return self._state(number).records
+    def _heads(self, number: int) -> RecordHeads:
+        return self._state(number).heads
 
     @cached_property
     def _partitions_by_name(self) -> Mapping[str, Sequence[int]]:
@@ -142,6 +139,28 @@ class CoordinatorDirectory(Directory):
                 # Among all it is found at once; alone it was read for itself.
                 self._children[name] = found
             return found
+
+    def child_times(self, names: Sequence[str]) -> tuple[I64, I64]:
+        if "_partitions_by_name" not in self.__dict__:
+            return super().child_times(names)
+        here: dict[int, list[int]] = {}
+        for i, name in enumerate(names):
+            for number in self._partitions_by_name.get(name, ()):
+                here.setdefault(number, []).append(i)
+        created, changed, newest_ms = np.full((3, len(names)), -1, dtype=np.int64)
+        for number, some in here.items():
+            state, at = self._state(number), np.array(some)
+            places = np.array([state.places[names[i]] for i in some])
+            made, last = (rows[places] for rows in state.times)
+            if self._reader.is_spread:
+                # Rows of several partitions tell nothing of which is newer.
+                times_ms = state.heads.timestamps(last)
+                is_newer = times_ms >= newest_ms[at]
+                at, made, last = at[is_newer], made[is_newer], last[is_newer]
+                newest_ms[at] = times_ms[is_newer]
+            created[at] = np.where(made < 0, -1, made | number << ROW_BITS)
+            changed[at] = np.where(last < 0, -1, last | number << ROW_BITS)
+        return created, changed
 
     def _found(self, name: str) -> Node | None:
         things: list[_Thing] = []
@@ -223,7 +242,7 @@ class _Thing:
 
     def time(self, row: int) -> int | None:
         """The time that a row of its partition stands for; None for -1."""
-        return None if row < 0 else (self.partition << _ROW_BITS) | row
+        return None if row < 0 else (self.partition << ROW_BITS) | row
 
     def offsets(self) -> Directory | None:
         """Its committed offsets, if there are any."""
@@ -231,7 +250,7 @@ class _Thing:
         topics = range(0) if leaves is None else leaves.of_group(self.place)
         if leaves is None or not topics:
             return None
-        return OffsetsDirectory(leaves, topics, self.partition << _ROW_BITS)
+        return OffsetsDirectory(leaves, topics, self.partition << ROW_BITS)
 
 
 class _ThingDirectory(Directory):
@@ -262,8 +281,16 @@ class _ThingDirectory(Directory):
         return self._whole.child(name)
 
     def times(self) -> Times | None:
-        found = (thing.time(thing.state.changed(thing.place)) for thing in self._things)
-        return changed_at(max((time for time in found if time is not None), default=None))
+        newest: tuple[int, int] | None = None
+        for thing in self._things:
+            row = int(thing.state.times[1][thing.place])
+            time = thing.time(row)
+            if time is not None:
+                # Rows of several partitions tell nothing of which is newer.
+                is_one = len(self._things) == 1
+                ms = 0 if is_one else int(thing.state.heads.timestamps(np.array([row]))[0])
+                newest = max(newest or (ms, time), (ms, time))
+        return changed_at(None if newest is None else newest[1])
 
 
 def _always(node: Node) -> Callable[[], Node]:
@@ -291,65 +318,3 @@ def _below(names: NodeNames, nodes: Mapping[NodeNames, _Found]) -> Node:
 
 def _size(state: CoordinatorState) -> int:
     return state.records.frames.arena.size
-
-
-class CoordinatorMoments:
-    """What the rows of coordinators' nodes mean; as `metashell.image.touched.Moments`.
-
-    Args:
-        records: Gives the records of a partition.
-    """
-
-    base = None
-    has_many_logs = True
-
-    def __init__(self, records: Callable[[int], KeyedRecords]) -> None:
-        self._records = records
-
-    def of(self, rows: Sequence[int] | I64) -> list[Moment | None]:
-        """The moment of each row, None for -1."""
-        times = np.asarray(rows, dtype=np.int64).reshape(-1)
-        out: list[Moment | None] = [None] * len(times)
-        for at, records, these in self._by_partition(times):
-            frames, names = records.frames, records.types
-            for i, offset, epoch, time, number in zip(
-                at.tolist(),
-                frames.offset[these].tolist(),
-                frames.epochs(these).tolist(),
-                frames.timestamps(these).tolist(),
-                frames.key_type[these].tolist(),
-                strict=True,
-            ):
-                out[i] = Moment(offset, epoch, time, None, names.type_name(number))
-        return out
-
-    def bound(self, point: Point) -> Point:
-        """What `since` and `before` take: offsets are compared with those of a record's own log."""
-        return point
-
-    def since(self, point: Point, rows: I64) -> Bools:
-        """bool[n]: records of that offset or time, or a later one; False for -1."""
-        values, bound = self._compared(point, rows)
-        return values >= bound
-
-    def before(self, point: Point, rows: I64) -> Bools:
-        """bool[n]: records of an earlier offset or time; False for -1 and where none is known."""
-        values, bound = self._compared(point, rows)
-        return (values < bound) & (values >= 0)
-
-    def _compared(self, point: Point, rows: I64) -> tuple[I64, int]:
-        """The offset or the time of each record, -1 for none; and that of a point."""
-        values = np.full(len(rows), -1, dtype=np.int64)
-        for at, records, these in self._by_partition(rows):
-            frames = records.frames
-            is_offset = point.timestamp_ms is None
-            values[at] = frames.offset[these] if is_offset else frames.timestamps(these)
-        bound = point.offset if point.timestamp_ms is None else point.timestamp_ms
-        return values, max(bound or 0, 0)
-
-    def _by_partition(self, times: I64) -> Iterator[tuple[I64, KeyedRecords, I64]]:
-        """Places of times, the records of their partition, and their rows there."""
-        partitions = times >> _ROW_BITS
-        for number in np.unique(partitions[times >= 0]).tolist():
-            at = np.flatnonzero(partitions == number)
-            yield at, self._records(number), times[at] & ((1 << _ROW_BITS) - 1)
