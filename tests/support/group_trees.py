@@ -7,13 +7,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from metashell.fs.coordinator_paths import OFFSETS
-from metashell.fs.coordinator_states import GroupsOf, TransactionsOf
+from metashell.fs.coordinator_states import GroupsOf, ShareOf, TransactionsOf
 from metashell.fs.grid import Grid
 from metashell.fs.node import Directory, Leaf, Node, newest_of
 from metashell.fs.nodes.groups import CoordinatorDirectory, CoordinatorReader
-from metashell.fs.nodes.offsets import OffsetsDirectory
+from metashell.fs.nodes.leaves import LeavesDirectory, TopicsDirectory
 from metashell.fs.texts import GridTexts
+from metashell.fs.touch_times import ask_children
 from metashell.parts.spec import NodeNames
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog
@@ -23,13 +23,25 @@ _JUDGE: Final[Any] = None
 """Of a search whose tests no group passes."""
 
 
-def directory_of(records: KeyedRecords) -> CoordinatorDirectory:
-    """The tree of some records, which are those of the only partition."""
-    is_groups = records.log is CoordinatorLog.GROUPS
+_STATES: Final = {
+    CoordinatorLog.GROUPS: GroupsOf,
+    CoordinatorLog.TRANSACTIONS: TransactionsOf,
+    CoordinatorLog.SHARE: ShareOf,
+}
+
+
+def directory_of(*records: KeyedRecords) -> CoordinatorDirectory:
+    """The tree of some records, which are those of all partitions, from 0 on."""
+    log = records[0].log
     reader = CoordinatorReader(
-        records.log.value, [0], lambda _: (records, ()), lambda _: None, dict
+        log.value,
+        range(len(records)),
+        lambda number: (records[number], ()),
+        lambda _: None,
+        dict,
+        is_spread=log is CoordinatorLog.SHARE,
     )
-    return CoordinatorDirectory(reader, GroupsOf if is_groups else TransactionsOf)
+    return CoordinatorDirectory(reader, _STATES[log])
 
 
 def nodes_below(directory: Directory) -> Iterator[tuple[NodeNames, Node]]:
@@ -42,24 +54,32 @@ def nodes_below(directory: Directory) -> Iterator[tuple[NodeNames, Node]]:
             yield from (((name, *names), node) for names, node in nodes_below(child))
 
 
-def check_grids(groups: Directory) -> None:
-    """What columns say of the offsets of groups is what each node says, one asked by one."""
-    for names, node in nodes_below(groups):
+def check_grids(root: Directory) -> None:
+    """What columns say of leaves is what each node says, one asked by one."""
+    for names, node in [((), root), *nodes_below(root)]:
         if not isinstance(node, Directory):
             continue
-        assert newest_of(node) == node.times(), names
-        assert isinstance(node, OffsetsDirectory) == (names[1:] == (OFFSETS,)), names
-        if isinstance(node, OffsetsDirectory):
-            # Small ones have one, too, that is not used.
-            _check_grid(node, node._grid)
-        else:
-            assert node.grid() is None
+        grid, leaf_grid = node.grid(), node.leaf_grid()
+        # Small ones have one, too, that is not used.
+        if isinstance(node, TopicsDirectory):
+            assert newest_of(node) == node.times(), names
+            grid = node._grid
+        elif isinstance(node, LeavesDirectory):
+            leaf_grid = node._leaf_grid
+        if grid is not None:
+            _check_grid(node, grid)
+        if leaf_grid is not None:
+            _check_leaf_grid(node, leaf_grid)
+        created, changed = node.child_times(node.names())
+        expected = ask_children(node, node.names())
+        assert (created.tolist(), changed.tolist()) == tuple(each.tolist() for each in expected)
 
 
 def _check_grid(directory: Directory, grid: Grid) -> None:
-    shapes = [grid.shapes[number] for number in grid.shape_of]
     assert grid.names == directory.names()
-    assert shapes == [tuple(_child(directory, name).names()) for name in grid.names]
+    topics = [_child(directory, name) for name in grid.names]
+    shapes = [grid.shapes[number] for number in grid.shape_of]
+    assert shapes == [tuple(topic.names()) for topic in topics]
     for found, expected in (
         (grid.times(), Grid.times(grid)),
         (grid.judged(_JUDGE), Grid.judged(grid, _JUDGE)),
@@ -67,10 +87,22 @@ def _check_grid(directory: Directory, grid: Grid) -> None:
         assert found.directories.tolist() == expected.directories.tolist()
         assert found.leaves.tolist() == expected.leaves.tolist()
         assert found.bounds.tolist() == expected.bounds.tolist()
-    topics = [_child(directory, name) for name in grid.names]
-    each = [_leaf(topic, name) for topic in topics for name in topic.names()]
-    _check_texts(grid.texts(), [leaf.text() for leaf in each])
-    _check_texts(grid.json(), [to_json(leaf.value(), ascii_only=True) for leaf in each])
+    _check_leaves(grid, [_leaf(topic, name) for topic in topics for name in topic.names()])
+
+
+def _check_leaf_grid(directory: Directory, grid: Grid) -> None:
+    names = directory.names()
+    assert (grid.names, grid.shapes, list(grid.shape_of)) == ([""], [tuple(names)], [0])
+    times = grid.times()
+    assert times.leaves.tolist() == ask_children(directory, names)[1].tolist()
+    assert times.bounds.tolist() == [0, len(names)]
+    assert not grid.judged(_JUDGE).leaves.any()
+    _check_leaves(grid, [_leaf(directory, name) for name in names])
+
+
+def _check_leaves(grid: Grid, leaves: Sequence[Leaf]) -> None:
+    _check_texts(grid.texts(), [leaf.text() for leaf in leaves])
+    _check_texts(grid.json(), [to_json(leaf.value(), ascii_only=True) for leaf in leaves])
 
 
 def _check_texts(texts: GridTexts | None, expected: Sequence[str]) -> None:

@@ -182,7 +182,8 @@ class _Listing:
         """Write a directory and all below it, parents before children."""
         for visit in walk(match.place.node, match.path, failed=self._failed):
             if isinstance(visit, GridVisit):
-                self._grid(visit)
+                if not visit.is_flat:
+                    self._grid(visit)
             elif isinstance(visit.node, Directory):
                 self.directory(visit.path, visit.node)
             if len(self._pieces) >= _CHUNK_LISTINGS:

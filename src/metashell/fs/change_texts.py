@@ -47,6 +47,7 @@ TIMES: Final = {
     "assignmentTimestamp",
     "currentStateTimestamp",
     "transactionStartTimestampMs",
+    "lastTimestamp",
 }
 """Fields of theirs that are times, in ms since the epoch."""
 _WIDEST_VALUE: Final = 200

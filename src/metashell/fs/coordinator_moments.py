@@ -15,7 +15,8 @@ from metashell.schema.arena import I32, I64, AnyArray, Bools
 
 ROW_BITS: Final = 40
 """Bits of a time for the row; the partition stands above them."""
-_ROW: Final = (1 << ROW_BITS) - 1
+ROW_OF_TIME: Final = (1 << ROW_BITS) - 1
+"""The bits of the row."""
 _ONE_BY_ONE: Final = 16
 """Times that records are read for singly; from then on those of all are."""
 
@@ -109,12 +110,12 @@ class CoordinatorMoments:
         if len(times) == 1:
             # Nodes of other forms than a grid are asked one by one.
             if times[0] >= 0:
-                yield _FIRST, self._heads(int(times[0]) >> ROW_BITS), times & _ROW
+                yield _FIRST, self._heads(int(times[0]) >> ROW_BITS), times & ROW_OF_TIME
             return
         partitions = times >> ROW_BITS
         for number in np.unique(partitions[times >= 0]).tolist():
             at = np.flatnonzero(partitions == number)
-            yield at, self._heads(number), times[at] & _ROW
+            yield at, self._heads(number), times[at] & ROW_OF_TIME
 
 
 _FIRST: Final[AnyArray] = np.zeros(1, dtype=np.int64)

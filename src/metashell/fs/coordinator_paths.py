@@ -272,8 +272,7 @@ def _in_short(fields: dict[str, Any], topics: Mapping[str, str]) -> dict[str, An
     out: dict[str, Any] = {}
     for name, value in fields.items():
         if name == "transactionStatus":
-            is_known = 0 <= value < len(TRANSACTION_STATES)
-            out["state"] = TRANSACTION_STATES[value] if is_known else f"UNKNOWN({value})"
+            out["state"] = state_name(value)
         elif name == "stateBatches":
             out[name] = [batch_text(*(batch[key] for key in _BATCH)) for batch in value]
         elif name == "classicMemberMetadata":
@@ -283,6 +282,12 @@ def _in_short(fields: dict[str, Any], topics: Mapping[str, str]) -> dict[str, An
         else:
             out[name] = value
     return out
+
+
+def state_name(number: int) -> str:
+    """The state of a transaction."""
+    is_known = 0 <= number < len(TRANSACTION_STATES)
+    return TRANSACTION_STATES[number] if is_known else f"UNKNOWN({number})"
 
 
 def _partitions(items: list[Any], topics: Mapping[str, str]) -> list[Any]:

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field
 from functools import cached_property
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -23,17 +23,21 @@ from metashell.image.coordinators.group_events import GroupType
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.group_states import group_states
 from metashell.image.coordinators.living import (
+    TRANSACTION_RECORD,
     LivingRows,
     living_records,
     living_transactions,
 )
 from metashell.image.coordinators.share_state import ShareState, fold_share, share_fields
-from metashell.image.fold import distinct
+from metashell.image.fold import distinct, group_keys
 from metashell.parts.spec import NodeNames
 from metashell.records.consumer_protocol import MEMBERS_RECORD
 from metashell.records.keyed_records import KeyedRecords
-from metashell.schema.arena import I64
+from metashell.schema.arena import I32, I64
 from metashell.schema.uuids import uuid_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 _ONE_BY_ONE: Final = 16
 """Groups whose nodes are made singly; of more, those of all are."""
@@ -71,9 +75,10 @@ class CoordinatorState(ABC):
     has_nodes_below = True
     """Whether each of them is a directory."""
 
-    @abstractmethod
     def nodes(self, place: int) -> Nodes:
-        """What there is of one group or transaction, without what is in `offsets`."""
+        """What there is of one group or transaction, without leaves of tables."""
+        del place
+        return {}
 
     @property
     def offsets(self) -> OffsetLeaves | None:
@@ -87,9 +92,10 @@ class CoordinatorState(ABC):
         that tells of it or of what is below; -1 for none.
         """
 
-    @abstractmethod
     def value(self, place: int, below: NodeNames, rows: Sequence[int]) -> Fields:
         """The fields of a node that rows tell of."""
+        del place, below, rows
+        return {}
 
 
 class RecordedState(CoordinatorState):
@@ -244,6 +250,29 @@ class TransactionsOf(RecordedState):
     def times(self) -> tuple[I64, I64]:
         return self.living.created, self.living.row
 
+    @property
+    def leaf_rows(self) -> tuple[I64, I64]:
+        return self.times
+
+    def leaf_values(self, places: I64) -> Sequence[Fields]:
+        rows = self.living.row[places]
+        told = tell(self.records, np.sort(rows), self.topics)
+        return [told[row][0].fields or {} for row in rows.tolist()]
+
+    def leaf_lines(self, places: I64, *, as_json: bool) -> pa.LargeStringArray:
+        from metashell.fs.field_texts import record_lines
+
+        rows = self.living.row[places]
+        order = np.argsort(rows)
+        found = self.records.decode(TRANSACTION_RECORD, rows[order])
+        record_type = self.records.types.by_name[TRANSACTION_RECORD]
+        high = record_type.value.versions.high
+        fields = [field for field in record_type.value.fields if high in field.versions]
+        lines = record_lines(record_type, fields, found.value, as_json=as_json)
+        back = np.empty_like(order)
+        back[order] = np.arange(len(order))
+        return lines.take(back)
+
 
 class ShareOf(CoordinatorState):
     """Share groups, whose partitions' state is merged of several records."""
@@ -261,30 +290,34 @@ class ShareOf(CoordinatorState):
         return {name: place for place, name in enumerate(dict.fromkeys(self._groups))}
 
     @cached_property
-    def _indexes(self) -> Mapping[int, Mapping[NodeNames, int]]:
-        """The index of each share partition, by the place of its group and its names there."""
-        found: dict[int, dict[NodeNames, int]] = {}
-        ids = [uuid_text(each.tobytes()) for each in self._state.topic_id]
-        for i, (group, topic, number) in enumerate(
-            zip(self._groups, ids, self._state.partition.tolist(), strict=True)
-        ):
-            names = (self.topics.get(topic, topic), str(number))
-            found.setdefault(self.places[group], {})[names] = i
-        return found
+    def _of(self) -> I64:
+        """int64[n]: the place of each share partition's group."""
+        return np.array([self.places[group] for group in self._groups], dtype=np.int64)
 
     @cached_property
     def times(self) -> tuple[I64, I64]:
         newest = np.full(len(self.places), -1, dtype=np.int64)
-        of = np.array([self.places[group] for group in self._groups], dtype=np.int64)
-        np.maximum.at(newest, of, self._state.changed)
+        np.maximum.at(newest, self._of, self._state.changed)
         return np.full_like(newest, -1), newest
 
-    def nodes(self, place: int) -> Nodes:
-        state = self._state
-        return {
-            names: NodeRows([int(state.changed[i])], int(state.created[i]))
-            for names, i in self._indexes[place].items()
-        }
+    def partitions(self, place: int) -> tuple[I64, list[str], I32]:
+        """The share partitions of a group: their places here, topics and numbers."""
+        at = np.flatnonzero(self._of == place)
+        ids = self._state.topic_id[at]
+        numbers = group_keys([ids], len(ids))
+        some, index = np.unique(numbers, return_index=True, return_inverse=True)[1:]
+        texts = [uuid_text(ids[i].tobytes()) for i in some.tolist()]
+        names = [self.topics.get(text, text) for text in texts]
+        return at, [names[i] for i in index.tolist()], self._state.partition[at]
 
-    def value(self, place: int, below: NodeNames, rows: Sequence[int]) -> Fields:
-        return share_fields(self._state, self._indexes[place][below])
+    @property
+    def leaf_rows(self) -> tuple[I64, I64]:
+        return self._state.created, self._state.changed
+
+    def leaf_values(self, places: I64) -> Sequence[Fields]:
+        return [share_fields(self._state, place) for place in places.tolist()]
+
+    def leaf_lines(self, places: I64, *, as_json: bool) -> pa.LargeStringArray:
+        from metashell.fs.share_texts import share_lines
+
+        return share_lines(self._state, places, as_json=as_json)

@@ -85,6 +85,12 @@ class Directory(ABC):
         """The subtree as a `Grid`, or None where it has another form."""
         return None
 
+    def leaf_grid(self) -> Grid | None:
+        """A `Grid` of this directory alone, without a name; None where it holds others too, or
+        where its leaves are as soon asked one by one.
+        """
+        return None
+
     def times(self) -> Times | None:
         """As `Leaf.times`; the last change of anything below counts, removals included."""
         return None

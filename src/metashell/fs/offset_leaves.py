@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from metashell.fs.coordinator_paths import Fields, tell
+from metashell.fs.leaf_table import TopicLeaves, highest, numbers_by_text
 from metashell.image.coordinators.group_log import GroupLog
 from metashell.image.coordinators.living import LivingRows
 from metashell.image.fold import begins_of, group_keys
-from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.arena import I64, Bools
 from metashell.schema.columns import SpanColumn
 
 if TYPE_CHECKING:
@@ -29,8 +30,8 @@ _ONE_BY_ONE: Final = 16
 _READ_TOGETHER: Final = 1024
 
 
-class OffsetLeaves:
-    """The commits that count, by group, topic and partition.
+class OffsetLeaves(TopicLeaves):
+    """The commits that count, by group, topic and partition; times are rows of the partition.
 
     Args:
         log: The partition's log.
@@ -52,7 +53,7 @@ class OffsetLeaves:
         self._rank[by_name] = np.arange(len(names))
         key = log.commits.keys(np.searchsorted(log.commits.rows, living.row))
         topic, self._topic_names = _topics_by_name(key.topic)
-        partition, self._partition_names = _numbers_by_text(key.partition)
+        partition, self._partition_names = numbers_by_text(key.partition)
         group = self._rank[living.of]
         types = log.records.frames.key_type[living.row]
         order = np.lexsort((living.row, types, partition, topic, group))
@@ -65,14 +66,11 @@ class OffsetLeaves:
         self._partition = partition[at]
         directories = np.flatnonzero(begins[at])
         self.leaves = np.append(directories, len(at))
-        """int64[d + 1]: where the leaves of each group's topics begin."""
         self._topic = topic[at[directories]]
         self._directories = np.searchsorted(
             group[at[directories]], np.arange(len(names) + 1)
         ).astype(np.int64)
         self._read: dict[int, Fields | None] = {}
-        self.last_texts: tuple[tuple[int, bool], pa.LargeStringArray] | None = None
-        """What `metashell.fs.offset_texts` made last."""
 
     def __len__(self) -> int:
         return len(self._partition)
@@ -93,33 +91,24 @@ class OffsetLeaves:
         rank = int(self._rank[place])
         return range(int(self._directories[rank]), int(self._directories[rank + 1]))
 
-    def of_topic(self, topic: int) -> range:
-        """The leaves of a group's topic."""
-        return range(int(self.leaves[topic]), int(self.leaves[topic + 1]))
-
     def topic_names(self, topics: range) -> list[str]:
-        """Their names."""
         return [self._topic_names[i] for i in self._topic[topics.start : topics.stop].tolist()]
 
-    def partition_names(self, leaves: range) -> list[str]:
-        """Their names."""
+    def names(self, leaves: range) -> list[str]:
         numbers = self._partition[leaves.start : leaves.stop].tolist()
         return [self._partition_names[i] for i in numbers]
 
     @cached_property
     def changed(self) -> I64:
-        """int64[l]: the newest record that tells of each leaf."""
-        return _highest(self.row, self._commits)
+        return highest(self.row, self._commits)
 
     @cached_property
     def created(self) -> I64:
-        """int64[l]: the record that made it, -1 where nobody knows."""
-        return _highest(self._created, self._commits)
+        return highest(self._created, self._commits)
 
     @cached_property
     def topics_changed(self) -> I64:
-        """int64[d]: the newest record that tells of each group's topic."""
-        return _highest(self.changed, self.leaves)
+        return highest(self.changed, self.leaves)
 
     @cached_property
     def _is_pending(self) -> Bools:
@@ -127,8 +116,12 @@ class OffsetLeaves:
         log = self._log
         return np.isin(self.row, log.commits.rows[log.offsets.pending])
 
+    def lines(self, wanted: I64, *, as_json: bool) -> pa.LargeStringArray:
+        from metashell.fs.offset_texts import offset_lines
+
+        return offset_lines(self, wanted, as_json=as_json)
+
     def value(self, leaf: int) -> Fields:
-        """The fields of a leaf."""
         fields: dict[str, Any] = {}
         pending: list[Fields] = []
         for i in range(int(self._commits[leaf]), int(self._commits[leaf + 1])):
@@ -164,19 +157,3 @@ def _topics_by_name(column: SpanColumn) -> tuple[I64, list[str]]:
     names = sorted(set(texts))
     place = {name: i for i, name in enumerate(names)}
     return np.array([place[text] for text in texts], dtype=np.int64)[numbers], names
-
-
-def _numbers_by_text(numbers: AnyArray) -> tuple[I64, list[str]]:
-    """The place of each number among all texts, and these, sorted."""
-    distinct, index = np.unique(numbers, return_inverse=True)
-    texts = list(map(str, distinct.tolist()))
-    order = sorted(range(len(texts)), key=texts.__getitem__)
-    rank = np.empty(len(texts), dtype=np.int64)
-    rank[order] = np.arange(len(texts))
-    return rank[index], [texts[i] for i in order]
-
-
-def _highest(values: I64, bounds: I64) -> I64:
-    """The highest of each slice; none is empty."""
-    starts = bounds[:-1]
-    return np.maximum.reduceat(values, starts) if len(starts) else starts.copy()

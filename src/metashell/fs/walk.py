@@ -65,6 +65,13 @@ class GridVisit:
     grid: Grid
     depth: int
     """The directory's depth: its children are one deeper, their leaves two."""
+    is_flat: bool = False
+    """Whether the grid's one directory, without a name, is the one that was visited. `base` is then
+    its path, and `depth` that of its parent."""
+
+    def child(self, name: str) -> Node | None:
+        """A directory of the grid."""
+        return self.directory if self.is_flat else self.directory.child(name)
 
 
 def walk(
@@ -106,6 +113,9 @@ def walk(
             grid = directory.grid()
             if grid is not None:
                 return GridVisit(base, directory, grid, depth)
+            grid = directory.leaf_grid()
+            if grid is not None:
+                return GridVisit(base[:-1], directory, grid, depth - 1, is_flat=True)
             names = names_of(directory) if names_of else directory.names()
             stack.append((directory, base, iter(names), depth + 1))
         except MetashellError as error:
@@ -158,7 +168,14 @@ def paths(
             lines = []
         if isinstance(visit, GridVisit):
             names, shapes = written_grid(visit, write_name)
-            yield from grid_paths(visit.base, names, indices(visit.grid.shape_of), shapes, end=end)
+            yield from grid_paths(
+                visit.base,
+                names,
+                indices(visit.grid.shape_of),
+                shapes,
+                end=end,
+                directories=not visit.is_flat,
+            )
     if lines:
         lines.append("")
         yield end.join(lines)
@@ -219,14 +236,16 @@ def written_grid(
     grid = visit.grid
     if write_name is None:
         return grid.names, grid.shapes
-    names = [write_name(name, visit.directory) for name in grid.names]
+    names: Sequence[str] = grid.names
+    if not visit.is_flat:
+        names = [write_name(name, visit.directory) for name in names]
     samples: dict[int, str] = {}
     for name, shape in zip(grid.names, indices(grid.shape_of), strict=True):
         samples.setdefault(shape, name)
     shapes: list[Sequence[str]] = []
     for shape, leaves in enumerate(grid.shapes):
         # All directories of a shape have the same leaves, so any of them tells how to write one.
-        holder = visit.directory.child(samples[shape]) if shape in samples else None
+        holder = visit.child(samples[shape]) if shape in samples else None
         if isinstance(holder, Directory):
             shapes.append([write_name(leaf, holder) for leaf in leaves])
         else:

@@ -103,9 +103,7 @@ class LogDirectoriesSource(SourceWithoutImage):
         """The root of the file system: there is no image to show."""
         from metashell.version import __version__
 
-        return RootDirectory(
-            {"local": lambda: local_node(__version__)}, lambda: self.coordinator_directories
-        )
+        return RootDirectory({"local": lambda: local_node(__version__)}, lambda: self._log_nodes)
 
     def all_faults(self) -> Sequence[Fault]:
         """None: coordinators' logs are read when they are asked for."""

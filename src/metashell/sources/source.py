@@ -202,7 +202,7 @@ class Source(SourceContents):
         """The directories that are there because of topics' logs, or what makes them."""
         found: dict[str, Directory | Callable[[], Directory]] = {**self.coordinator_directories}
         # What a producer's state was nothing tells.
-        if self._moment is None and self._topics_of_logs:
+        if self._newest is None and self._topics_of_logs:
             from metashell.sources.coordinator_tree import producers_directory
 
             found["producers"] = lambda: producers_directory(self, self._unread_logs)

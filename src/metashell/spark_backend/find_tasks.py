@@ -307,7 +307,7 @@ class _Finder:
 
     def _grid(self, visit: GridVisit, way: list[str]) -> Iterator[tuple[list[str], bytes, bool]]:
         query, depth = self.query, visit.depth + 1
-        with_directories = depth >= query.min_depth
+        with_directories = depth >= query.min_depth and not visit.is_flat
         with_leaves = depth + 1 >= query.min_depth and (
             query.max_depth is None or depth < query.max_depth
         )
@@ -316,7 +316,8 @@ class _Finder:
         names, shapes = written_grid(visit, write_encoded if query.encode else None)
         grid = visit.grid
         for real, name, shape in zip(grid.names, names, indices(grid.shape_of), strict=True):
-            path, here, pruned = visit.base + name, [*way, real], False
+            path, pruned = visit.base + name, False
+            here = way if visit.is_flat else [*way, real]
             if with_directories:
                 text, pruned, quits = self._ask(True, real, path)
                 if text or quits:

@@ -14,7 +14,7 @@ from metashell.commands.find.expression import (
     Query,
     WalkEffect,
 )
-from metashell.commands.find.printf import ROW, FoundNode, filled, last_change
+from metashell.commands.find.printf import ROW, FoundNode, filled
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.node_times import moment_cells
 from metashell.commands.framework.targets import shown, stop_if_cancelled
@@ -95,7 +95,7 @@ class Doing:
         return True
 
     def _row(self, path: str, found: FoundNode) -> RowMapping:
-        changed = moment_cells("changed", last_change(found) if self._row_times else None)
+        changed = moment_cells("changed", found.changed() if self._row_times else None)
         return {
             "path": path,
             "name": found.name,

@@ -17,6 +17,7 @@ from metashell.commands.find.expression import (
 from metashell.dataclass import dataclass
 
 if TYPE_CHECKING:
+    from metashell.commands.find.times import GridChanges
     from metashell.fs.walk import GridVisit
     from metashell.schema.arena import I64
 
@@ -52,6 +53,8 @@ class WrittenGrid:
     shape_of: Sequence[int]
     shapes: Sequence[Sequence[str]]
     """The names of leaves as written."""
+    changes: GridChanges
+    """When they were last changed."""
 
 
 NOTHING = Leaves()

@@ -10,8 +10,7 @@ from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 
 if TYPE_CHECKING:
-    from metashell.fs.node import Node
-    from metashell.image.touched import Moment, Moments
+    from metashell.image.touched import Moment
 
 DIRECTIVES: Final = {
     "p": "the path",
@@ -66,9 +65,8 @@ class FoundNode:
     """The last component as it is written."""
     depth: int
     is_dir: bool
-    node: Callable[[], Node | None]
-    """Gives the node that knows its times."""
-    moments: Moments | None = None
+    changed: Callable[[], Moment | None]
+    """Gives the moment of its last change; None where nothing is known."""
 
 
 def parse_format(text: str) -> Format:
@@ -164,14 +162,5 @@ def _last_change(found: FoundNode) -> tuple[str, str]:
     """Time and offset of the last change."""
     from metashell.commands.framework.node_times import moment_fields
 
-    time, offset, _, _ = moment_fields(last_change(found))
+    time, offset, _, _ = moment_fields(found.changed())
     return time, offset
-
-
-def last_change(found: FoundNode) -> Moment | None:
-    """When a node was last changed; None where nothing is known."""
-    node = found.node()
-    times = None if node is None else node.times()
-    if times is None or times.changed is None or found.moments is None:
-        return None
-    return found.moments.of([times.changed])[0]

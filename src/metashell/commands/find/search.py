@@ -29,7 +29,7 @@ from metashell.commands.find.grid import (
     only_print,
 )
 from metashell.commands.find.printf import FoundNode
-from metashell.commands.find.times import TimeTests
+from metashell.commands.find.times import GridChanges, TimeTests, last_change
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.node_times import NodeTimeline, Timed, has_own_times
 from metashell.commands.framework.targets import shown, stop_if_cancelled
@@ -223,7 +223,8 @@ class Search:
         visit.pruned = self._act(rest, visit.path)
 
     def _found(self, name: str, depth: int, node: Node | None, *, is_dir: bool) -> FoundNode:
-        return FoundNode(self._start, name, depth, is_dir, lambda: node, self._moments)
+        changed = partial(last_change, node, self._moments)
+        return FoundNode(self._start, name, depth, is_dir, changed)
 
     def _act(self, rest: Expression, path: str) -> bool:
         """Evaluate what is left for one path and do what it says; returns whether it is pruned."""
@@ -240,16 +241,16 @@ class Search:
         return self._doing.evaluate(rest, path)
 
     def _found_in(self, grid: WrittenGrid, i: int, leaf: int | None) -> FoundNode:
-        node = partial(_node_in, grid, i, leaf)
         name = grid.names[i] if leaf is None else grid.shapes[grid.shape_of[i]][leaf]
         depth = grid.visit.depth + (1 if leaf is None else 2)
-        return FoundNode(self._start, name, depth, leaf is None, node, self._moments)
+        changed = partial(grid.changes.of, i, leaf)
+        return FoundNode(self._start, name, depth, leaf is None, changed)
 
     def _grid(self, visit: GridVisit) -> None:
         """Search everything below a directory with a grid."""
         query = self._query
         depth = visit.depth + 1
-        with_directories = depth >= query.min_depth
+        with_directories = depth >= query.min_depth and not visit.is_flat
         with_leaves = depth + 1 >= query.min_depth and (
             query.max_depth is None or depth < query.max_depth
         )
@@ -261,6 +262,7 @@ class Search:
             names=names,
             shape_of=indices(visit.grid.shape_of),
             shapes=shapes,
+            changes=GridChanges(visit, self._moments),
         )
         if self._codes is not None:
             codes = self._codes.of_grid(visit.grid)
@@ -463,14 +465,6 @@ class Search:
 def _holds_others(node: Node | None) -> bool:
     """Whether what is below a node may be of other logs, with newer changes than its own."""
     return isinstance(node, RootDirectory) or (node is not None and has_own_times(node))
-
-
-def _node_in(grid: WrittenGrid, i: int, leaf: int | None) -> Node | None:
-    """Directory `i` of a grid, or a leaf of it."""
-    directory = grid.visit.directory.child(grid.real[i])
-    if leaf is None or not isinstance(directory, Directory):
-        return directory
-    return directory.child(grid.visit.grid.shapes[grid.shape_of[i]][leaf])
 
 
 class _Rests:

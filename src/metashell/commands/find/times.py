@@ -8,17 +8,24 @@ them.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Final
 
 from metashell.commands.find.expression import Changed
 from metashell.commands.framework.command import Context
-from metashell.fs.node import Node
+from metashell.fs.node import Directory, Node
 from metashell.log.point import Point
 
 if TYPE_CHECKING:
-    from metashell.image.touched import Moments
+    from metashell.fs.touch_times import GridTimes
+    from metashell.fs.walk import GridVisit
+    from metashell.image.touched import Moment, Moments
     from metashell.schema.arena import I64
     from metashell.sources.source import Source
+
+_ONE_BY_ONE: Final = 16
+"""Nodes of a grid that are asked for their times singly."""
+_READ_TOGETHER: Final = 1024
 
 
 class TimeTests:
@@ -74,6 +81,56 @@ class TimeTests:
         if times is None or times.changed is None:
             return 0
         return int(self.codes(np.array([times.changed], dtype=np.int64))[0])
+
+
+def last_change(node: Node | None, moments: Moments | None) -> Moment | None:
+    """When a node was last changed; None where nothing is known."""
+    times = None if node is None else node.times()
+    if times is None or times.changed is None or moments is None:
+        return None
+    return moments.of([times.changed])[0]
+
+
+class GridChanges:
+    """When what is in a grid was last changed; where many are asked for, all around each.
+
+    Args:
+        visit: The grid.
+        moments: What rows mean; None where nothing has times.
+    """
+
+    def __init__(self, visit: GridVisit, moments: Moments | None) -> None:
+        self._visit, self._moments = visit, moments
+        self._n_asked = 0
+        self._block: tuple[tuple[bool, int], list[Moment | None]] | None = None
+
+    @cached_property
+    def _times(self) -> GridTimes:
+        return self._visit.grid.times()
+
+    def of(self, i: int, leaf: int | None) -> Moment | None:
+        """Of directory `i`, or of a leaf of it."""
+        if self._moments is None:
+            return None
+        self._n_asked += 1
+        if self._n_asked <= _ONE_BY_ONE:
+            return last_change(node_in(self._visit, i, leaf), self._moments)
+        times = self._times
+        rows = times.directories if leaf is None else times.leaves
+        at = i if leaf is None else int(times.bounds[i]) + leaf
+        key = leaf is None, at - at % _READ_TOGETHER
+        if self._block is None or self._block[0] != key:
+            self._block = key, self._moments.of(rows[key[1] : key[1] + _READ_TOGETHER])
+        return self._block[1][at - key[1]]
+
+
+def node_in(visit: GridVisit, i: int, leaf: int | None) -> Node | None:
+    """Directory `i` of a grid, or a leaf of it."""
+    grid = visit.grid
+    directory = visit.child(grid.names[i])
+    if leaf is None or not isinstance(directory, Directory):
+        return directory
+    return directory.child(grid.shapes[grid.shape_of[i]][leaf])
 
 
 def _reached(source: Source, moments: Moments, point: Point) -> Point:

@@ -176,7 +176,7 @@ class GrepSearch:
         """Ask each leaf of a grid for its text."""
         grid = visit.grid
         for i, (name, shape) in enumerate(zip(grid.names, indices(grid.shape_of), strict=True)):
-            directory = visit.directory.child(name)
+            directory = visit.child(name)
             if not isinstance(directory, Directory):
                 continue
             stop_if_cancelled(self._context)

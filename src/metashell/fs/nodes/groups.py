@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from itertools import chain
 from threading import RLock
 from typing import Final
 
@@ -18,9 +19,16 @@ from metashell.dataclass import dataclass
 from metashell.errors import PathError, SourceError
 from metashell.fs.coordinator_moments import ROW_BITS, CoordinatorMoments, RecordHeads
 from metashell.fs.coordinator_paths import OFFSETS, Fields, fields_text
-from metashell.fs.coordinator_states import CoordinatorState, NodeRows
+from metashell.fs.coordinator_states import (
+    CoordinatorState,
+    NodeRows,
+    ShareOf,
+    TransactionsOf,
+)
+from metashell.fs.grid import Grid
+from metashell.fs.leaf_table import LeafState, PartitionedLeaves, PartitionedTopicLeaves
 from metashell.fs.node import Directory, FixedDirectory, Leaf, Node, TextLeaf
-from metashell.fs.nodes.offsets import OffsetsDirectory
+from metashell.fs.nodes.leaves import LeavesGrid, TopicsDirectory, leaf_of, place_of
 from metashell.fs.touch_times import Times, changed_at
 from metashell.image.coordinators.placement import partition_of
 from metashell.parts.spec import NodeNames
@@ -55,13 +63,13 @@ class CoordinatorDirectory(Directory):
 
     Args:
         reader: What reads their logs.
-        make: Makes the state of some records of a partition.
+        make: What the records of a partition become.
     """
 
     def __init__(
         self,
         reader: CoordinatorReader,
-        make: Callable[[KeyedRecords, Mapping[str, str]], CoordinatorState],
+        make: type[CoordinatorState],
     ) -> None:
         self._reader, self._make = reader, make
         self._kept: OrderedDict[int, CoordinatorState] = OrderedDict()
@@ -142,10 +150,12 @@ class CoordinatorDirectory(Directory):
 
     def child_times(self, names: Sequence[str]) -> tuple[I64, I64]:
         if "_partitions_by_name" not in self.__dict__:
+            # Those of a few are read for themselves.
             return super().child_times(names)
         here: dict[int, list[int]] = {}
+        n_partitions = None if self._reader.is_spread else 1
         for i, name in enumerate(names):
-            for number in self._partitions_by_name.get(name, ()):
+            for number in self._partitions_by_name.get(name, ())[:n_partitions]:
                 here.setdefault(number, []).append(i)
         created, changed, newest_ms = np.full((3, len(names)), -1, dtype=np.int64)
         for number, some in here.items():
@@ -162,7 +172,31 @@ class CoordinatorDirectory(Directory):
             changed[at] = np.where(last < 0, -1, last | number << ROW_BITS)
         return created, changed
 
+    @cached_property
+    def _leaves(self) -> PartitionedLeaves:
+        """All, where nothing is below any of them."""
+        found = self._partitions_by_name
+        numbers = np.array([found[name][0] for name in self._names], dtype=np.int64)
+        places = np.empty_like(numbers)
+        for number in np.unique(numbers).tolist():
+            at, here = np.flatnonzero(numbers == number), self._state(number).places
+            places[at] = [here[self._names[i]] for i in at.tolist()]
+        return PartitionedLeaves(self._leaf_state, numbers, places, self._names)
+
+    def _leaf_state(self, number: int) -> LeafState:
+        state = self._state(number)
+        assert isinstance(state, (TransactionsOf, ShareOf))
+        return state
+
+    def leaf_grid(self) -> Grid | None:
+        if self._make.has_nodes_below:
+            return None
+        return LeavesGrid(self, self._names, self._leaves, range(len(self._names)))
+
     def _found(self, name: str) -> Node | None:
+        if "_partitions_by_name" in self.__dict__ and not self._make.has_nodes_below:
+            at = place_of(self._names, name)
+            return None if at is None else leaf_of(self._leaves, at)
         things: list[_Thing] = []
         for number in self._where(name):
             state = self._state_about(number, name)
@@ -173,7 +207,9 @@ class CoordinatorDirectory(Directory):
                     break
         if not things:
             return None
-        return _ThingDirectory(things) if things[0].state.has_nodes_below else things[0].whole()
+        if not self._make.has_nodes_below:
+            return things[0].whole()
+        return _ThingDirectory(sorted(things, key=lambda thing: thing.partition))
 
     def _where(self, name: str) -> Sequence[int]:
         """The partitions here that a name may be in."""
@@ -250,7 +286,7 @@ class _Thing:
         topics = range(0) if leaves is None else leaves.of_group(self.place)
         if leaves is None or not topics:
             return None
-        return OffsetsDirectory(leaves, topics, self.partition << ROW_BITS)
+        return TopicsDirectory(leaves, topics, self.partition << ROW_BITS)
 
 
 class _ThingDirectory(Directory):
@@ -264,7 +300,9 @@ class _ThingDirectory(Directory):
         self._things = things
 
     @cached_property
-    def _whole(self) -> FixedDirectory:
+    def _whole(self) -> Directory:
+        if isinstance(self._things[0].state, ShareOf):
+            return TopicsDirectory(leaves := self._share_leaves(), range(len(leaves.leaves) - 1))
         nodes: dict[NodeNames, _Found] = {}
         for thing in self._things:
             found = thing.state.nodes(thing.place).items()
@@ -274,8 +312,27 @@ class _ThingDirectory(Directory):
         offsets = next(filter(None, (thing.offsets() for thing in self._things)), None)
         return whole if offsets is None else whole.but({OFFSETS: _always(offsets)})
 
+    def _share_leaves(self) -> PartitionedTopicLeaves:
+        """The partitions of a share group."""
+        states: dict[int, ShareOf] = {}
+        found = []
+        for thing in self._things:
+            assert isinstance(thing.state, ShareOf)
+            states[thing.partition] = thing.state
+            found.append((thing.partition, *thing.state.partitions(thing.place)))
+        return PartitionedTopicLeaves(
+            states.__getitem__,
+            np.concatenate([np.full(len(places), number) for number, places, _, _ in found]),
+            np.concatenate([places for _, places, _, _ in found]),
+            list(chain.from_iterable(topics for _, _, topics, _ in found)),
+            np.concatenate([numbers for _, _, _, numbers in found]),
+        )
+
     def names(self) -> Sequence[str]:
         return self._whole.names()
+
+    def grid(self) -> Grid | None:
+        return self._whole.grid()
 
     def child(self, name: str) -> Node | None:
         return self._whole.child(name)

@@ -7,12 +7,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING
 
-from metashell.fs.change_texts import whole_text
-from metashell.fs.node import Directory, FixedDirectory, Node, TextLeaf
+import numpy as np
+
+from metashell.fs.leaf_table import Fields, LeafTable, numbers_by_text
+from metashell.fs.node import Directory, FixedDirectory, Node
+from metashell.fs.nodes.leaves import LeavesDirectory
 from metashell.image.coordinators.producers import ProducersState
-from metashell.schema.timestamps import iso_time
+from metashell.schema.arena import I64, AnyArray
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from metashell.fs.grid import Grid
 
 
 def producers_node(
@@ -41,35 +49,60 @@ class _PartitionDirectory(Directory):
         self._load = load
 
     @cached_property
-    def _state(self) -> ProducersState:
-        return self._load()
-
-    @cached_property
-    def _rows(self) -> Mapping[str, int]:
-        return {str(number): row for row, number in enumerate(self._state.producer_id.tolist())}
+    def _leaves(self) -> LeavesDirectory:
+        table = _ProducerLeaves(self._load())
+        return LeavesDirectory(table, range(len(table)), -1)
 
     def names(self) -> Sequence[str]:
-        return sorted(self._rows)
+        return self._leaves.names()
 
     def child(self, name: str) -> Node | None:
-        row = self._rows.get(name)
-        if row is None:
-            return None
-        return TextLeaf(lambda: self._text(row), lambda: self._value(row))
+        return self._leaves.child(name)
 
-    def _value(self, row: int) -> dict[str, Any]:
-        state = self._state
-        return {
-            "producerEpoch": int(state.producer_epoch[row]),
-            "lastSequence": int(state.last_sequence[row]),
-            "lastOffset": int(state.last_offset[row]),
-            "lastTimestamp": int(state.last_timestamp[row]),
-            "coordinatorEpoch": int(state.coordinator_epoch[row]),
-            "currentTxnStartOffset": int(state.current_txn_first_offset[row]),
+    def leaf_grid(self) -> Grid | None:
+        return self._leaves.leaf_grid()
+
+    def child_times(self, names: Sequence[str]) -> tuple[I64, I64]:
+        return self._leaves.child_times(names)
+
+
+class _ProducerLeaves(LeafTable):
+    """The producers of a partition; when each changed is no record's row."""
+
+    def __init__(self, state: ProducersState) -> None:
+        rank, self._names = numbers_by_text(state.producer_id)
+        row = np.argsort(rank)
+        self._fields: dict[str, AnyArray] = {
+            "producerEpoch": state.producer_epoch[row],
+            "lastSequence": state.last_sequence[row],
+            "lastOffset": state.last_offset[row],
+            "lastTimestamp": state.last_timestamp[row],
+            "coordinatorEpoch": state.coordinator_epoch[row],
+            "currentTxnStartOffset": state.current_txn_first_offset[row],
         }
 
-    def _text(self, row: int) -> str:
-        shown = self._value(row)
-        if shown["lastTimestamp"] >= 0:
-            shown["lastTimestamp"] = iso_time(shown["lastTimestamp"])
-        return ", ".join(f"{name}={whole_text(value)}" for name, value in shown.items())
+    def __len__(self) -> int:
+        return len(self._names)
+
+    @cached_property
+    def created(self) -> I64:
+        return np.full(len(self), -1, dtype=np.int64)
+
+    @property
+    def changed(self) -> I64:
+        return self.created
+
+    def names(self, leaves: range) -> Sequence[str]:
+        return self._names[leaves.start : leaves.stop]
+
+    def value(self, leaf: int) -> Fields:
+        return {name: int(values[leaf]) for name, values in self._fields.items()}
+
+    def lines(self, wanted: I64, *, as_json: bool) -> pa.LargeStringArray:
+        from metashell.fs.field_texts import lines_of, number_cells
+
+        cells = (
+            number_cells(name, values[wanted], as_json=as_json)
+            for name, values in self._fields.items()
+        )
+        return lines_of(list(cells), as_json=as_json)

@@ -361,8 +361,12 @@ def _highest(first: I64, end: I64, rank: I64, n: int) -> I64:
 
 def batch_text(first: int, last: int, state: int, count: int) -> str:
     """A batch as ``FIRST-LAST:STATE:DELIVERIES``."""
-    named = RECORD_STATES[state] if 0 <= state < len(RECORD_STATES) else str(state)
-    return f"{first}-{last}:{named}:{count}"
+    return f"{first}-{last}:{state_name(state)}:{count}"
+
+
+def state_name(number: int) -> str:
+    """The state of records."""
+    return RECORD_STATES[number] if 0 <= number < len(RECORD_STATES) else str(number)
 
 
 def share_fields(state: ShareState, i: int) -> dict[str, Any]:

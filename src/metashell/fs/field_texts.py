@@ -1,0 +1,154 @@
+"""The fields of coordinators' nodes as texts, a column at a time, as `fields_text` and JSON write
+each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from metashell.dataclass import dataclass
+from metashell.fs.change_texts import TIMES
+from metashell.fs.coordinator_paths import Fields, fields_text, state_name
+from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.arrow import list_array, string_array, uuid_array
+from metashell.schema.arrow_texts import (
+    Piece,
+    number_texts,
+    same_text,
+    side_by_side,
+    time_texts,
+)
+from metashell.schema.columns import Columns, FixedColumn, SpanColumn, StructArrayColumn
+from metashell.schema.coordinators import RecordType
+from metashell.schema.id_table import id_pairs
+from metashell.schema.json_writer import finite, null, text_to_json, to_json
+from metashell.schema.model import FieldSpec
+from metashell.schema.scalar import default_value
+
+_STATUS: Final = "transactionStatus"
+
+
+@dataclass(slots=True)
+class Cells:
+    """A field of n nodes.
+
+    ``texts``: large_string[n]; ``there``: bool[n], which have the field; None for all.
+    """
+
+    name: str
+    texts: pa.LargeStringArray
+    there: Bools | None = None
+
+
+def lines_of(fields: Sequence[Cells], *, as_json: bool) -> pa.LargeStringArray:
+    """A line for each node, with its line feed; all have the first field."""
+    pieces: list[Piece] = ["{"] if as_json else []
+    for i, cells in enumerate(fields):
+        before = (", " if i else "") + (f'"{cells.name}": ' if as_json else f"{cells.name}=")
+        if cells.there is None:
+            pieces += [before, cells.texts]
+        elif cells.there.any():
+            texts = side_by_side([before, cells.texts])
+            pieces.append(pc.if_else(pa.array(cells.there), texts, ""))
+    return side_by_side([*pieces, "}\n" if as_json else "\n"])
+
+
+def lines_one_by_one(values: Iterable[Fields], *, as_json: bool) -> pa.LargeStringArray:
+    """The same of fields that are no columns."""
+    write = _json_of if as_json else fields_text
+    return pa.array([f"{write(fields)}\n" for fields in values], pa.large_string())
+
+
+def record_lines(
+    record_type: RecordType, fields: Sequence[FieldSpec], value: Columns, *, as_json: bool
+) -> pa.LargeStringArray:
+    """The lines of values of a type; tagged fields only where they are not as by default."""
+    high = record_type.value.versions.high
+    return lines_of(
+        [
+            _record_cells(field, value.fields[field.column_name], high in field.tagged, as_json)
+            for field in fields
+        ],
+        as_json=as_json,
+    )
+
+
+def _record_cells(field: FieldSpec, column: object, is_tagged: bool, as_json: bool) -> Cells:
+    name = field.json_name
+    if isinstance(column, SpanColumn):
+        return Cells(name, _strings(column, as_json=as_json))
+    if isinstance(column, StructArrayColumn):
+        return Cells(name, _partitions(column, as_json=as_json))
+    assert isinstance(column, FixedColumn)
+    values, there = column.values, None
+    if field.type == "uuid":
+        if is_tagged:
+            there = (id_pairs(values) != 0).any(axis=1)
+        texts = uuid_array(values).cast(pa.large_string())
+        return Cells(name, _quoted(texts) if as_json else texts, there)
+    if name == _STATUS:
+        return Cells("state", _states(values, as_json=as_json))
+    if is_tagged:
+        there = values != default_value(field)
+    return number_cells(name, values, as_json=as_json, there=there)
+
+
+def number_cells(
+    name: str, values: AnyArray, *, as_json: bool, there: Bools | None = None
+) -> Cells:
+    """A field of numbers; times are written as such."""
+    if name in TIMES and not as_json:
+        known = pa.array(values >= 0)
+        return Cells(name, pc.if_else(known, time_texts(values), "none"), there)
+    return Cells(name, number_texts(values), there)
+
+
+def list_texts(
+    items: pa.LargeStringArray, list_offsets: I64, *, as_json: bool
+) -> pa.LargeStringArray:
+    """A list of texts for each node; in JSON these are what stands between the quotes."""
+    lists = list_array(_quoted(items) if as_json else items, list_offsets, None)
+    joined = pc.binary_join(lists, same_text(", " if as_json else ","))
+    return side_by_side(["[", joined, "]"])
+
+
+def _partitions(column: StructArrayColumn, *, as_json: bool) -> pa.LargeStringArray:
+    """Partitions by topic, as ``TOPIC-PARTITION`` each."""
+    topics = string_array(column.items.span("topic")).cast(pa.large_string())
+    if as_json:
+        distinct = topics.dictionary_encode()
+        escaped = [text_to_json(text)[1:-1] for text in distinct.dictionary.to_pylist()]
+        topics = pa.array(escaped, pa.large_string()).take(distinct.indices)
+    numbers, bounds = column.items.span("partition_ids").gather()
+    of = np.repeat(np.arange(column.items.n), np.diff(bounds))
+    items = side_by_side([topics.take(pa.array(of)), "-", number_texts(numbers)])
+    texts = list_texts(items, bounds[column.list_offsets], as_json=as_json)
+    return pc.if_else(pa.array(column.counts < 0), "null" if as_json else "none", texts)
+
+
+def _states(values: AnyArray, *, as_json: bool) -> pa.LargeStringArray:
+    distinct, index = np.unique(values, return_inverse=True)
+    texts = pa.array(map(state_name, distinct.tolist()), pa.large_string())
+    found = texts.take(pa.array(index))
+    return _quoted(found) if as_json else found
+
+
+def _strings(column: SpanColumn, *, as_json: bool) -> pa.LargeStringArray:
+    if as_json:
+        texts = column.strings()
+        json = ("null" if text is None else text_to_json(text) for text in texts)
+        return pa.array(json, pa.large_string())
+    return string_array(column).cast(pa.large_string()).fill_null("none")
+
+
+def _quoted(texts: pa.LargeStringArray) -> pa.LargeStringArray:
+    return side_by_side(['"', texts, '"'])
+
+
+def _json_of(fields: Fields) -> str:
+    return to_json(finite(fields, null), ascii_only=True)

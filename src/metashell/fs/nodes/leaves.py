@@ -1,0 +1,202 @@
+"""Directories of a table's leaves: of these alone, or of topics with partitions."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from metashell.fs.contents import GridCodes, Judge
+from metashell.fs.coordinator_paths import fields_text
+from metashell.fs.grid import Grid
+from metashell.fs.leaf_table import LeafTable, TopicLeaves
+from metashell.fs.node import Directory, Leaf, Node, TextLeaf
+from metashell.fs.touch_times import GridTimes, Times, changed_at
+from metashell.schema.arena import I64
+
+if TYPE_CHECKING:
+    from metashell.fs.leaf_texts import LeafTexts
+
+
+_FEW: Final = 32
+"""Nodes of fewer leaves are made sooner than a grid: there may be very many small groups."""
+
+
+class LeavesDirectory(Directory):
+    """A directory of leaves.
+
+    Args:
+        table: All leaves.
+        leaves: Those in it.
+        changed: When it was last changed; -1 where nobody knows.
+        times_from: What is added to the table's times.
+    """
+
+    def __init__(self, table: LeafTable, leaves: range, changed: int, times_from: int = 0) -> None:
+        self._table, self._leaves = table, leaves
+        self._changed, self._times_from = changed, times_from
+
+    @cached_property
+    def _names(self) -> Sequence[str]:
+        return self._table.names(self._leaves)
+
+    def names(self) -> Sequence[str]:
+        return self._names
+
+    def child(self, name: str) -> Node | None:
+        at = place_of(self._names, name)
+        return None if at is None else leaf_of(self._table, self._leaves[at], self._times_from)
+
+    def child_times(self, names: Sequence[str]) -> tuple[I64, I64]:
+        if names is not self._names:
+            return super().child_times(names)
+        here = slice(self._leaves.start, self._leaves.stop)
+        created, changed = self._table.created[here], self._table.changed[here]
+        return created | self._times_from, changed | self._times_from
+
+    @cached_property
+    def _leaf_grid(self) -> Grid:
+        return LeavesGrid(self, self._names, self._table, self._leaves, self._times_from)
+
+    def leaf_grid(self) -> Grid | None:
+        return self._leaf_grid if len(self._leaves) >= _FEW else None
+
+    def times(self) -> Times | None:
+        return changed_at(self._changed)
+
+
+class TopicsDirectory(Directory):
+    """Topics, of which each is a directory of its partitions.
+
+    Args:
+        table: Those of many such directories.
+        topics: Which of its topics are in this one.
+        times_from: What is added to the table's times.
+    """
+
+    def __init__(self, table: TopicLeaves, topics: range, times_from: int = 0) -> None:
+        self.table, self.topics, self.times_from = table, topics, times_from
+
+    @cached_property
+    def _names(self) -> Sequence[str]:
+        return self.table.topic_names(self.topics)
+
+    def names(self) -> Sequence[str]:
+        return self._names
+
+    def child(self, name: str) -> Node | None:
+        at = place_of(self._names, name)
+        if at is None:
+            return None
+        topic = self.topics[at]
+        changed = int(self.table.topics_changed[topic]) | self.times_from
+        return LeavesDirectory(self.table, self.table.of_topic(topic), changed, self.times_from)
+
+    @cached_property
+    def _grid(self) -> Grid:
+        return TopicsGrid(self)
+
+    def grid(self) -> Grid | None:
+        first, last = (self.table.of_topic(topic) for topic in (self.topics[0], self.topics[-1]))
+        return self._grid if last.stop - first.start >= _FEW else None
+
+    def times(self) -> Times | None:
+        newest = self.table.topics_changed[self.topics.start : self.topics.stop].max()
+        return changed_at(self.times_from | int(newest))
+
+
+def leaf_of(table: LeafTable, leaf: int, times_from: int = 0) -> Leaf:
+    """A leaf of a table as a node."""
+
+    def times() -> Times:
+        # -1 stays what it is.
+        each = (int(rows[leaf]) | times_from for rows in (table.created, table.changed))
+        return Times(*(None if time < 0 else time for time in each))
+
+    return TextLeaf(lambda: fields_text(table.value(leaf)), lambda: table.value(leaf)).timed(times)
+
+
+class _TableGrid(Grid):
+    """A grid whose leaves lie side by side in a table."""
+
+    _table: LeafTable
+    _leaves: range
+    _times_from: int
+
+    def times(self) -> GridTimes:
+        changed = self._table.changed[self._leaves.start : self._leaves.stop]
+        return GridTimes(self._directories_changed(), changed | self._times_from, self.bounds)
+
+    def _directories_changed(self) -> I64:
+        return np.full(len(self.names), -1, dtype=np.int64)
+
+    def texts(self) -> LeafTexts:
+        return self._texts(as_json=False)
+
+    def json(self) -> LeafTexts:
+        return self._texts(as_json=True)
+
+    def _texts(self, *, as_json: bool) -> LeafTexts:
+        from metashell.fs.leaf_texts import LeafTexts
+
+        return LeafTexts(self._table, self._leaves.start, self.bounds, as_json=as_json)
+
+    def judged(self, judge: Judge) -> GridCodes:
+        # No test of contents is about such a leaf.
+        zeros = np.zeros(len(self._leaves), dtype=np.int64)
+        return GridCodes(np.zeros(len(self.names), dtype=np.int64), zeros, self.bounds)
+
+
+class LeavesGrid(_TableGrid):
+    """The leaves of one directory.
+
+    Args:
+        directory: The directory.
+        names: Their names.
+        table: All leaves.
+        leaves: Those in it.
+        times_from: What is added to the table's times.
+    """
+
+    def __init__(
+        self,
+        directory: Directory,
+        names: Sequence[str],
+        table: LeafTable,
+        leaves: range,
+        times_from: int = 0,
+    ) -> None:
+        super().__init__(directory, [""], [tuple(names)], [0])
+        self._table, self._leaves, self._times_from = table, leaves, times_from
+
+
+class TopicsGrid(_TableGrid):
+    """The leaves of a `TopicsDirectory`."""
+
+    def __init__(self, directory: TopicsDirectory) -> None:
+        table, topics = directory.table, directory.topics
+        shapes: dict[tuple[str, ...], int] = {}
+        names = (table.names(table.of_topic(topic)) for topic in topics)
+        shape_of = [shapes.setdefault(tuple(each), len(shapes)) for each in names]
+        super().__init__(directory, directory.names(), list(shapes), shape_of)
+        first, last = (table.of_topic(topic) for topic in (topics[0], topics[-1]))
+        self._table, self._leaves = table, range(first.start, last.stop)
+        self._topics, self._times_from = topics, directory.times_from
+        self._changed = table.topics_changed[topics.start : topics.stop]
+        self._bounds = table.leaves[topics.start : topics.stop + 1] - first.start
+
+    @property
+    def bounds(self) -> I64:
+        return self._bounds
+
+    def _directories_changed(self) -> I64:
+        return self._changed | self._times_from
+
+
+def place_of(names: Sequence[str], name: str) -> int | None:
+    """Where a name is among sorted ones."""
+    at = bisect_left(names, name)
+    return at if at < len(names) and names[at] == name else None
