@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -15,51 +16,81 @@ from metashell.answers.topic_order import name_order
 from metashell.image.image import Image
 from metashell.redact import Redaction
 from metashell.schema.arena import I64, AnyArray, Bools
-from metashell.schema.arrow import list_array, string_array, uuid_array
+from metashell.schema.arrow import list_array, number_array, string_array, uuid_array
 from metashell.schema.resource_types import ResourceType
 
 INTERNAL: Final = ("__consumer_offsets", "__share_group_state", "__transaction_state")
 """Source: org.apache.kafka.common.internals.Topic."""
 
 
-def topics_table(health: Health, redaction: Redaction, chosen: Bools) -> pa.Table:
+def topics_table(
+    health: Health, redaction: Redaction, chosen: Bools, wanted: Collection[str] | None = None
+) -> pa.Table:
     """Topics as rows, by name.
 
     Args:
         health: Of the image.
         redaction: What may be shown of configs.
         chosen: bool[topics]: which.
+        wanted: The columns to make (``topic`` where that is none of them); all if None.
     """
     image = health.image
-    topics, partitions = image.topics, image.partitions
     rows = np.flatnonzero(chosen)
-    rows = rows[name_order(image, rows)]
-    n = len(topics)
-    factors = health.n_of("replicas")
-    n_records, n_bytes = partitions.written
+    makers = _makers(health, redaction, rows[name_order(image, rows)])
+    if wanted is None:
+        wanted = makers
+    names = [name for name in makers if name in wanted] or ["topic"]
+    return pa.table({name: makers[name]() for name in names})
+
+
+def _makers(
+    health: Health, redaction: Redaction, rows: I64
+) -> Mapping[str, Callable[[], pa.Array]]:
+    """What makes each column. Partitions are decoded only for what tells of them."""
+    image = health.image
+    topics, n = image.topics, len(image.topics)
 
     def count(mask: Bools) -> pa.Array:
-        return pa.array(np.bincount(partitions.topic[mask], minlength=n)[rows].astype(np.int64))
+        return number_array(np.bincount(image.partitions.topic[mask], minlength=n)[rows])
 
-    bounds = partitions.topic_bounds
-    low, high = _extremes(factors, bounds)
-    return pa.table(
-        {
-            "topic": string_array(topics.raw_names.take(rows)),
-            "partitions": pa.array(np.diff(bounds)[rows].astype(np.int32)),
-            "replication": pa.array(low[rows].astype(np.int32)),
-            "replication_most": pa.array(high[rows].astype(np.int32)),
-            "internal": pa.array(internal(image)[rows]),
-            "offline": count(health.offline),
-            "under_replicated": count(health.under_replicated),
-            "configs": _configs(image, redaction).take(pa.array(rows)),
-            "topic_id": uuid_array(topics.ids[rows]),
-            "history_records": pa.array(n_records[rows]),
-            "history_bytes": pa.array(n_bytes[rows]),
-            **when(image, "created", topics.created[rows]),
-            **when(image, "changed", _changed(image)[rows]),
-        }
-    )
+    def size() -> pa.Array:
+        return number_array(np.diff(image.partitions.topic_bounds)[rows].astype(np.int32))
+
+    @cache
+    def factors() -> tuple[I64, I64]:
+        return _extremes(health.n_of("replicas"), image.partitions.topic_bounds)
+
+    def factor(which: int) -> pa.Array:
+        return number_array(factors()[which][rows].astype(np.int32))
+
+    def written(which: int) -> pa.Array:
+        return number_array(image.partitions.written[which][rows])
+
+    @cache
+    def created() -> Mapping[str, pa.Array]:
+        return when(image, "created", topics.created[rows])
+
+    @cache
+    def changed() -> Mapping[str, pa.Array]:
+        return when(image, "changed", _changed(image)[rows])
+
+    return {
+        "topic": lambda: string_array(topics.raw_names.take(rows)),
+        "partitions": size,
+        "replication": lambda: factor(0),
+        "replication_most": lambda: factor(1),
+        "internal": lambda: number_array(internal(image)[rows]),
+        "offline": lambda: count(health.offline),
+        "under_replicated": lambda: count(health.under_replicated),
+        "configs": lambda: _configs(image, redaction).take(number_array(rows)),
+        "topic_id": lambda: uuid_array(topics.ids[rows]),
+        "history_records": lambda: written(0),
+        "history_bytes": lambda: written(1),
+        "created_offset": lambda: created()["created_offset"],
+        "created_time": lambda: created()["created_time"],
+        "changed_offset": lambda: changed()["changed_offset"],
+        "changed_time": lambda: changed()["changed_time"],
+    }
 
 
 def replicated(health: Health, replicas: int) -> Bools:

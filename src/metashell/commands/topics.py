@@ -135,7 +135,8 @@ class TopicsCommand(RowsCommand):
             # Only the log itself has the bytes of what a condensed one left out; same topics.
             image = query.exact_image
         health = Health(image, assumptions_of(parsed))
-        query.add(_with_range(topics_table(health, query.source.redaction, chosen), image))
+        table = topics_table(health, query.source.redaction, chosen, query.columns)
+        query.add(_with_range(table, image))
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose topics."""

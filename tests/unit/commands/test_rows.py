@@ -557,6 +557,18 @@ def test_fleet_with_an_unreadable_directory(parent: Path) -> None:
     assert any("empty" in line for line in ran.err)
 
 
+def test_columns_that_nobody_looks_at_are_not_made() -> None:
+    """To count and name topics no partition is decoded."""
+    source = metashell.open(SAMPLE)
+    names = run_on(source, "topics --columns topic,topic_id -o tsv").out.splitlines()[1:]
+    assert f"{len(names)}\n" == run_on(source, "topics --count").out
+    decoded = {name for name, _ in source.image.records._columns}
+    assert "TopicRecord" in decoded
+    assert "PartitionRecord" not in decoded
+    run_on(source, "topics --columns topic --sort partitions")
+    assert "PartitionRecord" in {name for name, _ in source.image.records._columns}
+
+
 # Moments and live quorums.
 
 
