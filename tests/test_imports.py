@@ -145,6 +145,13 @@ def test_linear_algebra_gets_no_threads(own: str | None) -> None:
     imported_by(code)
 
 
+def test_answers_import_no_masked_arrays() -> None:
+    """numpy and pyarrow import them where a faster way does without."""
+    check = "assert 'numpy.ma' not in sys.modules\n"
+    words = [["partitions", "--offline", "--count"], ["cat", "/image/topics/byName/*/0"]]
+    imported_by(MAIN.format(lines=[["demo", *one] for one in words], unwanted=set()) + check)
+
+
 def test_manual_imports_no_arrays() -> None:
     """Reading a manual needs no data."""
     assert "pyarrow" not in imported_by_command("demo", "man", "ls")

@@ -12,7 +12,7 @@ import numpy as np
 
 from metashell.checks.finding import CheckReport, Finding, Severity
 from metashell.image.configs import orphans
-from metashell.image.fold import group_keys, last_marked, sort_events
+from metashell.image.fold import distinct, group_keys, last_marked, sort_events
 from metashell.image.image import Image
 from metashell.image.partitions import Partitions
 from metashell.image.topics import Topics
@@ -170,11 +170,11 @@ class _Partitions:
         self._find("leader-not-in-isr", rows[led[~member]])
         of_isr = np.repeat(whole, np.diff(isr_bounds))
         inside = _contained(isr, of_isr, replicas, replica_bounds)
-        self._find("isr-not-in-replicas", rows[np.unique(of_isr[~inside])])
+        self._find("isr-not-in-replicas", rows[distinct(of_isr[~inside])])
         of_replica = np.repeat(whole, np.diff(replica_bounds))
-        self._find("replica-twice", rows[np.unique(_twice(replicas, of_replica))])
+        self._find("replica-twice", rows[distinct(_twice(replicas, of_replica))])
         index = self._broker_index(replicas)
-        self._find("replica-unknown-broker", rows[np.unique(of_replica[index < 0])])
+        self._find("replica-unknown-broker", rows[distinct(of_replica[index < 0])])
         of_leader = self._broker_index(leader[led])
         self._find("leader-unknown-broker", rows[led[of_leader < 0]])
         if len(self.fenced):
@@ -195,7 +195,7 @@ class _Partitions:
         # Those that stand for no directory, and brokers that have not told theirs.
         strange = strange[(broker[strange] >= 0) & self.has_dirs[broker[strange]]]
         strange = strange[~_is_reserved(directories[strange])]
-        self._find("directory-unknown", rows[np.unique(of[strange])])
+        self._find("directory-unknown", rows[distinct(of[strange])])
 
     def _find(self, code: str, rows: I64) -> None:
         if len(rows):

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from metashell.image.elr import Clears, find_clears
-from metashell.image.fold import Events, last_marked, sort_events
+from metashell.image.fold import Events, distinct, last_marked, sort_events
 from metashell.image.partition_replay import (
     EMPTY,
     NO_LEADER_CHANGE,
@@ -317,7 +317,7 @@ class Partitions:
     def _replayed(self) -> dict[int, State]:
         """State of the partitions that can't be folded, by their row."""
         clears = find_clears(self._records, self.topics)
-        groups = np.union1d(self._misfits(), self._cleared(clears))
+        groups = distinct(np.concatenate([self._misfits(), self._cleared(clears)]))
         if not groups.size:
             return {}
         weights = None if self._h.merged is None else self._weights
@@ -376,7 +376,7 @@ class Partitions:
         group = np.searchsorted(self._last, at)
         inside = group < len(self._last)
         at, group = at[inside], group[inside]
-        return np.unique(group[at >= self._first[group]])
+        return distinct(group[at >= self._first[group]])
 
 
 def partitions_of_all(image: Image) -> Partitions:

@@ -21,7 +21,7 @@ from metashell.parts.partition_fields import (
     RECOVERY_STATES,
 )
 from metashell.schema.arena import I64
-from metashell.schema.arrow import uuid_array
+from metashell.schema.arrow import number_array, uuid_array
 from metashell.schema.arrow_texts import Piece, number_texts, same_text, side_by_side
 from metashell.schema.columns import SpanColumn
 from metashell.schema.uuids import MIGRATING, uuid_text
@@ -60,7 +60,7 @@ def partition_texts(partitions: Partitions, rows: I64, form: Form = KAFKA) -> pa
         if name in LISTS:
             return _numbers(partitions.list_column(name).take(rows))
         if name == RECOVERY_STATE:
-            return (states.take(pa.array(recovery)),)
+            return (states.take(number_array(recovery)),)
         return (number_texts(getattr(partitions, name)[rows]),)
 
     pieces: list[Piece] = [form.begin]
@@ -77,7 +77,7 @@ def _numbers(column: SpanColumn) -> tuple[Piece, ...]:
 
 
 def _joined(values: pa.LargeStringArray, bounds: I64, between: str = ", ") -> pa.LargeStringArray:
-    lists = pa.LargeListArray.from_arrays(pa.array(np.ascontiguousarray(bounds)), values)
+    lists = pa.LargeListArray.from_arrays(number_array(bounds), values)
     return pc.binary_join(lists, same_text(between))
 
 
@@ -98,7 +98,7 @@ def _directories(
         at = np.full(int(filled[-1]), len(ids), dtype=np.int64)
         at[np.repeat(~default, sizes)] = np.arange(len(ids), dtype=np.int64)
         known = pa.concat_arrays([texts, pa.array([uuid_text(MIGRATING)], pa.large_string())])
-        texts, bounds = known.take(pa.array(at)), filled
+        texts, bounds = known.take(number_array(at)), filled
     if quote and len(texts):
         texts = side_by_side([quote, texts, quote])
     return "[", _joined(texts, bounds), "]"

@@ -14,10 +14,11 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.image.fold import distinct
 from metashell.image.partitions import Partitions
 from metashell.parts.partition_fields import KAFKA_NAMES, RECOVERY_STATES
 from metashell.schema.arena import Bools, rows_with
-from metashell.schema.arrow import fixed_binary_array, uuid_array
+from metashell.schema.arrow import fixed_binary_array, number_array, uuid_array
 from metashell.schema.uuids import MIGRATING, TEXT_LENGTH, uuid_text
 
 _PINNED: Final = tuple(
@@ -62,8 +63,8 @@ def _by_numbers(partitions: Partitions, literal: str) -> Bools | None:
         if match is None:
             continue
         numbers = getattr(partitions, column)
-        known = np.unique(numbers)
-        texts = pa.array(known).cast(pa.string())
+        known = distinct(numbers)
+        texts = number_array(known).cast(pa.string())
         # With a character behind it a number is whole.
         fits = pc.equal(texts, match[1]) if match[2] else pc.starts_with(texts, match[1])
         held = np.isin(numbers, known[fits.to_numpy(zero_copy_only=False)])

@@ -87,7 +87,7 @@ def fixed_array(values: AnyArray, *, uuid_text: bool = True) -> pa.Array:
             return uuid_array(values)
         data = pa.py_buffer(np.ascontiguousarray(values).view(np.uint8))
         return pa.Array.from_buffers(pa.binary(16), len(values), [None, data])
-    return pa.array(np.ascontiguousarray(values))
+    return number_array(values)
 
 
 def uuid_array(ids: AnyArray) -> pa.Array:

@@ -9,6 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.schema.arena import I64, AnyArray
+from metashell.schema.arrow import number_array
 from metashell.schema.timestamps import iso_time
 
 Piece: TypeAlias = "str | pa.LargeStringArray"
@@ -45,9 +46,9 @@ def number_texts(values: AnyArray) -> pa.LargeStringArray:
         least, most = int(values.min()), int(values.max())
         # Writing each number once and looking it up is faster than writing all.
         if most - least < min(_TABLE_MOST, len(values)):
-            table = pa.array(np.arange(most - least + 1) + least).cast(pa.large_string())
-            return table.take(pa.array(values.astype(np.int64) - least))
-    return pa.array(values).cast(pa.large_string())
+            table = number_array(np.arange(most - least + 1) + least).cast(pa.large_string())
+            return table.take(number_array(values.astype(np.int64) - least))
+    return number_array(values).cast(pa.large_string())
 
 
 def time_texts(timestamps_ms: I64) -> pa.LargeStringArray:
@@ -62,7 +63,7 @@ def time_texts(timestamps_ms: I64) -> pa.LargeStringArray:
     if strange.size:
         usual = timestamps_ms.copy()
         usual[strange] = 0
-    texts = pa.array(usual, pa.timestamp("ms")).cast(pa.large_string())
+    texts = number_array(usual, kind=pa.timestamp("ms")).cast(pa.large_string())
     date, time = pc.utf8_slice_codeunits(texts, 0, _DATE), pc.utf8_slice_codeunits(texts, _DATE + 1)
     found = side_by_side([date, "T", time, "Z"])
     if not strange.size:
@@ -70,4 +71,4 @@ def time_texts(timestamps_ms: I64) -> pa.LargeStringArray:
     others = pa.array(map(iso_time, timestamps_ms[strange].tolist()), pa.large_string())
     at = np.arange(len(timestamps_ms))
     at[strange] = len(at) + np.arange(len(strange))
-    return pa.concat_arrays([found, others]).take(pa.array(at))
+    return pa.concat_arrays([found, others]).take(number_array(at))

@@ -85,9 +85,9 @@ def codes_left(expression: Expression, codes: I64, *, is_dir: bool) -> list[int]
     """Codes with which something may happen, of those that occur."""
     if isinstance(expression, Constant):
         return []
-    import numpy as np
+    from metashell.image.fold import distinct
 
-    occurring = np.unique(codes).tolist()
+    occurring = distinct(codes).tolist()
     rests = (expression.given(is_dir=is_dir, code=code) for code in occurring)
     return [
         code for code, rest in zip(occurring, rests, strict=True) if not isinstance(rest, Constant)
