@@ -6,7 +6,6 @@ import importlib
 import os
 import sys
 from collections.abc import Callable, Iterable, Sequence
-from types import ModuleType
 from typing import TYPE_CHECKING, NamedTuple, cast
 
 from metashell.cli.arguments import ALL, TUI, VERBOSE, Arguments, parse_arguments
@@ -78,7 +77,12 @@ class _Program(NamedTuple):
         from metashell.cli.work import choose_work
 
         tasks = choose_work(self.arguments)
-        source = open_source(choice, self.arguments, self.opener, self.diagnostics)
+        early = None
+        if self.owns_process:
+            from metashell.cli.imports import EarlyImports
+
+            early = EarlyImports("".join(expand_aliases(config.habits, words)[:1]))
+        source = open_source(choice, self.arguments, self.opener, self.diagnostics, early)
         try:
             if tasks is None:
                 return self._interact(source, prompt_name(choice, source))
@@ -236,45 +240,9 @@ def run_program(
 
 
 def _prepare_pyarrow(opened: Source | FleetSource) -> None:
-    """Keep pyarrow from holding back what it has freed, and from importing pandas.
+    from metashell.cli.imports import prepare_pyarrow
 
-    Memory that it holds back, a tenth of all that a question takes, can't be used for columns.
-    pandas is imported where it is installed, a quarter of a second for nothing; only PySpark can't
-    do without.
-    """
-    os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    if not opened.capabilities.delegates:
-        sys.meta_path.insert(0, _NoPandas())
-        _leave_descriptions_out()
-
-
-def _leave_descriptions_out() -> None:
-    """Keep pyarrow from parsing the descriptions of its functions, which nobody here reads.
-
-    That takes half of the time in which pyarrow.compute is imported.
-    """
-    parser = ModuleType("pyarrow.vendored.docscrape")
-    vars(parser)["NumpyDocString"] = _NoDescription
-    sys.modules.setdefault(parser.__name__, parser)
-
-
-class _NoDescription(dict[str, tuple[()]]):
-    """What is described: nothing, whatever the text says."""
-
-    def __init__(self, _: str) -> None:
-        super().__init__()
-
-    def __missing__(self, section: str) -> tuple[()]:
-        return ()
-
-
-class _NoPandas:
-    """Finds no pandas."""
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
-        """Refuse one module, and leave all others to who comes next."""
-        if name == "pandas":
-            raise ModuleNotFoundError("pandas is left out", name=name)
+    prepare_pyarrow(delegates=opened.capabilities.delegates)
 
 
 def _is_about_itself(arguments: Arguments) -> bool:

@@ -7,8 +7,8 @@ a source's warnings.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from typing import TYPE_CHECKING, Final, Literal
 
 from metashell.cli.arguments import Arguments
@@ -22,6 +22,7 @@ from metashell.sources.request import Choice, OpeningWatch, OpenRequest
 
 if TYPE_CHECKING:
     from metashell.cli.progress import ProgressBar
+    from metashell.log.read import ReadProgress
     from metashell.sources.fleet import FleetSource
     from metashell.sources.source import Source
 
@@ -35,9 +36,20 @@ _IS_SEARCHED: Final = (("find",), ("sql",))
 
 
 def open_source(
-    choice: Choice, arguments: Arguments, opener: Opener | None, diagnostics: Diagnostics
+    choice: Choice,
+    arguments: Arguments,
+    opener: Opener | None,
+    diagnostics: Diagnostics,
+    loading: ReadProgress | None = None,
 ) -> Source | FleetSource:
     """Open a source.
+
+    Args:
+        choice: Which.
+        arguments: How it is opened.
+        opener: What opens it; the package itself if None.
+        diagnostics: Where it is told how that goes on.
+        loading: Called with (bytes read, bytes in all) while this process reads its files.
 
     Raises:
         UsageError: The options can't be meant.
@@ -57,7 +69,7 @@ def open_source(
         joins=arguments.has("--join"),
         is_searched=arguments.words[:1] in _IS_SEARCHED,
     )
-    return (opener or open_request)(request, _OnTerminal(diagnostics))
+    return (opener or open_request)(request, _OnTerminal(diagnostics, loading))
 
 
 def read_settings(arguments: Arguments) -> ReadSettings:
@@ -73,12 +85,21 @@ def read_settings(arguments: Arguments) -> ReadSettings:
 class _OnTerminal(OpeningWatch):
     """Tells on standard error how opening goes on."""
 
-    def __init__(self, diagnostics: Diagnostics) -> None:
+    def __init__(self, diagnostics: Diagnostics, loading: ReadProgress | None) -> None:
         self._diagnostics = diagnostics
+        self._loading = loading
         self._has_begun = False
 
-    def reading(self, label: str) -> AbstractContextManager[ProgressBar | None]:
-        return self._bar(label, "bytes")
+    @contextmanager
+    def reading(self, label: str) -> Iterator[ReadProgress | None]:
+        with self._bar(label, "bytes") as bar:
+            told = [one for one in (self._loading, bar) if one is not None]
+
+            def tell(done: int, total: int) -> None:
+                for one in told:
+                    one(done, total)
+
+            yield tell if told else None
 
     def spark(self) -> AbstractContextManager[ProgressBar | None]:
         return self._bar("Spark", "tasks")

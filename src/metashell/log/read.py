@@ -28,7 +28,10 @@ SLACK: Final = 1024
 """Zero bytes behind the last; the same number as the arena's."""
 
 _READ_STEP: Final = 1 << 20
-"""Bytes read in one go: few enough to stay in the cache while they are copied."""
+"""Bytes that are asked for at a time, where not all of a file may be wanted."""
+_PIECE: Final = 8 << 20
+"""Bytes of a whole file read in one go: some milliseconds. Between two pieces a thread that imports
+modules may have Python's lock, and this one waits for it."""
 
 _HUGE: Final = 4 << 20
 """Size from which huge pages are asked for."""
@@ -120,7 +123,7 @@ class _OnDisk:
         at = 0
         while at < len(target):
             try:
-                n = os.preadv(self.fd, [target[at : at + _READ_STEP]], pos + at)
+                n = os.preadv(self.fd, [target[at:]], pos + at)
             except OSError as e:
                 raise unreadable(self.path, e) from e
             if n == 0:
@@ -241,7 +244,7 @@ def _read_whole(
     """Fill `target` as far as the file goes; it may have become shorter since it was measured."""
     at = 0
     while at < len(target):
-        piece = target[at : at + source.step]
+        piece = target[at : at + max(source.step, _PIECE)]
         n = source.read_into(piece, at)
         at += n
         if n and progress is not None:

@@ -32,6 +32,10 @@ GROUPS: Final[tuple[Group, ...]] = get_args(Group)
 """The same in the order in which ``help`` shows them."""
 
 
+IMAGE_IMPORTS: Final = ("numpy", "metashell.image.image", "metashell.schema.native")
+"""Modules of which an image is made."""
+
+
 class Output(Protocol):
     """Where data goes."""
 
@@ -265,6 +269,8 @@ class Command(ABC):
     """True where it looks behind the tree at one cluster; of a fleet it is then given that one."""
     shell_only: bool = False
     """True where the command means nothing outside a REPL."""
+    imports: Sequence[str] = IMAGE_IMPORTS
+    """Modules that it imports to look at the image: they can be imported while files are read."""
 
     @abstractmethod
     def run(self, context: Context, args: Sequence[str]) -> int:

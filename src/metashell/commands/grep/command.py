@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from metashell.commands.framework.command import Context, Manual
+from metashell.commands.framework.command import IMAGE_IMPORTS, Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import Targets
@@ -27,6 +27,7 @@ class GrepCommand(RowsCommand):
         text("text", "The line."),
     )
     has_text = True
+    imports = (*IMAGE_IMPORTS, "pyarrow.compute")
     text_options = ("-l", "-c", "-n", "-h", "-q")
     own_options = frozenset({"--count", "--exit-code", "-n", "-v"})
     manual = Manual(

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.command import (
+    IMAGE_IMPORTS,
     Command,
     Completion,
     Context,
@@ -100,10 +101,14 @@ class RowsCommand(Command):
     """Options that shape this text alone."""
     own_options: frozenset[str] = frozenset()
     """Options of rows that it has in a sense of its own, which ask for none."""
+    imports: Sequence[str] = (*IMAGE_IMPORTS, "metashell.commands.rows.stream")
+    """Of a command with a text of its own only those of the image, unless it says more."""
 
     def __init_subclass__(cls) -> None:
         """Put the options and columns of rows into the manual."""
         super().__init_subclass__()
+        if cls.has_text and "imports" not in cls.__dict__:
+            cls.imports = IMAGE_IMPORTS
         if "manual" in cls.__dict__:
             cls.manual = manual_with_rows(
                 cls.manual, cls.tables, has_text=cls.has_text, own_options=cls.own_options

@@ -6,7 +6,13 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.command import Command, Completion, Context, Manual
+from metashell.commands.framework.command import (
+    IMAGE_IMPORTS,
+    Command,
+    Completion,
+    Context,
+    Manual,
+)
 from metashell.commands.framework.options import Parsed, parse_options, refuse_more
 from metashell.commands.rows.command import ROW_OPTIONS, form_of
 from metashell.commands.rows.query import HISTORY
@@ -30,6 +36,8 @@ class SqlCommand(Command):
     name = "sql"
     summary = "Run SQL over the metadata as tables."
     takes_paths = False
+    # DuckDB looks for pandas and pyarrow.dataset with the first statement.
+    imports = (*IMAGE_IMPORTS, "metashell.commands.rows.stream", "pyarrow.dataset", "duckdb")
     manual = Manual(
         synopsis='sql [OPTION...] ["STATEMENT; ..." | .tables | .schema [TABLE]]',
         description=(

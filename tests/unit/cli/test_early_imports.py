@@ -1,0 +1,72 @@
+"""What is imported while files are read."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import threading
+from importlib.util import find_spec
+
+import pytest
+
+from metashell.cli.imports import LEAST_BYTES, EarlyImports
+from metashell.commands import all_names, get
+from support.fixtures import DEMO
+from support.waiting import LIMIT_S
+
+RUN = """
+import sys, threading
+from metashell.cli import imports, main
+imports.LEAST_BYTES = {least}
+begun = []
+start = threading.Thread.start
+threading.Thread.start = lambda thread: (begun.append(thread.name), start(thread))[1]
+sys.argv = ["metashell", "-d", {path!r}, *{words!r}]
+assert main() == 0
+assert begun.count("metashell-import") == {expected}, begun
+"""
+
+
+def run(words: list[str], *, least: int, expected: int) -> str:
+    """Run a command in a process of its own; returns what it prints."""
+    code = RUN.format(least=least, path=str(DEMO), words=words, expected=expected)
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=LIMIT_S, check=False
+    )
+    assert (0, "") == (ran.returncode, ran.stderr)
+    return ran.stdout
+
+
+@pytest.mark.parametrize(
+    "words", [["partitions", "--offline", "--count"], ["cat", "/image/provenance"], ["nodes"]]
+)
+def test_answers_are_the_same(words: list[str]) -> None:
+    """A thread beside changes nothing but the time; small files are read without one."""
+    assert run(words, least=1, expected=1) == run(words, least=1 << 40, expected=0)
+
+
+def test_thread_begins_once_where_much_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not for few bytes, and not with each piece of many."""
+    begun: list[bool] = []
+    monkeypatch.setattr(threading.Thread, "start", lambda thread: begun.append(thread.daemon))
+    monkeypatch.setattr("metashell.cli.imports.prepare_pyarrow", lambda *, delegates: None)
+    early = EarlyImports("ls")
+    early(1, LEAST_BYTES - 1)
+    assert [] == begun
+    early(1, LEAST_BYTES)
+    early(2, LEAST_BYTES)
+    assert [True] == begun
+
+
+@pytest.mark.parametrize("name", ["no-such-command", ""])
+def test_unknown_command_is_left_to_who_runs_it(name: str) -> None:
+    """The thread says nothing: the command's error comes where it is run."""
+    EarlyImports(name)._import()
+
+
+def test_modules_of_commands_are_there() -> None:
+    """A name that is none would only cost the time that it is to save."""
+    commands = [get(name) for name in all_names()]
+    names = {name for command in commands if command is not None for name in command.imports}
+    assert "metashell.image.image" in names
+    assert [] == [name for name in sorted(names) if find_spec(name) is None]
