@@ -542,7 +542,7 @@ def test_topics(values: list[bytes]) -> None:
     with tempfile.TemporaryDirectory() as directory:
         image, state = opened(values, Path(directory))
         chosen = np.ones(len(image.topics), dtype=np.bool_)
-        table = topics_table(Health(image), Redaction(show_secrets=False), chosen)
+        table = topics_table(image, Redaction(show_secrets=False), chosen)
     plain = Plain(state, {})
     topics = sorted(state.topics.values(), key=lambda t: t.name)
     assert [t.name for t in topics] == table["topic"].to_pylist()

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.health import Health
 from metashell.answers.row_times import when
 from metashell.answers.topic_order import name_order
@@ -24,19 +25,23 @@ INTERNAL: Final = ("__consumer_offsets", "__share_group_state", "__transaction_s
 
 
 def topics_table(
-    health: Health, redaction: Redaction, chosen: Bools, wanted: Collection[str] | None = None
+    image: Image,
+    redaction: Redaction,
+    chosen: Bools,
+    wanted: Collection[str] | None = None,
+    assumptions: Assumptions = NO_ASSUMPTIONS,
 ) -> pa.Table:
     """Topics as rows, by name.
 
     Args:
-        health: Of the image.
+        image: The image.
         redaction: What may be shown of configs.
         chosen: bool[topics]: which.
         wanted: The columns to make (``topic`` where that is none of them); all if None.
+        assumptions: What the image does not say.
     """
-    image = health.image
     rows = np.flatnonzero(chosen)
-    makers = _makers(health, redaction, rows[name_order(image, rows)])
+    makers = _makers(image, redaction, rows[name_order(image, rows)], assumptions)
     if wanted is None:
         wanted = makers
     names = [name for name in makers if name in wanted] or ["topic"]
@@ -44,11 +49,14 @@ def topics_table(
 
 
 def _makers(
-    health: Health, redaction: Redaction, rows: I64
+    image: Image, redaction: Redaction, rows: I64, assumptions: Assumptions
 ) -> Mapping[str, Callable[[], pa.Array]]:
     """What makes each column. Partitions are decoded only for what tells of them."""
-    image = health.image
     topics, n = image.topics, len(image.topics)
+
+    @cache
+    def health() -> Health:
+        return Health(image, assumptions)
 
     def count(mask: Bools) -> pa.Array:
         return number_array(np.bincount(image.partitions.topic[mask], minlength=n)[rows])
@@ -58,7 +66,7 @@ def _makers(
 
     @cache
     def factors() -> tuple[I64, I64]:
-        return _extremes(health.n_of("replicas"), image.partitions.topic_bounds)
+        return _extremes(health().n_of("replicas"), image.partitions.topic_bounds)
 
     def factor(which: int) -> pa.Array:
         return number_array(factors()[which][rows].astype(np.int32))
@@ -80,8 +88,8 @@ def _makers(
         "replication": lambda: factor(0),
         "replication_most": lambda: factor(1),
         "internal": lambda: number_array(internal(image)[rows]),
-        "offline": lambda: count(health.offline),
-        "under_replicated": lambda: count(health.under_replicated),
+        "offline": lambda: count(health().offline),
+        "under_replicated": lambda: count(health().under_replicated),
         "configs": lambda: _configs(image, redaction).take(number_array(rows)),
         "topic_id": lambda: uuid_array(topics.ids[rows]),
         "history_records": lambda: written(0),

@@ -134,8 +134,8 @@ class TopicsCommand(RowsCommand):
         if query.columns is None or "history_bytes" in query.columns:
             # Only the log itself has the bytes of what a condensed one left out; same topics.
             image = query.exact_image
-        health = Health(image, assumptions_of(parsed))
-        table = topics_table(health, query.source.redaction, chosen, query.columns)
+        redaction, assumed = query.source.redaction, assumptions_of(parsed)
+        table = topics_table(image, redaction, chosen, query.columns, assumed)
         query.add(_with_range(table, image))
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
