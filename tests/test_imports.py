@@ -146,7 +146,7 @@ def test_linear_algebra_gets_no_threads(own: str | None) -> None:
 
 
 def test_answers_import_no_masked_arrays() -> None:
-    """numpy and pyarrow import them where a faster way does without."""
+    """What would import them has a faster way that does without."""
     check = "assert 'numpy.ma' not in sys.modules\n"
     words = [["partitions", "--offline", "--count"], ["cat", "/image/topics/byName/*/0"]]
     imported_by(MAIN.format(lines=[["demo", *one] for one in words], unwanted=set()) + check)
