@@ -103,6 +103,11 @@ class Directory(ABC):
         """As `Leaf.judged`."""
         return 0
 
+    @property
+    def has_plain_leaves(self) -> bool:
+        """Whether all children are leaves of which no judge says anything."""
+        return False
+
     def names_from(self, prefix: str, limit: int) -> Sequence[str]:
         """At most `limit` child names that begin with `prefix`, in order (for completion)."""
         names = self.names()

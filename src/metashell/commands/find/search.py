@@ -82,6 +82,7 @@ class Search:
         self._needle = query.needle
         self._leaf = query.expression.given(is_dir=False)
         self._directory = query.expression.given(is_dir=True)
+        self._plain_leaf = query.expression.given(is_dir=False, code=0)
         self._first_names = (first_name(self._leaf), first_name(self._directory))
         self._write_name: NameWriter | None = write_encoded if query.encode else None
         if (query.execs or add is not None) and not query.encode:
@@ -146,8 +147,19 @@ class Search:
                 self._grid(visit)
             else:
                 self._visit(visit)
+                visit.pruned |= self._skips(visit.node)
             if self.quit:
                 return
+
+    def _skips(self, node: Node | None) -> bool:
+        """Whether nothing can happen for anything in a directory, whatever its names are."""
+        return (
+            self._timeline is None
+            and self._contents is not None
+            and isinstance(node, Directory)
+            and node.has_plain_leaves
+            and isinstance(self._plain_leaf, Constant)
+        )
 
     @property
     def _moments(self) -> Moments | None:

@@ -42,7 +42,7 @@ class RowDirectory(Directory):
 
     Args:
         rows: Gives the row of each name.
-        make: Makes the child of a name and row.
+        make: Makes the leaf of a name and row.
         times: Tells when the directory and its leaves were changed; None where nothing does.
         codes: Gives what a judge says of its leaves; None where that is nothing.
         sums_up: Whether the directory passes each test that one of its leaves does.
@@ -51,7 +51,7 @@ class RowDirectory(Directory):
     def __init__(
         self,
         rows: Callable[[], Mapping[str, int]],
-        make: Callable[[str, int], Node],
+        make: Callable[[str, int], Leaf],
         times: TableTimes | None = None,
         codes: Codes | None = None,
         *,
@@ -76,15 +76,19 @@ class RowDirectory(Directory):
         if row is None:
             return None
         child, table = self._make(name, row), self._table
-        if table is not None and table.table is not None and row >= 0 and isinstance(child, Leaf):
+        if table is not None and table.table is not None and row >= 0:
             child.timed(lambda: table.of(row))
         codes = self._codes
-        if codes is not None and row >= 0 and isinstance(child, Leaf):
+        if codes is not None and row >= 0:
             child.about(lambda judge: int(codes(judge)[row]))
         return child
 
     def times(self) -> Times | None:
         return None if self._table is None else self._table.whole()
+
+    @property
+    def has_plain_leaves(self) -> bool:
+        return self._codes is None
 
     def judged(self, judge: Judge) -> int:
         if self._codes is None or not self._sums_up:
@@ -157,12 +161,17 @@ class GroupDirectory(Directory):
     def _grid(self) -> Grid:
         shapes: dict[tuple[str, ...], int] = {}
         shape_of = [
-            shapes.setdefault(tuple(sorted(self.groups[name])), len(shapes)) for name in self._names
+            shapes.setdefault(_sorted_names(self.groups[name]), len(shapes)) for name in self._names
         ]
         return _RowGrid(self, shapes=list(shapes), shape_of=shape_of)
 
     def grid(self) -> Grid:
         return self._grid
+
+
+def _sorted_names(rows: Mapping[str, int]) -> tuple[str, ...]:
+    """The names of a group, sorted; most groups have one."""
+    return tuple(rows) if len(rows) == 1 else tuple(sorted(rows))
 
 
 class _RowGrid(Grid):
@@ -189,7 +198,10 @@ class _RowGrid(Grid):
 
         codes = self._rows_of.codes
         if codes is None:
-            return super().judged(judge)
+            groups, leaves = (
+                np.zeros(n, dtype=np.int64) for n in (len(self.names), int(self.bounds[-1]))
+            )
+            return GridCodes(groups, leaves, self.bounds)
         leaves, bounds = codes(judge)[self._order], self.bounds
         # No group is empty.
         starts = bounds[:-1]
@@ -205,5 +217,5 @@ class _RowGrid(Grid):
         """The rows of all leaves as they stand in the grid: int64."""
         import numpy as np
 
-        order = [rows[leaf] for rows in self._groups for leaf in sorted(rows)]
+        order = [rows[leaf] for rows in self._groups for leaf in _sorted_names(rows)]
         return np.array(order, dtype=np.int64)
