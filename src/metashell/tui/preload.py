@@ -33,7 +33,11 @@ def import_first() -> Callable[[], None]:
     is_there = threading.Event()
     thread = threading.Thread(target=_import, args=(is_there,), name=_THREAD, daemon=True)
     thread.start()
-    return is_there.wait
+
+    def wait() -> None:
+        is_there.wait()
+
+    return wait
 
 
 def import_later(cancelled: Callable[[], bool]) -> None:

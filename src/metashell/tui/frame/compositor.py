@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Any, Final, cast
 
 from textual._compositor import ChopsUpdate, Compositor, ReflowResult
 from textual.dom import DOMNode
@@ -64,7 +64,9 @@ class LineCompositor(Compositor):
         finally:
             _DRAWING.styles = before
 
-    def _pieces(self, crop: Region, is_rendered_line: Callable[[int], bool]) -> Any:
+    def _pieces(
+        self, crop: Region, is_rendered_line: Callable[[int], bool]
+    ) -> Sequence[Mapping[int, Strip]]:
         cuts = self.cuts
         pieces: list[dict[int, Strip | None]] = [dict.fromkeys(line[:-1]) for line in cuts]
         missing = [
@@ -89,7 +91,7 @@ class LineCompositor(Compositor):
                     if cut in missing[y]:
                         missing[y].remove(cut)
                         pieces[y][cut] = part
-        return pieces
+        return cast("Sequence[Mapping[int, Strip]]", pieces)  # a whole picture leaves none out
 
     def _missing(self, y: int, cuts: Sequence[int]) -> set[int]:
         """First columns of the pieces of a line that have to be drawn."""
