@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 
 import metashell
+from metashell.image.partitions import Partitions
+from metashell.parts.partition_fields import LISTS
 from metashell.records import late_fields
 from metashell.records.records import Records
 from metashell.schema.columns import Columns, LateFields, SpanColumn
@@ -65,6 +68,35 @@ def test_only_what_is_asked_for() -> None:
         assert "nothing" not in columns.fields
         with pytest.raises(KeyError):
             columns.fields["nothing"]
+
+
+def _lists(name: str, least: int) -> tuple[Partitions, dict[str, list[Any]]]:
+    with patch.object(late_fields, "LEAST_ROWS", least):
+        partitions = metashell.open(fixture(name).input).image.partitions
+        found = {
+            list_name: [partitions.list_column(list_name).raw(i) for i in range(len(partitions))]
+            for list_name in LISTS
+        }
+        return partitions, found
+
+
+def test_lists_of_partitions_are_held_once() -> None:
+    """What no change sets is dropped from the records once it is folded, and can be asked again."""
+    with implemented_by("kernel"):
+        _, expected = _lists("real-44-live", 1 << 30)
+        partitions, found = _lists("real-44-live", 1)
+        assert expected == found
+        base, change = partitions.happenings.base, partitions.happenings.change
+        set_by = {name: partitions.set_by(name).tolist() for name in LISTS}
+        n_dropped = 0
+        for name, column in LISTS.items():
+            if (change.span(column).counts < 0).all():
+                change.forget([column])
+                partitions.set_by(name)
+                assert column not in change.decoded().fields
+                n_dropped += column not in base.decoded().fields
+        assert n_dropped
+        assert set_by == {name: partitions.set_by(name).tolist() for name in LISTS}
 
 
 def test_few_records_are_decoded_whole() -> None:
