@@ -20,6 +20,7 @@ from metashell.fs.escape import escape
 from metashell.tui.ahead import ViewsAhead
 from metashell.tui.following import Following
 from metashell.tui.frame.actions import Actions
+from metashell.tui.frame.callbacks import count_parameters_once
 from metashell.tui.frame.compositor import ask_styles_once
 from metashell.tui.frame.idle_keys import IdleKeys
 from metashell.tui.frame.key_bar import KeyBar
@@ -92,6 +93,7 @@ class Explorer(Actions, IdleKeys, App[int]):
         super().__init__()
         tell_all_sizes()
         ask_styles_once()
+        count_parameters_once()
         register_themes(self, session.theme or DEFAULT_THEME)
         self.session = session
         self.jobs = Jobs(self, self._job_failed, self._jobs_changed)
