@@ -57,6 +57,12 @@ class CoordinatorTable:
         found: pa.Schema = hook(self.schema_hook)
         return found
 
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Those that make its rows."""
+        hooks = filter(None, (self.schema_hook, self.rows_hook))
+        return tuple(dict.fromkeys(hook.partition(":")[0] for hook in hooks))
+
     def rows(self, state: PartitionState) -> pa.Table:
         """The rows of a partition, without the columns of `asked_for`."""
         found: pa.Table = hook(self.rows_hook)(state)

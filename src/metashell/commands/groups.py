@@ -7,7 +7,7 @@ from typing import Final
 from metashell.answers.coordinator_kinds import GROUP
 from metashell.answers.coordinator_tables import GROUPS
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows
+from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows, imports_of
 from metashell.commands.rows.columns import integer, one_table, text, texts, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
@@ -52,6 +52,7 @@ class GroupsCommand(RowsCommand):
     summary = "List the groups in a broker's logs: type, state, members, last commit."
     noun = ("group", "groups")
     tables = one_table(*COLUMNS)
+    imports = imports_of(GROUPS)
     takes_paths = False
     of_each_cluster = True
     manual = Manual(

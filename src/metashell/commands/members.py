@@ -7,7 +7,7 @@ from typing import Final
 from metashell.answers.coordinator_kinds import GROUP
 from metashell.answers.coordinator_tables import MEMBERS
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows
+from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows, imports_of
 from metashell.commands.rows.columns import integer, one_table, text, texts
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
@@ -42,6 +42,7 @@ class MembersCommand(RowsCommand):
     summary = "List the members of groups in a broker's logs, and what they are assigned."
     noun = ("member", "members")
     tables = one_table(*COLUMNS)
+    imports = imports_of(MEMBERS)
     takes_paths = False
     of_each_cluster = True
     manual = Manual(

@@ -11,7 +11,12 @@ from metashell.answers.coordinator_kinds import GROUP
 from metashell.answers.coordinator_tables import OFFSETS
 from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.coordinator_logs import WHERE, QueryReport, coordinator_rows
+from metashell.commands.framework.coordinator_logs import (
+    WHERE,
+    QueryReport,
+    coordinator_rows,
+    imports_of,
+)
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.partition_logs import needs_partition_logs
@@ -135,6 +140,7 @@ class OffsetsCommand(RowsCommand):
     summary = "List the offsets that groups committed, from a broker's logs."
     noun = ("committed offset", "committed offsets")
     tables = (AnswerTable("", COLUMNS), AnswerTable("--stalled", STALLED_COLUMNS))
+    imports = (*imports_of(OFFSETS), "metashell.answers.offsets")
     takes_paths = False
     of_each_cluster = True
     manual = Manual(

@@ -7,7 +7,7 @@ from typing import Final
 from metashell.answers.coordinator_kinds import SHARE
 from metashell.answers.coordinator_tables import SHARE_PARTITIONS
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows
+from metashell.commands.framework.coordinator_logs import WHERE, coordinator_rows, imports_of
 from metashell.commands.rows.columns import integer, one_table, text, texts, time_at
 from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import RowsQuery
@@ -66,6 +66,7 @@ class ShareCommand(RowsCommand):
     summary = "List how far share groups are in each partition, from a broker's logs."
     noun = ("share partition", "share partitions")
     tables = one_table(*COLUMNS)
+    imports = imports_of(SHARE_PARTITIONS)
     takes_paths = False
     of_each_cluster = True
     manual = Manual(

@@ -8,7 +8,12 @@ from typing import TYPE_CHECKING, Final
 from metashell.answers.coordinator_kinds import TRANSACTION
 from metashell.answers.coordinator_tables import TRANSACTIONS
 from metashell.commands.framework.command import Manual
-from metashell.commands.framework.coordinator_logs import WHERE, QueryReport, coordinator_rows
+from metashell.commands.framework.coordinator_logs import (
+    WHERE,
+    QueryReport,
+    coordinator_rows,
+    imports_of,
+)
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.partition_logs import needs_partition_logs, topics_here
@@ -110,6 +115,7 @@ class TransactionsCommand(RowsCommand):
     summary = "List the transactional ids in a broker's logs, and their transactions."
     noun = ("transaction", "transactions")
     tables = (AnswerTable("", COLUMNS), AnswerTable("--hanging", OPEN_COLUMNS))
+    imports = (*imports_of(TRANSACTIONS), "metashell.answers.transactions")
     takes_paths = False
     of_each_cluster = True
     manual = Manual(

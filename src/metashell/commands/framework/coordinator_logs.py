@@ -35,6 +35,11 @@ AnswerOfPartition = Callable[["KeyedRecords", int, "int | None"], "pa.Table"]
 """(the records, the number of the partition, its leader) -> rows."""
 
 
+def imports_of(table: CoordinatorTable) -> tuple[str, ...]:
+    """Modules that make and write the rows of a table; see `Command.imports`. No image is made."""
+    return ("metashell.commands.rows.stream", *table.modules)
+
+
 def coordinator_rows(
     query: RowsQuery, table: CoordinatorTable, what: str, answer: AnswerOfPartition | None = None
 ) -> None:
