@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import field, fields
-from typing import Final, cast
+from typing import Final, cast, overload
 
 import numpy as np
 
@@ -45,6 +45,15 @@ _OLD_FORMATS: Final = 2
 def control_key_type(control_type: int) -> int:
     """The key type that stands for a control type, apart from every type of a key."""
     return _CONTROL - control_type
+
+
+@overload
+def is_control_type(key_type: int) -> bool: ...
+@overload
+def is_control_type(key_type: I32) -> Bools: ...
+def is_control_type(key_type: int | I32) -> bool | Bools:
+    """Whether key types stand for control types: one, or those of records."""
+    return key_type <= _CONTROL + (1 << 15)
 
 
 @dataclass(slots=True)
@@ -86,7 +95,7 @@ class KeyedFrames:
     @property
     def is_control(self) -> Bools:
         """bool[n]: control records, such as the markers of transactions."""
-        return self.key_type <= _CONTROL + (1 << 15)
+        return is_control_type(self.key_type)
 
     def control_types(self, rows: AnyArray) -> I32:
         """int32: types of the control records given; see `metashell.log.control.ControlType`."""

@@ -17,7 +17,7 @@ from metashell.errors import DecodeError
 from metashell.lazy import lazy
 from metashell.log.control import ControlType
 from metashell.log.fault import Fault, FaultKind
-from metashell.log.keyed_frames import KeyedFrames, build_keyed_frames
+from metashell.log.keyed_frames import KeyedFrames, build_keyed_frames, is_control_type
 from metashell.log.read import Loaded, LogFile
 from metashell.records.keyed_flaws import I8, flaws_by_version
 from metashell.records.verdicts import (
@@ -317,7 +317,11 @@ class KeyedRecords:
     def markers(self) -> Markers:
         """The markers of transactions; other control records have no meaning in these logs."""
         frames = self.frames
-        rows = np.flatnonzero(frames.is_control[: self.n_rows])
+        common, others = self.whole._uncommon
+        if common is not None and is_control_type(common):
+            others = np.arange(len(frames))
+        rows = others[is_control_type(frames.key_type[others])]
+        rows = rows[: np.searchsorted(rows, self.n_rows)]
         kinds = frames.control_types(rows)
         ends = (kinds == ControlType.COMMIT) | (kinds == ControlType.ABORT)
         rows = rows[ends]

@@ -35,12 +35,10 @@ class TransactionEnds:
 
 @dataclass(slots=True)
 class CommitOutcomes:
-    """What became of n commits: ``marker``: int64[n], index of the marker that ended the
-    transaction of each, -1 while none has; 0 and up only for commits of a producer.
-    ``applies``: bool[n]; ``is_pending``: bool[n].
+    """What became of n commits: ``applies``: bool[n]; ``is_pending``: bool[n], those of a producer
+    whose transaction has not ended.
     """
 
-    marker: I64
     applies: Bools
     is_pending: Bools
 
@@ -60,19 +58,16 @@ class OffsetsState:
 
 
 def commit_outcomes(row: I64, producer: I64, ends: TransactionEnds) -> CommitOutcomes:
-    """Find the marker that follows each commit of a producer.
+    """Tell which commits apply, by the marker that follows each one of a producer.
 
     Args:
         row: int64[n], the order of replay.
         producer: int64[n], producer id of each commit's batch, `NO_PRODUCER` for none.
         ends: The markers.
     """
-    n = len(row)
-    marker = np.full(n, -1, dtype=np.int64)
-    is_plain = producer < 0
-    told = np.flatnonzero(~is_plain)
-    applies, is_pending = is_plain, np.zeros(n, dtype=np.bool_)
-    is_pending[told] = True
+    applies = producer < 0
+    is_pending = ~applies
+    told = np.flatnonzero(is_pending)
     if told.size and len(ends.row):
         row, producer = row[told], producer[told]
         ids = distinct(np.concatenate([producer, ends.producer]))
@@ -83,10 +78,9 @@ def commit_outcomes(row: I64, producer: I64, ends: TransactionEnds) -> CommitOut
         at = np.searchsorted(end_keys[order], keys)
         candidate = order[np.minimum(at, len(order) - 1)]
         found = (at < len(order)) & (ends.producer[candidate] == producer)
-        ended, candidate = told[found], candidate[found]
-        marker[ended], is_pending[ended] = candidate, False
-        applies[ended] = ends.commits[candidate]
-    return CommitOutcomes(marker, applies, is_pending)
+        ended = told[found]
+        applies[ended], is_pending[ended] = ends.commits[candidate[found]], False
+    return CommitOutcomes(applies, is_pending)
 
 
 def fold_offsets(
