@@ -244,32 +244,24 @@ class CoordinatorReplay:
 
     def _commit(self, row: int, told: Telling, producer: int) -> Iterator[Effect]:
         """A committed offset, at once or pending; a tombstone takes both along."""
-        path, name = told.path, COMMITS[0]
-        if not self._in_full:
-            # What is committed matters to no other record, but for what is pending.
-            if told.fields is None:
-                for pending in self._pending.values():
-                    pending.pop(path, None)
-            elif producer >= 0:
-                self._pending.setdefault(producer, {})[path] = (row, told.fields)
-            if self._meant(path):
-                yield Effect(path, None, None)
-            return
-        if told.fields is None:
+        path, name, said = told.path, COMMITS[0], told.fields
+        if said is None:
             for pending in self._pending.values():
                 pending.pop(path, None)
-            nodes = self._around(path)
-            node = nodes.get(path)
-            if node is not None:
-                nodes[path] = {key: node[key] for key in node if key == name}
-            yield from self._put(path, name, None)
-        elif producer < 0:
-            self._row_of[path] = row
-            yield from self._put(path, name, told.fields)
+        elif producer >= 0:
+            self._pending.setdefault(producer, {})[path] = (row, said)
+            name, said = f"pending {producer}", {"pending": said["offset"], "producerId": producer}
         else:
-            self._pending.setdefault(producer, {})[path] = (row, told.fields)
-            waiting = {"pending": told.fields["offset"], "producerId": producer}
-            yield from self._put(path, f"pending {producer}", waiting)
+            self._row_of[path] = row
+        if self._in_full:
+            nodes = self._around(path)
+            if said is None and path in nodes:
+                # With what is pending no more, it is removed.
+                nodes[path] = {key: fields for key, fields in nodes[path].items() if key == name}
+            yield from self._put(path, name, said)
+        elif self._meant(path):
+            # What is committed matters to no other record, but for what is pending.
+            yield Effect(path, None, None)
 
     def _end(self, producer: int, *, commits: bool) -> Iterator[Effect]:
         """The end of a producer's transaction."""
