@@ -11,8 +11,8 @@ Partition.makeLeader.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Iterable, Sequence
+from typing import Final, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,21 @@ _WHOLE: Final = 4
 """Column of batches behind those of `metashell.checks.agreement`: 1 where nothing was cleaned."""
 _COLUMNS: Final = 5
 _OLD_FORMATS: Final = 2
+
+
+Reach: TypeAlias = tuple[int, int]
+"""What orders replicas: the newest leader epoch that one knows, then the offset behind its last."""
+
+
+def reach_of(written: int, epochs: Iterable[int], end: int) -> Reach:
+    """How far a replica reaches.
+
+    Args:
+        written: The epoch of its last batch; -1 without any.
+        epochs: Those of its ``leader-epoch-checkpoint``.
+        end: The offset behind its last one.
+    """
+    return max((written, *epochs)), end
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,15 +71,10 @@ class ReplicaFacts:
         return cls(_batches_of(loaded), tuple(epoch_starts), max(end, log_start))
 
     @property
-    def newest_epoch(self) -> int:
-        """The newest leader epoch that it knows; -1 without any."""
+    def reach(self) -> Reach:
+        """How far it reaches."""
         written = int(self.batches[-1, EPOCH]) if len(self.batches) else -1
-        return max((written, *(epoch for epoch, _ in self.epoch_starts)))
-
-    @property
-    def reach(self) -> tuple[int, int]:
-        """What orders replicas: the newest epoch, then the end offset."""
-        return self.newest_epoch, self.end
+        return reach_of(written, (epoch for epoch, _ in self.epoch_starts), self.end)
 
     @property
     def epochs(self) -> Epochs:

@@ -7,7 +7,7 @@ and a running broker writes to them.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import cached_property
@@ -191,8 +191,7 @@ class NodeCoordinatorLogs(CoordinatorLogs):
             for name in directory.logs_of(log.value):
                 replica = LogReplica(directory=directory, name=name)
                 self._found.setdefault(name.partition, []).append(replica)
-        for replicas in self._found.values():
-            replicas.sort(key=lambda one: -1 if one.node_id is None else one.node_id)
+        self._found = {number: by_node(replicas) for number, replicas in self._found.items()}
         self._marks: dict[Place, Mapping[TopicPartition, int]] = {}
         partitions = [CoordinatorPartition(log, number) for number in self._found]
         super().__init__(log, partitions, ", ".join(shown(str(d.place)) for d in directories))
@@ -277,6 +276,11 @@ class NodeCoordinatorLogs(CoordinatorLogs):
             marks = directory.offsets(OffsetCheckpoint.HIGH_WATERMARK)
             self._marks[directory.place] = marks
         return marks.get(TopicPartition(self.log.value, partition.number), 0)
+
+
+def by_node(replicas: Iterable[LogReplica]) -> list[LogReplica]:
+    """Replicas in the order of their nodes: of equal ones the first is read."""
+    return sorted(replicas, key=lambda one: -1 if one.node_id is None else one.node_id)
 
 
 def _read_replica(

@@ -18,6 +18,7 @@ from pyspark.sql.datasource import InputPartition
 from pyspark.sql.streaming.datasource import ReadLimit, ReadMaxBytes
 
 from metashell.answers.coordinator_tables import OFFSETS
+from metashell.checks.replicas import Reach, reach_of
 from metashell.dataclass import dataclass
 from metashell.errors import MetashellError, SourceError
 from metashell.image.coordinators.record_tables import record_batches
@@ -30,7 +31,7 @@ from metashell.places.place import Place, child_of, is_uri, shown
 from metashell.places.remote import in_parallel
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, RecordTypes, load_record_types
-from metashell.sources.coordinator_logs import LogReplica
+from metashell.sources.coordinator_logs import LogReplica, by_node
 from metashell.sources.node_places import NodePlaces
 from metashell.spark_backend.coordinators import log_directory, nodes_of
 from metashell.spark_backend.cursor import NO_LIMIT, Cursor
@@ -121,7 +122,8 @@ class CoordinatorStreamReader(StreamReader):
         self._until = {}
         for one in self._followed().values():
             with suppress(SourceError):
-                _, (_, self._until[one.name]) = self._furthest(one)
+                _, (_, end) = self._furthest(one)
+                self._until[one.name] = end - 1
 
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """How far to go from an offset: up to the last whole batches, or about to the limit."""
@@ -266,7 +268,7 @@ class CoordinatorStreamReader(StreamReader):
                 which = CoordinatorPartition(self._log, number)
                 whose = node.cluster_id or shown(str(own[0].directory.place))
                 key = f"{whose}/{which}"
-                found[key] = _Followed(key, which, node.cluster_id, tuple(own))
+                found[key] = _Followed(key, which, node.cluster_id, tuple(by_node(own)))
         return found
 
     def _found(self, one: _Followed, cursor: Cursor | None) -> _Found | None:
@@ -283,13 +285,13 @@ class CoordinatorStreamReader(StreamReader):
                 raise
             return None
 
-    def _furthest(self, one: _Followed) -> tuple[LogReplica, tuple[int, int]]:
+    def _furthest(self, one: _Followed) -> tuple[LogReplica, Reach]:
         """The replica of a partition that reaches furthest, and how far that is.
 
         Raises:
             SourceError: None can be read.
         """
-        best: tuple[LogReplica, tuple[int, int]] | None = None
+        best: tuple[LogReplica, Reach] | None = None
         error: SourceError | None = None
         for replica in one.replicas:
             try:
@@ -304,8 +306,8 @@ class CoordinatorStreamReader(StreamReader):
             raise error
         return best
 
-    def _reach(self, replica: LogReplica) -> tuple[int, int]:
-        """The newest leader epoch that a replica knows, and its last offset.
+    def _reach(self, replica: LogReplica) -> Reach:
+        """How far a replica reaches.
 
         Raises:
             SourceError: It can't be read, or has no segment.
@@ -320,7 +322,7 @@ class CoordinatorStreamReader(StreamReader):
         walk = KeyedWalk(segments, partition, lambda: epochs, fail=False)
         end = walk.run(self._ends.get(place, begin)) or begin
         self._ends[place] = end
-        return max([end.epoch, *(one.epoch for one in epochs)]), end.offset
+        return reach_of(end.epoch, (one.epoch for one in epochs), end.offset + 1)
 
     def _high_watermarks(self, followed: Mapping[str, _Followed]) -> dict[str, int]:
         """With option `committedOnly` the last offset of each partition that counts."""
