@@ -58,6 +58,11 @@ class Point:
         """Whether only a `LogClock` tells which offset or time it is."""
         return self.offset is None and self.timestamp_ms is None
 
+    @property
+    def is_end(self) -> bool:
+        """Whether it is the end of the log."""
+        return self.is_relative and self.origin == "end" and not self.before_ms
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LogClock:
@@ -91,7 +96,7 @@ class LogClock:
         """
         if not point.is_relative:
             return point
-        if point.origin == "end" and not point.before_ms:
+        if point.is_end:
             return Point(offset=self.end_offset, text=point.text)
         origin = {"last": self.origin_ms, "end": self.end_ms, "now": self.now_ms}[point.origin]
         if origin is None:

@@ -6,9 +6,11 @@ The rule itself is `metashell.log.point`'s: from the last record, and on a live 
 from __future__ import annotations
 
 import time
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from metashell.log.chain import MAGIC_POS, MAX_TIMESTAMP, MAX_TIMESTAMP_POS
+from metashell.log.names import COORDINATOR_TOPICS
 from metashell.log.point import LogClock
 
 if TYPE_CHECKING:
@@ -22,6 +24,8 @@ def clock_of(source: Source) -> LogClock:
 
     Cost: none for the newest state; of an earlier one its records are framed.
     """
+    if not source.capabilities.has_image and source.of_coordinator is None:
+        return _clock_of_logs(source)
     # A condensed log knows it too: its files need not be read for that.
     end_offset, end_ms, latest_ms = _end_of(source.newest)
     last_offset, last_ms = end_offset, end_ms
@@ -38,6 +42,30 @@ def clock_of(source: Source) -> LogClock:
         end_ms=end_ms,
         now_ms=int(time.time() * 1000),
         is_live=is_newest and source.live is not None,
+    )
+
+
+def _clock_of_logs(source: Source) -> LogClock:
+    """Without a metadata log: the latest time of the coordinators' logs, and no offset.
+
+    Cost: reads the end of each.
+    """
+    from metashell.errors import SourceError
+    from metashell.sources.partition_logs import partition_logs
+
+    logs = partition_logs(source)
+    end_ms = -1
+    for _, tail in () if logs is None else logs.tails(COORDINATOR_TOPICS):
+        with suppress(SourceError):  # Whoever reads it is told.
+            end_ms = max(end_ms, tail.end().last_timestamp_ms)
+    last_ms = _known(end_ms) if source.moment_ms is None else source.moment_ms
+    return LogClock(
+        last_offset=-1,
+        last_ms=last_ms,
+        latest_ms=last_ms,
+        end_offset=-1,
+        end_ms=_known(end_ms),
+        now_ms=int(time.time() * 1000),
     )
 
 

@@ -19,6 +19,7 @@ from metashell.log.point import Point, parse_point
 from metashell.log.read import Loaded
 from metashell.places.place import Place, child_of, shown
 from metashell.schema.timestamps import iso_time
+from metashell.sources.log_clock import clock_of
 from metashell.sources.source import Source
 from metashell.sources.status import Capabilities
 from metashell.sources.without_image import SourceWithoutImage
@@ -80,15 +81,19 @@ class LogDirectoriesSource(SourceWithoutImage):
 
         Raises:
             UsageError: The point can't be read.
-            SourceError: It is no full time.
+            SourceError: It is an offset.
+            NotCoveredError: It counts from the end of the logs, and no record has a time.
         """
         if isinstance(point, str):
             point = parse_point(point)
-        until_ms = None if isinstance(point, int) else point.timestamp_ms
+        clock = clock_of(self.newest)
+        found = point if isinstance(point, Point) else Point(offset=point)
+        until_ms = clock.end_ms if found.is_end else clock.resolve(found).timestamp_ms
         if until_ms is None:
+            end = iso_time(clock.end_ms or 0)
             raise SourceError(
-                f"an offset or an age counts in the metadata log, and {shown(self.path)} has none",
-                hint=f"give a time, such as `{iso_time(0)}`",
+                f"an offset counts in the metadata log, and {shown(self.path)} has none",
+                hint=f"give a time, such as `{end}`, or an age, such as `-10m`",
             )
         made = LogDirectoriesSource(self._place, self.settings)
         made._newest, made._until_ms = self.newest, until_ms
@@ -112,8 +117,11 @@ class LogDirectoriesSource(SourceWithoutImage):
     @property
     def warnings(self) -> Sequence[str]:
         """What is missing."""
-        told = f"{shown(self.path)}: no metadata log there: {_UNKNOWN}"
-        return [told, *self._coordinator_remarks()]
+        return [*self.without_image, *self._coordinator_remarks()]
+
+    @property
+    def without_image(self) -> Sequence[str]:
+        return [f"{shown(self.path)}: no metadata log there: {_UNKNOWN}"]
 
 
 def open_log_directories(place: Place, settings: ReadSettings) -> LogDirectoriesSource | None:

@@ -17,6 +17,7 @@ from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.log_directories import LogDirectoriesSource
 from metashell.sources.node_places import nodes_at
 from metashell.sources.opening import open_fleet
+from metashell.sources.source import Source
 from support.fixtures import copy_of, fixture_dir
 from support.s3 import S3Server
 from support.shell import run_on
@@ -172,9 +173,8 @@ def test_a_log_directory_without_a_metadata_log(capsys: Captures) -> None:
         ran = run_on(source, command)
         assert (3, "") == (ran.status, ran.out)
         assert f"this needs a metadata log, and {path} has none" in "\n".join(ran.err)
-    for point in (5, "-1h"):
-        with pytest.raises(SourceError, match="an offset or an age counts in the metadata log"):
-            source.at(point)
+    with pytest.raises(SourceError, match="an offset counts in the metadata log"):
+        source.at(5)
     earlier = source.at("2026-11-22T11:56:03Z")
     assert ["c-offdel", "c-static", "k-like-simple"] == earlier.ls("/groups")
     assert "3" == run_on(earlier, "groups --count").out.strip()
@@ -186,6 +186,24 @@ def test_a_log_directory_without_a_metadata_log(capsys: Captures) -> None:
     assert {"cluster": 1, "broker101": N_GROUPS - N_HERE, "broker102": N_HERE} == Counter(
         ran.out.split()
     )
+
+
+def test_ages_without_a_metadata_log() -> None:
+    """They count from the last record of the coordinators' logs, or of the state on show."""
+    source = metashell.open(directory(102, "d2"))
+    for age, time in (("2m", "11:59:47.496"), ("end-5m", "11:56:47.496"), ("11:57", "11:57")):
+        wanted = _count(source, f"find /groups -newer-than 2026-11-22T{time}Z -count")
+        assert 0 < wanted == _count(source, f"find /groups -newer-than {age} -count")
+        earlier = source.at(age)
+        assert source.at(f"2026-11-22T{time}Z").ls("/groups") == earlier.ls("/groups")
+    assert source.ls("/groups") == source.at("end").ls("/groups")
+    earlier = source.at("2026-11-22T11:56:30Z")
+    wanted = _count(earlier, "find /groups -newer-than 2026-11-22T11:56:10Z -count")
+    assert 0 < wanted == _count(earlier, "find /groups -newer-than 20s -count")
+
+
+def _count(source: Source, line: str) -> int:
+    return int(run_on(source, line).out)
 
 
 def test_log_directories_without_any(tmp_path: Path) -> None:
