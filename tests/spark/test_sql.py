@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,17 +13,22 @@ import pytest
 
 import metashell
 from metashell.commands.sql.cells import as_cells, column_names
-from metashell.errors import UsageError
+from metashell.errors import SourceError, UsageError
 from metashell.read_settings import ReadSettings
+from metashell.schema.registry import load_registry
+from metashell.sources.coordinator_tables import CoordinatorTables
 from metashell.sources.node_places import NodePlaces
 from metashell.sources.opening import open_fleet
+from metashell.sources.without_image import SourceWithoutImage
+from metashell.spark_backend.delegated_logs import DelegatedLogs
 from metashell.spark_backend.sites import Site, absolute
 from metashell.spark_backend.sql import SparkTables
 from metashell.sql.catalog import ClusterCatalog, FleetCatalog
 from metashell.sql.duck import Database
 from metashell.sql.result import Result
-from support.fixtures import copy_of, fixture
+from support.fixtures import copy_of, fixture, fixture_dir
 from support.fleets import backups
+from support.node_sources import opened
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -266,3 +273,85 @@ def test_directories_that_can_not_be_read_are_told(
         rows = cells(made.run("select distinct cluster from topics", never))
         assert [{"cluster": "a"}] == rows
     assert [("b", f"{bad}/00000000000000003389.log: not a regular file")] * 2 == failed
+
+
+@pytest.mark.usefixtures("tables")
+def test_logs_without_a_metadata_log_on_both_engines(spark: SparkSession) -> None:
+    """A broker's directory, a partition's: rows, remarks and errors are those of this process."""
+    for name in ("node-44/broker102/d2", "node-44/broker102/d2/__consumer_offsets-1"):
+        source = opened(fixture_dir(name))
+        assert isinstance(source, SourceWithoutImage)
+        image, every = partial(getattr, source, "image"), CoordinatorTables(())
+        local = Database(ClusterCatalog(source, image, partial(_of, every)))
+        delegated = DelegatedLogs(Session(spark), source, str(fixture_dir(name)))
+        by_spark = delegated.statements("/")
+        for statement in (
+            "select `group`, topic, partition, `offset`, lag from offsets order by 1, 2, 3",
+            "select count(*) as n from OffsetCommit",
+        ):
+            wanted, found = local.run(in_duckdb(statement), never), by_spark.run(statement, never)
+            assert cells(wanted) == cells(found) != []
+            assert list(wanted.unread.remarks) == list(found.unread.remarks)
+        for statement in ("select * from topics", "select * from records", "select * from faults"):
+            for engine in (local, by_spark):
+                with pytest.raises(SourceError, match=re.escape(source.no_image.message)):
+                    cells(engine.run(statement, never))
+        columns = by_spark.run("describe topics", never)
+        assert "topic_id" == cells(columns)[0]["col_name"]
+        is_node = "producers" in local_tables(source)
+        for engine in (local, by_spark):
+            if is_node:
+                assert cells(engine.run("select count(*) as n from producers", never))
+                continue
+            with pytest.raises(UsageError, match="there is no table producers here"):
+                engine.run("select * from producers", never)
+
+
+def _of(tables: CoordinatorTables) -> CoordinatorTables:
+    return tables
+
+
+def local_tables(source: SourceWithoutImage) -> tuple[str, ...]:
+    """Tables of coordinators' logs that a source has."""
+    assert source.coordinator_tables is not None
+    return source.coordinator_tables.states
+
+
+@pytest.mark.usefixtures("tables")
+def test_a_fleet_of_brokers_without_a_metadata_log(spark: SparkSession, tmp_path: Path) -> None:
+    """Each one's rows; tables of the image say that there is no metadata log."""
+    paths = [copy_of(f"node-44/broker{n}/d2", tmp_path / f"b{n}") for n in (101, 102)]
+    fleet = open_fleet([str(path) for path in paths])
+    members = list(fleet.members.values())
+    local = Database(
+        FleetCatalog(
+            lambda: iter([(member.name, member.source()) for member in members]),
+            load_registry(()),
+            lambda source: source.image,
+            lambda: fleet.coordinator_tables,
+        )
+    )
+    by_spark = SparkTables(
+        Session(spark),
+        [Site(member.path, opened_by=member.path) for member in members],
+        ReadSettings(),
+        {member.path: member.name for member in members},
+        nodes=[NodePlaces(path=member.path) for member in members],
+        more=lambda: fleet.coordinator_tables,
+    )
+    failed: list[str] = []
+    warned: list[str] = []
+    by_spark.failed = lambda name, reason: failed.append(reason)
+    by_spark.warned = lambda name, warning: warned.append(warning)
+    for statement in (
+        "select cluster, count(*) as n from offsets group by cluster order by cluster",
+        "select * from topics",
+        "select count(*) as n from TopicRecord",
+    ):
+        wanted, found = local.run(statement, never), by_spark.run(statement, never)
+        assert cells(wanted) == cells(found)
+        assert list(wanted.unread.remarks) == list(found.unread.remarks)
+        assert sorted(wanted.unread.news) == sorted(found.unread.news)
+    assert failed == []
+    known = [warning for member in members for warning in member.source().warnings]
+    assert {text for text in known if "no metadata log there" in text} == set(warned)

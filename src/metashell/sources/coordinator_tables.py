@@ -122,6 +122,11 @@ class SourceTables(CoordinatorTables):
         self.place: Place | None = None
         """The log of the partition that the last rows are of."""
 
+    @property
+    def without_image(self) -> Sequence[str]:
+        """What a user should know where there is no metadata log, a sentence each."""
+        return self._source.without_image
+
     def read(
         self, name: str, columns: Sequence[str], poll: Poll, report: ReadReport
     ) -> Iterator[pa.RecordBatch]:

@@ -45,3 +45,10 @@ class Delegate(Protocol):
 
     def statements(self, cwd: str) -> StatementRunner | None:
         """Run SQL on the tables of a directory; None where that is not for them."""
+
+
+class ClosedDelegate(Delegate, Protocol):
+    """Those who have the log until they are closed."""
+
+    def close(self) -> None:
+        """End what they run."""

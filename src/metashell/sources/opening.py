@@ -38,7 +38,7 @@ from metashell.sources.request import (
     QuorumChoice,
 )
 from metashell.sources.source import Source
-from metashell.sources.spark import open_by_spark, reason_for_spark
+from metashell.sources.spark import delegate_logs, open_by_spark, reason_for_spark
 
 if TYPE_CHECKING:
     from typing import Unpack
@@ -283,7 +283,10 @@ def _open_coordinator(request: OpenRequest, watch: OpeningWatch) -> Source | Non
     from metashell.sources.coordinator import open_coordinator
 
     with watch.reading("loading") as bar:
-        return open_coordinator(place, request.settings, bar, is_file=is_file)
+        found = open_coordinator(place, request.settings, bar, is_file=is_file)
+    if found is not None and not is_file:
+        delegate_logs(found, request, watch)
+    return found
 
 
 def _open_directory(request: OpenRequest, watch: OpeningWatch) -> Source:
@@ -296,6 +299,7 @@ def _open_directory(request: OpenRequest, watch: OpeningWatch) -> Source:
         found = open_log_directories(place_of(request.choice.path), request.settings)
         if found is None:
             raise
+        delegate_logs(found, request, watch)
         return found
 
 

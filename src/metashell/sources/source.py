@@ -254,6 +254,11 @@ class Source(SourceContents):
         return self
 
     @property
+    def without_image(self) -> Sequence[str]:
+        """What a user should know where a node has no metadata log, a sentence each."""
+        return ()
+
+    @property
     def of_coordinator(self) -> CoordinatorSource | None:
         """This source where it is a coordinator's log, which has records and no image."""
         return None

@@ -11,15 +11,17 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Final
 
 from metashell.errors import SourceError
-from metashell.sources.engine import core_count, decide, free_memory_bytes
+from metashell.sources.engine import DecodeLoad, core_count, decide, free_memory_bytes
 
 if TYPE_CHECKING:
-    from metashell.sources.engine import DecodeLoad, EngineSettings
+    from metashell.sources.engine import EngineSettings
     from metashell.sources.fleet import FleetSource
     from metashell.sources.request import OpeningWatch, OpenRequest
     from metashell.sources.source import Source
+    from metashell.sources.without_image import SourceWithoutImage
 
 _OPENING: Final = "metashell.spark_backend.opening"
+_LOGS: Final = "metashell.spark_backend.delegated_logs"
 _NEEDS: Final = "metashell.spark_backend.needs"
 
 
@@ -74,6 +76,28 @@ def open_by_spark(request: OpenRequest, reason: str, watch: OpeningWatch) -> Sou
     with watch.spark() as jobs:
         opened: Source | FleetSource = _resolve(_OPENING, "open_delegated")(request, jobs, begins)
         return opened
+
+
+def delegate_logs(source: SourceWithoutImage, request: OpenRequest, watch: OpeningWatch) -> None:
+    """Have Spark run the SQL of a source without a metadata log, where a user asks for Spark.
+
+    Args:
+        source: The source.
+        request: What opened it.
+        watch: Is told how far Spark has come.
+
+    Raises:
+        SourceError: Spark is missing.
+    """
+    settings = request.engine
+    # What was earlier, and what a broker has, is told here, as for a metadata log.
+    if settings.engine != "spark" or request.settings.strict or request.at is not None:
+        return
+    reason_for_spark(
+        DecodeLoad(bytes_to_decode=0, n_directories=1, is_remote=False), settings, watch
+    )
+    with watch.spark() as jobs:
+        _resolve(_LOGS, "delegate_logs")(source, request, jobs, lambda: None)
 
 
 def _resolve(module: str, name: str) -> Any:

@@ -3,21 +3,39 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from metashell.lazy import lazy
 from metashell.sources.source import Source
 from metashell.sources.status import Status
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from metashell.errors import SourceError
     from metashell.fs.node import Directory
     from metashell.image.history import History
     from metashell.image.image import Image
+    from metashell.sources.delegate import ClosedDelegate, Delegate
+
+_T = TypeVar("_T")
 
 
 class SourceWithoutImage(Source):
     """A source with coordinators' logs alone; its `capabilities` say so."""
+
+    delegated_to: ClosedDelegate | None = None
+    """Those who run its statements; None where this process does."""
+
+    def delegate(self, command: Callable[[Delegate], _T | None]) -> _T | None:
+        """As `Source.delegate`."""
+        return None if self.delegated_to is None else command(self.delegated_to)
+
+    def close(self) -> None:
+        """As `Source.close`."""
+        super().close()
+        if self.delegated_to is not None:
+            self.delegated_to.close()
 
     @property
     @abstractmethod

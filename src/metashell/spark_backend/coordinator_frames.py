@@ -13,14 +13,20 @@ import pyarrow as pa
 
 from metashell.errors import MetashellError
 from metashell.log.splits import SPLIT_BYTES
+from metashell.places.place import place_of
 from metashell.read_settings import ReadSettings
 from metashell.sources.fleet import Reading
 from metashell.sources.node_places import NodePlaces
-from metashell.spark_backend.coordinators import PartitionPiece, numbers_of, tables_of
+from metashell.spark_backend.coordinators import (
+    PartitionPiece,
+    is_partition,
+    numbers_of,
+    tables_of,
+)
 from metashell.spark_backend.fold import TASKS_PER_CORE, Batches, parallelism, run_tasks
 from metashell.spark_backend.packing import FILE_BYTES, packed
 from metashell.spark_backend.schemas import coordinator_tables, spark_type
-from metashell.spark_backend.unread import FAILED, REMARKED, UNREAD, Told
+from metashell.spark_backend.unread import FAILED, REMARKED, UNREAD, WARNED, Told
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -107,6 +113,8 @@ class CoordinatorFrames:
         told: list[Told] = []
         for number, node in enumerate(self._nodes):
             try:
+                if is_partition(place_of(node.path)):
+                    log = None
                 # Without any it still tells that they are elsewhere.
                 found: list[int | None] = [*(numbers_of(node, log) if log else ())] or [None]
             except MetashellError as error:
@@ -148,6 +156,7 @@ def _piece_batches(
                     rows = batch.slice(first, _BATCH_ROWS)
                     own = dict(zip(rows.schema.names, rows.columns, strict=True))
                     yield _batch(rows.num_rows, own, cluster, schema)
+            report.told += [(WARNED, text) for text in tables.without_image]
     except MetashellError as error:
         report.told = [(FAILED, str(error))]
     if report.told:

@@ -20,6 +20,7 @@ from metashell.log.names import COORDINATOR_TOPICS, METADATA_DIRECTORY, topic_of
 from metashell.node_files.log_directory import read_log_directory
 from metashell.places.place import Place, base_name, expand, parent_of, place_of
 from metashell.schema.coordinators import CoordinatorLog
+from metashell.sources.coordinator import open_coordinator
 from metashell.sources.coordinator_logs import NodeCoordinatorLogs
 from metashell.sources.coordinator_tables import SourceTables
 from metashell.sources.fleet import Reading
@@ -118,6 +119,12 @@ def tables_of(piece: PartitionPiece, reading: Reading) -> Iterator[SourceTables]
     Raises:
         MetashellError: The node's directory can't be read.
     """
+    place = place_of(piece.node.path)
+    if is_partition(place):
+        alone = open_coordinator(place, reading.settings, None, is_file=False)
+        assert alone is not None
+        yield SourceTables(alone, alone.partition_log.partition.log)
+        return
     with reading.with_log_dirs(piece.node.log_dirs).open(piece.node.path) as source:
         yield SourceTables(source, only=piece.number)
 
@@ -145,9 +152,15 @@ def nodes_of(
         These, and the names of the partitions that are meant alone; None for all.
     """
     names = [base_name(place_of(path)) for path in places]
-    of_one = [(topic_of(name) or ("", 0))[0] in COORDINATOR_TOPICS for name in names]
+    of_one = [is_partition(place_of(path)) for path in places]
     whole = [_parent(path) if one else path for path, one in zip(places, of_one, strict=True)]
     return nodes_at(distinct(whole), joins=joins), {*names} if all(of_one) else None
+
+
+def is_partition(place: Place) -> bool:
+    """Whether a directory is, by its name, of one partition of a coordinators' topic."""
+    topic = topic_of(base_name(place))
+    return topic is not None and topic[0] in COORDINATOR_TOPICS
 
 
 def numbers_of(node: NodePlaces, log: CoordinatorLog) -> list[int]:

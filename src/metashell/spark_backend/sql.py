@@ -10,17 +10,20 @@ import json
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import pyarrow as pa
 
-from metashell.errors import MetashellError, SourceError, UsageError
+from metashell.errors import MetashellError, NoMetadataLogError, SourceError, UsageError
 from metashell.image.arrow import table_names
-from metashell.log.directory import find_metadata_directory
+from metashell.log.directory import find_metadata_directory, list_metadata_directory
 from metashell.log.unread import Unread
+from metashell.places.place import place_of
 from metashell.read_settings import ReadSettings
 from metashell.sources.coordinator_tables import CoordinatorTables
+from metashell.sources.log_directories import open_log_directories
 from metashell.sources.node_places import NodePlaces
 from metashell.spark_backend.coordinator_frames import CoordinatorFrames
 from metashell.spark_backend.datasource import KRaftDataSource
@@ -30,12 +33,13 @@ from metashell.spark_backend.sites import Site
 from metashell.spark_backend.unread import (
     FAILED,
     REMARKED,
+    UNREAD,
     WARNED,
     Told,
     warnings_of_fold,
     warnings_of_log,
 )
-from metashell.sql.catalog import no_table
+from metashell.sql.catalog import CLUSTER, NO_METADATA_LOG, no_table
 from metashell.sql.result import Result
 from metashell.sql.statements import names_in, sources_in, tokens, words_of
 from metashell.sql.tables import (
@@ -44,6 +48,7 @@ from metashell.sql.tables import (
     find_name,
     image_names,
     sql_records_schema,
+    table_info,
 )
 
 if TYPE_CHECKING:
@@ -88,6 +93,7 @@ class SparkTables:
             a column in front. None for one directory.
         nodes: The log directories of each, for tables of coordinators' logs.
         more: Gives these tables; None where there are none.
+        no_image: Why there are no others; None where there are.
     """
 
     def __init__(
@@ -99,9 +105,11 @@ class SparkTables:
         *,
         nodes: Sequence[NodePlaces] = (),
         more: Callable[[], MoreTables | None] = lambda: None,
+        no_image: MetashellError | None = None,
     ) -> None:
         self._engine, self._sites, self._settings = engine, sites, settings
-        self._clusters, self._more = clusters, more
+        self._clusters, self._more, self._no_image = clusters, more, no_image
+        self._nodes = nodes
         names = None if clusters is None else [clusters[site.directory] for site in sites]
         self._frames = CoordinatorFrames(nodes, settings, names)
         self._folded: tuple[SparkSession, Fold] | None = None
@@ -125,6 +133,8 @@ class SparkTables:
         del cancelled  # ^C ends the job with the session.
         _check(statement)
         tables = self._tables_of(statement)
+        if self._no_image is not None and any(map(self._is_of_metadata, tables)):
+            raise self._no_image
 
         def job(spark: SparkSession) -> Any:
             from pyspark.errors import AnalysisException, ParseException
@@ -153,6 +163,10 @@ class SparkTables:
             self._views[_view_of(statement)] = tables
         return frozenset() if _READS_NOTHING.intersection(first) else tables
 
+    def _is_of_metadata(self, name: str) -> bool:
+        """Whether a table is made of a metadata log."""
+        return find_name(registry_of(tuple(self._settings.schemas)), name) is not None
+
     def _named(self, statement: str) -> Iterator[str]:
         """Tables that a statement may read.
 
@@ -166,7 +180,7 @@ class SparkTables:
             name = self._known.find(word)
             if name is None or find_name(registry, word):
                 continue
-            if self._here is None:
+            if self._here is None or self._here.find(word) is None:
                 raise no_table(word, (), self._known)
             yield name
 
@@ -180,16 +194,47 @@ class SparkTables:
         return self._more()
 
     def _told(self, spark: SparkSession, tables: frozenset[str]) -> Iterator[Told]:
+        if self._has_no_log and any(map(self._is_of_metadata, tables)):
+            yield from self._explained((i, FAILED, "") for i in range(len(self._sites)))
+            tables = frozenset(name for name in tables if not self._is_of_metadata(name))
         if not tables.isdisjoint(table_names()):
             fold = self._fold(spark)
             if self._told_of_fold is None:
-                self._told_of_fold = warnings_of_fold(fold)
+                self._told_of_fold = list(self._explained(warnings_of_fold(fold)))
             yield from self._told_of_fold
         registry = registry_of(tuple(self._settings.schemas))
         keyed = [name for name in sorted(tables) if not find_name(registry, name)]
-        yield from warnings_of_log(spark, self._sites, self._settings, tables.difference(keyed))
+        of_log = tables.difference(keyed)
+        yield from self._explained(warnings_of_log(spark, self._sites, self._settings, of_log))
         for name in keyed:
             yield from self._frames.told(spark, name)
+
+    def _explained(self, told: Iterable[Told]) -> Iterator[Told]:
+        """The same; of brokers without a metadata log, in the words of the local engine."""
+        for number, kind, text in told:
+            notes = self._without_image(number) if kind == FAILED and self._nodes else ()
+            if not notes:
+                yield number, kind, text
+                continue
+            yield from ((number, WARNED, note) for note in notes)
+            yield number, UNREAD, NO_METADATA_LOG
+
+    @cached_property
+    def _has_no_log(self) -> bool:
+        """Whether no directory has a metadata log, and each has coordinators' logs."""
+        return bool(self._nodes) and all(map(self._without_image, range(len(self._nodes))))
+
+    def _without_image(self, number: int) -> Sequence[str]:
+        """What to know of a directory that has coordinators' logs and no metadata log."""
+        node = self._nodes[number]
+        settings = replace(self._settings, log_dirs=node.log_dirs)
+        with suppress(MetashellError):
+            try:
+                list_metadata_directory(node.path)
+            except NoMetadataLogError:
+                found = open_log_directories(place_of(node.path), settings)
+                return () if found is None else found.without_image
+        return ()
 
     def _unread(self, told: Iterable[Told]) -> Unread:
         """Tell whoever wants to know.
@@ -220,10 +265,17 @@ class SparkTables:
         registry = registry_of(tuple(self._settings.schemas))
         wanted = {*self._named(statement)}
         if words_of(statement)[:1] == ("show",):
-            wanted.update(image_names(), () if self._here is None else self._here.states)
+            wanted.update(() if self._no_image is not None else image_names())
+            wanted.update(() if self._here is None else self._here.states)
         for name in sorted(wanted):
-            if not find_name(registry, name):
+            if not self._is_of_metadata(name):
                 self._frames.table(spark, name).createOrReplaceTempView(name)
+                continue
+            if self._no_image is not None or self._has_no_log:
+                schema = table_info(registry, name).schema
+                if self._clusters is not None:
+                    schema = schema.insert(0, CLUSTER)
+                spark.createDataFrame(schema.empty_table()).createOrReplaceTempView(name)
                 continue
             if name in table_names():
                 frame = self._fold(spark).table(name)

@@ -30,6 +30,8 @@ from metashell.sql.tables import (
 
 CLUSTER: Final = pa.field("cluster", pa.string())
 """The first column of every table of a fleet."""
+NO_METADATA_LOG: Final = "no metadata log there"
+"""Told of a cluster of a fleet that has no rows of the image, or of the log."""
 
 Gives = Callable[[], MoreTables | None]
 """Gives the tables of coordinators' logs; None where there are none."""
@@ -175,7 +177,7 @@ class FleetCatalog(TableNames):
             image, told = _image_of(self._image, source), _told_of(unread, cluster)
             report = UnreadReport(unread, cluster)
             if not source.capabilities.has_image and find_name(self._registry, name) is not None:
-                report.unread("no metadata log there")
+                report.unread(NO_METADATA_LOG)
                 continue
             rows = read_table(source, image, name, own, poll, told, report)
             yield from with_cluster(cluster, rows, schema)
