@@ -5,7 +5,7 @@ Source: the filters of org.apache.kafka.tools.TopicCommand, which count in the s
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Final
 
@@ -30,6 +30,15 @@ LOOKS_AT: Final = {
     "no-preferred-leader": ("leader",),
 }
 """The states, the worst first, and the fields of a partition that decide each."""
+
+READS: Final[Mapping[str, Sequence[str]]] = {
+    "under-min-isr": ("isr",),
+    "under-replicated": ("isr", "adding_replicas"),
+    "elr": ("elr",),
+    "reassigning": ("adding_replicas", "removing_replicas"),
+    "at-min-isr": ("isr",),
+}
+"""The lists that tell whether a partition is in a state, but for its replicas."""
 
 
 class Health:

@@ -31,7 +31,7 @@ from metashell.answers.config_problems import leftover_throttles, lowered_config
 from metashell.answers.configs import ConfigQuestion, configs_table
 from metashell.answers.coordinator_kinds import COORDINATOR_KINDS, CoordinatorKind
 from metashell.answers.directories import bad_replicas
-from metashell.answers.health import LOOKS_AT, Health
+from metashell.answers.health import LOOKS_AT, READS, Health
 from metashell.answers.nodes import BROKER, HOUR_MS, NodeRow, nodes_of
 from metashell.answers.problem_kinds import KINDS, ProblemKind
 from metashell.answers.releases import CONTROLLERS_REGISTER
@@ -168,6 +168,7 @@ class Problems:
         detail: bool = False,
     ) -> None:
         self.image = image
+        image.expect({name for lists in READS.values() for name in lists})
         self.health = Health(image, assumptions)
         self.causes = Causes(self.health)
         self.whys = Whys(self.causes)

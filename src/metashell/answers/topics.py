@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
-from metashell.answers.health import Health
+from metashell.answers.health import READS, Health
 from metashell.answers.row_times import when
 from metashell.answers.topic_order import name_order
 from metashell.image.image import Image
@@ -40,6 +40,8 @@ def topics_table(
         wanted: The columns to make (``topic`` where that is none of them); all if None.
         assumptions: What the image does not say.
     """
+    if wanted is None or "under_replicated" in wanted:
+        image.expect(READS["under-replicated"])
     rows = np.flatnonzero(chosen)
     makers = _makers(image, redaction, rows[name_order(image, rows)], assumptions)
     if wanted is None:

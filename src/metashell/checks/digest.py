@@ -56,6 +56,7 @@ def part_digests(image: Image, redaction: Redaction) -> dict[str, bytes]:
         image: The image.
         redaction: What it hides does not enter.
     """
+    image.expect(BROKER_LISTS)
     return {part.name: _part_digest(image, part, redaction) for part in digested_parts()}
 
 

@@ -160,6 +160,7 @@ class BrokersCommand(RowsCommand):
         from metashell.answers.health import Health
 
         values = query.parsed.values
+        query.image.expect(("isr",))
         health = Health(query.image, assumptions_of(query.parsed))
         if "--without" not in values:
             by_rack = values.get("--by") == "rack"

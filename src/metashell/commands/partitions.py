@@ -270,13 +270,14 @@ class PartitionsCommand(RowsCommand):
     def answer(self, query: RowsQuery) -> None:
         """The partitions that all options choose."""
         from metashell.answers.causes import Causes
-        from metashell.answers.health import Health
+        from metashell.answers.health import READS, Health
         from metashell.answers.partitions import choose, partitions_table
         from metashell.answers.problems import STATE_OF
         from metashell.answers.whys import Whys
 
         parsed = query.parsed
         states = [o.flags[0].removeprefix("--") for o in STATES if o.flags[0] in parsed.switches]
+        query.image.expect({name for state in states for name in READS.get(state, ())})
         health = Health(query.image, assumptions_of(parsed))
         causes = Causes(health)
         masks = [health.mask(state) for state in states]

@@ -5,6 +5,7 @@ Source: org.apache.kafka.image.MetadataImage.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -209,6 +210,16 @@ class Image:
         from metashell.image.touched import Touched
 
         return Touched(self)
+
+    def expect(self, lists: Iterable[str]) -> None:
+        """Have lists of partitions decoded with the first look at partitions, and not by a second.
+
+        Args:
+            lists: Names as in `metashell.parts.partition_fields.LISTS`.
+        """
+        from metashell.parts.partition_fields import LISTS
+
+        self.records.expect([LISTS[name] for name in lists])
 
     def fold_everything(self) -> None:
         """Fold every part, so that every fault is found."""

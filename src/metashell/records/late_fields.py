@@ -24,21 +24,23 @@ LEAST_ROWS: Final = 1 << 16
 """Fewer records are decoded whole."""
 
 
-_COMPARED: Final = frozenset({"replicas", "directories"})
-"""Lists that the fold of partitions looks at whatever is asked."""
+_COMPARED: Final = frozenset({"replicas", "directories", "name"})
+"""What folds look at whatever is asked: two lists of partitions, and names of topics."""
 
 
-def early_fields(spec: MessageSpec, n: int) -> Sequence[str] | None:
+def early_fields(spec: MessageSpec, n: int, expected: Collection[str] = ()) -> Sequence[str] | None:
     """The fields that are decoded at once of n records; None for all.
 
-    They are those of a fixed size, and the lists that each fold looks at.
+    They are those of a fixed size, what each fold looks at, and those expected.
     """
     if n < LEAST_ROWS or not is_quick():
         return None
     return [
         field.column_name
         for field in spec.fields
-        if (field.type in FIXED_SIZES and not field.is_array) or field.column_name in _COMPARED
+        if (field.type in FIXED_SIZES and not field.is_array)
+        or field.column_name in _COMPARED
+        or field.column_name in expected
     ]
 
 

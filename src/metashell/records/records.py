@@ -77,6 +77,8 @@ class Records:
         self._earlier: dict[tuple[str, frozenset[str] | None], tuple[int, I64, Columns]] = {}
         """What was decoded of the first so many rows, before the others came; see `grown`."""
         self._n_earlier = 0
+        self._expected: frozenset[str] = frozenset()
+        """Fields that are decoded with the first ones of their records."""
 
     def grown(self, loaded: Loaded) -> Records:
         """The records of the same log after batches came behind its last one.
@@ -246,10 +248,23 @@ class Records:
                     self._columns[key] = self.decode(name, self.rows(name), fields)
             return self._columns[key]
 
+    def expect(self, fields: Collection[str]) -> None:
+        """Decode some fields together with those that every fold looks at.
+
+        For one who asks for them next: the records are then walked over once. What is decoded
+        already stays as it is, and what nobody asks for is not decoded for this.
+
+        Args:
+            fields: Names of columns, of any message.
+        """
+        whole = self if self._whole is None else self._whole
+        with self.lock:
+            whole._expected |= frozenset(fields)
+
     def _decode_late(self, name: str) -> tuple[I64, Columns]:
         """As `columns` with all fields, of which few may be decoded yet."""
         rows, spec = self.rows(name), self.registry.by_name[name]
-        first = early_fields(spec, len(rows))
+        first = early_fields(spec, len(rows), self._expected)
         rows, columns = self.decode(name, rows, first)
         if first is not None:
             columns = with_late_fields(columns, self.frames_at(rows), spec, rows)

@@ -7,7 +7,7 @@ has a module of its own, and says by its `Capabilities` in what it differs.
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from threading import RLock
 from typing import TYPE_CHECKING, ClassVar, Self, TypeVar
@@ -122,6 +122,15 @@ class Source(SourceContents):
                 before, self._stopped_by = first
                 image = Image(records.until(before))
         return image
+
+    def expect(self, lists: Iterable[str]) -> None:
+        """Tell which lists of partitions are asked for next, if the image is folded from a log.
+
+        See `Image.expect`; a strict replay decodes all of it anyway.
+        """
+        kind = self.capabilities
+        if kind.has_log and kind.has_image and not self.settings.strict:
+            self.image.expect(lists)
 
     def _whole_image(self) -> Image:
         """The image of all files, however they are damaged."""

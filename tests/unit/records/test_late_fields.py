@@ -99,6 +99,23 @@ def test_lists_of_partitions_are_held_once() -> None:
         assert set_by == {name: partitions.set_by(name).tolist() for name in LISTS}
 
 
+@pytest.mark.parametrize("before", [None, 1 << 30])
+def test_what_is_expected_comes_with_the_first(before: int | None) -> None:
+    """It is the same as when asked for later; an earlier state hands the wish on."""
+    with implemented_by("kernel"):
+        source = metashell.open(fixture("real-44-live").input)
+        records = Records(source.log.loaded, source.image.records.registry)
+        asked = records if before is None else records.until(before)
+        asked.expect(("isr", "no_such_field"))
+        for message in ("PartitionRecord", "PartitionChangeRecord"):
+            columns = asked.columns(message)[1]
+            early = set(columns.decoded().fields)
+            assert "isr" in early
+            assert "adding_replicas" not in early
+            later = _columns("real-44-live", 1)[message]
+            assert to_rows(later) == to_rows(columns)
+
+
 def test_few_records_are_decoded_whole() -> None:
     """So are all without the kernel, which takes as long for one field as for all."""
     least = late_fields.LEAST_ROWS

@@ -351,6 +351,8 @@ class _Run:
                 )
             return
         image = self.source.image
+        if self.is_directory:
+            image.expect(("isr",))
         image.fold_everything()
         faults.add(image.records)
         stop_if_cancelled(self.context)

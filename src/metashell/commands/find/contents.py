@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from metashell.answers.health import Health
     from metashell.image.image import Image
     from metashell.schema.arena import I64, Bools
+    from metashell.sources.source import Source
 
 _OF_BROKERS: Final = frozenset({"-fenced", "-controlled-shutdown"})
 _LISTS: Final = {"-replica": "replicas", "-isr": "isr"}
@@ -39,6 +40,15 @@ class ContentTests:
         self._brokers = [t for t in tests if t.test in _OF_BROKERS]
         self._partitions = [t for t in tests if t not in self._configs + self._brokers]
         self._kept: dict[str, tuple[object, I64]] = {}
+
+    def expect_lists(self, source: Source) -> None:
+        """Have the lists that the tests look at decoded with the first look at partitions."""
+        from metashell.answers.health import READS
+
+        lists = {name for t in self._partitions for name in READS.get(t.test[1:], ())}
+        lists |= {_LISTS[t.test] for t in self._partitions if t.test in _LISTS}
+        if lists:
+            source.expect(lists)
 
     def partitions(self, image: Image) -> I64:
         """int64[k]: the code of each partition."""

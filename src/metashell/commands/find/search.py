@@ -94,6 +94,8 @@ class Search:
         self._taken: Timed | None = None
         self._contents = ContentTests(context, query.content_tests) if query.content_tests else None
         self._codes = None if self._contents is None else Codes(None, self._contents)
+        if self._contents is not None and context.source is not None:
+            self._contents.expect_lists(context.source)
         self._since = query.since
         self._start = ""
 

@@ -107,6 +107,7 @@ class GrepCommand(RowsCommand):
         add: Callable[[Sequence[RowMapping]], None] | None = None,
     ) -> int:
         from metashell.commands.grep.search import GrepQuery, GrepSearch
+        from metashell.parts.partition_fields import LISTS
 
         arguments, patterns = list(parsed.arguments), parsed.every.get("-e", [])
         if not patterns:
@@ -116,6 +117,9 @@ class GrepCommand(RowsCommand):
         encode = "--encode" in parsed.switches
         search = GrepSearch(context, query, targets.failed, encode=encode, add=add)
         targets.before_warning = search.flush
+        if context.source is not None:
+            # A partition's text has all of them.
+            context.source.expect(LISTS)
         for match in targets:
             search.below(match)
             if search.quits:
