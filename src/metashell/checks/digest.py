@@ -18,9 +18,9 @@ from __future__ import annotations
 import hashlib
 import math
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -116,11 +116,9 @@ def _begun(part: str) -> hashlib._Hash:
 
 def encode(fact: Fact) -> bytes:
     """A fact as bytes that no other fact has."""
-    # The cases below say the same; these are nearly all facts.
-    if type(fact) is str:
-        return _text_bytes(fact)
-    if type(fact) is tuple:
-        return b"l%d;" % len(fact) + b"".join([encode(one) for one in fact])
+    known = _ENCODERS.get(type(fact))
+    if known is not None:
+        return known(fact)
     match fact:
         case None:
             return b"n"
@@ -144,6 +142,22 @@ def _text_bytes(text: str) -> bytes:
     """As `encode`; the same names stand in very many facts."""
     raw = text.encode("utf-8", "surrogatepass")
     return b"s%d;" % len(raw) + raw
+
+
+def _list_of_facts(facts: Sequence[Fact]) -> bytes:
+    """As `encode`, without a call for each fact that is no list."""
+    pieces = [_ENCODERS.get(type(one), encode)(one) for one in facts]
+    return b"l%d;%b" % (len(facts), b"".join(pieces))
+
+
+_ENCODERS: Final[Mapping[type, Callable[[Any], bytes]]] = {
+    str: _text_bytes,
+    int: b"i%d;".__mod__,
+    bool: {False: b"f", True: b"t"}.__getitem__,
+    tuple: _list_of_facts,
+    list: _list_of_facts,
+}
+"""What `encode` does with nearly all facts, without a look at case after case."""
 
 
 def _row_bytes(rows: FactRows) -> Iterator[bytes]:
