@@ -19,11 +19,11 @@ from support.programs import end
 
 _SERVER = """
 import _socket, atexit, gc, importlib, io, marshal, os, pkgutil, select, sys, time
-import metashell.cli.program
+import metashell.cli.imports, metashell.cli.program
 
 # What commands import, and nothing that begins a thread.
 LAYERS = ("answers", "cli", "commands", "fs", "image", "log", "records", "schema", "sources")
-sys.meta_path.insert(0, metashell.cli.program._NoPandas())  # as the program does
+metashell.cli.imports.prepare_pyarrow(delegates=False)  # as the program does
 for found in pkgutil.walk_packages(metashell.__path__, "metashell."):
     if found.name.split(".")[1] in LAYERS:
         importlib.import_module(found.name)
