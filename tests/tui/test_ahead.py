@@ -88,6 +88,22 @@ def test_a_view_that_is_not_imported_waits(monkeypatch: pytest.MonkeyPatch) -> N
     drive(test)
 
 
+def test_leaving_while_a_view_is_on_its_way() -> None:
+    """A view whose parts are not mounted any more is no defect of a program that ends."""
+
+    async def test(driver: Driver) -> None:
+        app = driver.app
+        while (spec := app.ahead.mount_next()) is not None and spec.id != "quorum":
+            await driver.settled()
+        assert not app.query("#quorum-notes")
+        app.exit(return_code=3)
+        await driver.until(lambda: not app.is_running, "it goes on")
+        assert app.defect is None
+        assert app.return_code == 3
+
+    drive(test)
+
+
 def test_a_view_does_not_wait_for_the_tree() -> None:
     """A key to another view is obeyed while the tree follows a path; keys of the tree wait."""
     goes_on = threading.Event()

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.app import App, ComposeResult
+from textual.css.query import NoMatches
 from textual.events import Event, InputEvent, Key, Paste
 from textual.widget import AwaitMount
 from textual.widgets import ContentSwitcher, Input
@@ -569,6 +570,14 @@ class Explorer(Actions, IdleKeys, App[int]):
             self.path = scene.prefix or "/"  # where one was before
             if self.view is not None:
                 self.view.show_path(self.path)
+
+    def _handle_exception(self, error: Exception) -> None:
+        """Take what goes wrong in this thread. A program that ends mounts no parts any more.
+
+        A view that is on its way then looks for its own in vain.
+        """
+        if not (self._exit and isinstance(error, NoMatches)):
+            super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
         """Leave a defect of this thread to the program, which tells it as every other."""
