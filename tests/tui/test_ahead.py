@@ -97,6 +97,7 @@ def test_leaving_while_a_view_is_on_its_way() -> None:
             await driver.settled()
         assert not app.query("#quorum-notes")
         app.exit(return_code=3)
+        assert app.ahead.mount_next() is None
         await driver.until(lambda: not app.is_running, "it goes on")
         assert app.defect is None
         assert app.return_code == 3

@@ -50,7 +50,9 @@ class ViewsAhead:
             self.mount_next()
 
     def mount_next(self) -> ViewSpec | None:
-        """Mount the next view whose module is there; None where there is none."""
+        """Mount the next view whose module is there; None where there is none, or no frame."""
+        if not self._app.can_mount_views:
+            return None
         self._left = [spec for spec in self._left if not self._app.has_view(spec)]
         if not self._left and self._timer is not None:
             self._timer.stop()

@@ -472,6 +472,12 @@ class Explorer(Actions, IdleKeys, App[int]):
         """Whether a view is mounted."""
         return bool(self.query(f"#views > #{spec.id}"))
 
+    @property
+    def can_mount_views(self) -> bool:
+        """Whether the frame is there, and stays."""
+        frames = self.query("#views")
+        return not self._exit and any(frame.is_attached and frame.is_mounted for frame in frames)
+
     def mount_view(self, spec: ViewSpec) -> None:
         """Mount a view that can't be seen yet."""
         view = make_view(spec)
