@@ -51,6 +51,8 @@ from metashell.places.vanished import VanishedError
 from metashell.read_settings import READ_DEFAULTS, ReadSettings
 
 _LISTING_TRIES: Final = 5
+_LOOKED_BELOW: Final = 16
+"""Names in a directory that is looked through for log directories."""
 
 
 @dataclass(slots=True)
@@ -178,7 +180,21 @@ def _refuse_other_directories(
             f"{path}: a log directory without a metadata log",
             hint="the metadata log is in another log directory of the node: give that one too",
         )
+    below = _log_directories_below(path, names)
+    if below:
+        import shlex
+
+        words = " ".join(f"-d {shlex.quote(place)}" for place in below)
+        hint = f"log directories are below it: `metashell {words}`"
     raise SourceError(f"{path}: no segment or checkpoint there", hint=hint)
+
+
+def _log_directories_below(path: Place, names: Sequence[str]) -> list[str]:
+    """The log directories in a directory of this machine, if they are few."""
+    if not isinstance(path, str) or len(names) > _LOOKED_BELOW:
+        return []
+    places = [os.path.join(path, name) for name in sorted(names)]
+    return [place for place in places if os.path.isfile(os.path.join(place, "meta.properties"))]
 
 
 def _is_coordinators(name: str) -> bool:

@@ -188,6 +188,18 @@ def test_a_log_directory_without_a_metadata_log(capsys: Captures) -> None:
     )
 
 
+def test_a_directory_above_log_directories(tmp_path: Path) -> None:
+    """The error says what to open."""
+    for name in ("d 1", "d2", "other"):
+        (tmp_path / name).mkdir()
+    for name in ("d 1", "d2"):
+        shutil.copy(Path(directory(101, "d2"), "meta.properties"), tmp_path / name)
+    with pytest.raises(SourceError, match="no segment or checkpoint there") as raised:
+        metashell.open(tmp_path)
+    wanted = f"`metashell -d '{tmp_path}/d 1' -d {tmp_path}/d2`"
+    assert raised.value.hint == f"log directories are below it: {wanted}"
+
+
 def test_ages_without_a_metadata_log() -> None:
     """They count from the last record of the coordinators' logs, or of the state on show."""
     source = metashell.open(directory(102, "d2"))
