@@ -167,6 +167,17 @@ def test_the_replica_that_reaches_furthest_is_read(tmp_path: Path) -> None:
         query.poll()
 
 
+def test_of_equal_replicas_one_is_read(tmp_path: Path) -> None:
+    """The one of the lowest node, as elsewhere, in whatever order they are named."""
+    brokers = [Broker(tmp_path / name, node) for name, node in (("a", 7), ("b", 3), ("c", 5))]
+    for broker in brokers:
+        broker.write(*commits(1, 2))
+    for paths in (brokers, brokers[::-1]):
+        found = Query("offsets", *(broker.path for broker in paths)).poll()
+        assert found is not None
+        assert {3} == set(found["node_id"].to_pylist())
+
+
 def test_a_query_that_ends_with_what_is_there(tmp_path: Path) -> None:
     """Trigger availableNow; and the high watermark with option committedOnly."""
     broker = Broker(tmp_path, 1)
