@@ -26,7 +26,7 @@ class EarlyImports:
     """
 
     command: str = ""
-    """The command's name; empty where there are several."""
+    """The command's name; empty for the shell, and where there are several."""
     has_begun: bool = False
 
     def __call__(self, done: int, total: int) -> None:
@@ -36,7 +36,10 @@ class EarlyImports:
         from threading import Thread
 
         self.has_begun = True
-        prepare_pyarrow(delegates=False)
+        if self.command:
+            # A shell may open something with Spark later, and what several commands need of pyarrow
+            # is not known.
+            prepare_pyarrow(delegates=False)
         # A daemon: who ends the program, by ^C or with an error, does not wait for modules.
         Thread(target=self._import, name="metashell-import", daemon=True).start()
 

@@ -49,13 +49,19 @@ def test_thread_begins_once_where_much_is_read(monkeypatch: pytest.MonkeyPatch) 
     """Not for few bytes, and not with each piece of many."""
     begun: list[bool] = []
     monkeypatch.setattr(threading.Thread, "start", lambda thread: begun.append(thread.daemon))
-    monkeypatch.setattr("metashell.cli.imports.prepare_pyarrow", lambda *, delegates: None)
+    prepared: list[bool] = []
+    monkeypatch.setattr(
+        "metashell.cli.imports.prepare_pyarrow", lambda *, delegates: prepared.append(delegates)
+    )
     early = EarlyImports("ls")
     early(1, LEAST_BYTES - 1)
     assert [] == begun
     early(1, LEAST_BYTES)
     early(2, LEAST_BYTES)
     assert [True] == begun
+    assert [False] == prepared
+    EarlyImports()(1, LEAST_BYTES)
+    assert [False] == prepared, "a shell may use Spark later"
 
 
 @pytest.mark.parametrize("name", ["no-such-command", ""])
