@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from metashell.image.image import Image
 
 MESSAGES = (
-    """{"apiKey": 32, "type": "metadata", "name": "OffsetRecord", "validVersions": "0",
+    """{"apiKey": 1002, "type": "metadata", "name": "OffsetRecord", "validVersions": "0",
     "flexibleVersions": "0+", "fields": [
     {"name": "Group", "type": "string", "versions": "0+"},
     {"name": "Topic", "type": "string", "versions": "0+"},
     {"name": "Partition", "type": "int32", "versions": "0+"},
     {"name": "Offset", "type": "int64", "versions": "0+"},
     {"name": "ProducerId", "type": "int64", "versions": "0+"}]}""",
-    """{"apiKey": 33, "type": "metadata", "name": "OffsetMarkerRecord", "validVersions": "0",
+    """{"apiKey": 1003, "type": "metadata", "name": "OffsetMarkerRecord", "validVersions": "0",
     "flexibleVersions": "0+", "fields": [
     {"name": "ProducerId", "type": "int64", "versions": "0+"},
     {"name": "IsCommit", "type": "bool", "versions": "0+"}]}""",

@@ -17,6 +17,7 @@ import pytest
 import metashell
 from kraftgen.batch import encode_batch
 from kraftgen.files import checkpoint_bytes, checkpoint_name
+from metashell import redact
 from metashell.checks.digest import part_digests
 from metashell.parts import metadata
 from metashell.parts.known import forget_parts
@@ -26,6 +27,7 @@ from metashell.schema.encode import encode_record
 from metashell.schema.registry import Registry, load_registry
 from metashell.sources.source import Source
 from support import made_up_offsets
+from support.implementations import IMPLEMENTATIONS, implemented_by
 from support.logs import make_directory, topic_record
 from support.pilot import Driver, drive, session_on
 from support.shell import run_on
@@ -135,9 +137,60 @@ def test_log_and_timeline_know_its_records(source: Source) -> None:
     """Records by type, and what they are about."""
     found = lines_of(source, "log --type GadgetRecord")
     assert ["1", "2", "3"] == [line.split()[0] for line in found]
-    assert RecordGroup.CONFIGS is group_of(30, source.registry)
+    assert RecordGroup.CONFIGS is group_of(1000, source.registry)
     rows = [json.loads(line) for line in lines_of(source, "stats --section timeline -o jsonl")]
     assert 4 == sum(row["configs"] for row in rows)
+
+
+BADGE = """{"apiKey": 1004, "type": "metadata", "name": "BadgeRecord", "validVersions": "0",
+    "flexibleVersions": "0+", "fields": [{"name": "BrokerId", "type": "int32", "versions": "0+"}]}"""
+
+
+def test_log_finds_records_of_a_broker(schemas: Path, tmp_path: Path) -> None:
+    """By a field of that name, whatever the record is."""
+    (schemas / "BadgeRecord.json").write_text(BADGE)
+    registry = load_registry([schemas])
+    values = [made(registry, "BadgeRecord", broker_id=broker) for broker in (7, 8, 7)]
+    directory = make_directory(tmp_path, (0, encode_batch(values, base_offset=0)))
+    source = metashell.open(directory, schemas=[schemas])
+    found = lines_of(source, "log --broker 7")
+    assert ["0", "2"] == [line.split()[0] for line in found]
+
+
+def test_export_as_commands_says_that_it_leaves_it_out(source: Source) -> None:
+    """Nothing is known that makes it again."""
+    for form in ("kafka-cli", "strimzi"):
+        ran = run_on(source, f"export --as {form}")
+        assert 1 == ran.status
+        assert "# left out: 1 of gadgets: nothing makes them again" in ran.out
+
+
+SHOWN = (
+    *("log", "log --json", "log -o jsonl", "log -o csv", "log --type GadgetRecord -v"),
+    *("cat /image/gadgets/*", "ls -l /image/gadgets", "tree /image", "grep . /image/gadgets"),
+    *("changes /image/gadgets -v", "diff 0 1", "export gadgets", "export GadgetRecord"),
+    *('sql "from records"', 'sql "from GadgetRecord"', 'sql "from gadgets"'),
+)
+
+
+@pytest.mark.parametrize("implementation", IMPLEMENTATIONS)
+def test_its_secrets_are_shown_nowhere(
+    schemas: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, implementation: str
+) -> None:
+    """A field that is secret of its records is in no output."""
+    secrets = {**redact._SECRET_FIELDS, "GadgetRecord": frozenset({"label"})}
+    monkeypatch.setattr(redact, "_SECRET_FIELDS", secrets)
+    gadget = {"gadget_id": bytes([1]) * 16, "weights": [1, 2], "enabled": True}
+    registry = load_registry([schemas])
+    values = [topic_record(1), made(registry, "GadgetRecord", label="SESAME", **gadget)]
+    data = b"".join(encode_batch([v], base_offset=i) for i, v in enumerate(values))
+    directory = make_directory(tmp_path, (0, data))
+    with implemented_by(implementation):
+        source = metashell.open(directory, schemas=[schemas])
+        for line in SHOWN:
+            ran = run_on(source, line)
+            assert ran.out, line
+            assert "SESAME" not in ran.out + str(ran.err), line
 
 
 def test_changes_tell_what_each_record_did(source: Source) -> None:

@@ -41,14 +41,9 @@ _FEW: Final = 4
 
 _BY_TOPIC_ID: Final = ("RemoveTopicRecord", "PartitionRecord", "PartitionChangeRecord")
 _OF_PARTITIONS: Final = ("PartitionRecord", "PartitionChangeRecord")
-_BY_BROKER: Final = {
-    "RegisterBrokerRecord": "broker_id",
-    "UnregisterBrokerRecord": "broker_id",
-    "BrokerRegistrationChangeRecord": "broker_id",
-    "FenceBrokerRecord": "id",
-    "UnfenceBrokerRecord": "id",
-    "ProducerIdsRecord": "broker_id",
-}
+_BROKER_IDS: Final = {"FenceBrokerRecord": "id", "UnfenceBrokerRecord": "id"}
+"""Columns that name a broker by another name than all others do."""
+_BROKER_ID: Final = "broker_id"
 _BROKER_LISTS: Final = tuple(LISTS[name] for name in BROKER_LISTS)
 
 Matcher: TypeAlias = Callable[[str], bool]
@@ -234,7 +229,7 @@ def select_rows(records: Records, selection: Selection, names: TopicNames) -> I6
     if selection.topic is not None:
         rows = _matching(records, rows, _topic_handlers(selection.topic, names.matching))
     if selection.broker is not None:
-        rows = _matching(records, rows, _broker_handlers(selection.broker))
+        rows = _matching(records, rows, _broker_handlers(selection.broker, records))
     return rows
 
 
@@ -288,10 +283,17 @@ def _topic_handlers(matcher: Matcher, ids: set[bytes]) -> dict[str, _Handler]:
     }
 
 
-def _broker_handlers(broker: int) -> dict[str, _Handler]:
+def _broker_handlers(broker: int, records: Records) -> dict[str, _Handler]:
+    by_broker = {
+        spec.name: field.column_name
+        for spec in records.registry.metadata.values()
+        for field in spec.fields
+        if field.column_name == _BROKER_IDS.get(spec.name, _BROKER_ID)
+    }
+
     def by_number(records: Records, name: str, rows: I64) -> I64:
-        good, columns = records.decode(name, rows, (_BY_BROKER[name],))
-        return good[_numbers_match(columns, _BY_BROKER[name], (broker,))]
+        good, columns = records.decode(name, rows, (by_broker[name],))
+        return good[_numbers_match(columns, by_broker[name], (broker,))]
 
     def in_lists(records: Records, name: str, rows: I64) -> I64:
         good, columns = records.decode(name, rows, (*_BROKER_LISTS, "leader"))
@@ -309,7 +311,7 @@ def _broker_handlers(broker: int) -> dict[str, _Handler]:
         return good[of_brokers & _texts_match(columns, "resource_name", str(broker).__eq__)]
 
     return {
-        **dict.fromkeys(_BY_BROKER, by_number),
+        **dict.fromkeys(by_broker, by_number),
         **dict.fromkeys(_OF_PARTITIONS, in_lists),
         "ConfigRecord": configs,
     }

@@ -26,10 +26,9 @@ from metashell.records.records import Records
 from metashell.redact import (
     CONFIG_RECORD,
     REDACTED,
-    SCRAM_RECORD,
-    TOKEN_RECORD,
     Redaction,
     hidden_bytes,
+    type_may_hold_secrets,
 )
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.columns import Columns, FixedColumn, SpanColumn
@@ -210,9 +209,10 @@ class LineWriter(ABC):
 
     def _is_flat(self, spec: MessageSpec, version: int) -> bool:
         """Whether every field is a column of simple values, and none is a secret but a config's."""
-        if spec.name in (SCRAM_RECORD, TOKEN_RECORD):
-            return False
-        if spec.name == CONFIG_RECORD and {f.column_name for f in spec.fields} != _CONFIG_FIELDS:
+        if spec.name == CONFIG_RECORD:
+            if {f.column_name for f in spec.fields} != _CONFIG_FIELDS:
+                return False
+        elif type_may_hold_secrets(spec.name):
             return False
         return all(
             field.type in (_SIMPLE_ARRAYS if field.is_array else _SIMPLE)

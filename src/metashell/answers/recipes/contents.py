@@ -28,6 +28,7 @@ from metashell.image.acl_names import (
 )
 from metashell.image.image import Image
 from metashell.image.security import SCRAM_MECHANISMS
+from metashell.parts.known import part_names
 from metashell.redact import is_secret_config
 from metashell.schema.arena import AnyArray, Bools
 from metashell.schema.resource_types import resource_type_name
@@ -37,6 +38,15 @@ ALL: Final = "ALL"
 _LEGAL_NAME: Final = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 _CONFIG_KEY: Final = re.compile(r"[a-zA-Z0-9._-]+")
 _JAVA_SPACE: Final = "".join(map(chr, range(0x21)))
+_MADE: Final = frozenset(
+    {
+        *("topics", "partitions", "configs", "client_quotas", "acls", "scram"),
+        # Processes register themselves, and controllers keep the rest.
+        *("brokers", "controllers", "quorum", "features", "producer_ids"),
+        "delegation_tokens",
+    }
+)
+"""Parts that are made again, make themselves, or have words of their own."""
 _MOST_REPLICAS: Final = (1 << 15) - 1
 
 
@@ -354,6 +364,11 @@ def _acl_problem(acl: Acl, resource_type: str, operation: str) -> str | None:
     return None
 
 
-def n_tokens(image: Image) -> int:
-    """How many delegation tokens there are."""
-    return int(image.part("delegation_tokens").columns.n)
+def left_behind(image: Image, choice: RecipeParts) -> Iterator[str]:
+    """What exists and nothing makes again, in words, where its like is asked for."""
+    if choice.users and (n := len(image.part("delegation_tokens"))):
+        yield f"{n} delegation tokens: nothing makes them again"
+    if choice.users and choice.quotas and choice.acls:
+        for name in part_names():
+            if name not in _MADE and (n := len(image.part(name))):
+                yield f"{n} of {name}: nothing makes them again"

@@ -21,7 +21,7 @@ from metashell.answers.recipes.contents import (
     ResourceConfigs,
     Rule,
     Topic,
-    n_tokens,
+    left_behind,
     number_text,
     ownerless_configs,
     read_configs,
@@ -80,8 +80,8 @@ def kafka_cli(
     if choice.users:
         for credential in read_credentials(image):
             yield writer.password(credential.user, credential.mechanism, credential.iterations)
-        if n_tokens(image):
-            yield writer.left_out(f"{n_tokens(image)} delegation tokens: nothing makes them again")
+    for sentence in left_behind(image, choice):
+        yield writer.left_out(sentence)
     if choice.quotas:
         for entity in read_entities(image):
             yield "".join(writer.left_out(sentence) for sentence in entity.odd)

@@ -19,7 +19,7 @@ from metashell.answers.recipes.contents import (
     RecipeReport,
     Rule,
     Topic,
-    n_tokens,
+    left_behind,
     ownerless_configs,
     read_configs,
     read_credentials,
@@ -97,8 +97,7 @@ def strimzi(
         whose = f"{kind} {name!r}" if name else f"every {kind}"
         keys = (*configs.values, *configs.secrets, *configs.odd)
         odd += [f"{key} of {whose}: Strimzi has no resource for it" for key in sorted(keys)]
-    if choice.users and n_tokens(image):
-        odd.append(f"{n_tokens(image)} delegation tokens: nothing makes them again")
+    odd += left_behind(image, choice)
     users = _Users()
     if choice.users:
         for credential in read_credentials(image):
