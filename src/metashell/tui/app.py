@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from textual.app import App, ComposeResult
 from textual.css.query import NoMatches
 from textual.events import Event, InputEvent, Key, Paste
-from textual.widget import AwaitMount
+from textual.widget import AwaitMount, MountError
 from textual.widgets import ContentSwitcher, Input
 
 from metashell.errors import ExitCode, MetashellError, SourceError
@@ -580,9 +580,9 @@ class Explorer(Actions, IdleKeys, App[int]):
     def _handle_exception(self, error: Exception) -> None:
         """Take what goes wrong in this thread. A program that ends mounts no parts any more.
 
-        A view that is on its way then looks for its own in vain.
+        A view that is on its way then can't be mounted, or looks for its own in vain.
         """
-        if not (self._exit and isinstance(error, NoMatches)):
+        if not (self._exit and isinstance(error, NoMatches | MountError)):
             super()._handle_exception(error)
 
     def _fatal_error(self) -> None:
