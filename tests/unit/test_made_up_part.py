@@ -143,7 +143,8 @@ def test_log_and_timeline_know_its_records(source: Source) -> None:
 
 
 BADGE = """{"apiKey": 1004, "type": "metadata", "name": "BadgeRecord", "validVersions": "0",
-    "flexibleVersions": "0+", "fields": [{"name": "BrokerId", "type": "int32", "versions": "0+"}]}"""
+    "flexibleVersions": "0+", "fields": [
+    {"name": "BrokerId", "type": "int32", "versions": "0+"}]}"""
 
 
 def test_log_finds_records_of_a_broker(schemas: Path, tmp_path: Path) -> None:
