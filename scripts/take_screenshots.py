@@ -37,7 +37,7 @@ SIZE = (100, 30)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     parser = argparse.ArgumentParser(description="Take pictures of the explorer for documents.")
-    parser.add_argument("names", nargs="*", metavar="SCREEN", help="these screens alone")
+    parser.add_argument("names", nargs="*", metavar="SCREEN", help="these screens; by default those that a document shows")
     parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "images", metavar="DIR")
     arguments = parser.parse_args(argv)
     known = {screen.name: partial(take, screen) for screen in SCREENS}
@@ -47,11 +47,22 @@ def main(argv: Sequence[str] | None = None) -> int:
         print(f"no screen is called {unknown[0]}; there are {', '.join(known)}", file=sys.stderr)
         return 2
     arguments.folder.mkdir(parents=True, exist_ok=True)
-    for name in arguments.names or known:
-        path = arguments.folder / f"explorer-{name}.svg"
+    for name in arguments.names or filter(is_shown, known):
+        path = arguments.folder / file_name(name)
         path.write_text(known[name](), "utf-8")
         print(path)
     return 0
+
+
+def file_name(name: str) -> str:
+    """Where the picture of a screen is."""
+    return f"explorer-{name}.svg"
+
+
+def is_shown(name: str) -> bool:
+    """Whether a document shows the picture of a screen."""
+    documents = (ROOT / "README.md", *(ROOT / "docs").rglob("*.md"))
+    return any(file_name(name) in page.read_text("utf-8") for page in documents)
 
 
 def take(screen: Screen) -> str:
