@@ -37,7 +37,12 @@ SIZE = (100, 30)
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     parser = argparse.ArgumentParser(description="Take pictures of the explorer for documents.")
-    parser.add_argument("names", nargs="*", metavar="SCREEN", help="these screens; by default those that a document shows")
+    parser.add_argument(
+        "names",
+        nargs="*",
+        metavar="SCREEN",
+        help="these screens; by default those that a document shows",
+    )
     parser.add_argument("--folder", type=Path, default=ROOT / "docs" / "images", metavar="DIR")
     arguments = parser.parse_args(argv)
     known = {screen.name: partial(take, screen) for screen in SCREENS}
