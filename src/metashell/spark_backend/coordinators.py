@@ -18,7 +18,7 @@ from metashell.errors import MetashellError, SourceError
 from metashell.image.split_tables import faults_batch
 from metashell.log.names import COORDINATOR_TOPICS, METADATA_DIRECTORY, topic_of
 from metashell.node_files.log_directory import read_log_directory
-from metashell.places.place import Place, base_name, expand, parent_of, place_of
+from metashell.places.place import Place, base_name, expand, parent_of, place_of, shown
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.coordinator import open_coordinator
 from metashell.sources.coordinator_logs import NodeCoordinatorLogs
@@ -150,9 +150,18 @@ def nodes_of(
 
     Returns:
         These, and the names of the partitions that are meant alone; None for all.
+
+    Raises:
+        SourceError: Some are partitions alone, and some are not.
     """
     names = [base_name(place_of(path)) for path in places]
     of_one = [is_partition(place_of(path)) for path in places]
+    if any(of_one) and not all(of_one):
+        one = shown(places[of_one.index(True)])
+        raise SourceError(
+            f"{one}: one partition, beside whole log directories",
+            hint="give log directories alone, or partitions alone",
+        )
     whole = [_parent(path) if one else path for path, one in zip(places, of_one, strict=True)]
     return nodes_at(distinct(whole), joins=joins), {*names} if all(of_one) else None
 

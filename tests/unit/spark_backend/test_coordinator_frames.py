@@ -8,6 +8,7 @@ import pytest
 
 import metashell
 from metashell.answers.coordinator_tables import COORDINATOR_TABLES
+from metashell.errors import SourceError
 from metashell.read_settings import ReadSettings
 from metashell.sources.node_places import NodePlaces
 from support.fixtures import copy_of, fixture_dir
@@ -18,6 +19,7 @@ pytest.importorskip("pyspark")
 import pyarrow as pa
 
 from metashell.spark_backend.coordinator_frames import _TOLD, CoordinatorFrames, _piece_batches
+from metashell.spark_backend.coordinators import nodes_of
 from metashell.spark_backend.unread import FAILED, REMARKED, UNREAD
 
 ONE = "node-44/broker102/d1"
@@ -63,3 +65,11 @@ def test_what_is_told(tmp_path: Path) -> None:
     assert str(tmp_path / "none") in by_kind[FAILED][0]
     _, told = run("offsets", fixture_dir("node-44/controller1"))
     assert {(REMARKED, "partitions of __consumer_offsets here: 0 of 4")} == told
+
+
+def test_partitions_alone_stand_beside_no_log_directory() -> None:
+    """All of the partition's broker would be read."""
+    broker = fixture_dir(ONE)
+    one = next(path for path in broker.iterdir() if path.name.startswith("__consumer_offsets-"))
+    with pytest.raises(SourceError, match=f"{one.name}: one partition, beside whole log"):
+        nodes_of([str(broker), str(one)], joins=True)
