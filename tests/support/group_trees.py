@@ -11,7 +11,7 @@ from metashell.fs.coordinator_states import GroupsOf, ShareOf, TransactionsOf
 from metashell.fs.grid import Grid
 from metashell.fs.node import Directory, Leaf, Node, newest_of
 from metashell.fs.nodes.groups import CoordinatorDirectory, CoordinatorReader
-from metashell.fs.nodes.leaves import LeavesDirectory, TopicsDirectory
+from metashell.fs.nodes.leaves import LeavesDirectory, TopicLeavesDirectory
 from metashell.fs.texts import GridTexts
 from metashell.fs.touch_times import ask_children
 from metashell.parts.spec import NodeNames
@@ -61,7 +61,7 @@ def check_grids(root: Directory) -> None:
             continue
         grid, leaf_grid = node.grid(), node.leaf_grid()
         # Small ones have one, too, that is not used.
-        if isinstance(node, TopicsDirectory):
+        if isinstance(node, TopicLeavesDirectory):
             assert newest_of(node) == node.times(), names
             grid = node._grid
         elif isinstance(node, LeavesDirectory):

@@ -10,7 +10,7 @@ import pytest
 from kraftgen.batch import Record, encode_batch
 from metashell.errors import ExitCode
 from metashell.fs.nodes.groups import CoordinatorDirectory
-from metashell.fs.nodes.leaves import LeavesDirectory, TopicsDirectory
+from metashell.fs.nodes.leaves import LeavesDirectory, TopicLeavesDirectory
 from metashell.schema.coordinators import CoordinatorLog
 from metashell.sources.source import Source
 from support.keyed_logs import START_MS, Put, write_log
@@ -113,7 +113,7 @@ def test_commands(source: Source, root: str, line: str, monkeypatch: pytest.Monk
     assert found.status != ExitCode.USAGE, found.err
     for kind in (CoordinatorDirectory, LeavesDirectory):
         monkeypatch.setattr(kind, "leaf_grid", lambda _: None)
-    monkeypatch.setattr(TopicsDirectory, "grid", lambda _: None)
+    monkeypatch.setattr(TopicLeavesDirectory, "grid", lambda _: None)
     assert run_on(source, line.replace("{}", root)) == found
 
 

@@ -28,7 +28,7 @@ from metashell.fs.coordinator_states import (
 from metashell.fs.grid import Grid
 from metashell.fs.leaf_table import LeafState, PartitionedLeaves, PartitionedTopicLeaves
 from metashell.fs.node import Directory, FixedDirectory, Leaf, Node, TextLeaf
-from metashell.fs.nodes.leaves import LeavesGrid, TopicsDirectory, leaf_of, place_of
+from metashell.fs.nodes.leaves import LeavesGrid, TopicLeavesDirectory, leaf_of, place_of
 from metashell.fs.touch_times import Times, changed_at
 from metashell.image.coordinators.placement import partition_of
 from metashell.parts.spec import NodeNames
@@ -286,7 +286,7 @@ class _Thing:
         topics = range(0) if leaves is None else leaves.of_group(self.place)
         if leaves is None or not topics:
             return None
-        return TopicsDirectory(leaves, topics, self.partition << ROW_BITS)
+        return TopicLeavesDirectory(leaves, topics, self.partition << ROW_BITS)
 
 
 class _ThingDirectory(Directory):
@@ -302,7 +302,9 @@ class _ThingDirectory(Directory):
     @cached_property
     def _whole(self) -> Directory:
         if isinstance(self._things[0].state, ShareOf):
-            return TopicsDirectory(leaves := self._share_leaves(), range(len(leaves.leaves) - 1))
+            return TopicLeavesDirectory(
+                leaves := self._share_leaves(), range(len(leaves.leaves) - 1)
+            )
         nodes: dict[NodeNames, _Found] = {}
         for thing in self._things:
             found = thing.state.nodes(thing.place).items()

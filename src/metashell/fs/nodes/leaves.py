@@ -68,7 +68,7 @@ class LeavesDirectory(Directory):
         return changed_at(self._changed)
 
 
-class TopicsDirectory(Directory):
+class TopicLeavesDirectory(Directory):
     """Topics, of which each is a directory of its partitions.
 
     Args:
@@ -174,9 +174,9 @@ class LeavesGrid(_TableGrid):
 
 
 class TopicsGrid(_TableGrid):
-    """The leaves of a `TopicsDirectory`."""
+    """The leaves of a `TopicLeavesDirectory`."""
 
-    def __init__(self, directory: TopicsDirectory) -> None:
+    def __init__(self, directory: TopicLeavesDirectory) -> None:
         table, topics = directory.table, directory.topics
         shapes: dict[tuple[str, ...], int] = {}
         names = (table.names(table.of_topic(topic)) for topic in topics)
