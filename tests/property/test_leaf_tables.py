@@ -142,5 +142,16 @@ def test_share_partitions(partitions: list[list[Put]]) -> None:
         assert _told(alone) == _told(among)
 
 
+def test_share_groups_that_were_changed_at_once() -> None:
+    """The last partition counts, whichever name was found first."""
+    snapshot = dict.fromkeys(
+        ("snapshot_epoch", "leader_epoch", "start_offset", "create_timestamp", "write_timestamp"),
+        -1,
+    )
+    at_once = _share("a", 0, 0, {**snapshot, "state_batches": []}, START_MS)
+    other = _share("", 0, 0, {**snapshot, "state_batches": []}, START_MS)
+    check_grids(directory_of(*_of(CoordinatorLog.SHARE, [[at_once], [at_once, other]])))
+
+
 def _told(node: Any) -> list[Any]:
     return [node.times(), *((names, each.times()) for names, each in nodes_below(node))]

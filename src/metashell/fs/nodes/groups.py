@@ -158,7 +158,8 @@ class CoordinatorDirectory(Directory):
             for number in self._partitions_by_name.get(name, ())[:n_partitions]:
                 here.setdefault(number, []).append(i)
         created, changed, newest_ms = np.full((3, len(names)), -1, dtype=np.int64)
-        for number, some in here.items():
+        # Of times that are equal that of the last partition counts, as for the node itself.
+        for number, some in sorted(here.items()):
             state, at = self._state(number), np.array(some)
             places = np.array([state.places[names[i]] for i in some])
             made, last = (rows[places] for rows in state.times)
