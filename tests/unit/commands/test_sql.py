@@ -13,6 +13,7 @@ import pytest
 
 import metashell
 from kraftgen.batch import encode_batch
+from metashell.answers.coordinator_tables import COORDINATOR_TABLES
 from metashell.commands import get
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.completion import complete_line
@@ -20,6 +21,7 @@ from metashell.commands.framework.run import run_line
 from metashell.errors import ExitCode
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
+from metashell.sql.tables import image_names
 from support.fixtures import SAMPLE, fixture
 from support.fleets import backups
 from support.live import Cluster
@@ -54,6 +56,14 @@ def test_every_format_has_the_rows(sample: Source) -> None:
 
 
 @pytest.mark.slow
+def test_manual_names_the_tables() -> None:
+    """Those of the image, with each part's, and those of the log and of coordinators."""
+    command = get("sql")
+    assert command is not None
+    words = set(command.manual.description.replace(",", " ").replace(".", " ").split())
+    assert {*image_names(), *COORDINATOR_TABLES} <= words
+
+
 def test_rows_for_programs_come_as_they_are_made(sample: Source) -> None:
     """Many batches are one text: a header once, one array."""
     query = '"select i, [i] as l from range(100000) t(i)"'
