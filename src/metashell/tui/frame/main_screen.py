@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from textual.geometry import Size
 from textual.reactive import Reactive
 from textual.screen import Screen
@@ -9,12 +11,15 @@ from textual.widget import Widget
 
 from metashell.tui.frame.compositor import LineCompositor
 
+_SOON_S: Final = 0.001
+"""How long widgets are given to draw what they are told; they are many, and each takes a turn."""
+
 
 class MainScreen(Screen[None]):
     """A screen that draws no more than what changed, also when the focus moves.
 
     Widgets that come or get another size draw themselves anew as soon as they are told. A layout is
-    drawn behind that, at the next tick: else a whole view is drawn twice.
+    drawn right behind that: else a whole view is drawn twice.
     """
 
     focused: Reactive[Widget | None] = Reactive(None, repaint=False)
@@ -37,7 +42,7 @@ class MainScreen(Screen[None]):
     def _compositor_refresh(self) -> None:
         self._is_put_off = self._is_laying_out and self._compositor.has_told
         if self._is_put_off:
-            self._update_timer.resume()
+            self.set_timer(_SOON_S, self._on_timer_update)
         else:
             super()._compositor_refresh()
 
