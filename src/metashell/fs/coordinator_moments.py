@@ -8,6 +8,7 @@ from typing import Final
 
 import numpy as np
 
+from metashell.image.fold import places_by_number
 from metashell.image.touched import Moment
 from metashell.log.point import Point
 from metashell.records.keyed_records import KeyedRecords
@@ -127,10 +128,9 @@ class CoordinatorMoments:
             if times[0] >= 0:
                 yield _FIRST, self._heads(int(times[0]) >> ROW_BITS), times & ROW_OF_TIME
             return
-        partitions = times >> ROW_BITS
-        for number in np.unique(partitions[times >= 0]).tolist():
-            at = np.flatnonzero(partitions == number)
-            yield at, self._heads(number), times[at] & ROW_OF_TIME
+        for number, at in places_by_number(times >> ROW_BITS):
+            if number >= 0:
+                yield at, self._heads(number), times[at] & ROW_OF_TIME
 
 
 _FIRST: Final[AnyArray] = np.zeros(1, dtype=np.int64)

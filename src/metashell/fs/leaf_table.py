@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
 from metashell.fs.coordinator_moments import ROW_BITS, ROW_OF_TIME, RecordHeads
-from metashell.image.fold import begins_of
+from metashell.image.fold import begins_of, places_by_number
 from metashell.schema.arena import I64, AnyArray
 
 if TYPE_CHECKING:
@@ -114,7 +114,7 @@ class PartitionedLeaves(LeafTable):
         self._values: dict[int, Fields] = {}
         self._n_asked = 0
         self._created, self._changed = np.full((2, len(names)), -1, dtype=np.int64)
-        for number, at in self._by_partition(np.arange(len(names))):
+        for number, at in places_by_number(numbers):
             for into, rows in zip(
                 (self._created, self._changed), self._state(number).leaf_rows, strict=True
             ):
@@ -143,7 +143,7 @@ class PartitionedLeaves(LeafTable):
                 first = leaf - leaf % _READ_TOGETHER
                 wanted = np.arange(first, min(first + _READ_TOGETHER, len(self)))
                 self._values.clear()
-            for number, at in self._by_partition(wanted):
+            for number, at in places_by_number(self._numbers[wanted]):
                 values = self._state(number).leaf_values(self._places[wanted[at]])
                 self._values.update(zip(wanted[at].tolist(), values, strict=True))
         return self._values[leaf]
@@ -153,18 +153,12 @@ class PartitionedLeaves(LeafTable):
 
         pieces, order = [pa.array([], pa.large_string())], np.empty(len(wanted), dtype=np.int64)
         n = 0
-        for number, at in self._by_partition(wanted):
+        for number, at in places_by_number(self._numbers[wanted]):
             places = self._places[wanted[at]]
             pieces.append(self._state(number).leaf_lines(places, as_json=as_json))
             order[at] = np.arange(n, n + len(at))
             n += len(at)
         return pa.concat_arrays(pieces).take(pa.array(order))
-
-    def _by_partition(self, leaves: I64) -> Iterator[tuple[int, I64]]:
-        """Each partition of some leaves, and where its own are among these."""
-        numbers = self._numbers[leaves]
-        for number in np.unique(numbers).tolist():
-            yield number, np.flatnonzero(numbers == number)
 
 
 class PartitionedTopicLeaves(PartitionedLeaves, TopicLeaves):
@@ -209,7 +203,7 @@ class PartitionedTopicLeaves(PartitionedLeaves, TopicLeaves):
     def topics_changed(self) -> I64:
         # Rows of several partitions tell nothing of which is newer.
         times_ms = np.empty(len(self), dtype=np.int64)
-        for number, at in self._by_partition(np.arange(len(self))):
+        for number, at in places_by_number(self._numbers):
             rows = self.changed[at] & ROW_OF_TIME
             times_ms[at] = self._state(number).heads.timestamps(rows)
         order = np.lexsort((self.changed, times_ms))

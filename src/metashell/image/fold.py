@@ -9,7 +9,7 @@ group, and what replay would leave behind is read off with running maxima instea
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -167,6 +167,12 @@ def distinct(numbers: AnyArray) -> AnyArray:
     """The different ones among numbers, ascending. np.unique would import masked arrays first."""
     ordered = np.sort(numbers)
     return ordered[begins_of(ordered)]
+
+
+def places_by_number(numbers: AnyArray) -> Iterator[tuple[int, I64]]:
+    """Each different number, ascending, and where it stands. For few different ones."""
+    for number in distinct(numbers).tolist():
+        yield number, np.flatnonzero(numbers == number)
 
 
 def begins_of(ordered: AnyArray) -> Bools:

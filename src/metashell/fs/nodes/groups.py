@@ -31,6 +31,7 @@ from metashell.fs.node import Directory, FixedDirectory, Leaf, Node, TextLeaf
 from metashell.fs.nodes.leaves import LeavesGrid, TopicLeavesDirectory, leaf_of, place_of
 from metashell.fs.touch_times import Times, changed_at
 from metashell.image.coordinators.placement import partition_of
+from metashell.image.fold import places_by_number
 from metashell.parts.spec import NodeNames
 from metashell.records.keyed_records import KeyedRecords, lost_text
 from metashell.schema.arena import I64
@@ -179,8 +180,8 @@ class CoordinatorDirectory(Directory):
         found = self._partitions_by_name
         numbers = np.array([found[name][0] for name in self._names], dtype=np.int64)
         places = np.empty_like(numbers)
-        for number in np.unique(numbers).tolist():
-            at, here = np.flatnonzero(numbers == number), self._state(number).places
+        for number, at in places_by_number(numbers):
+            here = self._state(number).places
             places[at] = [here[self._names[i]] for i in at.tolist()]
         return PartitionedLeaves(self._leaf_state, numbers, places, self._names)
 
