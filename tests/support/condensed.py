@@ -74,7 +74,7 @@ def condensed_tables(
         records = Records(stretch, registry)
         candidates = np.ones(len(records.frames), dtype=np.bool_)
         if stretch.files[0].end_offset is None:
-            candidates &= records.frames.offset >= base
+            candidates &= records.frames.offset[:] >= base
         tables.append(
             condensed_table(records, candidates, redaction, number)
             if merge
@@ -88,7 +88,7 @@ def condensed_tables(
         file = again.frames.batches.file[again.frames.batch]
         of_checkpoint = np.array([f.end_offset is not None for f in loaded.files])[file]
         tables[i:j] = [
-            condensed_table(again, of_checkpoint | (again.frames.offset >= base), redaction)
+            condensed_table(again, of_checkpoint | (again.frames.offset[:] >= base), redaction)
         ]
     return tables
 

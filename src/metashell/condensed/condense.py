@@ -77,7 +77,7 @@ class _Condenser:
         self.leader_changes = (
             np.zeros(n, dtype=np.int32) if known is None else known.leader_changes.copy()
         )
-        keys = frames.api_key
+        keys = frames.api_key.narrow
         walls = is_marker(keys)
         clear = records.registry.by_name[CLEAR_ELR].api_key
         self.markers = np.flatnonzero(walls & candidates)
@@ -119,7 +119,7 @@ class _Condenser:
     def _decode(self, name: str, fields: tuple[str, ...]) -> tuple[I64, Columns]:
         """Candidates of a message that decode; the others stay, to be reported by who replays."""
         key = self.records.registry.by_name[name].api_key
-        rows = np.flatnonzero((self.records.frames.api_key == key) & self.candidates)
+        rows = np.flatnonzero((self.records.frames.api_key.narrow == key) & self.candidates)
         self.checked.add(name)
         return self.records.decode(name, rows, fields)
 

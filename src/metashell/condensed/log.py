@@ -71,7 +71,7 @@ class Condensing:
         """bool[n]: what may be replayed of the records of one file, or of condensed ones of all."""
         frames = records.frames
         file = frames.batches.file[frames.batch] if order is None else np.int32(order)
-        out: Bools = (file < self.n_checkpoints) | (frames.offset >= self.base)
+        out: Bools = (file < self.n_checkpoints) | (frames.offset[:] >= self.base)
         return out
 
 

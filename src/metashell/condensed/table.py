@@ -25,6 +25,7 @@ from metashell.dataclass import dataclass
 from metashell.image.partition_replay import NO_LEADER_CHANGE
 from metashell.log.chain import Chain
 from metashell.log.control import ControlType
+from metashell.log.deltas import Deltas
 from metashell.log.fault import Fault
 from metashell.log.frames import (
     HEADER,
@@ -240,16 +241,10 @@ def records_of(
     columns = {name: plain_values(table[name]) for name in SCHEMA.names if name != "value"}
     batches, batch = batches_of(columns)
     starts = np.append(0, stops[:-1])
-    frames = StoredFrames(
-        arena,
-        batches,
-        batch,
-        start=starts,
-        body=starts + columns["head"],
-        stop=stops,
-        **{name: columns[name] for name in _OF_RECORD},
-        merged=Merged(columns["changes"], columns["leader_changes"]),
-    )
+    frames = StoredFrames.blank(arena, batches, batch)
+    spans = {"start": starts, "body": starts + columns["head"], "stop": stops}
+    frames.put(slice(None), {**spans, **columns})
+    frames.merged = Merged(columns["changes"], columns["leader_changes"])
     frames.times = columns["timestamp"]
     unframed = [fault for facts in files for fault in facts.unframed]
     return Records.of_frames(frames, loaded_of(files), registry, unframed)
@@ -261,6 +256,10 @@ class StoredFrames(Frames):
     __slots__ = ("times",)
     times: I64
     """int64: ms since the epoch."""
+
+    @classmethod
+    def _blank_offsets(cls, batches: Batches, batch: I32) -> Deltas:
+        return Deltas(len(batch))
 
     def timestamps(self, rows: AnyArray) -> I64:
         found: I64 = self.times[rows]

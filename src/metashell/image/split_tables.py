@@ -305,7 +305,7 @@ class _Window:
     def faults(self) -> list[Fault]:
         """What is wrong with the batches, then with the records, by their place."""
         records = self.records
-        keys = records.frames.api_key
+        keys = records.frames.api_key.narrow
         report_unknown(records)
         for spec in records.registry.by_name.values():
             if spec.control_type is not None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from ctypes import CDLL, POINTER, Structure, byref, c_int64, c_void_p
 from functools import cache
 from itertools import pairwise
+from threading import Lock
 from typing import Any, Final
 
 import numpy as np
@@ -48,6 +49,8 @@ FRAME_COLUMNS: Final = (
     "version",
     "frame_version",
 )
+_SMALL: Final = ("api_key", "version", "frame_version")
+"""Those that are int32; the others are int64."""
 KEYED_COLUMNS: Final = (
     "start",
     "offset",
@@ -134,14 +137,14 @@ def frame_plain(
     batch_of: npt.NDArray[np.int32],
     producer_ids: npt.NDArray[np.int64],
 ) -> npt.NDArray[np.uint8]:
-    """As `frame`, of batches that `count_plain` counted: their headers are read in place.
+    """As `frame_keyed`, of batches that `count_plain` counted: their headers are read in place.
 
     Args:
         library: The kernel's.
         data: The bytes, without slack.
         positions: int64[n], contiguous: where each batch begins.
         first_row: int64[n + 1], contiguous: the first row of each, as counted.
-        columns: As of `frame`.
+        columns: As of `frame_keyed`.
         batch_of: int32[rows], to be filled with the batch of each row.
         producer_ids: int64[n], to be filled with those of the batches.
     """
@@ -191,16 +194,59 @@ def frame(
     library: CDLL,
     data: npt.NDArray[np.uint8],
     batches: npt.NDArray[np.void],
-    columns: Mapping[str, npt.NDArray[Any]],
+    put: Callable[[slice, Mapping[str, npt.NDArray[Any]]], None],
 ) -> npt.NDArray[np.uint8]:
-    """Frame the records of batches.
+    """Frame the records of batches of a metadata log, some at a time.
 
     Args:
         library: The kernel's.
         data: uint8[size]: the bytes, without slack.
         batches: `BATCH`[n], whose rows follow on each other.
-        columns: Arrays to be filled, an element a row: those of `FRAME_COLUMNS` for a metadata log
-            or of `KEYED_COLUMNS` for one with keys, int64 or int32 as the C says.
+        put: Called with some rows and their columns, those of `FRAME_COLUMNS` (int64 or int32 as
+            the C says), which mean nothing later; of batches that do not count all is 0.
+
+    Returns:
+        uint8[n]: the verdict of each batch.
+    """
+    found = np.zeros(len(batches), dtype=np.uint8)
+    lock = Lock()
+
+    def work(piece: tuple[int, int]) -> None:
+        table = batches[slice(*piece)].copy()
+        first, n_rows = int(table["first_row"][0]), int(table["count"].sum())
+        table["first_row"] -= first
+        columns: dict[str, npt.NDArray[Any]] = {
+            name: np.empty(n_rows, dtype=np.int32 if name in _SMALL else np.int64)
+            for name in FRAME_COLUMNS
+        }
+        verdicts = _Verdicts(library, data, columns, len(table))
+        verdicts.find(table, 0, len(table))
+        found[slice(*piece)] = verdicts.found
+        if verdicts.found.any():
+            bad = np.repeat(verdicts.found != 0, table["count"])
+            for column in columns.values():
+                column[bad] = 0
+        with lock:
+            put(slice(first, first + n_rows), columns)
+
+    threads.run(work, _pieces(batches["first_row"]))
+    return found
+
+
+def frame_keyed(
+    library: CDLL,
+    data: npt.NDArray[np.uint8],
+    batches: npt.NDArray[np.void],
+    columns: Mapping[str, npt.NDArray[Any]],
+) -> npt.NDArray[np.uint8]:
+    """Frame the records of batches of a log with keys.
+
+    Args:
+        library: The kernel's.
+        data: uint8[size]: the bytes, without slack.
+        batches: `BATCH`[n], whose rows follow on each other.
+        columns: Arrays to be filled, an element a row: those of `KEYED_COLUMNS`, int64 or int32 as
+            the C says.
 
     Returns:
         uint8[n]: the verdict of each batch. Rows of those that do not count mean nothing.

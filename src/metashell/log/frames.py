@@ -10,13 +10,15 @@ Source: org.apache.kafka.common.record.internal.DefaultRecord.
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.log.chain import Chain
+from metashell.log.deltas import Deltas, Rows
 from metashell.log.fault import Fault
 from metashell.log.framing import fill_frames
 from metashell.log.payloads import CODEC, MIN_RECORD_BYTES, BatchFaults, inflated
@@ -85,28 +87,64 @@ class Frames:
     arena: Arena
     batches: Batches
     batch: I32
-    """int32: index into `batches`."""
-    start: I64
+    """int32, or int16 where that does: index into `batches`."""
+    start: Deltas
     """int64: position of the record's attributes byte."""
-    body: I64
+    body: Deltas
     """int64: first byte of the message, behind frame version, api key and version; of the value for
     control records and for values with no such frame."""
-    stop: I64
+    stop: Deltas
     """int64: end of the value."""
-    offset: I64
+    offset: Deltas
     """int64: log offset, as the file says (counted from 0 in checkpoints)."""
-    api_key: I32
+    api_key: Deltas
     """int32: metadata api key; `NO_KEY` for a value with no readable frame; for control records
     `CONTROL_KEY` minus their type."""
-    version: I32
+    version: Deltas
     """int32: message version; for control records the first int16 of the value."""
-    frame_version: I32
+    frame_version: Deltas
     """int32: 1 in sound metadata records, -1 for control records, `NO_FRAME`."""
     merged: Merged | None = None
     """Set where records of a condensed log stand for others as well."""
 
+    @classmethod
+    def blank(cls, arena: Arena, batches: Batches, batch: I32) -> Self:
+        """Frames of which only the batches are known: numbers are 0, positions those of nothing."""
+        n, start = len(batch), Deltas(len(batch))
+        return cls(
+            arena,
+            batches,
+            batch,
+            start=start,
+            body=Deltas(n, start.__getitem__),
+            stop=Deltas(n, start.__getitem__),
+            offset=cls._blank_offsets(batches, batch),
+            api_key=Deltas(n, dtype="i4"),
+            version=Deltas(n, dtype="i4"),
+            frame_version=Deltas(n, dtype="i4"),
+        )
+
+    @classmethod
+    def _blank_offsets(cls, batches: Batches, batch: I32) -> Deltas:
+        base = batches.header["base_offset"].astype(np.int64)
+
+        def base_of(rows: Rows) -> Any:
+            return base[batch[rows]]
+
+        return Deltas(len(batch), base_of)
+
     def __len__(self) -> int:
         return len(self.batch)
+
+    def put(self, rows: slice, columns: Mapping[str, AnyArray]) -> None:
+        """Fill in rows.
+
+        Args:
+            rows: Which.
+            columns: By the names of `FILLED` an element a row.
+        """
+        for name in FILLED:
+            getattr(self, name)[rows] = columns[name]
 
     def timestamps(self, rows: AnyArray) -> I64:
         """Timestamps of the rows given: int64, ms since the epoch, -1 for none."""
@@ -181,7 +219,9 @@ def build_frames(loaded: Loaded) -> tuple[Frames, list[Fault]]:
     first_row = np.zeros(len(pos) + 1, dtype=np.int64)
     np.cumsum(n_records, out=first_row[1:])
     batches = Batches(pos, file, header, first_row)
-    frames = _not_filled(arena, batches, n_records)
+    # Few batches may have many records: two bytes for each then do.
+    index = np.int16 if len(pos) <= np.iinfo(np.int16).max else np.int32
+    frames = Frames.blank(arena, batches, np.repeat(np.arange(len(pos), dtype=index), n_records))
     fill_frames(frames, starts, stops, n_records, faults)
     if faults.bad.any():
         frames = _without(frames, faults.bad)
@@ -217,10 +257,12 @@ def extend_frames(frames: Frames, loaded: Loaded) -> tuple[Frames, list[Fault]] 
         np.concatenate([old_batches.header, new_batches.header]),
         np.concatenate([old_batches.first_row[:-1], first_row]),
     )
-    columns = {name: (getattr(frames, name), getattr(new, name)) for name in _PER_RECORD}
-    columns["batch"] = (frames.batch, new.batch + np.int32(n_batches))
-    joined: dict[str, Any] = {name: np.concatenate(pair) for name, pair in columns.items()}
-    return Frames(new.arena, batches, **joined), faults
+    batch = np.concatenate([frames.batch, new.batch + np.int32(n_batches)])
+    joined = Frames.blank(new.arena, batches, batch)
+    for name in FILLED:
+        parts = [part.differences for part in (getattr(frames, name), getattr(new, name))]
+        getattr(joined, name).keep(np.concatenate(parts))
+    return joined, faults
 
 
 def value_spans(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64]:
@@ -232,23 +274,6 @@ def value_spans(arena: Arena, begin: I64, end: I64) -> tuple[I64, I64]:
     return value, value + np.maximum(size, 0)
 
 
-def _not_filled(arena: Arena, batches: Batches, counts: I64) -> Frames:
-    """Frames of so many records a batch, of which only the batch is known."""
-    total = int(batches.first_row[-1])
-    return Frames(
-        arena,
-        batches,
-        batch=np.repeat(np.arange(len(counts), dtype=np.int32), counts),
-        start=np.empty(total, dtype=np.int64),
-        body=np.empty(total, dtype=np.int64),
-        stop=np.empty(total, dtype=np.int64),
-        offset=np.empty(total, dtype=np.int64),
-        api_key=np.empty(total, dtype=np.int32),
-        version=np.empty(total, dtype=np.int32),
-        frame_version=np.empty(total, dtype=np.int32),
-    )
-
-
 def _without(frames: Frames, bad: Bools) -> Frames:
     """The frames of the other batches."""
     keep = ~bad[frames.batch]
@@ -256,21 +281,12 @@ def _without(frames: Frames, bad: Bools) -> Frames:
     counts = np.diff(batches.first_row) * ~bad
     first_row = np.zeros(len(counts) + 1, dtype=np.int64)
     np.cumsum(counts, out=first_row[1:])
-    return Frames(
-        frames.arena,
-        Batches(batches.pos, batches.file, batches.header, first_row),
-        *(getattr(frames, name)[keep] for name in _PER_RECORD),
-    )
+    sound = Batches(batches.pos, batches.file, batches.header, first_row)
+    left = Frames.blank(frames.arena, sound, frames.batch[keep])
+    for name in FILLED:
+        getattr(left, name).keep(getattr(frames, name).differences[keep])
+    return left
 
 
-_PER_RECORD: Final = (
-    "batch",
-    "start",
-    "body",
-    "stop",
-    "offset",
-    "api_key",
-    "version",
-    "frame_version",
-)
-"""Fields of `Frames` with an element a record, in their order."""
+FILLED: Final = ("start", "body", "stop", "offset", "api_key", "version", "frame_version")
+"""Columns of `Frames` that framing fills in, each behind the one that it is counted from."""

@@ -6,12 +6,9 @@ The one place in this layer that knows. Both give the same arrays and judge a ba
 from __future__ import annotations
 
 from array import array
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from ctypes import CDLL
-
     from metashell.log.frames import Batches, Frames
     from metashell.log.keyed_frames import KeyedFrames
     from metashell.log.payloads import BatchFaults
@@ -88,10 +85,10 @@ def fill_frames(frames: Frames, starts: I64, stops: I64, counts: I64, faults: Ba
 
     found = library()
     if found is not None:
-        from metashell.kernel.frames import FRAME_COLUMNS
+        from metashell.kernel import frames as kernel
 
-        columns = {name: getattr(frames, name) for name in FRAME_COLUMNS}
-        _by_kernel(found, frames.arena, frames.batches, starts, stops, counts, columns, faults)
+        table = _table_of(frames.batches, starts, stops, counts)
+        _note(kernel.frame(found, _bytes_of(frames.arena), table, frames.put), faults)
         return
     from metashell.log.heads import fill_in_blocks
     from metashell.log.lanes import find_records
@@ -121,12 +118,11 @@ def fill_keyed_frames(
 
     found = library()
     if found is not None:
-        from metashell.kernel.frames import KEYED_COLUMNS
+        from metashell.kernel import frames as kernel
 
-        columns = {name: getattr(frames, name) for name in KEYED_COLUMNS}
-        _by_kernel(
-            found, frames.arena, frames.batches, lane_starts, stops, in_lanes, columns, faults
-        )
+        columns = {name: getattr(frames, name) for name in kernel.KEYED_COLUMNS}
+        table = _table_of(frames.batches, lane_starts, stops, in_lanes)
+        _note(kernel.frame_keyed(found, _bytes_of(frames.arena), table, columns), faults)
         return
     from metashell.log.keyed_heads import fill_in_blocks
     from metashell.log.lanes import find_records
@@ -179,16 +175,8 @@ def fill_plain_frames(frames: KeyedFrames, producer_ids: I64, faults: BatchFault
     _note(verdicts, faults)
 
 
-def _by_kernel(
-    library: CDLL,
-    arena: Arena,
-    batches: Batches,
-    starts: I64,
-    stops: I64,
-    counts: I64,
-    columns: Mapping[str, AnyArray],
-    faults: BatchFaults,
-) -> None:
+def _table_of(batches: Batches, starts: I64, stops: I64, counts: I64) -> AnyArray:
+    """The kernel's table of batches."""
     import numpy as np
 
     from metashell.kernel import frames as kernel
@@ -200,7 +188,13 @@ def _by_kernel(
     table["first_row"] = batches.first_row[:-1]
     table["base_offset"], table["last_delta"] = header["base_offset"], header["last_delta"]
     table["is_control"] = (header["attributes"] & CONTROL) != 0
-    _note(kernel.frame(library, arena.u1[: arena.size], table, columns), faults)
+    found: AnyArray = table
+    return found
+
+
+def _bytes_of(arena: Arena) -> AnyArray:
+    """The bytes without the slack."""
+    return arena.u1[: arena.size]
 
 
 def _note(verdicts: AnyArray, faults: BatchFaults) -> None:

@@ -39,16 +39,15 @@ def fill_in_blocks(frames: Frames, begin: I64, size: I32, faults: BatchFaults) -
     """
     arena, batches, batch, total = frames.arena, frames.batches, frames.batch, len(begin)
     counts = np.diff(batches.first_row)
-    frames.start = begin
-    # So far of the batch; each record's delta is added below.
-    frames.offset = np.repeat(batches.header["base_offset"].astype(np.int64), counts)
+    base_offset = batches.header["base_offset"].astype(np.int64)
     last_delta = np.repeat(batches.header["last_delta"].astype(np.int32), counts)
     control = _control_rows(batches, counts)
     for first in range(0, total, _BLOCK):
         rows = slice(first, min(first + _BLOCK, total))
         end = begin[rows] + size[rows]
         delta, key, key_size, value, stop, ok = record_head(arena, begin[rows], end)
-        frames.offset[rows] += delta
+        frames.start[rows], frames.stop[rows] = begin[rows], stop
+        frames.offset[rows] = base_offset[batch[rows]] + delta
         ok &= (delta >= 0) & (delta <= last_delta[rows])
         _message_frame(frames, rows, value, stop)
         bounds = np.searchsorted(control, [rows.start, rows.stop])
@@ -58,7 +57,6 @@ def fill_in_blocks(frames: Frames, begin: I64, size: I32, faults: BatchFaults) -
             _control_frame(frames, first + local, key[local], value[local])
         if not ok.all():
             faults.add(np.unique(batch[rows][~ok]), MALFORMED)
-        frames.stop[rows] = stop
 
 
 def _control_rows(batches: Batches, counts: I64) -> I64:

@@ -231,7 +231,7 @@ def density_of(records: Records, after: int = -1, faults: Sequence[Fault] = ()) 
     number = np.full(len(base), -1, dtype=np.int32)
     number[at] = np.arange(len(at), dtype=np.int32)
     of_record = number[frames.batch]
-    keys = frames.api_key
+    keys = frames.api_key[:]
     if len(at) != len(base):
         inside = of_record >= 0
         of_record, keys = of_record[inside], keys[inside]

@@ -111,7 +111,7 @@ class TopicNames:
         spec = records.registry.by_name.get("TopicRecord")
         if spec is None:
             return
-        rows = np.flatnonzero(records.frames.api_key == spec.api_key)
+        rows = np.flatnonzero(records.frames.api_key.narrow == spec.api_key)
         if not len(rows):
             return
         _, columns = records.decode(spec.name, rows, ("name", "topic_id"))
@@ -204,11 +204,11 @@ def _of_batches(loaded: Loaded, pos: I64) -> Loaded:
 def select_rows(records: Records, selection: Selection, names: TopicNames) -> I64:
     """Rows of the records asked for, ascending: int64."""
     frames = records.frames
-    keys = frames.api_key
+    keys = frames.api_key.narrow
     mask: Bools = np.ones(len(frames), dtype=np.bool_)
     if selection.first_offset > 0 or selection.last_offset < MAX_OFFSET:
-        mask &= frames.offset >= selection.first_offset
-        mask &= frames.offset <= selection.last_offset
+        offsets = frames.offset[:]
+        mask &= (offsets >= selection.first_offset) & (offsets <= selection.last_offset)
     if selection.control:
         mask &= keys <= CONTROL_KEY
     if selection.keys is not None:

@@ -99,7 +99,7 @@ def first_fault(records: Records, of_files: Sequence[Fault] = ()) -> tuple[int, 
 
 def report_unknown(records: Records) -> None:
     """Note every record of a type that no definition describes."""
-    keys, counts = records.frames.api_key, records.counted
+    keys, counts = records.frames.api_key.narrow, records.counted
     known = np.array(
         [*records.registry.metadata, *(control_key(t) for t in records.registry.control)]
     )

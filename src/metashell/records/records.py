@@ -196,12 +196,14 @@ class Records:
         for i, file in enumerate(self.loaded.files):
             if file.end_offset is None:
                 continue
-            inside = frames.batches.file[frames.batch] == i
+            inside = frames.batches.file == i
             if file.end_offset == 0:
                 # Bootstrap metadata stands in the log again; only its control records count.
-                counts[inside & (frames.api_key > CONTROL_KEY)] = False
+                counts[inside[frames.batch] & (frames.api_key.narrow > CONTROL_KEY)] = False
             else:
-                counts[~inside & (frames.offset < file.end_offset)] = False
+                early = ~inside & (frames.batches.header["base_offset"] < file.end_offset)
+                rows = np.flatnonzero(early[frames.batch])
+                counts[rows[frames.offset[rows] < file.end_offset]] = False
         if self.before is not None:
             counts[self.before :] = False
         return counts
@@ -220,10 +222,10 @@ class Records:
         if name not in self._rows:
             spec = self.registry.by_name[name]
             if spec.api_key is not None:
-                mask = (self.frames.api_key == spec.api_key) & self.applied
+                mask = (self.frames.api_key.narrow == spec.api_key) & self.applied
             else:
                 assert spec.control_type is not None
-                mask = (self.frames.api_key == control_key(spec.control_type)) & self.counted
+                mask = (self.frames.api_key.narrow == control_key(spec.control_type)) & self.counted
             self._rows[name] = np.flatnonzero(mask)
         return self._rows[name]
 
@@ -383,7 +385,7 @@ class Records:
     @lazy
     def any_odd(self) -> bool:
         """Whether any metadata record has a frame version other than 1."""
-        versions = self.frames.frame_version
+        versions = self.frames.frame_version.narrow
         return bool(((versions != 1) & (versions != CONTROL_FRAME)).any())
 
     def odd(self, rows: I64) -> Bools:
@@ -428,12 +430,12 @@ class Records:
     def unknown_rows(self) -> I64:
         """Rows of metadata records whose type, version or frame no definition describes."""
         frames = self.frames
-        known = np.zeros(len(frames), dtype=np.bool_)
+        known, versions = np.zeros(len(frames), dtype=np.bool_), frames.version.narrow
         for key, spec in self.registry.metadata.items():
             low, high = spec.versions.low, spec.versions.high
-            known |= (frames.api_key == key) & (frames.version >= low) & (frames.version <= high)
-        known &= frames.frame_version == 1
-        return np.flatnonzero(self.counted & ~known & (frames.api_key > CONTROL_KEY))
+            known |= (frames.api_key.narrow == key) & (versions >= low) & (versions <= high)
+        known &= frames.frame_version.narrow == 1
+        return np.flatnonzero(self.counted & ~known & (frames.api_key.narrow > CONTROL_KEY))
 
     @property
     def checkpoint_time_ms(self) -> int | None:

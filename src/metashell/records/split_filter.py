@@ -97,7 +97,7 @@ def _made(records: Records, ids: set[bytes]) -> I64:
     nothing = np.empty(0, dtype=np.int64)
     if spec is None or not ids:
         return nothing
-    rows = np.flatnonzero(records.frames.api_key == spec.api_key)
+    rows = np.flatnonzero(records.frames.api_key.narrow == spec.api_key)
     good, columns = records.decode(spec.name, rows, ("topic_id",))
     if "topic_id" not in columns.fields:
         return nothing

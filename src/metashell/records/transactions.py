@@ -35,7 +35,7 @@ def applied_rows(records: Records) -> tuple[Bools, int | None]:
         (bool[n], the row of the record that began a transaction which is still open, or None).
     """
     applied = records.counted.copy()
-    keys = records.frames.api_key
+    keys = records.frames.api_key.narrow
     markers = np.flatnonzero(is_marker(keys) & applied)
     if markers.size:
         # One that can't be read is no marker.

@@ -91,10 +91,10 @@ class Usage(Counted):
         loaded = load([path])
         records = Records(loaded, self._registry)
         frames = records.frames
-        start = frames.start
+        start = frames.start[:]
         value, stop = value_spans(frames.arena, start, np.full_like(start, frames.arena.size))
         # As frames clip them: a length that lies ends with its record.
-        sizes = np.maximum(np.minimum(stop, frames.stop) - value, 0)
+        sizes = np.maximum(np.minimum(stop, frames.stop[:]) - value, 0)
         self.n_bytes += int(sizes.sum())
         file = _describe(loaded, self._registry)
         file.records = len(frames)
@@ -104,7 +104,7 @@ class Usage(Counted):
             self.tallies["file"].add(where, sizes)
         self.files.append(file)
         if "type" in self._wanted:
-            self.tallies["type"].add(frames.api_key, sizes)
+            self.tallies["type"].add(frames.api_key[:], sizes)
         if "hour" in self._wanted:
             times = frames.timestamps(np.arange(len(frames)))
             self.tallies["hour"].add(np.maximum(times // HOUR_MS, -1), sizes)
@@ -319,7 +319,7 @@ def _rows_of(records: Records, spec: MessageSpec) -> I64:
     """Every row of a message, whether it counts in the image or not."""
     control = spec.control_type
     key = CONTROL_KEY - control if control is not None else spec.api_key
-    return np.flatnonzero(records.frames.api_key == key)
+    return np.flatnonzero(records.frames.api_key.narrow == key)
 
 
 def _pairs(numbers: I64, low: AnyArray) -> I64:

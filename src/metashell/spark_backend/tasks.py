@@ -240,7 +240,7 @@ def _parts(table: pa.Table, work: Work) -> Iterator[tuple[int, pa.Table]]:
     bucket = buckets_of(records, rows, work.spread)
     topics = records.registry.by_name
     of_topics = np.isin(
-        records.frames.api_key,
+        records.frames.api_key.narrow,
         [topics["TopicRecord"].api_key or 0, topics["RemoveTopicRecord"].api_key or 0],
     )
     yield 0, table.take(pa.array(np.flatnonzero((bucket <= 0) | of_topics)))

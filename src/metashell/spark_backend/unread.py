@@ -178,7 +178,7 @@ def look_at(split: Split, registry: Registry, tables: frozenset[str]) -> SplitRe
 
 
 def _record_faults(records: Records, tables: frozenset[str]) -> Iterator[Fault]:
-    keys = records.frames.api_key
+    keys = records.frames.api_key.narrow
     yield from list(records.faults)
     for name in sorted(tables - {FILES, RECORDS}):
         spec = records.registry.by_name[name]

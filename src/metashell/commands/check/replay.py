@@ -208,7 +208,7 @@ class CheckpointCheck:
         ):
             return None
         in_segment = frames.batches.file[frames.batch] >= (1 if base else 0)
-        after = np.flatnonzero(in_segment & (frames.offset >= newer.end_offset))[:1]
+        after = np.flatnonzero(in_segment & (frames.offset[:] >= newer.end_offset))[:1]
         if after.size:
             image.records.before = int(after[0])
         return image

@@ -76,7 +76,7 @@ def write_groups(
     Raises:
         OSError: They can't be written.
     """
-    keys, left = records.frames.api_key, records.counted.copy()
+    keys, left = records.frames.api_key.narrow, records.counted.copy()
     by_name = records.registry.by_name
     for group, names in GROUPS.items():
         of_group = [key for key in (by_name[name].api_key for name in names) if key is not None]

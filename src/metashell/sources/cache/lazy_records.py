@@ -26,7 +26,7 @@ from metashell.condensed.table import (
 from metashell.errors import SourceError
 from metashell.image.image import Image
 from metashell.lazy import lazy
-from metashell.log.frames import HEADER, Batches, Frames, Merged, control_key
+from metashell.log.frames import FILLED, HEADER, Batches, Frames, Merged, control_key
 from metashell.log.read import Loaded
 from metashell.records.records import Records
 from metashell.schema.arena import I32, I64, SLACK, AnyArray, Arena, Bools
@@ -136,14 +136,8 @@ class LazyRecords(Records):
             pieces.arena,
             batches,
             batch,
-            pieces.start,
-            pieces.body,
-            pieces.stop,
-            pieces.offset,
-            pieces.api_key,
-            pieces.version,
-            pieces.frame_version,
-            pieces.merged,
+            **{name: getattr(pieces, name) for name in FILLED},
+            merged=pieces.merged,
         )
         frames.times = pieces.times
         return frames
@@ -236,9 +230,9 @@ class LazyRecords(Records):
         buffer[size : size + tail.arena.size] = tail.arena.u1[: tail.arena.size]
         self._bytes = buffer
 
-        def grown(values: AnyArray, shift: int = 0) -> AnyArray:
+        def grown(values: AnyArray) -> AnyArray:
             out = np.zeros(n, dtype=values.dtype)
-            out[n_stored:] = values + shift if shift else values
+            out[n_stored:] = values
             return out
 
         of = tail.batches
@@ -249,19 +243,13 @@ class LazyRecords(Records):
             np.empty(0, dtype=np.int64),
         )
         assert tail.merged is not None
-        frames = _Pieces(
-            Arena(buffer, size + tail.arena.size),
-            batches,
-            np.arange(n, dtype=np.int32),
-            grown(tail.start, size),
-            grown(tail.body, size),
-            grown(tail.stop, size),
-            grown(tail.offset),
-            grown(tail.api_key),
-            grown(tail.version),
-            grown(tail.frame_version),
-            Merged(grown(tail.merged.changes), grown(tail.merged.leader_changes)),
-        )
+        arena, batch = Arena(buffer, size + tail.arena.size), np.arange(n, dtype=np.int32)
+        frames = _Pieces.blank(arena, batches, batch)
+        behind = {name: getattr(tail, name)[:] for name in FILLED}
+        for name in ("start", "body", "stop"):
+            behind[name] += size
+        frames.put(slice(n_stored, n), behind)
+        frames.merged = Merged(grown(tail.merged.changes), grown(tail.merged.leader_changes))
         frames.times = grown(tail.times)
         frames.epoch = grown(of.header["epoch"].astype(np.int32)[tail.batch])
         return frames
@@ -364,7 +352,7 @@ def open_records(
     if manifest.has_markers or manifest.has_unread:
         return None
     behind = records_of(tail, files, registry)
-    keys = behind.frames.api_key
+    keys = behind.frames.api_key.narrow
     if ((keys >= 23) & (keys <= 25)).any():
         return None
     return LazyRecords(entry, manifest, groups, behind, files, registry)

@@ -182,7 +182,7 @@ def write_entry(entry: EntryDirectory, place: str, covered: CoveredLog, how: Con
             ),
             rows=table.num_rows,
             groups=groups,
-            has_markers=bool(is_marker(records.frames.api_key).any()),
+            has_markers=bool(is_marker(records.frames.api_key.narrow).any()),
             has_unread=bool(records.frames.unread(np.arange(table.num_rows)).any()),
             any_odd=records.any_odd,
             last_row=records.last_row,

@@ -80,7 +80,7 @@ def raw_value(
     """
     records = cluster.full_log.newest.image.records
     frames = records.frames
-    for row in np.flatnonzero(frames.offset == offset).tolist():
+    for row in np.flatnonzero(frames.offset[:] == offset).tolist():
         if records.file_of(row).end_offset is not None:
             continue  # of a checkpoint, which counts for itself
         hidden = hidden_raw(records, cluster.redaction, row, data)
