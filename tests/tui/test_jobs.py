@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 from textual.geometry import Region
 
+from metashell.kernel import threads
 from metashell.tui.frame.status import StatusLine
-from metashell.tui.jobs import Job
+from metashell.tui.jobs import OPENING, Job
 from support.pilot import Driver, drive
 
 _LEAST = 19
@@ -34,6 +35,23 @@ def test_the_thread_that_draws_goes_first() -> None:
         await driver.until(lambda: found, "the job ended")
         assert found[0] > before or before == _LEAST
         assert before == os.getpriority(os.PRIO_PROCESS, 0)
+
+    drive(test)
+
+
+def test_a_job_leaves_a_cpu_to_the_thread_that_draws(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a job decodes takes one thread less than there are CPUs; opening takes all."""
+    monkeypatch.delenv(threads.VARIABLE, raising=False)
+    monkeypatch.setattr(threads, "_n_cpus", lambda: 4)
+
+    async def test(driver: Driver) -> None:
+        for key, expected in (("test", 3), (OPENING, 4)):
+            found: list[int] = []
+            driver.app.jobs.start(
+                "", lambda _job: threads.count(), found.append, owner=driver.app, key=key
+            )
+            await driver.until(lambda found=found: found, "the job ended")
+            assert found == [expected]
 
     drive(test)
 

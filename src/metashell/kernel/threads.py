@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from threading import Lock, Thread
+from threading import Lock, Thread, local
 from typing import Final, TypeVar
 
 VARIABLE: Final = "METASHELL_THREADS"
@@ -25,13 +25,31 @@ _OWN_CGROUP: Final = Path("/proc/self/cgroup")
 _T = TypeVar("_T")
 
 
+class _Caller(local):
+    leaves_cpus = 0
+    """CPUs that the work of the thread leaves to other threads."""
+
+
+_CALLER: Final = _Caller()
+
+
+def leave_a_cpu() -> None:
+    """Have the work of the calling thread leave a CPU to those that a user waits for."""
+    _CALLER.leaves_cpus = 1
+
+
 def count() -> int:
-    """How many threads work at most: as the variable says, else one a CPU; in Spark's tasks one."""
+    """How many threads work at most: as the variable says, else one a CPU; in Spark's tasks one.
+
+    Without the variable, fewer where the calling thread leaves a CPU to others.
+    """
     if _is_worker_of_spark():
         return 1
     text = os.environ.get(VARIABLE, "").strip()
     # Anything else than a number is no reason to fail in the middle of an answer.
-    return min(max(int(text), 1), 1024) if text.isdecimal() and len(text) < 9 else _n_cpus()
+    if text.isdecimal() and len(text) < 9:
+        return min(max(int(text), 1), 1024)
+    return max(_n_cpus() - _CALLER.leaves_cpus, 1)
 
 
 @cache

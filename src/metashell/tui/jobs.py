@@ -3,7 +3,7 @@
 A job computes and touches no widget; what it has to say is carried out in the thread that draws.
 The result of one that was cancelled, or whose widget is gone, is dropped. A thread can't be killed:
 work that may take long asks `Job.cancelled` now and then, as commands do. The thread that draws
-goes first where several wait for a processor.
+goes first where several wait for a processor, and jobs leave it one.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from textual.message import Message
 
 from metashell.errors import MetashellError
+from metashell.kernel.threads import leave_a_cpu
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -83,6 +84,7 @@ class Job:
 
 def _give_way() -> None:
     """Have the thread that calls it run after others: on Linux each has its own priority."""
+    leave_a_cpu()
     if sys.platform == "linux":
         thread = threading.get_native_id()
         os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, 0) + _NICENESS)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
-from threading import Barrier, current_thread
+from threading import Barrier, Thread, current_thread
 from threading import enumerate as running
 from types import ModuleType
 
@@ -26,6 +26,25 @@ def test_count(monkeypatch: pytest.MonkeyPatch, text: str, expected: int | None)
     monkeypatch.setattr(threads, "_n_cpus", lambda: 7)
 
     assert (7 if expected is None else expected) == threads.count()
+
+
+@pytest.mark.parametrize(("text", "n_cpus", "expected"), [("", 7, 6), ("", 1, 1), ("3", 7, 3)])
+def test_a_thread_that_leaves_a_cpu(
+    monkeypatch: pytest.MonkeyPatch, text: str, n_cpus: int, expected: int
+) -> None:
+    """Its work takes one CPU less unless the variable says how many; that of others takes all."""
+    monkeypatch.setenv(threads.VARIABLE, text)
+    monkeypatch.setattr(threads, "_n_cpus", lambda: n_cpus)
+    before, found = threads.count(), list[int]()
+
+    def leave() -> None:
+        threads.leave_a_cpu()
+        found.append(threads.count())
+
+    thread = Thread(target=leave)
+    thread.start()
+    thread.join()
+    assert (found, threads.count()) == ([expected], before)
 
 
 def test_a_process_of_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
