@@ -67,7 +67,7 @@ def test_an_unknown_figure_is_a_usage_error(capsys: pytest.CaptureFixture[str]) 
 def test_a_report_has_each_figure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """As JSON, with what each took; `make bench-smoke` measures all of them."""
     cheap = [f.name for f in figures.FIGURES if not re.match(r"spark-|(shell-)?ask-", f.name)]
-    names = cheap[::8]
+    names = cheap[::24]
     chosen = [word for name in names for word in ("--only", name)]
     assert 0 == run.main(["--smoke", "--json", "--directory", str(tmp_path), *chosen])
     report = json.loads(capsys.readouterr().out)
@@ -115,31 +115,35 @@ def test_what_can_not_be_measured_here_is_skipped(
     assert capsys.readouterr().err.endswith("the coefficients need spark-start\n")
 
 
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Directories:
+    """Directories that are made once for all tests."""
+    return Directories(tmp_path_factory.mktemp("made"), SMOKE)
+
+
 @pytest.mark.parametrize(
     "wrong",
     [{"topics": 41}, {"partitions": 0}, {"brokers": 1}, {"acls": 1}],
     ids=lambda rows: next(iter(rows)),
 )
-def test_a_wrong_number_of_rows_is_noticed(wrong: dict[str, int], tmp_path: Path) -> None:
+def test_a_wrong_number_of_rows_is_noticed(wrong: dict[str, int], made: Directories) -> None:
     """Of any table, whichever engine counted them."""
-    directories = Directories(tmp_path, SMOKE)
-    clusters = directories.incident()
+    clusters = made.incident()
     right = {c.log_dir: children.table_rows(c.checkpoint) for c in clusters}
     counts = {str(log_dir / LOG_DIR): rows for log_dir, rows in right.items()}
-    folds._check(clusters, counts, directories)
+    folds._check(clusters, counts, made)
     first = next(iter(counts))
     with pytest.raises(WrongOutputError, match="are right"):
-        folds._check(clusters, {**counts, first: {**counts[first], **wrong}}, directories)
+        folds._check(clusters, {**counts, first: {**counts[first], **wrong}}, made)
     with pytest.raises(WrongOutputError, match="1 directories are folded"):
-        folds._check(clusters, {first: counts[first]}, directories)
+        folds._check(clusters, {first: counts[first]}, made)
 
 
-def test_coefficients_are_by_the_bytes_that_were_decoded(tmp_path: Path) -> None:
+def test_coefficients_are_by_the_bytes_that_were_decoded(made: Directories) -> None:
     """They are printed as a call, so that they can be pasted."""
-    directories = Directories(tmp_path, SMOKE)
-    sizes = [cluster.size for cluster in directories.incident()]
+    sizes = [cluster.size for cluster in made.incident()]
     measured = {
-        "checksum": Measurement(wall_s=[1], peak_rss_bytes=3 * directories.changed().size),
+        "checksum": Measurement(wall_s=[1], peak_rss_bytes=3 * made.changed().size),
         "spark-start": Measurement(parts={"session": [4, 2, 3], "first query": [5, 7]}),
         "spark-fold-1": Measurement(wall_s=[sum(sizes) * 12.34e-9]),
         "local-fold-2": Measurement(wall_s=[max(sizes) * 9.96e-9]),
@@ -148,7 +152,7 @@ def test_coefficients_are_by_the_bytes_that_were_decoded(tmp_path: Path) -> None
         "spark-fleet-9000": Measurement(user_s=[1.62], parts={"task": [0.25, 0.05, 0.1]}),
     }
     assert set(coefficients.FIGURES_NEEDED) == measured.keys()
-    values = coefficients.coefficients(measured, directories)
+    values = coefficients.coefficients(measured, made)
     assert {field.name for field in fields(Coefficients)} == values.keys()
     assert [
         "COEFFICIENTS: Final = Coefficients(",
