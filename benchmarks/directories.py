@@ -43,6 +43,8 @@ class Sizes:
     """About how many bytes of a log a task of Spark decodes; 0 for the default."""
     java_options: str = ""
     """Of Spark's Java process."""
+    one_session: bool = False
+    """Whether all figures of Spark share a session, as each takes seconds to start."""
     fleet_directories: int = 40
     fleet_topics: int = 500
     """Of each, with `fleet_changes` after the checkpoint."""
@@ -68,7 +70,12 @@ SMOKE: Final = Sizes(
     topics=60, partitions=4, changes=500, siblings=800, scalar_records=100,
     incident_topics=40, incident_partitions=4, incident_changes=3_000, split_bytes=64_000,
     # Compiling well what runs for a second costs more than it saves.
-    java_options="-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    # So does the check of Spark's own classes.
+    java_options=(
+        "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+        " -XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote"
+    ),
+    one_session=True,
     fleet_directories=3, fleet_topics=10, fleet_changes=50, members=(2, 4, 8), member_topics=2,
     commits=3_000, broker_commits=1_500, commit_keys=300, broker_partitions=4,
 )  # fmt: skip

@@ -7,6 +7,7 @@ to one CPU.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any, Final
@@ -20,7 +21,7 @@ _START_MASTER: Final = "local[2]"
 
 def spark_start(directories: Directories, runs: int) -> Measurement:
     """A session and its first query, each time in a process of its own."""
-    if runs == 1:
+    if runs == 1 or directories.sizes.one_session:
         # A session takes seconds: the one that `spark-fold-2` needs anyway will do.
         return Measurement(**_folded(directories, _START_MASTER, runs)["start"])
     whole = Measurement()
@@ -38,7 +39,8 @@ def spark_fold(n_cores: int) -> Callable[[Directories, int], Measurement]:
     """All directories folded on some cores."""
 
     def run(directories: Directories, runs: int) -> Measurement:
-        return Measurement(**_folded(directories, f"local[{n_cores}]", runs)["fold"])
+        master = _START_MASTER if directories.sizes.one_session else f"local[{n_cores}]"
+        return Measurement(**_folded(directories, master, runs)["fold"])
 
     return run
 
@@ -65,11 +67,16 @@ def spark_fleet(i: int) -> Callable[[Directories, int], Measurement]:
 
 @cache
 def _searched(directories: Directories, runs: int) -> Any:
-    fleets = [str(directories.members(n)) for n in directories.sizes.members]
-    found = report("fleet_worker.py", [_START_MASTER, str(runs), *fleets])
+    if directories.sizes.one_session:
+        return _folded(directories, _START_MASTER, runs)["fleets"]
+    found = report("fleet_worker.py", [_START_MASTER, str(runs), *_fleets(directories)])
     if "skipped" in found:
         raise SkippedError(found["skipped"])
     return found
+
+
+def _fleets(directories: Directories) -> list[str]:
+    return [str(directories.members(n)) for n in directories.sizes.members]
 
 
 def local_fold(directories: Directories, runs: int) -> Measurement:
@@ -94,7 +101,8 @@ def _ran(
 ) -> dict[str, Any]:
     paths = [str(cluster.log_dir) for cluster in clusters]
     sizes = directories.sizes
-    options = [str(sizes.split_bytes), sizes.java_options]
+    fleets = _fleets(directories) if sizes.one_session else []
+    options = [str(sizes.split_bytes), sizes.java_options, os.pathsep.join(fleets)]
     found: dict[str, Any] = report("spark_worker.py", [master, str(runs), *options, *paths])
     if "skipped" in found:
         raise SkippedError(found["skipped"])

@@ -1,14 +1,16 @@
 """Measures Spark: how long a session takes to start, and the distributed fold.
 
-Started by `folds` as ``python spark_worker.py MASTER RUNS SPLIT_BYTES JAVA_OPTIONS [DIR...]``, on
-all CPUs; prints what it measured as one line of JSON, or why there is no Spark here. Without
-directories only the start is measured. Only the first answer is checked here, the others by
-`folds`.
+Started by `folds` as ``python spark_worker.py MASTER RUNS SPLIT_BYTES JAVA_OPTIONS FLEETS
+[DIR...]``, on all CPUs; prints what it measured as one line of JSON, or why there is no Spark here.
+Without directories only the start is measured. Fleets are folders, separated as in a PATH; those
+that are given are searched by `fleet_worker` in the same session. Only the first answer is checked
+here, the others by `folds`.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from collections.abc import Sequence
@@ -16,6 +18,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
+import fleet_worker
 from measure import Measurement, WrongOutputError
 from processes import user_seconds, watched
 
@@ -27,13 +30,14 @@ def main(argv: Sequence[str]) -> int:
     """Measure and print."""
     from metashell.spark_backend.needs import missing_requirement
 
-    master, runs, split_bytes, java_options, *paths = argv
+    master, runs, split_bytes, java_options, fleets, *paths = argv
     reason = missing_requirement(master)
     if reason is not None:
         print(json.dumps({"skipped": reason.message}))
         return 0
     try:
-        print(json.dumps(measure(master, int(runs), int(split_bytes), java_options, paths)))
+        options = int(split_bytes), java_options, [f for f in fleets.split(os.pathsep) if f]
+        print(json.dumps(measure(master, int(runs), *options, paths)))
     except WrongOutputError as error:
         print(f"spark_worker: {error}", file=sys.stderr)
         return 1
@@ -41,15 +45,21 @@ def main(argv: Sequence[str]) -> int:
 
 
 def measure(
-    master: str, runs: int, split_bytes: int, java_options: str, paths: Sequence[str]
+    master: str,
+    runs: int,
+    split_bytes: int,
+    java_options: str,
+    fleets: Sequence[str],
+    paths: Sequence[str],
 ) -> dict[str, Any]:
-    """Start a session, ask it the first query, then fold all directories.
+    """Start a session, ask it the first query, then fold all directories and search all fleets.
 
     Args:
         master: The session's master.
         runs: Folds, after one that is timed by itself and brings the files into memory.
         split_bytes: As for `fold_directories`; 0 for its default.
         java_options: Of Spark's Java process.
+        fleets: Folders of directories.
         paths: The directories.
     """
     conf = {"spark.driver.extraJavaOptions": java_options} if java_options else {}
@@ -80,6 +90,8 @@ def measure(
                     fold.user_s.append(user_seconds() - user)
             # While there still are workers.
             peaks.look()
+            # It uses the session that is there.
+            searched = fleet_worker.measure(master, runs, fleets) if fleets else {}
     fold.peak_rss_bytes = peaks.any_process
     if any(found != counts[0] for found in counts):
         raise WrongOutputError("two folds of the same directories differ")
@@ -88,6 +100,7 @@ def measure(
         "fold": asdict(fold),
         "worker_peak_bytes": peaks.python_worker,
         "counts": counts[0] if counts else {},
+        "fleets": searched,
     }
 
 
