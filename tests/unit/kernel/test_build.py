@@ -43,6 +43,14 @@ def beside(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return path
 
 
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library, built once for all tests, alone in its directory."""
+    path = tmp_path_factory.mktemp("built") / "_kernel.so"
+    build(find_compiler(), path)
+    return path
+
+
 @pytest.fixture
 def without_compiler(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine that has none."""
@@ -80,12 +88,10 @@ def test_digest_is_of_all_that_is_compiled(copied: Path) -> None:
 
 @pytest.mark.slow
 @needs_compiler
-def test_library_has_the_digest(tmp_path: Path) -> None:
+def test_library_has_the_digest(built: Path) -> None:
     """It is compiled in, and nothing else is left behind."""
-    target = tmp_path / "_kernel.so"
-    build(find_compiler(), target)
-    assert digest() == digest_of(target)
-    assert [target] == list(tmp_path.iterdir())
+    assert digest() == digest_of(built)
+    assert [built] == list(built.parent.iterdir())
 
 
 @needs_compiler
@@ -105,25 +111,21 @@ def test_sources_compile_without_warnings(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 @needs_compiler
-def test_same_sources_make_the_same_library(tmp_path: Path) -> None:
+def test_same_sources_make_the_same_library(built: Path, tmp_path: Path) -> None:
     """No time and no directory is in it."""
-    paths = [tmp_path / "a.so", tmp_path / "b.so"]
-    for path in paths:
-        build(find_compiler(), path)
-    assert paths[0].read_bytes() == paths[1].read_bytes()
+    build(find_compiler(), tmp_path / "other.so")
+    assert built.read_bytes() == (tmp_path / "other.so").read_bytes()
 
 
 @pytest.mark.slow
 @needs_compiler
 def test_built_beside_once(beside: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """What is up to date stays; what is older than the sources, or broken, is replaced."""
-    assert build_beside().startswith("built by ")
-    assert "up to date" == build_beside()
-
     beside.write_bytes(b"not a library")
     assert 0 == main()
     assert capsys.readouterr().out.startswith("kernel: built by ")
     assert digest() == digest_of(beside)
+    assert "up to date" == build_beside()
 
 
 @pytest.mark.slow
@@ -138,10 +140,11 @@ def test_error_of_the_sources_is_told(copied: Path, beside: Path) -> None:
 
 @pytest.mark.slow
 @needs_compiler
-def test_old_library_stays_where_building_fails(copied: Path, beside: Path) -> None:
+def test_old_library_stays_where_building_fails(built: Path, copied: Path, beside: Path) -> None:
     """A failed build leaves what was there, which the digest then keeps from being loaded."""
-    build_beside()
-    before = beside.read_bytes()
+    before = built.read_bytes()
+    beside.write_bytes(before)
+    assert "up to date" == build_beside()
     (copied / "digest.c").write_text("#error no such thing\n", "ascii")
     with pytest.raises(BuildError):
         build_beside()
