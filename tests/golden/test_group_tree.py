@@ -18,7 +18,7 @@ from support.coordinators import IDS, RecordedSegment, recorded_segments
 from support.group_trees import check_grids, directory_of, nodes_below
 from support.seeds import examples
 
-N_POINTS = examples(12)
+N_POINTS = examples(8)
 """How many states of each log are compared."""
 
 Values = dict[tuple[str, ...], dict[str, Any]]

@@ -601,7 +601,7 @@ def last_set(data: bytes) -> dict[tuple[bytes, int], dict[str, int]]:
     }
 
 
-@pytest.mark.parametrize("seed", seeds(8))
+@pytest.mark.parametrize("seed", seeds(5))
 def test_set_by(seed: int, tmp_path: Path) -> None:
     """The record that set each field last is that of a replay one by one."""
     values = Teller(seed, transactions=False).tell(random.Random(seed).randint(60, 300))

@@ -24,7 +24,7 @@ from support.shell import run
 from support.strategies import builtin_registry, damaged, damaged_values, records
 
 any_bytes = settings(
-    max_examples=examples(30),
+    max_examples=examples(25),
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large],
 )
 

@@ -245,14 +245,14 @@ def narrowest(decisions: list[AccessDecision], host: HostPattern) -> AccessDecis
     return max(fitting, key=lambda decision: decision.host.narrowness)
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @given(questions())
 def test_decisions(question: Question) -> None:
     """Of every principal, from every host: asked for one host, and listed by host."""
     decides(question)
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @given(questions_of_two_rights())
 def test_decisions_of_two_rights(question: Question) -> None:
     """The same, where brokers take another right too: one of the cluster, or on some topic."""

@@ -150,7 +150,7 @@ COORDINATOR_MESSAGES = [
 
 @pytest.mark.cases(22)
 @every_message
-@settings(max_examples=examples(6))
+@settings(max_examples=examples(4))
 @given(data=st.data())
 def test_every_message(spec: MessageSpec, version: int, data: st.DataObject) -> None:
     """Of every message in every version the same values are decoded, and the same bytes refused."""

@@ -42,7 +42,7 @@ TESTS = (
 )
 EACH_WORD = tuple({test.split()[0]: test for test in TESTS}.values())
 """A test of each kind."""
-SEEDS = seeds(8)
+SEEDS = seeds(5)
 
 
 class Plain(Directory):

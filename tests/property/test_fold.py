@@ -22,7 +22,7 @@ pytestmark = pytest.mark.usefixtures("implementation")
 ITEM_SIZES = {"u1": 1, ">i2": 2, ">i4": 4, ">i8": 8, "V16": 16}
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(75))
 @given(
     dtype=st.sampled_from(sorted(ITEM_SIZES)),
     data=st.binary(max_size=300),

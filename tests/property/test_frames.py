@@ -125,7 +125,7 @@ def batch_records(draw: st.DrawFn) -> list[Record]:
 codecs = st.sampled_from(sorted(CODEC_IDS))
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(
     batches=st.lists(st.tuples(batch_records(), codecs, st.integers(0, 5)), min_size=1, max_size=5)
 )
@@ -139,7 +139,7 @@ def test_small_batches(folder: Path, batches: list[tuple[list[Record], Codec, in
     check(folder, bytes(data))
 
 
-@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(25), suppress_health_check=[HealthCheck.too_slow])
 @given(
     batches=st.lists(
         st.tuples(record_lists(min_size=1, max_size=8), codecs), min_size=1, max_size=4
@@ -299,7 +299,7 @@ def test_control_records(folder: Path) -> None:
     assert CONTROL & int(frames.batches.header["attributes"][0])
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(75))
 @given(
     payload=st.binary(max_size=80),
     count=st.integers(-2, 12),
@@ -329,7 +329,7 @@ def test_random_payloads(
     assert (np.diff(frames.offset[:]) >= 0).all() or not attributes & CONTROL
 
 
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 @given(
     records=st.lists(st.binary(max_size=25), min_size=1, max_size=5), last_delta=st.integers(0, 6)
 )

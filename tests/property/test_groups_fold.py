@@ -60,7 +60,7 @@ def _rows(state: GroupsState) -> tuple[list[tuple[int, ...]], list[tuple[int, ..
 
 
 @pytest.mark.parametrize("types", [False, True])
-@settings(max_examples=examples(300))
+@settings(max_examples=examples(150))
 @given(drawn=st.lists(_EVENT, max_size=30))
 def test_columns_are_the_replay(types: bool, drawn: list[tuple[int, ...]]) -> None:
     """Whatever is put, removed and refused, in whatever order."""

@@ -43,7 +43,7 @@ from support.seeds import examples
 from support.strategies import builtin_registry, coordinator_specs
 
 FIRST = int(os.environ.get("METASHELL_FIRST_SEED", "0"))
-SEEDS = int(os.environ.get("METASHELL_SEEDS", examples(9)))
+SEEDS = int(os.environ.get("METASHELL_SEEDS", examples(5)))
 every_seed = pytest.mark.parametrize("seed", range(FIRST, FIRST + SEEDS))
 
 pytestmark = pytest.mark.skipif(load.library() is None, reason=load.description())

@@ -109,7 +109,7 @@ def segments(draw: st.DrawFn) -> Written:
     return Written(bytes(data), rows)
 
 
-@settings(max_examples=examples(150))
+@settings(max_examples=examples(75))
 @given(written=segments())
 def test_every_format(path: Path, written: Written) -> None:
     """Offsets, times, keys and values are those written, and so are the numbers they begin with."""
@@ -120,7 +120,7 @@ def test_every_format(path: Path, written: Written) -> None:
     assert [number_of(value) for *_, value in written.rows] == frames.value_version.tolist()
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(written=segments(), size=st.sampled_from([1, 30, 61, 100, 300]))
 def test_windows(path: Path, written: Written, size: int) -> None:
     """Read in windows the records and the positions of their batches are the same."""
@@ -136,7 +136,7 @@ def test_windows(path: Path, written: Written, size: int) -> None:
     assert whole.batches.pos.tolist() == positions
 
 
-@settings(max_examples=examples(250))
+@settings(max_examples=examples(125))
 @given(data=damaged(segments().map(lambda written: written.data)))
 def test_damage(path: Path, data: bytes) -> None:
     """Damaged bytes give records that lie in the bytes, or faults."""

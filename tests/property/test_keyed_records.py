@@ -157,7 +157,7 @@ def check(records: KeyedRecords, log: CoordinatorLog, written: list[Pair]) -> No
     assert [r.flaw for r in expected] == [Flaw(f) for f in records.flaws().tolist()]
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(30))
 @given(data=st.data(), log=st.sampled_from(LOGS))
 def test_columns(path: Path, data: st.DataObject, log: CoordinatorLog) -> None:
     """Keys, values and what is wrong are those of a plain reader, in any order of asking."""

@@ -89,7 +89,7 @@ def _small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(leaf_texts, "_TOGETHER", 3)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.lists(
         st.lists(
@@ -111,7 +111,7 @@ def test_transactions(partitions: list[list[Put]]) -> None:
     check_grids(directory_of(*_of(CoordinatorLog.TRANSACTIONS, partitions)))
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(
     st.lists(
         st.lists(

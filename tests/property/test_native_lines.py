@@ -136,7 +136,7 @@ def test_damaged_records(tmp_path: Path, values: list[bytes]) -> None:
     of_values(tmp_path, values, builtin_registry())
 
 
-@settings(anywhere, max_examples=examples(100))
+@settings(anywhere, max_examples=examples(50))
 @given(data=st.data(), spec=definitions())
 def test_any_definition(tmp_path: Path, data: st.DataObject, spec: MessageSpec) -> None:
     """Each kind of field: tagged and not, nullable and not, arrays and structs in structs."""

@@ -48,7 +48,7 @@ from support.fake_quorum import FakeQuorum
 from support.seeds import examples
 from support.simulation import Simulation
 
-SEEDS = int(os.environ.get("METASHELL_SEEDS", examples(75)))
+SEEDS = int(os.environ.get("METASHELL_SEEDS", examples(50)))
 FIRST = int(os.environ.get("METASHELL_FIRST_SEED", "0"))
 BLOCK = 25
 

@@ -71,7 +71,7 @@ def broker(drawn: list[Quota], key: str, user: str, client_id: str) -> float | N
     return next((overridden[level] for level in order if level in overridden), None)
 
 
-@settings(max_examples=examples(100))
+@settings(max_examples=examples(50))
 @given(quotas, st.sampled_from(["a", "c"]), st.sampled_from(["a", "c", ""]))
 def test_effective(drawn: list[Quota], user: str, client_id: str) -> None:
     """For clients that quotas name, that none names, and without an id."""

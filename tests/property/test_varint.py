@@ -70,7 +70,7 @@ def check(vector: Vector, single: Single, pieces: Sequence[bytes]) -> None:
 
 
 @pytest.mark.parametrize(("vector", "single"), READERS)
-@settings(max_examples=examples(200))
+@settings(max_examples=examples(100))
 @given(pieces=st.lists(encoded, min_size=1, max_size=8))
 def test_like_single_ones(vector: Vector, single: Single, pieces: list[bytes]) -> None:
     """Values and cursors are those of the scalar reader; where that refuses, a cursor is beyond."""

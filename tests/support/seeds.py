@@ -11,9 +11,9 @@ outputs anew; `exhaustive` looks long."""
 
 CASES = 6
 """So many cases of a test are taken by default, where its marker `cases` says nothing else."""
-_SHARE = 8
+_SHARE = 5
 """Of the examples and seeds of CI, every how manieth is taken by default."""
-_TIMES = 40
+_TIMES = 50
 
 
 def examples(n: int) -> int:

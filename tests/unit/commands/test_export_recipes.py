@@ -323,7 +323,7 @@ hostile = st.one_of(
 plain_values = st.one_of(hostile, st.text(string.digits + ",=[]", max_size=6))
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(25), deadline=None)
 @given(st.lists(hostile, min_size=3, max_size=3), plain_values, plain_values, st.floats(0, 1e300))
 def test_hostile_names_stay_words(
     names: list[str], of_topic: str, of_group: str, rate: float

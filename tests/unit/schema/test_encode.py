@@ -44,7 +44,7 @@ def test_round_trip(spec: MessageSpec, version: int, data: st.DataObject) -> Non
     assert encoded == encode_message(spec, version, fields, leaves_out=True)
 
 
-@settings(max_examples=examples(200), deadline=None)
+@settings(max_examples=examples(100), deadline=None)
 @given(data=st.data())
 def test_any_definition(data: st.DataObject) -> None:
     """What no message of ours has (tagged structs that may be null) is encoded as well."""

@@ -396,7 +396,7 @@ def test_a_directory_without_a_split_is_there() -> None:
     assert_same_image(Image(folded(job, pieces_of([job], rng)).records), source.image, HIDDEN)
 
 
-@pytest.mark.parametrize("seed", seeds(6))
+@pytest.mark.parametrize("seed", seeds(4))
 def test_damaged_directories(tmp_path: Path, seed: int) -> None:
     """Bytes overwritten anywhere: as the local engine, faults and all."""
     rng = Random(seed)
