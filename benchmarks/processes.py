@@ -58,11 +58,17 @@ def watched() -> Iterator[Peaks]:
         peaks.look()
 
 
-def user_seconds() -> float:
-    """CPU time in user mode of this process and its descendants, those that ended included."""
+def user_seconds(*, of_python_workers: bool = False) -> float:
+    """CPU time in user mode of this process and its descendants, those that ended included.
+
+    Args:
+        of_python_workers: Whether Spark's Python workers alone count.
+    """
     ticks = 0
     for pid in (os.getpid(), *descendants()):
         with suppress(OSError, ValueError, IndexError):
+            if of_python_workers and not _is_python_worker(pid):
+                continue
             fields = _stat(pid)
             ticks += int(fields[11]) + int(fields[13])
     return float(ticks) / os.sysconf("SC_CLK_TCK")

@@ -81,13 +81,16 @@ def measure(
             check_first(first)
             for i in range(runs + 1 if paths else 0):
                 begin, user = time.perf_counter(), user_seconds()
+                workers = user_seconds(of_python_workers=True)
                 counts.append(folded(spark, paths, split_bytes))
                 wall = time.perf_counter() - begin
+                workers = user_seconds(of_python_workers=True) - workers
                 if i == 0:
                     fold.first_s = wall
                 else:
                     fold.wall_s.append(wall)
                     fold.user_s.append(user_seconds() - user)
+                    fold.parts.setdefault("python workers", []).append(workers)
             # While there still are workers.
             peaks.look()
             # It uses the session that is there.

@@ -22,7 +22,7 @@ def test_reads_and_writes_as_an_array(
 ) -> None:
     """Whatever is written, in any order, with a base or without one."""
     of = np.zeros(_N, dtype=np.int64) if base is None else np.array(base, dtype=np.int64)
-    deltas = Deltas(_N, None if base is None else of.__getitem__)
+    deltas = Deltas(_N, None if base is None else lambda rows: of[rows].copy())
     expected = of.copy()
     with np.errstate(over="ignore"):
         for first, values in writes:

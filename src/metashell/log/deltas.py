@@ -23,7 +23,8 @@ class Deltas:
 
     Args:
         n: How many there are; all equal their bases at first.
-        base: Gives the base of rows, in `dtype`; None where it is 0. It must stay the same.
+        base: Gives the bases of rows, a new array of `dtype`; None where they are 0. They must stay
+            the same.
         dtype: Of the integers: int64 or int32.
     """
 
@@ -40,10 +41,12 @@ class Deltas:
 
     def __getitem__(self, rows: Rows) -> Any:
         """The integers of rows, as an array of their own; of an index a scalar."""
-        kept = self._kept[rows].astype(self._dtype)
-        if self._base is not None:
-            kept += self._base(rows)
-        return kept
+        kept = self._kept[rows]
+        if self._base is None:
+            return kept.astype(self._dtype)
+        found = self._base(rows)
+        found += kept
+        return found
 
     def __setitem__(self, rows: Rows, values: Any) -> None:
         differences = values if self._base is None else values - self._base(rows)

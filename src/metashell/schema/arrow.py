@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from metashell.kernel import load
+from metashell.kernel.keys import number_items
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.columns import (
     Columns,
@@ -27,6 +29,8 @@ from metashell.schema.plan import ELEMENT
 from metashell.schema.uuids import TEXT_LENGTH
 
 _MAX_INT32 = 2**31 - 1
+_MANY = 1 << 16
+"""Ids from which on it is worth to look whether they are there several times."""
 
 
 def columns_to_arrow(columns: Columns, *, uuid_text: bool = True) -> dict[str, pa.Array]:
@@ -91,8 +95,16 @@ def fixed_array(values: AnyArray, *, uuid_text: bool = True) -> pa.Array:
 
 
 def uuid_array(ids: AnyArray) -> pa.Array:
-    """Texts of ``V16[n]``, made without a Python object for each."""
+    """Texts of ``V16[n]``, made without a Python object for each.
+
+    Cost: of many ids of which most are there several times, each text is made once.
+    """
     n = len(ids)
+    if n >= _MANY and n <= _MAX_INT32 // TEXT_LENGTH:
+        library = load.library()
+        numbered = None if library is None else number_items(library, ids, None)
+        if numbered is not None and len(numbered.firsts) <= n // 2:
+            return uuid_array(ids[numbered.firsts]).take(number_array(numbered.numbers))
     padded = np.zeros((n, 18), dtype=np.uint8)
     padded[:, :16] = np.ascontiguousarray(ids).view(np.uint8).reshape(n, 16)
     encoded = np.frombuffer(base64.urlsafe_b64encode(padded.tobytes()), dtype=np.uint8)
