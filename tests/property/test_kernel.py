@@ -317,14 +317,45 @@ def test_events(seed: int) -> None:
         if rng.integers(3) == 0:
             groups = np.sort(groups)
         rows = np.cumsum(rng.integers(0, 2, n))
+        if rng.integers(3) == 0:
+            rng.shuffle(rows)
         marked = rng.integers(0, 2, n).astype(np.bool_)
         found = []
         for name in IMPLEMENTATIONS:
             with implemented_by(name):
                 events = fold.sort_events(groups, rows)
                 last = fold.last_marked(events, marked)
-                found.append([a.tolist() for a in (events.order, events.first, events.last, last)])
+                arrays = (events.order, events.first, events.last, last)
+                assert {a.dtype for a in arrays} == {np.dtype(np.int32)}
+                found.append([a.tolist() for a in arrays])
+        order = sorted(range(n), key=lambda i: (groups[i], rows[i], i))
         assert found[0] == found[1]
+        assert found[0][0] == order
+        with patch.object(fold.kernel, "MOST_ROWS", 0):
+            wide = fold.sort_events(groups, rows)
+            arrays = (wide.order, wide.first, wide.last, fold.last_marked(wide, marked))
+        assert [a.tolist() for a in arrays] == found[0]
+        assert {a.dtype for a in arrays} == {np.dtype(np.int64 if n else np.int32)}
+
+
+@every_seed
+def test_take(seed: int) -> None:
+    """Both take the same values from the same places, and refuse the same ones."""
+    rng = np.random.default_rng(seed)
+    for dtype in ("?", "i1", "i2", ">i4", "i4", "i8", "f8", "V16", object):
+        values = rng.integers(0, 100, int(rng.integers(1, 50))).astype("i8").astype(dtype)
+        places = rng.integers(0, len(values), 40).astype(rng.choice(("i4", "i8")))
+        if rng.integers(3) == 0:
+            places[rng.integers(40)] = rng.choice((-1, -len(values)))
+        beside = places.copy()
+        beside[rng.integers(40)] = rng.choice((len(values), -1 - len(values)))
+        for name in IMPLEMENTATIONS:
+            with implemented_by(name), patch.object(fold, "_LEAST_TAKEN", 0):
+                taken = fold.take(values, places)
+                assert taken.dtype == values.dtype
+                assert taken.tolist() == values[places].tolist()
+                with pytest.raises(IndexError):
+                    fold.take(values, beside)
 
 
 @every_seed

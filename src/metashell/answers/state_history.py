@@ -14,12 +14,12 @@ import numpy as np
 
 from metashell.answers.health import NO_LEADER
 from metashell.dataclass import dataclass
-from metashell.image.fold import Events, group_keys, last_marked, sort_events
+from metashell.image.fold import Events, group_keys, last_marked, sort_events, take
 from metashell.image.partition_replay import NO_LEADER_CHANGE
 from metashell.image.partitions import Partitions, sound_bases
 from metashell.parts.partition_fields import LISTS
 from metashell.records.records import Records
-from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.columns import Columns
 
 _COUNTED: Final = ("isr", "replicas", "adding_replicas")
@@ -102,7 +102,7 @@ def _as_before(base: Columns, change: Columns) -> Iterator[Callable[[], None]]:
 
 
 def _counted(
-    records: Records, base: Columns, change: Columns, rows: I64, events: Events
+    records: Records, base: Columns, change: Columns, rows: I32 | I64, events: Events
 ) -> StateHistory:
     """Count the states behind each event, of which those are bases, changes, then ends."""
     if not len(rows):
@@ -110,7 +110,7 @@ def _counted(
     with _as_before(base, change):
         offline, under = _states(events, base, change, len(rows) - base.n - change.n)
     steps = _steps(events, offline), _steps(events, under)
-    return _summed(records, rows[events.order], *steps)
+    return _summed(records, take(rows, events.order), *steps)
 
 
 def _keys(base: Columns, change: Columns, ended: I64, forget: Callable[[], None]) -> I64:
@@ -152,10 +152,9 @@ def _states(events: Events, base: Columns, change: Columns, n_ends: int) -> tupl
 
     def told(of_bases: AnyArray, of_changes: AnyArray, no_change: int) -> AnyArray:
         ends = np.full(n_ends, _REMOVED, of_bases.dtype)
-        values = np.concatenate([of_bases, of_changes, ends])[events.order]
+        values = take(np.concatenate([of_bases, of_changes, ends]), events.order)
         at = last_marked(events, is_base | is_end | (values > no_change))
-        told: AnyArray = values[np.maximum(at, 0, out=at)]
-        return told
+        return take(values, np.maximum(at, 0, out=at))
 
     leader = told(base.fixed("leader"), change.fixed("leader"), NO_LEADER_CHANGE)
     counts = {
@@ -176,7 +175,7 @@ def _steps(events: Events, state: Bools) -> AnyArray:
     return steps
 
 
-def _summed(records: Records, rows: I64, *steps: AnyArray) -> StateHistory:
+def _summed(records: Records, rows: AnyArray, *steps: AnyArray) -> StateHistory:
     """Steps of events in any order as running sums, one for each offset at which any moves."""
     moving = np.flatnonzero(np.logical_or.reduce([step != 0 for step in steps]))
     moving = moving[np.argsort(rows[moving], kind="stable")]

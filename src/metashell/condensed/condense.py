@@ -192,7 +192,8 @@ class _Condenser:
             return key_events(key, rows)
         by_row = stable_order(rows)
         events = key_events([part[by_row] for part in key], rows[by_row])
-        return Events(by_row[events.order], events.first, events.last)
+        order = by_row[events.order].astype(events.order.dtype, copy=False)
+        return Events(order, events.first, events.last)
 
     def _count_leader_changes(self, rows: I64, change: Columns) -> None:
         if self.records.frames.merged is None:
@@ -225,7 +226,7 @@ def _joined(a: AnyArray, b: AnyArray) -> AnyArray:
     return b if not len(a) else np.concatenate([a, b])
 
 
-def _bounds(events: Events) -> tuple[I64, I64]:
+def _bounds(events: Events) -> tuple[AnyArray, AnyArray]:
     """Where each group begins among the sorted events, and how many it has."""
     starts = np.append(0, events.last[:-1] + 1)
     return starts, events.last - starts + 1
@@ -246,7 +247,7 @@ class _Partitions:
         """Changes behind the last base of their group: what the stretch leaves behind."""
         self.is_head: Bools = (base_at < 0) & ~self.is_tail
         """Changes before the first base of their group; faults where no earlier stretch has one."""
-        self.last_base: I64 = last_base[last_base >= 0]
+        self.last_base: I32 = last_base[last_base >= 0]
 
     def kept(self) -> Bools:
         """bool[n], in sorted order."""

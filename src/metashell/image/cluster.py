@@ -157,7 +157,7 @@ class _BrokerFold:
         out[mask] = values[self.within[mask]]
         return out
 
-    def _applies(self, anchors: I64, registered: Bools) -> Bools:
+    def _applies(self, anchors: I32, registered: Bools) -> Bools:
         """Which events count; those that do not fit the registration are faults."""
         follows = self.kinds > _UNREGISTER
         unknown = follows & ~registered

@@ -4,7 +4,8 @@ Every part of the image is folded the same way: the records that say something a
 *events*, told apart by row (replay order). Keys become dense group numbers, events are sorted by
 group, and what replay would leave behind is read off with running maxima instead of by replaying.
 
-`sort_events` and `last_marked` are done by the kernel where there is one, with the same results.
+`sort_events`, `last_marked` and `take` are done by the kernel where there is one, with the same
+results. Indexes of events have 32 bits, so that those of millions take half the memory.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from metashell.dataclass import dataclass
 from metashell.kernel import fold as kernel
 from metashell.kernel import keys
 from metashell.kernel.load import library
-from metashell.schema.arena import I64, AnyArray, Bools
+from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.columns import SpanColumn
 from metashell.schema.spans import hash_spans, same_spans
 
@@ -26,6 +27,8 @@ _BLOCK = 1 << 17
 """Events whose keys are compared together."""
 _MOST_BYTES = (1 << 31) - 1
 """Of a string that the kernel numbers."""
+_LEAST_TAKEN = 16_384
+"""Fewer values are taken sooner than the kernel is called."""
 
 
 def group_keys(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
@@ -182,15 +185,15 @@ def begins_of(ordered: AnyArray) -> Bools:
     return begins
 
 
-def stable_order(numbers: I64) -> I64:
-    """Indexes that sort int64 numbers, equal ones in the order in which they stand.
+def stable_order(numbers: I32 | I64) -> I64:
+    """Indexes that sort numbers, equal ones in the order in which they stand: int64[n].
 
     Cost: where the numbers leave room for an index beside them, numbers are sorted and not indexes,
     which takes a fifth of the time.
     """
     n = len(numbers)
     bits = n.bit_length()
-    narrow = _narrowed(numbers, 63 - bits) if n else None
+    narrow = _narrowed(numbers.astype(np.int64, copy=False), 63 - bits) if n else None
     if narrow is None:
         return np.argsort(numbers, kind="stable")
     mixed = narrow << bits
@@ -280,42 +283,52 @@ def _group_exactly(parts: Sequence[AnyArray | SpanColumn], n: int) -> I64:
     ).reshape(n)
 
 
+def index_type(n: int) -> type[np.int32 | np.int64]:
+    """The type of indexes of n events: int32, or int64 from 2^31 events on."""
+    return np.int32 if n <= kernel.MOST_ROWS else np.int64
+
+
 @dataclass(slots=True)
 class Events:
-    """Events sorted by group and, within a group, by row.
+    """Events sorted by group and, within a group, by row; all indexes are of `index_type`.
 
-    ``order``: int64[n], indexes into the arrays that the events were given as; ``first``: int64[n],
-    for each sorted event where its group begins; ``last``: int64[g], where each group's last event
+    ``order``: int32[n], indexes into the arrays that the events were given as; ``first``: int32[n],
+    for each sorted event where its group begins; ``last``: int32[g], where each group's last event
     stands.
     """
 
-    order: I64
-    first: I64
-    last: I64
+    order: I32
+    first: I32
+    last: I32
 
 
-def sort_events(groups: I64, rows: I64) -> Events:
+def sort_events(groups: I64, rows: I32 | I64) -> Events:
     """Bring events into the order of their groups and rows."""
-    if len(rows) and (rows[1:] >= rows[:-1]).all():
-        found = library()
-        ordered_groups = None if found is None else kernel.sort(found, groups)
-        if ordered_groups is not None:
-            return Events(ordered_groups.order, *ordered_groups.groups())
+    by_row: AnyArray | None = None
+    if not (rows[1:] >= rows[:-1]).all():
+        by_row = stable_order(rows).astype(index_type(len(rows)), copy=False)
+        groups = groups[by_row]
+    found = library()
+    sorted_groups = None if found is None else kernel.sort(found, groups)
+    if sorted_groups is None:
         order = stable_order(groups)
+        events = _events(order, begins_of(groups[order]))
     else:
-        by_row = stable_order(rows)
-        order = by_row[stable_order(groups[by_row])]
-    return _events(order, begins_of(groups[order]))
+        events = Events(*sorted_groups)
+    if by_row is not None:
+        events.order = take(by_row, events.order)
+    return events
 
 
-def _events(order: I64, begins: Bools) -> Events:
+def _events(order: AnyArray, begins: Bools) -> Events:
+    narrow = index_type(len(order))
     starts = np.flatnonzero(begins)
-    first = _kept(begins, 0)
     last = np.append(starts[1:], len(order)) - 1 if len(order) else starts
-    return Events(order, first, last)
+    indexes: list[I32] = [at.astype(narrow, copy=False) for at in (order, last)]
+    return Events(indexes[0], _kept(begins, 0), indexes[1])
 
 
-def last_marked(events: Events, marked: Bools) -> I64:
+def last_marked(events: Events, marked: Bools) -> I32:
     """For each sorted event the nearest marked one at or before it in its group, -1 for none.
 
     Args:
@@ -323,19 +336,32 @@ def last_marked(events: Events, marked: Bools) -> I64:
         marked: bool[n], in sorted order.
 
     Returns:
-        int64[n]: indexes in sorted order.
+        int32[n]: indexes in sorted order, of `index_type`.
     """
     found = library()
-    if found is not None:
+    if found is not None and events.first.dtype == np.int32:
         return kernel.last_marked(found, marked, events.first)
     at = _kept(marked, -1)
     at[at < events.first] = -1
     return at
 
 
-def _kept(marked: Bools, none: int) -> I64:
+def take(values: AnyArray, places: AnyArray) -> AnyArray:
+    """What stands at each place: ``values[places]``.
+
+    Numpy would copy indexes of 32 bits into others of 64 first, which takes as long as the rest.
+    """
+    found = library()
+    if found is not None and places.dtype == np.int32 and len(places) >= _LEAST_TAKEN:
+        taken = kernel.take(found, values, places)
+        if taken is not None:
+            return taken
+    return values[places]
+
+
+def _kept(marked: Bools, none: int) -> I32:
     """The nearest marked place at or before each; where there is none, the number given."""
-    at = np.arange(len(marked))
+    at: I32 = np.arange(len(marked), dtype=index_type(len(marked)))
     at[~marked] = none
     if len(at):
         np.maximum.accumulate(at, out=at)
@@ -409,4 +435,5 @@ def _sorted_survivors(groups: I64, rows: I64, removes: Bools) -> Survivors:
     created = np.maximum(last_removal[live] + 1, events.first[live])
     first_row = rows[events.order[created]]
     by_creation = np.argsort(first_row, kind="stable")
-    return Survivors(events.order[live][by_creation], events.order[created][by_creation])
+    order: I64 = events.order.astype(np.int64, copy=False)
+    return Survivors(order[live][by_creation], order[created][by_creation])

@@ -18,7 +18,7 @@ from metashell.dataclass import dataclass
 from metashell.log.frames import Merged
 from metashell.parts.partition_fields import LISTS
 from metashell.records.records import Records
-from metashell.schema.arena import I32, I64, AnyArray
+from metashell.schema.arena import I32, AnyArray
 from metashell.schema.columns import Columns
 
 NO_LEADER_CHANGE: Final = -2
@@ -36,10 +36,8 @@ class Happenings:
 
     base: Columns
     change: Columns
-    rows: I64
-    """int64[n]: replay order."""
-    keys: I64
-    """int64[n]: topic index in the high half, partition id in the low."""
+    rows: I32
+    """int32[n], of `metashell.image.fold.index_type`: replay order."""
     merged: Merged | None = None
     """Of the changes, where these stand for others as well."""
 
@@ -65,13 +63,13 @@ class State:
 class Replay:
     """Replays partitions.
 
-    ``order``: int64[n], the events sorted by partition and row; ``changed_leader``: how many
+    ``order``: int32[n], the events sorted by partition and row; ``changed_leader``: how many
     changes of the leader each of these stands for; ``weights``: how many changes, None for one.
     """
 
     records: Records
     happenings: Happenings
-    order: I64
+    order: I32
     changed_leader: AnyArray
     weights: I32 | None
 

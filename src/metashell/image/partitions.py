@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from metashell.image.elr import Clears, find_clears
-from metashell.image.fold import Events, distinct, last_marked, sort_events
+from metashell.image.fold import Events, distinct, index_type, last_marked, sort_events, take
 from metashell.image.partition_replay import (
     EMPTY,
     NO_LEADER_CHANGE,
@@ -49,21 +49,36 @@ class Partitions:
     """The partitions that exist, sorted by topic (in the order of `Topics`) and partition id.
 
     Columns are computed when first asked for; all have k elements.
+
+    Args:
+        records: What they are made of.
+        topics: Those that exist.
+        happenings: The records about partitions.
+        events: The happenings in the order of partitions, and of each as they came.
+        keys: int64[g]: of each group of events its topic's index in the high half, and the
+            partition id in the low one.
     """
 
-    def __init__(self, records: Records, topics: Topics, happenings: Happenings) -> None:
+    def __init__(
+        self,
+        records: Records,
+        topics: Topics,
+        happenings: Happenings,
+        events: Events,
+        keys: I64,
+    ) -> None:
         self._records, self.topics, self._h = records, topics, happenings
-        self._events = sort_events(happenings.keys, happenings.rows)
+        self._events, self._group_keys = events, keys
         is_base = self._events.order < happenings.n_base
         self._is_base = is_base
         base_at = last_marked(self._events, is_base)
-        at_end = base_at[self._events.last]
+        at_end = take(base_at, self._events.last)
         groups = at_end >= 0
         self._last = self._events.last[groups]
-        """int64[k]: where each partition's last event stands."""
+        """int32[k]: where each partition's last event stands."""
         self._first = at_end[groups]
-        """int64[k]: where the base that it goes back to stands."""
-        keys = happenings.keys[self._events.order[self._first]]
+        """int32[k]: where the base that it goes back to stands."""
+        keys = keys if groups.all() else keys[groups]
         self.topic: I64 = keys >> 32
         """int64[k]: index into `topics`."""
         self.partition: I32 = (keys & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
@@ -121,12 +136,12 @@ class Partitions:
     @cached_property
     def created(self) -> I64:
         """int64[k]: row of the record that made each partition."""
-        return self._h.rows[self._events.order[self._first]]
+        return self._rows_of(self._first)
 
     @cached_property
     def changed(self) -> I64:
         """int64[k]: row of the record that last changed each partition."""
-        changed = self._h.rows[self._events.order[self._last]].copy()
+        changed = self._rows_of(self._last)
         for g, state in self._replayed.items():
             changed[g] = state.row
         return changed
@@ -134,13 +149,13 @@ class Partitions:
     @cached_property
     def leader(self) -> I32:
         """int32[k]: leading broker, -1 for none."""
-        return self._sorted_values("leader")[self._number_provider("leader")]
+        return take(self._sorted_values("leader"), self._number_provider("leader"))
 
     @cached_property
     def leader_recovery_state(self) -> AnyArray:
         """int8[k]: 0 recovered, 1 recovering."""
         name = "leader_recovery_state"
-        return self._sorted_values(name)[self._number_provider(name)]
+        return take(self._sorted_values(name), self._number_provider(name))
 
     @cached_property
     def leader_epoch(self) -> I32:
@@ -156,7 +171,7 @@ class Partitions:
     def partition_epoch(self) -> I32:
         """int32[k]; wraps around, as in Java."""
         if self._h.merged is None:
-            moved: I64 = self._last - self._first
+            moved: I64 = (self._last - self._first).astype(np.int64)
         else:
             total = np.cumsum(self._weights)
             moved = total[self._last] - total[self._first]
@@ -183,12 +198,13 @@ class Partitions:
             return SpanColumn(base.arena, base.dtype, starts, counts)
         provider = self._provider(name)
         is_empty = provider < 0
-        at = self._events.order[np.maximum(provider, 0) if is_empty.any() else provider]
+        at = take(self._events.order, np.maximum(provider, 0) if is_empty.any() else provider)
         if self._only_bases_carry(name):
-            starts, counts = base.starts[at], base.counts[at].astype(np.int32, copy=False)
+            starts = take(base.starts, at)
+            counts = take(base.counts, at).astype(np.int32, copy=False)
         else:
-            starts = np.concatenate([base.starts, change.starts])[at]
-            counts = np.concatenate([base.counts, change.counts], dtype=np.int32)[at]
+            starts = take(np.concatenate([base.starts, change.starts]), at)
+            counts = take(np.concatenate([base.counts, change.counts], dtype=np.int32), at)
         del at
         is_empty |= counts < 0
         if is_empty.any():
@@ -219,11 +235,20 @@ class Partitions:
         ``leader_recovery_state``.
         """
         provider = self._provider(name) if name in LISTS else self._number_provider(name)
-        rows: I64 = self._h.rows[self._events.order[np.maximum(provider, 0)]]
+        rows = self._rows_of(np.maximum(provider, 0))
         for g, state in self._replayed.items():
             if provider[g] == EMPTY:
                 rows[g] = state.cleared
         return rows
+
+    def _rows_of(self, at: I32) -> I64:
+        """int64[n]: rows of the records of sorted events."""
+        rows: I64 = take(self._h.rows, take(self._events.order, at)).astype(np.int64)
+        return rows
+
+    def _topics_of_events(self) -> I64:
+        """int64[n]: index of the topic of each sorted event."""
+        return np.repeat(self._group_keys >> 32, np.diff(self._events.last, prepend=-1))
 
     @cached_property
     def written(self) -> tuple[I64, I64]:
@@ -231,19 +256,20 @@ class Partitions:
 
         What a condensed log stands for counts as records; bytes are those of what is left of it.
         """
-        h, frames = self._h, self._records.frames_at(self._h.rows)
-        topic, n = h.keys >> 32, len(self.topics)
-        sizes = frames.stop[h.rows] - frames.start[h.rows]
+        frames = self._records.frames_at(self._h.rows)
+        topic, n = self._topics_of_events(), len(self.topics)
+        rows = take(self._h.rows, self._events.order)
+        sizes = take(frames.stop, rows) - take(frames.start, rows)
         n_records = np.bincount(topic, minlength=n).astype(np.int64)
-        if h.merged is not None:
-            extra = np.bincount(topic[h.n_base :], weights=h.merged.changes - 1, minlength=n)
+        if self._h.merged is not None:
+            extra = np.bincount(topic, weights=self._weights - 1, minlength=n)
             n_records += extra.astype(np.int64)
         return n_records, np.bincount(topic, weights=sizes, minlength=n).astype(np.int64)
 
-    def _number_provider(self, name: str) -> I64:
-        """int64[k]: the sorted event that each partition's ``leader`` or its like comes from."""
+    def _number_provider(self, name: str) -> I32:
+        """int32[k]: the sorted event that each partition's ``leader`` or its like comes from."""
         marked = self._is_base | (self._sorted_values(name) != _NO_CHANGE[name])
-        provider = last_marked(self._events, marked)[self._last]
+        provider = take(last_marked(self._events, marked), self._last)
         for g, state in self._replayed.items():
             provider[g] = state.providers[name]
         return provider
@@ -254,19 +280,19 @@ class Partitions:
 
     def _sorted(self, of_bases: AnyArray, of_changes: AnyArray) -> AnyArray:
         """What bases and changes say, in sorted order."""
-        values: AnyArray = np.concatenate([of_bases, of_changes])[self._events.order]
-        return values
+        return take(np.concatenate([of_bases, of_changes]), self._events.order)
 
     def _counter(self, name: str, moved: I64) -> I32:
-        start = self._h.base.fixed(name)[self._events.order[self._first]].astype(np.int64)
+        at = take(self._events.order, self._first)
+        start = take(self._h.base.fixed(name), at).astype(np.int64)
         return (start + moved).astype(np.uint32).view(np.int32)
 
-    def _provider(self, name: str) -> I64:
-        """int64[k]: the sorted event that each partition's list comes from, `EMPTY` for none."""
+    def _provider(self, name: str) -> I32:
+        """int32[k]: the sorted event that each partition's list comes from, `EMPTY` for none."""
         if self._only_bases_carry(name):
             provider = self._first.copy()
         else:
-            provider = last_marked(self._events, self._carries(name))[self._last]
+            provider = take(last_marked(self._events, self._carries(name)), self._last)
         for g, state in self._replayed.items():
             provider[g] = state.providers[name]
         return provider
@@ -302,7 +328,7 @@ class Partitions:
         """A change to a partition that no record made is a fault: sorted events, int64."""
         for at in orphans.tolist():
             event = int(self._events.order[at])
-            key = int(self._h.keys[event])
+            key = int(self._group_keys[np.searchsorted(self._events.last, at)])
             name = self.topics.names[key >> 32]
             if self._h.merged is not None and int(self._weights[at]) != 1:
                 self._records.merges_at_fault = True
@@ -366,8 +392,7 @@ class Partitions:
         """Rows of partitions that had eligible leader replicas before a ClearElrRecord."""
         if not clears.any:
             return np.empty(0, dtype=np.int64)
-        topic = self._h.keys[self._events.order] >> 32
-        before = self._h.rows[self._events.order] < clears.last_row[topic]
+        before = take(self._h.rows, self._events.order) < clears.last_row[self._topics_of_events()]
         some = (self._counts_of("elr") > 0) | (self._counts_of("last_known_elr") > 0)
         return self._groups_of(np.flatnonzero(some & before))
 
@@ -392,18 +417,30 @@ def fold_partitions(records: Records, topics: Topics, only: int | None = None) -
         topics: The topics that exist.
         only: Index of the one topic wanted: other topics' records are then not even decoded.
     """
+    base_rows, base, made = _of_bases(records, topics, only)
+    change_rows, change, changed = _of_topics(records, topics, "PartitionChangeRecord", only)
+    changed = _keys(changed, change)
+    change.forget(_KEY)
+    merged = _merged(records, change_rows)
+    n_rows = 1 + max(int(rows[-1]) if len(rows) else 0 for rows in (base_rows, change_rows))
+    rows: I32 = np.concatenate([base_rows, change_rows], dtype=index_type(n_rows))
+    keys = np.concatenate([made, changed])
+    # Nothing is kept longer than it is needed: of a large cluster this is a good part of all.
+    del made, changed, base_rows, change_rows
+    events = sort_events(keys, rows)
+    keys = take(keys, take(events.order, events.last))
+    return Partitions(records, topics, Happenings(base, change, rows, merged), events, keys)
+
+
+def _of_bases(records: Records, topics: Topics, only: int | None) -> tuple[I64, Columns, I64]:
+    """Decode the sound PartitionRecords: as `_of_topics`, but with keys in place of topics."""
     made_rows, base, made = _of_topics(records, topics, "PartitionRecord", only)
     base_rows, base = sound_bases(records, made_rows, base)
     if base_rows is not made_rows:
         made = made[np.searchsorted(made_rows, base_rows)]
-    change_rows, change, changed = _of_topics(records, topics, "PartitionChangeRecord", only)
-    keys = np.concatenate([_keys(made, base), _keys(changed, change)])
-    for columns in (base, change):
-        columns.forget(_KEY)
-    rows = np.concatenate([base_rows, change_rows])
-    merged = _merged(records, change_rows)
-    del made, changed, made_rows, base_rows, change_rows
-    return Partitions(records, topics, Happenings(base, change, rows, keys, merged))
+    keys = _keys(made, base)
+    base.forget(_KEY)
+    return base_rows, base, keys
 
 
 def partition_keys(records: Records, topics: Topics) -> tuple[I64, I32]:

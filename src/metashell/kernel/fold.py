@@ -1,10 +1,10 @@
-"""Orders numbers, finds groups of equal ones, and looks ids up, in C."""
+"""Orders numbers, finds groups of equal ones, takes what stands at places, looks ids up, in C."""
 
 from __future__ import annotations
 
 from ctypes import CDLL, POINTER, Structure, byref, c_int32, c_int64, c_uint64, c_void_p
 from functools import cache
-from typing import Final, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +20,10 @@ _CALL_ROWS: Final = 1 << 20
 _PIECE_ROWS: Final = 65_536
 """Rows that are worth a thread."""
 
+MOST_ROWS: Final = (1 << 31) - 1
+"""Numbers that are sorted: their indexes have 32 bits."""
+
+_I32: TypeAlias = npt.NDArray[np.int32]
 _I64: TypeAlias = npt.NDArray[np.int64]
 _U64: TypeAlias = npt.NDArray[np.uint64]
 
@@ -43,8 +47,12 @@ def _functions(library: CDLL) -> CDLL:
     library.metashell_varying_bits.restype = small
     library.metashell_pack.argtypes = [pointer, number, c_uint64, small, pointer]
     library.metashell_pack.restype = None
-    library.metashell_group.argtypes = [*(pointer, small, number, number, pointer, pointer, number)]
+    library.metashell_group.argtypes = [
+        *(pointer, small, number, number, pointer, pointer, pointer, number)
+    ]
     library.metashell_group.restype = number
+    library.metashell_take.argtypes = [*(pointer, small, number, pointer, number, number, pointer)]
+    library.metashell_take.restype = small
     library.metashell_last_marked.argtypes = [pointer, pointer, number, number, pointer]
     library.metashell_last_marked.restype = None
     library.metashell_survivors.argtypes = [
@@ -56,43 +64,25 @@ def _functions(library: CDLL) -> CDLL:
     return library
 
 
-class Sorted:
-    """Numbers in their order, equal ones as they stood.
+def sort(library: CDLL, numbers: _I64) -> tuple[_I32, _I32, _I32] | None:
+    """Sort int64 numbers, equal ones as they stand.
 
     Args:
         library: The kernel's.
-        order: int64[n], indexes that sort the numbers.
-        numbers: uint64[n], the numbers in that order, or other numbers that differ where they do.
-        shift: Bits of these that do not count.
+        numbers: int64[n].
+
+    Returns:
+        Indexes that sort them: int32[n]; for each sorted one where its group of equal ones begins:
+        int32[n]; where each group ends: int32[groups]. None where numbers differ in too many bits,
+        or there are more than `MOST_ROWS`.
     """
-
-    def __init__(self, library: CDLL, order: _I64, numbers: _U64, shift: int) -> None:
-        self._library, self.order = library, order
-        self._numbers, self._shift = numbers, shift
-
-    def groups(self) -> tuple[_I64, _I64]:
-        """The first of each one's group of equal ones: int64[n]; the last of each: int64[g]."""
-        functions, n = _functions(self._library), len(self.order)
-        first, last = np.empty(n, dtype=np.int64), np.empty(n, dtype=np.int64)
-        n_groups = 0
-        for begin in range(0, n, _CALL_ROWS):
-            n_groups = functions.metashell_group(
-                *(self._numbers.ctypes.data, self._shift, begin, min(begin + _CALL_ROWS, n)),
-                *(first.ctypes.data, last.ctypes.data, n_groups),
-            )
-        if n:
-            last[n_groups] = n - 1
-            n_groups += 1
-        return first, last[:n_groups].copy()
-
-
-def sort(library: CDLL, numbers: _I64) -> Sorted | None:
-    """Sort int64 numbers; None where they differ in too many bits."""
     functions, n = _functions(library), len(numbers)
+    if n > MOST_ROWS:
+        return None
     numbers = np.ascontiguousarray(numbers, dtype=np.int64)
     varying = c_uint64()
     if functions.metashell_varying_bits(numbers.ctypes.data, n, byref(varying)):
-        return Sorted(library, np.arange(n, dtype=np.int64), numbers.view(np.uint64), 0)
+        return _grouped(functions, numbers.view(np.uint64), 0)
     bits, index_bits = varying.value, n.bit_length()
     # The highest bit is a sign: whether it is set says that a number comes first.
     if bits.bit_count() + index_bits > 64 or bits >> 63:
@@ -101,21 +91,55 @@ def sort(library: CDLL, numbers: _I64) -> Sorted | None:
     functions.metashell_pack(numbers.ctypes.data, n, bits, index_bits, packed.ctypes.data)
     # Numpy sorts by vector instructions, which a radix sort here did not reach.
     packed.sort()
-    order = (packed & np.uint64((1 << index_bits) - 1)).view(np.int64)
-    return Sorted(library, order, packed, index_bits)
+    return _grouped(functions, packed, index_bits)
 
 
-def last_marked(library: CDLL, marked: npt.NDArray[np.bool_], first: _I64) -> _I64:
-    """The nearest marked one at or before each in its group, -1 for none: int64[n]."""
+def _grouped(functions: CDLL, numbers: _U64, index_bits: int) -> tuple[_I32, _I32, _I32]:
+    """As `sort`, of sorted numbers whose low bits say where each stood; none if it stands there."""
+    n = len(numbers)
+    order, first, last = (np.empty(n, dtype=np.int32) for _ in range(3))
+    n_groups = 0
+    for begin in range(0, n, _CALL_ROWS):
+        n_groups = functions.metashell_group(
+            *(numbers.ctypes.data, index_bits, begin, min(begin + _CALL_ROWS, n)),
+            *(order.ctypes.data, first.ctypes.data, last.ctypes.data, n_groups),
+        )
+    if n:
+        last[n_groups] = n - 1
+        n_groups += 1
+    return order, first, last[:n_groups].copy()
+
+
+def last_marked(library: CDLL, marked: npt.NDArray[np.bool_], first: _I32) -> _I32:
+    """The nearest marked one at or before each in its group, -1 for none: int32[n]."""
     functions, n = _functions(library), len(marked)
     marked = np.ascontiguousarray(marked, dtype=np.bool_)
-    found = np.empty(n, dtype=np.int64)
+    found = np.empty(n, dtype=np.int32)
     for begin in range(0, n, _CALL_ROWS):
         functions.metashell_last_marked(
             *(marked.ctypes.data, first.ctypes.data, begin, min(begin + _CALL_ROWS, n)),
             found.ctypes.data,
         )
     return found
+
+
+def take(library: CDLL, values: npt.NDArray[Any], places: _I32) -> npt.NDArray[Any] | None:
+    """What stands at each place: as many as there are places.
+
+    None for a place outside, and for values that are no numbers of 1, 2, 4 or 8 bytes.
+    """
+    if values.dtype.hasobject or values.ndim != 1:
+        return None
+    functions, n = _functions(library), len(places)
+    values, places = np.ascontiguousarray(values), np.ascontiguousarray(places)
+    taken = np.empty(n, dtype=values.dtype)
+    for begin in range(0, n, _CALL_ROWS):
+        if not functions.metashell_take(
+            *(values.ctypes.data, values.dtype.itemsize, len(values), places.ctypes.data),
+            *(begin, min(begin + _CALL_ROWS, n), taken.ctypes.data),
+        ):
+            return None
+    return taken
 
 
 def survivors(library: CDLL, groups: _I64, effects: npt.NDArray[np.uint8]) -> tuple[_I64, _I64]:

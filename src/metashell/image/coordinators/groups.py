@@ -25,7 +25,7 @@ from metashell.image.coordinators.group_events import (
 )
 from metashell.image.coordinators.group_replay import NO_EPOCH, replay_groups
 from metashell.image.fold import last_marked, sort_events
-from metashell.schema.arena import I64, Bools
+from metashell.schema.arena import I32, I64, Bools
 
 
 def fold_groups(events: GroupEvents) -> GroupsState:
@@ -231,14 +231,14 @@ class _Life:
         ]
 
 
-def _behind(at: I64, end: I64) -> I64:
+def _behind(at: I32, end: I32) -> I32:
     """Places behind others; -1 for the rest."""
     return np.where(at > end, at, -1)
 
 
-def _indexes(order: I64, at: I64) -> I64:
+def _indexes(order: I32 | I64, at: I32 | I64) -> I64:
     """Events at places of an order; -1 for none."""
-    return np.where(at >= 0, order[at], -1)
+    return np.where(at >= 0, order[at], np.int64(-1))
 
 
 def _sorted(sound: GroupsState, replayed: GroupsState) -> GroupsState:

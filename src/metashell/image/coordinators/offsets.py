@@ -110,7 +110,7 @@ def _pending(groups: I64, row: I64, producer: I64, is_tombstone: Bools, waits: B
     deleted = last_marked(events, is_tombstone[events.order])[events.last]
     place = np.arange(len(row))
     behind = place > deleted[np.searchsorted(events.last, place)]
-    left = events.order[behind & waits[events.order]]
+    left = events.order[behind & waits[events.order]].astype(np.int64, copy=False)
     # Of those of one producer and key the newest.
     left = left[np.lexsort((row[left], producer[left], groups[left]))]
     newest = np.ones(len(left), dtype=np.bool_)

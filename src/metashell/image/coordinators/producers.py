@@ -88,7 +88,7 @@ def fold_producers(history: ProducerHistory) -> ProducersState:
     )
 
 
-def _first_open(begins: I64, first: I64, marker: I64, last: I64) -> I64:
+def _first_open(begins: I64, first: I32, marker: I32, last: I32) -> I64:
     """Where the transaction that is open at the end began: the first such event behind a marker."""
     candidates = np.flatnonzero(begins >= 0)
     if not len(candidates):

@@ -167,7 +167,7 @@ def fold_share(records: KeyedRecords) -> ShareState:
         events.complete[newest],
         events.created_ms[first],
         events.written_ms[first],
-        _batches(events, order.order, begin, last),
+        _batches(events, *(at.astype(np.int64) for at in (order.order, begin, last))),
     )
 
 

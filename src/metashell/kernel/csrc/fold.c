@@ -1,6 +1,6 @@
 /*
  * What folds are made of: the order of numbers, where groups of equal ones begin, the last marked
- * event of each, and ids looked up in a hash table. See image/fold.py and schema/id_table.py.
+ * event of each, what stands at places, and ids looked up in a hash table. See image/fold.py and schema/id_table.py.
  *
  * Nothing here reads a log's bytes. Arrays have as many elements as their comments say; an index that
  * comes out of one is below its length because the caller, or the loop before, put it there.
@@ -49,28 +49,57 @@ void metashell_pack(const int64_t *numbers, int64_t n, uint64_t bits, int32_t in
     }
 }
 
-int64_t metashell_group(const uint64_t *numbers, int32_t shift, int64_t begin, int64_t end,
-                        int64_t *first, int64_t *last, int64_t n_groups) {
+int64_t metashell_group(const uint64_t *numbers, int32_t index_bits, int64_t begin, int64_t end,
+                        int32_t *order, int32_t *first, int32_t *last, int64_t n_groups) {
+    uint64_t index = (UINT64_C(1) << index_bits) - 1;
     for (int64_t i = begin; i < end; i++) {
-        if (i > 0 && numbers[i] >> shift == numbers[i - 1] >> shift) {
+        order[i] = index_bits > 0 ? (int32_t)(numbers[i] & index) : (int32_t)i;
+        if (i > 0 && numbers[i] >> index_bits == numbers[i - 1] >> index_bits) {
             first[i] = first[i - 1];
         } else {
-            first[i] = i;
+            first[i] = (int32_t)i;
             if (i > 0)
-                last[n_groups++] = i - 1;
+                last[n_groups++] = (int32_t)(i - 1);
         }
     }
     return n_groups;
 }
 
-void metashell_last_marked(const uint8_t *marked, const int64_t *first, int64_t begin, int64_t end,
-                           int64_t *found) {
+void metashell_last_marked(const uint8_t *marked, const int32_t *first, int64_t begin, int64_t end,
+                           int32_t *found) {
     for (int64_t i = begin; i < end; i++) {
         if (marked[i])
-            found[i] = i;
+            found[i] = (int32_t)i;
         else
             found[i] = i > first[i] ? found[i - 1] : -1;
     }
+}
+
+#define TAKE(type)                                                                                 \
+    do {                                                                                           \
+        const type *from = values;                                                                 \
+        type *to = taken;                                                                          \
+        for (int64_t i = begin; i < end; i++) {                                                    \
+            int64_t place = places[i];                                                             \
+            if (place < 0 || place >= n_values)                                                    \
+                return false;                                                                      \
+            to[i] = from[place];                                                                   \
+        }                                                                                          \
+    } while (0)
+
+int32_t metashell_take(const void *values, int32_t item, int64_t n_values, const int32_t *places,
+                       int64_t begin, int64_t end, void *taken) {
+    if (item == 1)
+        TAKE(uint8_t);
+    else if (item == 2)
+        TAKE(uint16_t);
+    else if (item == 4)
+        TAKE(uint32_t);
+    else if (item == 8)
+        TAKE(uint64_t);
+    else
+        return false;
+    return true;
 }
 
 void metashell_survivors(const int64_t *groups, const uint8_t *effects, int64_t begin, int64_t end,

@@ -381,6 +381,7 @@ static void fuzz_check(void) {
 static void fuzz_fold(void) {
     int64_t n = below(40) + 1, size = n * 8;
     int64_t *numbers = exactly(size), *first = exactly(size), *last = exactly(size);
+    int32_t *order = exactly(n * 4), *begins = exactly(n * 4), *ends = exactly(n * 4);
     uint64_t *packed = exactly(size), bits;
     uint8_t *marked = exactly(n);
     for (int64_t i = 0; i < n; i++) {
@@ -388,13 +389,26 @@ static void fuzz_fold(void) {
         marked[i] = one_in(2);
     }
     metashell_varying_bits(numbers, n, &bits);
-    if (__builtin_popcountll(bits) <= 64 - 6)
+    bool is_packed = __builtin_popcountll(bits) <= 64 - 6;
+    if (is_packed)
         metashell_pack(numbers, n, bits, 6, packed);
-    int64_t half = below(n), found = metashell_group((uint64_t *)numbers, 0, 0, half, first, last, 0);
-    found = metashell_group((uint64_t *)numbers, 0, half, n, first, last, found);
+    const uint64_t *grouped = is_packed ? packed : (uint64_t *)numbers;
+    int32_t index_bits = is_packed ? 6 : 0;
+    int64_t half = below(n);
+    int64_t found = metashell_group(grouped, index_bits, 0, half, order, begins, ends, 0);
+    found = metashell_group(grouped, index_bits, half, n, order, begins, ends, found);
     require(found < n, "fewer groups have ended than there are numbers");
-    metashell_last_marked(marked, first, 0, half, last);
-    metashell_last_marked(marked, first, half, n, last);
+    metashell_last_marked(marked, begins, 0, half, ends);
+    metashell_last_marked(marked, begins, half, n, ends);
+    int32_t item = 1 << below(4);
+    uint8_t *values = exactly(n * item), *taken = exactly(n * item);
+    memset(values, 7, (size_t)(n * item));
+    require(metashell_take(values, item, n, order, 0, n, taken) && taken[n * item - 1] == 7,
+            "each number stood at a place");
+    order[below(n)] = one_in(2) ? (int32_t)n : -1 - (int32_t)below(9);
+    require(!metashell_take(values, item, n, order, 0, n, taken), "a place outside is refused");
+    free(taken);
+    free(values);
     for (int64_t i = 0; i < n; i++) {
         numbers[i] = one_in(20) ? (int64_t)next_random() : below(n);
         marked[i] = (uint8_t)below(3);
@@ -414,6 +428,9 @@ static void fuzz_fold(void) {
     free(asked);
     free(marked);
     free(packed);
+    free(ends);
+    free(begins);
+    free(order);
     free(last);
     free(first);
     free(numbers);

@@ -250,16 +250,24 @@ void metashell_pack(const int64_t *numbers, int64_t n, uint64_t bits, int32_t in
                     uint64_t *packed);
 
 /*
- * Of sorted numbers, of which the bits from `shift` on count: where the group of equal ones begins
- * that each is in, and where each group but the last ends. Goes on from `begin`, with so many groups
- * ended; returns how many are then.
+ * Of sorted numbers as `metashell_pack` makes them: where each stood, where the group of equal ones
+ * begins that each is in, and where each group but the last ends. Without `index_bits` they stand
+ * where they stood. Goes on from `begin`, with so many groups ended; returns how many are then.
+ * There are 2^31 - 1 numbers at most.
  */
-int64_t metashell_group(const uint64_t *numbers, int32_t shift, int64_t begin, int64_t end,
-                        int64_t *first, int64_t *last, int64_t n_groups);
+int64_t metashell_group(const uint64_t *numbers, int32_t index_bits, int64_t begin, int64_t end,
+                        int32_t *order, int32_t *first, int32_t *last, int64_t n_groups);
 
 /* The nearest marked one at or before each in its group, -1 for none. Goes on from `begin`. */
-void metashell_last_marked(const uint8_t *marked, const int64_t *first, int64_t begin, int64_t end,
-                           int64_t *found);
+void metashell_last_marked(const uint8_t *marked, const int32_t *first, int64_t begin, int64_t end,
+                           int32_t *found);
+
+/*
+ * Copy values of `item` bytes: 1, 2, 4 or 8. taken[i] is what stands at places[i]. Returns whether
+ * all places are below `n_values`; ends at the first that is not.
+ */
+int32_t metashell_take(const void *values, int32_t item, int64_t n_values, const int32_t *places,
+                       int64_t begin, int64_t end, void *taken);
 
 /* What an event does to its key. */
 enum effect { EFFECT_NONE = 0, EFFECT_WRITES = 1, EFFECT_REMOVES = 2 };
