@@ -13,7 +13,7 @@ from rich.segment import Segment
 from rich.style import Style
 from textual import events
 from textual.binding import Binding
-from textual.geometry import Size
+from textual.geometry import Region, Size
 from textual.message import Message
 from textual.scroll_view import ScrollView
 from textual.strip import Strip
@@ -21,6 +21,7 @@ from textual.strip import Strip
 from metashell.tui.jobs import Job
 from metashell.tui.part import AppPart
 from metashell.tui.rows.component_style import over_widget
+from metashell.tui.tree.drawn_lines import DrawnLines
 from metashell.tui.tree.fetching import Fetching
 from metashell.tui.tree.listing import ChangedNodes, TreeLook, look, with_text
 from metashell.tui.tree.marks import Marks
@@ -133,6 +134,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         self._marks = Marks(self)
         self._needed = 0
         """Columns that the widest line took that was seen: a tree that narrows moves the rest."""
+        self._drawn = DrawnLines()
 
     # What is shown.
 
@@ -508,24 +510,40 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
 
     # Drawing.
 
-    def render_line(self, y: int) -> Strip:
-        """Draw a line of the screen."""
-        width, base = self.size.width, self.rich_style
+    def notify_style_update(self) -> None:
+        """Draw all lines anew, as styles may have changed."""
+        super().notify_style_update()
+        self._drawn.forget()
+
+    def render_lines(self, crop: Region) -> list[Strip]:
+        """Draw some lines of the screen, but those that only moved."""
+        shown = [self._shown_in(y) for y in crop.line_range]
+        return self._drawn.lines(self, crop, shown, super().render_lines)
+
+    def _shown_in(self, y: int) -> str | tuple[TreeLine, bool, bool]:
+        """What is in a row of the screen: a text, or a line, whether it is marked, the cursor."""
         at = y + self.scroll_offset.y
         outline = self.outline
         if outline is None or at >= outline.n_lines:
-            text = "" if y or outline is not None else self._said_at_first()
-            note = over_widget(self, "node-tree--note")
-            return Strip([Segment(text, base + note)]).adjust_cell_length(width, base)
+            return "" if y or outline is not None else self._said_at_first()
         line = outline.line(at)
-        is_cursor = at == self.cursor_line
+        return line, self.is_marked(line.key) and not line.note, at == self.cursor_line
+
+    def render_line(self, y: int) -> Strip:
+        """Draw a line of the screen."""
+        width, base = self.size.width, self.rich_style
+        shown = self._shown_in(y)
+        if isinstance(shown, str):
+            note = over_widget(self, "node-tree--note")
+            return Strip([Segment(shown, base + note)]).adjust_cell_length(width, base)
+        line, is_marked, is_cursor = shown
         style = self.get_component_rich_style("node-tree--cursor") if is_cursor else base
 
         def part(name: str) -> Style:
             # The cursor has one colour that can be read on its background.
             return Style.null() if is_cursor else over_widget(self, name)
 
-        return draw_line(line, self.is_marked(line.key) and not line.note, style, part, width)
+        return draw_line(line, is_marked, style, part, width)
 
     def _said_at_first(self) -> str:
         return LOADING if self._next is None or self._is_looking else "cancelled: enter lists again"
