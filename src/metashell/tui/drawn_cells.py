@@ -12,16 +12,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from itertools import compress
+from operator import ne
 from typing import Final, NamedTuple
 
 from rich.cells import cell_len, get_character_cell_size
 
-_TOKEN: Final = re.compile(
-    r"\x1b\[(?P<row>\d+);(?P<column>\d+)H|\x1b\[(?P<sgr>[\d;]*)m|(?P<text>[^\x00-\x1f\x7f]+)|\n"
-)
+_PLACE: Final = re.compile(r"\x1b\[(\d+);(\d+)H")
+_TOKEN: Final = re.compile(r"\x1b\[(?P<sgr>[\d;]*)m|(?P<text>[^\x00-\x1f\x7f]+)")
 _GAP: Final = 4
 """Cells that stay the same are sent once more where moving past them takes as many bytes."""
 _FOREGROUND, _BACKGROUND = 38, 48
+_CHARACTERS: Final = 1_000
+"""Characters of a style whose cells are kept."""
 _SEEN_OF_BLANKS: Final = frozenset("479")
 """Underlined, reverse, struck."""
 _LENGTHS: Final = {2: 5, 5: 3}
@@ -87,48 +90,83 @@ class DrawnCells:
 
     def _apply(self, picture: str, changed: dict[int, _Row]) -> tuple[int, int] | None:
         """Draw on copies of rows; returns where the cursor stays, None where that is not known."""
-        row, column, end, style = -1, 0, 0, PLAIN
-        for token in _TOKEN.finditer(picture):
-            if token.start() != end:
+        before, *parts = _PLACE.split(picture)
+        if before:
+            return None
+        row, column, is_end = -1, 0, False
+        for at in range(0, len(parts), 3):
+            row, column = int(parts[at]) - 1, int(parts[at + 1]) - 1
+            piece = parts[at + 2]
+            text = piece.rstrip("\n")
+            is_end = len(text) == len(piece)  # Behind a newline a place follows before any text.
+            if not text:
+                continue
+            cells = _piece_of(text)
+            if cells is None or not 0 <= row < len(self._rows):
                 return None
-            end = token.end()
-            kind = token.lastgroup
-            if kind == "text":
-                cells = _cells_of(token["text"], style)
-                if not 0 <= row < len(self._rows) or cells is None:
-                    return None
-                if column + len(cells) > self._width:
-                    return None
-                line = changed.get(row)
-                if line is None:
-                    line = changed[row] = self._rows[row].copy()
-                _put(line, column, cells)
-                column += len(cells)
-            elif kind == "sgr":
-                found = _style_after(style, token["sgr"])
-                if found is None:
-                    return None
-                style = found
-            elif kind == "column":
-                row, column = int(token["row"]) - 1, int(token["column"]) - 1
-            else:
-                row = -1  # A place follows before any text.
-        return (row, column) if end == len(picture) and row >= 0 and style == PLAIN else None
+            if column + len(cells) > self._width:
+                return None
+            line = changed.get(row)
+            if line is None:
+                line = changed[row] = self._rows[row].copy()
+            _put(line, column, cells)
+            column += len(cells)
+        return (row, column) if is_end and row >= 0 else None
+
+
+class _OneStyle(dict[str, _Cell]):
+    """The cells of characters in one style, each made once: what is the same is compared fast."""
+
+    def __init__(self, style: CellStyle) -> None:
+        super().__init__({" ": (" ", _of_blank(style))})
+        self._style = style
+
+    def __missing__(self, character: str) -> _Cell:
+        cell = (character, self._style)
+        if len(self) < _CHARACTERS:
+            self[character] = cell
+        return cell
+
+
+_in_style: Final = lru_cache(maxsize=256)(_OneStyle)
+
+
+@lru_cache(maxsize=1024)
+def _piece_of(piece: str) -> Sequence[_Cell] | None:
+    """The cells of what is drawn at one place, in styles; None where that can't be told.
+
+    Widgets draw the same again and again, such as the lines of a list that moves.
+    """
+    end, style = 0, PLAIN
+    cells: list[_Cell] = []
+    for token in _TOKEN.finditer(piece):
+        if token.start() != end:
+            return None
+        end = token.end()
+        if token.lastgroup == "text":
+            found = _cells_of(token["text"], style)
+            if found is None:
+                return None
+            cells += found
+        else:
+            after = _style_after(style, token["sgr"])
+            if after is None:
+                return None
+            style = after
+    return tuple(cells) if end == len(piece) and style == PLAIN else None
 
 
 def _cells_of(text: str, style: CellStyle) -> Sequence[_Cell] | None:
     """A cell for each column; None where that can't be told."""
-    blank = (" ", _of_blank(style))
-    if text.isspace() and text.isascii():
-        return [blank] * len(text)
+    known = _in_style(style)
     if text.isascii():
-        return [blank if character == " " else (character, style) for character in text]
+        return [known[character] for character in text]
     cells: list[_Cell] = []
     for character in text:
         size = get_character_cell_size(character)
         if not size:
             return None
-        cells.append(blank if character == " " else (character, style))
+        cells.append(known[character])
         cells += [("", style)] * (size - 1)
     return cells if len(cells) == cell_len(text) else None
 
@@ -155,7 +193,7 @@ def _differing(before: _Row, after: _Row) -> Iterator[tuple[int, int]]:
     """Spans of a row that have to be sent."""
     if before == after:
         return
-    at = [i for i, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
+    at = compress(range(len(after)), map(ne, before, after))
     start = stop = -1
     for i in at:
         if after[i] is None:
