@@ -247,7 +247,7 @@ class Problems:
             names,
             fixed_array(counts[order]),
             first[order],
-            details=self._lost_coordinators(kind, np.split(rows, starts[1:]), order),
+            details=self._lost_coordinators(kind, rows, starts, order),
             causes=lambda: self._lists(links, groups[links.at], order),
             why=lambda: self.whys.of_groups(rows, kind.code, links, groups, len(starts)).take(
                 pa.array(order)
@@ -304,7 +304,7 @@ class Problems:
             ones,
             since[order],
             ids,
-            details=self._lost_coordinators(kind, np.split(rows, len(rows)), order),
+            details=self._lost_coordinators(kind, rows, np.arange(len(rows)), order),
             causes=lambda: self._lists(links, links.at, order),
             why=lambda: self.whys.of(rows, kind.code).take(pa.array(order)),
         )
@@ -316,22 +316,23 @@ class Problems:
         return {topic: kind for topic, kind in found.items() if topic is not None}
 
     def _lost_coordinators(
-        self, kind: ProblemKind, groups: Sequence[I64], order: I64
+        self, kind: ProblemKind, rows: I64, starts: I64, order: I64
     ) -> Sequence[str]:
         """Who has no coordinator, for each group of partitions of a topic; nothing of other kinds.
 
         Args:
             kind: The problem.
-            groups: int64 each: the partitions.
+            rows: int64: the partitions, those of a group behind each other.
+            starts: int64[n]: where each group begins among them.
             order: int64[n]: how the groups are told.
         """
         if kind.code != NO_COORDINATOR:
             return ()
         partitions = self.image.partitions
-        told = []
-        for rows in (groups[i] for i in order.tolist()):
-            topic = int(partitions.topic[rows[0]])
-            numbers = partitions.partition[rows].tolist()
+        told, groups = [], np.split(rows, starts[1:])
+        for group in (groups[i] for i in order.tolist()):
+            topic = int(partitions.topic[group[0]])
+            numbers = partitions.partition[group].tolist()
             n_all = len(partitions.ids_of(topic))
             told.append(self._coordinators[topic].without_coordinator(numbers, n_all))
         return told
