@@ -5,20 +5,20 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
-import signal
 import sys
 import uuid
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 
+from metashell.spark_backend.find import FoundRow
 from spark.conftest import Metashell, missing
 from support.fixtures import copy_of, fixture
 from support.fleets import backups
-from support.programs import end
 from support.pty import Terminal
 from support.spark_programs import Marked
-from support.waiting import LIMIT_S, wait_until
+from support.waiting import wait_until
 
 pytestmark = [
     pytest.mark.spark,
@@ -124,33 +124,18 @@ def test_a_fleet_by_spark(metashell: Metashell, tmp_path: Path) -> None:
     assert sorted(local[2].splitlines()) == sorted(found[2].splitlines())
 
 
-@pytest.mark.slow
-def test_interrupt_ends_the_job_and_every_process(marked: Marked, tmp_path: Path) -> None:
-    """As ^C of a terminal, in the middle of a long search."""
-    for number in range(20):
-        (tmp_path / "many" / f"c{number}").parent.mkdir(exist_ok=True)
-        (tmp_path / "many" / f"c{number}").symlink_to(fixture(LIVE).directory)
-    process = marked.start(
-        ["-m", "metashell", "--engine", "spark", "--master", "local[1]"]
-        + [word for n in range(20) for word in ("-d", str(tmp_path / "many" / f"c{n}"))]
-        + ["find", "/", "-name", "nothing"]
-    )
-    try:
-        wait_until(
-            lambda: (
-                process.poll() is not None
-                or any("pyspark.daemon" in command for command in marked.running().values())
-            ),
-            "a worker runs",
-        )
-        assert process.poll() is None, process.communicate()
-        os.killpg(process.pid, signal.SIGINT)
-        out, err = process.communicate(timeout=LIMIT_S)
-    finally:
-        end(process)
-    assert (130, "", "") == (process.returncode, out, err)
-    wait_until(lambda: not marked.running(), lambda: f"all have ended: {marked.running()}")
-    assert [] == [path.name for path in marked.cwd.glob("metashell-spark-*")]
+def test_interrupt_is_the_status(metashell: Metashell, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the middle of a search; nothing is told. `test_session` shows that every process ends."""
+    rows: list[object] = []
+
+    def interrupted(row: object) -> NoReturn:
+        rows.append(row)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(FoundRow, "of", interrupted)
+    place = str(fixture(LIVE).input)
+    assert (130, "", "") == metashell(*SPARK, "-d", place, "find", "/", "-name", "topics")
+    assert 1 == len(rows)
 
 
 @pytest.mark.parametrize(
