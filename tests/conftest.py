@@ -84,6 +84,8 @@ _S3 = "s3"
 """The fixture whose server takes seconds to start, in each process that has a test of it."""
 _ONE_A_FILE = _TESTS / "tui"
 """Each test here starts the explorer."""
+_PROPERTIES = _TESTS / "property"
+"""Few tests here, each of which draws many examples."""
 _SPARK = "tests/spark/"
 """Tests here share a session, and some start Java themselves."""
 
@@ -189,7 +191,9 @@ def _weight(item: pytest.Item) -> int:
     """About how many cases of a plain function one takes as long as."""
     if item.get_closest_marker("slow") or item.nodeid.startswith(_SPARK):
         return 100
-    return 20 if item.get_closest_marker("pty") or _ONE_A_FILE in item.path.parents else 1
+    places = item.path.parents
+    many = item.get_closest_marker("pty") or _ONE_A_FILE in places or _PROPERTIES in places
+    return 20 if many else 1
 
 
 def pytest_collection_finish() -> None:
