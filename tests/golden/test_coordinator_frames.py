@@ -17,9 +17,9 @@ from metashell.log.keyed_frames import (
     control_key_type,
 )
 from metashell.log.payloads import CODEC
-from support.coordinators import IDS, RecordedSegment, recorded_segments
+from support.coordinators import IDS, RecordedSegment, differing_segments
 
-pytestmark = pytest.mark.parametrize("segment", recorded_segments(), ids=IDS)
+pytestmark = pytest.mark.parametrize("segment", differing_segments(), ids=IDS)
 
 
 def batch_lines(frames: KeyedFrames) -> list[dict[str, object]]:

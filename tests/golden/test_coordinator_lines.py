@@ -13,9 +13,9 @@ from metashell.records.keyed_lines import KeyedJsonLines, KeyedLineWriter, Keyed
 from metashell.records.keyed_records import KeyedRecords
 from metashell.redact import Redaction
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
-from support.coordinators import IDS, RecordedSegment, recorded_segments
+from support.coordinators import IDS, RecordedSegment, differing_segments, recorded_segments
 
-every_segment = pytest.mark.parametrize("segment", recorded_segments(), ids=IDS)
+every_segment = pytest.mark.parametrize("segment", differing_segments(), ids=IDS)
 
 # What Kafka's other classes see: records that its reader of bytes reads all the same.
 READ_BY_KAFKA: Final = ("is not known", "the record has no value")

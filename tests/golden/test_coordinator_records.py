@@ -27,9 +27,9 @@ from metashell.schema.coordinators import CoordinatorLog, data_message, load_rec
 from metashell.schema.dump import fields_json
 from metashell.schema.rows import to_rows
 from metashell.schema.scalar import UNKNOWN_TAGS, decode_prefix
-from support.coordinators import IDS, RecordedSegment, recorded_segments
+from support.coordinators import IDS, RecordedSegment, differing_segments
 
-SEGMENTS: Final = recorded_segments()
+SEGMENTS: Final = differing_segments()
 every_segment = pytest.mark.parametrize("segment", SEGMENTS, ids=IDS)
 
 ERRORS: Final = {

@@ -14,7 +14,7 @@ from metashell.fs.coordinator_paths import GROUPS, OFFSETS, STATE, TRANSACTIONS
 from metashell.fs.node import Leaf
 from metashell.records.keyed_records import KeyedRecords
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
-from support.coordinators import IDS, RecordedSegment, recorded_segments
+from support.coordinators import IDS, RecordedSegment, differing_segments
 from support.group_trees import check_grids, directory_of, nodes_below
 from support.seeds import examples
 
@@ -59,7 +59,7 @@ def _comparable(values: Mapping[tuple[str, ...], Mapping[str, Any]]) -> Values:
 
 
 @pytest.mark.cases(30)
-@pytest.mark.parametrize("segment", recorded_segments(), ids=IDS)
+@pytest.mark.parametrize("segment", differing_segments(), ids=IDS)
 def test_tree_is_the_replay(segment: RecordedSegment) -> None:
     """At the end of each recorded log, and after some of its batches."""
     log = CoordinatorLog(segment.topic)
@@ -73,7 +73,7 @@ def test_tree_is_the_replay(segment: RecordedSegment) -> None:
 
 
 @pytest.mark.cases(40)
-@pytest.mark.parametrize("segment", recorded_segments(), ids=IDS)
+@pytest.mark.parametrize("segment", differing_segments(), ids=IDS)
 def test_plain_records_are_told_as_others(
     segment: RecordedSegment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -87,7 +87,7 @@ def test_plain_records_are_told_as_others(
 
 
 @pytest.mark.cases(40)
-@pytest.mark.parametrize("segment", recorded_segments(), ids=IDS)
+@pytest.mark.parametrize("segment", differing_segments(), ids=IDS)
 def test_changes_without_fields_are_those_with(segment: RecordedSegment) -> None:
     """Changes that are only counted are the same ones, of the same records."""
     records = KeyedRecords(segment.load(), load_record_types(CoordinatorLog(segment.topic)))
@@ -103,7 +103,7 @@ def test_changes_without_fields_are_those_with(segment: RecordedSegment) -> None
 
 
 @pytest.mark.cases(20)
-@pytest.mark.parametrize("segment", recorded_segments(), ids=IDS)
+@pytest.mark.parametrize("segment", differing_segments(), ids=IDS)
 def test_one_group_alone(segment: RecordedSegment) -> None:
     """A group looked up by its own records is the one that a fold of all gives."""
     log = CoordinatorLog(segment.topic)
@@ -117,7 +117,7 @@ def test_one_group_alone(segment: RecordedSegment) -> None:
 
 
 @pytest.mark.cases(20)
-@pytest.mark.parametrize("segment", recorded_segments(), ids=IDS)
+@pytest.mark.parametrize("segment", differing_segments(), ids=IDS)
 def test_grids_are_their_nodes(segment: RecordedSegment) -> None:
     """What columns say of the offsets of a group is what each node says, one asked by one."""
     log = CoordinatorLog(segment.topic)

@@ -30,7 +30,7 @@ from metashell.schema.encode import encode_record
 from metashell.schema.model import NO_VERSIONS, FieldSpec, MessageSpec, Versions
 from metashell.schema.registry import Registry
 from metashell.schema.scalar import default_value
-from support.coordinators import RecordedSegment, recorded_segments
+from support.coordinators import RecordedSegment, differing_segments
 from support.fixtures import differing, fixture, fixture_names
 from support.seeds import examples
 from support.strategies import (
@@ -162,7 +162,7 @@ def test_recorded_directories(name: str) -> None:
 
 
 @pytest.mark.cases(6)
-@pytest.mark.parametrize("segment", recorded_segments(), ids=lambda segment: segment.name)
+@pytest.mark.parametrize("segment", differing_segments(), ids=lambda segment: segment.name)
 def test_recorded_logs_of_coordinators(segment: RecordedSegment) -> None:
     """Each type that a coordinator wrote, tombstones and markers."""
     log = next(log for log in CoordinatorLog if log.value == segment.topic)
