@@ -259,7 +259,7 @@ class Partitions:
         frames = self._records.frames_at(self._h.rows)
         topic, n = self._topics_of_events(), len(self.topics)
         rows = take(self._h.rows, self._events.order)
-        sizes = take(frames.stop, rows) - take(frames.start, rows)
+        sizes = frames.stop[rows] - frames.start[rows]
         n_records = np.bincount(topic, minlength=n).astype(np.int64)
         if self._h.merged is not None:
             extra = np.bincount(topic, weights=self._weights - 1, minlength=n)
