@@ -34,6 +34,12 @@ CONTROL_NAMES: Final[dict[int, str]] = {
 }
 """What kafka-dump-log calls them."""
 
+
+def control_type_name(control_type: int) -> str:
+    """What a control record's type is called; ``UNKNOWN(9)`` where nothing describes it."""
+    return CONTROL_NAMES.get(control_type, f"UNKNOWN({control_type})")
+
+
 CHECKPOINT_ENDS: Final = (
     (ControlType.SNAPSHOT_HEADER, "header"),
     (ControlType.SNAPSHOT_FOOTER, "footer"),

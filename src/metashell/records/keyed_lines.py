@@ -13,7 +13,7 @@ from typing import Final
 
 import numpy as np
 
-from metashell.log.control import CONTROL_NAMES
+from metashell.log.control import control_type_name
 from metashell.log.keyed_frames import NO_NUMBER, TRANSACTIONAL
 from metashell.records.consumer_protocol import (
     CONSUMER,
@@ -75,7 +75,7 @@ class KeyedLineWriter(ABC):
         kinds = records.frames.control_types(control).tolist()
         epochs = records.frames.coordinator_epochs(control).tolist()
         for row, kind, epoch in zip(control.tolist(), kinds, epochs, strict=True):
-            bodies[row] = self._control(CONTROL_NAMES.get(kind, f"UNKNOWN({kind})"), epoch)
+            bodies[row] = self._control(control_type_name(kind), epoch)
         for row in rows.tolist():
             if row not in bodies:
                 bodies[row] = self._at_fault(records, row)

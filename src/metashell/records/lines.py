@@ -17,7 +17,7 @@ from typing import Any, Final
 import numpy as np
 
 from metashell.log.compression import NAMES
-from metashell.log.control import CONTROL_NAMES
+from metashell.log.control import control_type_name
 from metashell.log.frames import CONTROL, CONTROL_KEY, NO_KEY
 from metashell.log.payloads import CODEC
 from metashell.records.filter import TopicNames
@@ -505,5 +505,4 @@ _NEEDS_QUOTES: Final = frozenset(' "=[]{}')
 
 def control_name(key: int) -> str:
     """What a control record's type is called, by its api key."""
-    control_type = CONTROL_KEY - key
-    return CONTROL_NAMES.get(control_type, f"UNKNOWN({control_type})")
+    return control_type_name(CONTROL_KEY - key)

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 
 from metashell.dataclass import dataclass
-from metashell.log.control import CONTROL_NAMES
+from metashell.log.control import CONTROL_NAMES, control_type_name
 from metashell.log.frames import CONTROL_KEY, NO_KEY, control_key
 from metashell.log.read import Loaded
 from metashell.records.filter import (
@@ -86,8 +86,7 @@ class RowFilter:
 def type_of(key: int, registry: Registry) -> str | None:
     """The type of records with an api key (`metashell.log.frames`); None for values without."""
     if key <= CONTROL_KEY:
-        control_type = CONTROL_KEY - key
-        return CONTROL_NAMES.get(control_type, f"UNKNOWN({control_type})")
+        return control_type_name(CONTROL_KEY - key)
     return None if key == NO_KEY else registry.type_name(key)
 
 
