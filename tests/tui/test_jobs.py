@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import sys
 import threading
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import pytest
 from textual.geometry import Region
 
 from metashell.kernel import threads
+from metashell.tui import jobs as jobs_module
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.jobs import OPENING, Job
 from support.pilot import Driver, drive
+from support.waiting import LIMIT_S
 
 _LEAST = 19
 """Of the priorities that a thread can have."""
@@ -82,6 +86,68 @@ def test_a_job_that_comes_last_begins_behind_the_others() -> None:
         await driver.settled()
         assert ["one", "last"] == done
         assert not last.waits
+
+    drive(test)
+
+
+@pytest.mark.parametrize("limit_s", [LIMIT_S, 0.0])
+def test_a_job_lets_those_pass_that_keys_wait_for(
+    monkeypatch: pytest.MonkeyPatch, limit_s: float
+) -> None:
+    """It begins behind them, or after a moment; one that keys wait for begins at once."""
+    monkeypatch.setattr(jobs_module, "_PASS_S", limit_s)
+
+    async def test(driver: Driver) -> None:
+        app, goes_on, order = driver.app, threading.Event(), list[str]()
+
+        def lead(_job: Job) -> None:
+            order.append("leads")
+            goes_on.wait(LIMIT_S)
+            order.append("led")
+
+        def note(text: str) -> Callable[[Job], None]:
+            return lambda _job: order.append(text)
+
+        start = partial(app.jobs.start, "test", done=lambda _: None, owner=app)
+        start(work=lead, key="first", leads=True)
+        start(work=note("behind"), key="second")
+        start(work=note("leads too"), key="third", leads=True)
+        n_before = 2 if limit_s else 3
+        await driver.until(lambda: len(order) >= n_before, "jobs begin")
+        assert ("behind" in order) is not bool(limit_s)
+        goes_on.set()
+        await driver.until(lambda: len(order) == 4, "all ended")
+        assert not limit_s or order.index("led") < order.index("behind")
+
+    drive(test)
+
+
+def test_a_job_in_the_place_of_another_begins_behind_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of several that take each other's place, those in between never begin."""
+    monkeypatch.setattr(jobs_module, "_PASS_S", LIMIT_S)
+
+    async def test(driver: Driver) -> None:
+        app, goes_on, order = driver.app, threading.Event(), list[str]()
+
+        def work(text: str) -> Callable[[Job], None]:
+            def run(_job: Job) -> None:
+                order.append(text)
+                goes_on.wait(LIMIT_S)
+
+            return run
+
+        start = partial(app.jobs.start, "test", done=lambda _: None, owner=app, key="test")
+        start(work=work("first"))
+        await driver.until(lambda: order, "the first begins")
+        between = [start(work=work(text)) for text in ("second", "third")]
+        start(work=work("last"))
+        await driver.until(
+            lambda: not any(job in app.jobs._running for job in between), "they ended"
+        )
+        assert order == ["first"]
+        goes_on.set()
+        await driver.until(lambda: len(order) == 2, "the last begins")
+        assert order == ["first", "last"]
 
     drive(test)
 

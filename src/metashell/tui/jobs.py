@@ -37,6 +37,10 @@ _NICENESS = 10
 """How much a job gives way to the thread that draws, and to other programs."""
 _LOOK_S = 0.05
 """How often a job that waits for the others looks whether they have ended."""
+_PASS_S = 0.5
+"""How long a job lets others pass that are worth more."""
+_PASS_LOOK_S = 0.01
+"""How often it looks whether they have."""
 
 
 class Job:
@@ -158,12 +162,14 @@ class Jobs:
         self.cancel(owner, key)
         job = Job(title, owner, key, self._app.post_message, leads=leads)
         job.waits = comes_last
+        older = tuple(self._running)
 
         def run() -> None:
             end: Callable[[], object]
             if key != OPENING:
                 _give_way()
             try:
+                self._let_pass(job, older)
                 self._wait_for_others(job)
                 result = work(job)
                 end = lambda: done(result)  # noqa: E731
@@ -199,6 +205,34 @@ class Jobs:
             owner: Any = job.owner
             if job.key in keys and part in owner.ancestors_with_self:
                 job.leads = True
+
+    def _let_pass(self, job: Job, older: tuple[Job, ...]) -> None:
+        """Wait a moment for jobs that keys wait for, and for the one whose place a job takes.
+
+        All share one lock and few processors. Where nodes are passed by, no job of one begins.
+
+        Args:
+            job: The job, in whose thread it is called.
+            older: Those that went on when it was started.
+
+        Raises:
+            KeyboardInterrupt: It was cancelled meanwhile.
+        """
+        end = time.monotonic() + _PASS_S
+        while not job.leads and any(self._passes(other, job) for other in older):
+            if job.cancelled():
+                raise KeyboardInterrupt
+            if time.monotonic() >= end:
+                return
+            job.rest(_PASS_LOOK_S)
+
+    def _passes(self, other: Job, job: Job) -> bool:
+        """Whether a job goes on that another one lets pass."""
+        if other not in self._running:
+            return False
+        if other.cancelled():
+            return other.owner is job.owner and other.key == job.key
+        return other.leads
 
     def _wait_for_others(self, job: Job) -> None:
         """Wait until a job may begin; in its thread.
