@@ -33,7 +33,7 @@ from metashell.tui.frame.tabs import TabStrip
 from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.frame.themes import DEFAULT_THEME, register_themes
 from metashell.tui.gc_policy import Collecting
-from metashell.tui.jobs import Job, Jobs, Told
+from metashell.tui.jobs import IMPORTING, Job, Jobs, Told
 from metashell.tui.places import Places, VisitedNode
 from metashell.tui.preload import import_first, import_later
 from metashell.tui.remembered import Remembered, bookmarked_cluster
@@ -238,7 +238,7 @@ class Explorer(Actions, IdleKeys, App[int]):
         self.show_view(first_view(scene, self.session.path))
         self.following.begin()
         self.jobs.start(
-            "", lambda job: import_later(job.cancelled), lambda _: None, owner=self, key="import"
+            "", lambda job: import_later(job.cancelled), lambda _: None, owner=self, key=IMPORTING
         )
 
     def _show(self, scene: Scene) -> None:

@@ -33,6 +33,8 @@ READING_OLDER = "reading older files: since when"
 """Title of the jobs that fill in times."""
 OPENING = "open"
 """Key of the job that opens the source: nothing is left to be shown without it."""
+IMPORTING = "import"
+"""Key of the job that imports what a key may bring up later."""
 _NICENESS = 10
 """How much a job gives way to the thread that draws, and to other programs."""
 _LOOK_S = 0.05
@@ -169,7 +171,8 @@ class Jobs:
             if key != OPENING:
                 _give_way()
             try:
-                self._let_pass(job, older)
+                if title or key == IMPORTING:  # others without a title are short
+                    self._let_pass(job, older)
                 self._wait_for_others(job)
                 result = work(job)
                 end = lambda: done(result)  # noqa: E731
