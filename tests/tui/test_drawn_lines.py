@@ -6,6 +6,7 @@ import pytest
 from textual.geometry import Region
 from textual.strip import Strip
 
+from metashell.tui.tree.drawn_lines import DrawnLines
 from metashell.tui.tree.tree import NodeTree
 from support.pilot import Driver, drive
 
@@ -67,7 +68,7 @@ def test_lines_are_drawn_anew_where_they_look_otherwise() -> None:
                 await step()
             await driver.settled()
             kept = picture(tree)
-            tree._drawn.forget()
+            tree._drawn = DrawnLines()
             tree._styles_cache.clear()
             assert kept == picture(tree), step
 

@@ -510,11 +510,6 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
 
     # Drawing.
 
-    def notify_style_update(self) -> None:
-        """Draw all lines anew, as styles may have changed."""
-        super().notify_style_update()
-        self._drawn.forget()
-
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw some lines of the screen, but those that only moved."""
         shown = [self._shown_in(y) for y in crop.line_range]
