@@ -101,6 +101,8 @@ class QuorumView(View):
         super().__init__(**options)
         self.look: QuorumLook | None = None
         """What is shown; None before the first answer."""
+        self._drawn_bars = 0
+        """Columns of the bars that are shown."""
         self.history = LagHistory()
         self._scene: Scene | None = None
         self._epochs: ClusterRows | None = None
@@ -194,6 +196,7 @@ class QuorumView(View):
             self._summary("\n".join(look.warnings) or "the quorum is unknown")
             return
         is_first, self.look = self.look is None, look
+        self._drawn_bars = self._bar_width
         if look.live is not None and not len(self.history):
             self._note(look.live)
         self._summary("\n".join(summary_lines(look)))
@@ -250,7 +253,7 @@ class QuorumView(View):
 
     def on_resize(self, event: events.Resize) -> None:
         """Draw bars as wide as there is room."""
-        if self.look is not None:
+        if self.look is not None and self._bar_width != self._drawn_bars:
             self._looked(self.look)
 
     # What the user does.
