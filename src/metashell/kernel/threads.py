@@ -38,6 +38,11 @@ def leave_a_cpu() -> None:
     _CALLER.leaves_cpus = 1
 
 
+def leaves_a_cpu() -> bool:
+    """Whether a user waits for other threads than the calling one."""
+    return bool(_CALLER.leaves_cpus)
+
+
 def count() -> int:
     """How many threads work at most: as the variable says, else one a CPU; in Spark's tasks one.
 

@@ -15,6 +15,7 @@ import numpy as np
 from metashell.fs.contents import GridCodes, Judge
 from metashell.fs.grid import Grid
 from metashell.fs.java import java_list
+from metashell.fs.name_order import in_order
 from metashell.fs.node import Directory, FixedDirectory, JsonValue, Node, TextLeaf
 from metashell.fs.nodes.tables import RowLeaf
 from metashell.fs.nodes.topic_texts import ID, NAME, LeafLayout, TopicTexts
@@ -77,7 +78,7 @@ class TopicsDirectory(Directory):
 
     @cached_property
     def _names(self) -> Sequence[str]:
-        return sorted(self._by_key())
+        return in_order(self._by_key())
 
     def names(self) -> Sequence[str]:
         return self._names
