@@ -10,6 +10,7 @@ from metashell.tui.frame.help import Help, HelpKeys, help_text, keys_table
 from metashell.tui.frame.themes import HIGH_CONTRAST
 from metashell.tui.rows.table import RowTable
 from metashell.tui.screens.prompt import PromptScreen
+from metashell.tui.view import VIEWS
 from support.pilot import Driver, drive, session_on
 from support.seeds import chosen
 
@@ -172,5 +173,45 @@ def test_help_of_a_line() -> None:
         assert app.screen.query("HelpPanel")
         await driver.press("f1")
         assert not app.screen.query("HelpPanel")
+
+    drive(test)
+
+
+def test_keys_of_help() -> None:
+    """Page down scrolls the help, escape closes it; the tree keeps its cursor and the focus."""
+
+    async def test(driver: Driver) -> None:
+        app = driver.app
+        focused = app.focused
+        await driver.press("question_mark")
+        text = driver.one(Help).query_one(VerticalScroll)
+        assert text.scroll_y == 0
+        assert "escape closes" in driver.screen().split("\n")[0]
+        assert f"`{VIEWS[0].key}` to `{VIEWS[-1].key}`" in help_text(focused, app.screen)
+        await driver.press("pagedown")
+        assert text.scroll_y > 0
+        assert "escape closes" in driver.screen().split("\n")[0]
+        assert app.path == "/"
+        await driver.press("pageup")
+        assert text.scroll_y == 0
+        await driver.press("escape")
+        assert not app.screen.query("HelpPanel")
+        assert app.focused is focused
+
+    drive(test)
+
+
+def test_escape_closes_help_before_a_screen() -> None:
+    """Above a line that is typed the first escape closes help, the second one the line."""
+
+    async def test(driver: Driver) -> None:
+        screen = PromptScreen("at", "an offset")
+        driver.app.push_screen(screen)
+        await driver.settled()
+        await driver.press("f1", "escape")
+        assert not screen.query("HelpPanel")
+        assert driver.app.screen is screen
+        await driver.press("escape")
+        assert driver.app.screen is not screen
 
     drive(test)

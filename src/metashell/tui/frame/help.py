@@ -13,10 +13,13 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import HelpPanel, Markdown, Static
 
+from metashell.tui.view import VIEWS
+
 _GENERAL = (
-    "`1` to `6` show the views, `tab` goes from part to part, the arrows scroll. `ctrl+p` finds "
-    "every action. `F1` closes this help."
+    f"`{VIEWS[0].key}` to `{VIEWS[-1].key}` show the views, `tab` goes from part to part, the "
+    "arrows scroll. `ctrl+p` finds every action."
 )
+_HOW = "escape closes, page up/down scroll"
 
 
 class Help(HelpPanel):
@@ -31,13 +34,25 @@ class Help(HelpPanel):
     }
     Help #widget-help MarkdownBlock { padding: 0 1; margin: 0 0 1 0; }
     Help HelpKeys { height: auto; padding: 0 1; }
+    Help > #help-how { dock: top; height: 1; padding: 0 1; text-style: bold; }
     """
 
     def compose(self) -> ComposeResult:
-        """The text above the keys."""
+        """How to leave, and the text above the keys."""
+        yield Static(_HOW, id="help-how", markup=False)
         with VerticalScroll(can_focus=True):
             yield Markdown(id="widget-help")
             yield HelpKeys()
+
+    def take_key(self, key: str) -> None:
+        """Close on escape, else scroll by a page."""
+        text = self.query_one(VerticalScroll)
+        if key == "escape":
+            self.remove()
+        elif key == "pageup":
+            text.scroll_page_up(animate=False)
+        else:
+            text.scroll_page_down(animate=False)
 
     def update_help(self, focused_widget: Widget | None) -> None:
         """Tell about another part."""

@@ -19,13 +19,20 @@ _SILENT: Final = frozenset(
 )
 """Keys that move or take back: at an end there is nothing to say."""
 
+_OF_HELP: Final = frozenset({"escape", "pageup", "pagedown"})
+"""Keys that are for help while it is shown, wherever the focus is."""
+
 
 class IdleKeys:
     """Mixed into the program, in front of what does the keys."""
 
     async def _check_bindings(self, key: str, priority: bool = False) -> bool:
-        """Do what a key is for; one that does nothing says so."""
+        """Do what a key is for, first that of help; one that does nothing says so."""
         app: Any = self
+        if priority and key in _OF_HELP:
+            for shown in app.screen.query_children("HelpPanel"):
+                shown.take_key(key)
+                return True
         is_done: bool = await super()._check_bindings(key, priority)  # type: ignore[misc]
         if not (is_done or priority) and app.is_open and _is_worth_a_word(key):
             app.tell(_nothing_done(app, key))
