@@ -19,7 +19,7 @@ from metashell.image.part_rows import PartRows
 from metashell.image.partitions import Partitions
 from metashell.log.frames import Frames
 from metashell.parts.known import all_parts, part_of_table
-from metashell.parts.partition_fields import BROKER_LISTS
+from metashell.parts.partition_fields import BROKER_LISTS, LISTS
 from metashell.parts.spec import PartSpec, hook
 from metashell.records.records import Records
 from metashell.redact import REDACTED, Redaction, hidden_bytes, row_secret_fields
@@ -162,6 +162,8 @@ def image_table(table: str, image: Image, redaction: Redaction) -> pa.Table:
     Raises:
         KeyError: There is no such table; see `table_names`.
     """
+    # Else lists of partitions would be decoded by a second walk over all records.
+    image.expect(LISTS)
     return pa.table({name: make() for name, make in _makers(table, image, redaction).items()})
 
 
