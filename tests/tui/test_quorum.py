@@ -13,6 +13,7 @@ from metashell.tui.rows.drawn import DrawnTable
 from metashell.tui.session import ExplorerSession
 from metashell.tui.views.lag_history import LagHistory
 from metashell.tui.views.quorum import EpochsTable, MembersTable, QuorumView
+from metashell.tui.views.quorum_look import QuorumLook
 from support.fake_server import FakeQuorumServer
 from support.fixtures import copy_of, fixture
 from support.fleets import backups
@@ -48,6 +49,31 @@ def test_of_a_directory() -> None:
         assert "lag: live only" in screen
         assert driver.app.focused is driver.one(MembersTable)
 
+    drive(test)
+
+
+def test_only_another_width_draws_it_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A view that comes back is as it was; on a wide screen its bars are longer."""
+    drawn: list[int] = []
+    draw = QuorumView._show_members
+
+    def counted(view: QuorumView, look: QuorumLook) -> None:
+        drawn.append(view._bar_width)
+        draw(view, look)
+
+    async def test(driver: Driver) -> None:
+        for view in ("quorum", "explorer", "quorum"):
+            await driver.look(view)
+            await driver.settled()
+            if view == "explorer":
+                drawn.clear()
+        assert drawn == []
+        before = view_of(driver)._bar_width
+        await driver.pilot.resize_terminal(160, 48)
+        await driver.until(lambda: drawn, "drawn anew")
+        assert drawn[-1] > before
+
+    monkeypatch.setattr(QuorumView, "_show_members", counted)
     drive(test)
 
 
