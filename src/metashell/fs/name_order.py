@@ -17,7 +17,7 @@ def in_order(names: Iterable[str]) -> list[str]:
 
     A sort holds Python's lock to its end: a tenth of a second for 100,000 names. A thread that
     gives way to others sorts pieces and merges them two by two, so others run in between. That
-    takes a third more time.
+    takes three quarters more time.
     """
     found = list(names)
     if not threads.leaves_a_cpu():

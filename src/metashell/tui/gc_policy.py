@@ -76,6 +76,16 @@ def _call_allocator(name: str, *arguments: int) -> None:
         ctypes.CDLL(None)[name](*arguments)
 
 
+def release_freed() -> None:
+    """Give memory that was freed back to the system: glibc's, and that of Arrow's own pool."""
+    if not _STATE.is_ours:
+        return
+    arrow: Any = sys.modules.get("pyarrow")
+    if hasattr(arrow, "default_memory_pool"):
+        arrow.default_memory_pool().release_unused()
+    _call_allocator("malloc_trim", 0)
+
+
 def keep_all() -> None:
     """Look at nothing any more that is there by now: modules and classes stay for good."""
     if not _STATE.is_ours:

@@ -13,12 +13,14 @@ import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from textual.message import Message
 
 from metashell.errors import MetashellError
 from metashell.kernel.threads import leave_a_cpu
+from metashell.tui.turns import Turns
 
 if TYPE_CHECKING:
     from textual.app import App
@@ -54,8 +56,10 @@ class Job:
         owner: MessagePump,
         key: str,
         post: Callable[[Told], Any],
+        turns: Turns,
         *,
         leads: bool = False,
+        comes_last: bool = False,
     ) -> None:
         self.title = title
         """What it does, as a person reads it, such as ``listing /image/topics``."""
@@ -66,9 +70,9 @@ class Job:
         """Whether the keys typed behind it are for where it leads: they wait for it."""
         self.progress: tuple[int, int] | None = None
         """(done, in all) where it tells."""
-        self.waits = False
-        """Whether it waits for the others to end."""
-        self._post = post
+        self.comes_last = self.waits = comes_last
+        """``waits``: whether it waits for the others to end."""
+        self._post, self._turns = post, turns
         self._cancelled = threading.Event()
 
     def cancelled(self) -> bool:
@@ -78,6 +82,14 @@ class Job:
     def cancel(self) -> None:
         """Want the result no more."""
         self._cancelled.set()
+
+    def turn(self) -> AbstractContextManager[None]:
+        """Wait until no other job works on all partitions; from within the work, as `with`.
+
+        Raises:
+            KeyboardInterrupt: It was cancelled meanwhile.
+        """
+        return self._turns.take(self.cancelled, is_urgent=not self.comes_last)
 
     def rest(self, seconds: float) -> None:
         """Sleep, no longer than the result is wanted; from within the work."""
@@ -123,6 +135,7 @@ class Jobs:
     ) -> None:
         self._app, self._fails, self._changed = app, fails, changed
         self._running: list[Job] = []
+        self._turns = Turns()
         self.spent_s = 0.0
         """How long all took that have ended, but for those in the background."""
 
@@ -162,8 +175,11 @@ class Jobs:
                 all partitions take the memory of both.
         """
         self.cancel(owner, key)
-        job = Job(title, owner, key, self._app.post_message, leads=leads)
-        job.waits = comes_last
+        job = Job(
+            *(title, owner, key, self._app.post_message, self._turns),
+            leads=leads,
+            comes_last=comes_last,
+        )
         older = tuple(self._running)
 
         def run() -> None:

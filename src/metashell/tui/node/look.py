@@ -7,6 +7,7 @@ a cluster of a fleet needs nothing of its own.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from datetime import datetime
 from functools import partial
 from itertools import islice
@@ -56,6 +57,7 @@ class Seen:
         path: An absolute path of the whole tree.
         cancelled: Asked by long loops.
         reads_older: Whether to wait for older files, which tell more times.
+        turn: Waits until no other job works on all partitions.
 
     Raises:
         SourceError: The cluster that the path lies in can't be read.
@@ -68,6 +70,7 @@ class Seen:
         cancelled: Callable[[], bool],
         *,
         reads_older: bool = False,
+        turn: Callable[[], AbstractContextManager[None]] = nullcontext,
     ) -> None:
         self._serial, self._span = scene.serial, scene.span
         self._previous = scene.previous
@@ -84,7 +87,7 @@ class Seen:
         if scene.cluster is not None:
             # The cluster alone, as if nothing else were open.
             scene = Scene(opened=scene.cluster, cluster=scene.cluster)
-        self._scene, self._reads_older = scene, reads_older
+        self._scene, self._reads_older, self._turn = scene, reads_older, turn
         self._context = Context(
             root=scene.root,
             out=Nowhere(is_terminal=True),
@@ -146,7 +149,7 @@ class Seen:
         }
         if mode is LookMode.OVERVIEW:
             content = _of_lines((), str)
-            for lines in overview(self._scene, self._ask):
+            for lines in overview(self._scene, self._ask_in_turn):
                 content = _of_lines(lines, partial(_text_of, lines))
                 tell(NodeLook(**base, **content))
             return NodeLook(**base, **content, lacks_times=self._lacks_times)
@@ -402,6 +405,10 @@ class Seen:
 
     def _ask(self, *words: str) -> CommandAnswer:
         return ask(self._scene, words, cancelled=self._cancelled, reads_older=self._reads_older)
+
+    def _ask_in_turn(self, *words: str) -> CommandAnswer:
+        with self._turn():
+            return self._ask(*words)
 
     def _find(self, names: Sequence[str]) -> NodePlace | None:
         return _down(NodePlace(self._scene.root), names)

@@ -184,11 +184,11 @@ class NodePane(AppPart, Vertical):
         jobs.cancel(self, _OLDER)
 
         def work(job: Job) -> NodeLook:
-            seen = Seen(scene, path, job.cancelled, reads_older=reads_older)
+            seen = Seen(scene, path, job.cancelled, reads_older=reads_older, turn=job.turn)
             return seen.look(of_leaf, of_directory, lambda look: job.tell(self._show, look))
 
         def with_times(job: Job) -> NodeLook:
-            seen = Seen(scene, path, job.cancelled, reads_older=True)
+            seen = Seen(scene, path, job.cancelled, reads_older=True, turn=job.turn)
             seen.read_older()
             return seen.look(of_leaf, of_directory)
 

@@ -44,10 +44,11 @@ class StateWatch:
         if self._job is not None and self._job in self._timeline.explorer.jobs.running:
             return  # its end looks for what came meanwhile
 
-        def work(_job: Job) -> StateHistory | None:
+        def work(job: Job) -> StateHistory | None:
             from metashell.tui.timeline.states import find_states
 
-            return find_states(facts.newest, facts.density)
+            with job.turn():
+                return find_states(facts.newest, facts.density)
 
         def done(history: StateHistory | None) -> None:
             self._job = None

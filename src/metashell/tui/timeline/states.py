@@ -124,5 +124,7 @@ def find_states(newest: Source, density: Density) -> StateHistory | None:
     if sum(len(records.rows(name)) for name in _OF_PARTITIONS) > _MOST_RECORDS:
         return None
     image = newest.image
-    history = state_history(records, image.partitions if image.has_folded("partitions") else None)
+    # Their events are sorted once: what is on the screen, or comes next, folds them too.
+    is_folded = image.has_folded("partitions") or records is image.records
+    history = state_history(records, image.partitions if is_folded else None)
     return history.at_ends(density.ends(history.offsets))

@@ -203,12 +203,13 @@ class BrokersView(View):
         if self.load is None:
             self._title("counting leaders and replicas…")
             self._arrange()
+
+        def work(job: Job) -> BrokerLoad:
+            with job.turn():
+                return load_of(scene, job.cancelled)
+
         self.explorer.jobs.start(
-            "counting leaders and replicas",
-            lambda job: load_of(scene, job.cancelled),
-            self._loaded,
-            owner=self,
-            key="load",
+            "counting leaders and replicas", work, self._loaded, owner=self, key="load"
         )
 
     def _loaded(self, load: BrokerLoad) -> None:

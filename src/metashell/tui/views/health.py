@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events
@@ -192,9 +193,11 @@ class HealthView(View):
             self._say(f"{title}... this may take a while: escape cancels, r looks again", "")
 
         def work(job: Job) -> HealthRows:
-            return ask_health(
-                scene, is_deep=is_deep, reads_older=reads_older, cancelled=job.cancelled
-            )
+            # What takes long holds up no other view: all of a fleet, and the files.
+            with job.turn() if in_cluster and not is_deep else nullcontext():
+                return ask_health(
+                    scene, is_deep=is_deep, reads_older=reads_older, cancelled=job.cancelled
+                )
 
         self._is_stale = False
         self.explorer.jobs.cancel(self, _OLDER)
