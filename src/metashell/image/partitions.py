@@ -459,7 +459,9 @@ def partition_keys(records: Records, topics: Topics) -> tuple[I64, I32]:
 
 
 def _keys(topic: I64, columns: Columns) -> I64:
-    return (topic << 32) | columns.fixed("partition_id").view(np.uint32).astype(np.int64)
+    keys = topic << 32
+    keys |= columns.fixed("partition_id").view(np.uint32)
+    return keys
 
 
 def _of_topics(
