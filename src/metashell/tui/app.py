@@ -30,7 +30,7 @@ from metashell.tui.frame.layout import tell_all_sizes
 from metashell.tui.frame.main_screen import MainScreen
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.frame.tabs import TabStrip
-from metashell.tui.frame.taking_focus import take_focus
+from metashell.tui.frame.taking_focus import leave_timeline, take_focus
 from metashell.tui.frame.themes import DEFAULT_THEME, register_themes
 from metashell.tui.gc_policy import Collecting
 from metashell.tui.jobs import IMPORTING, Job, Jobs, Told
@@ -430,7 +430,7 @@ class Explorer(Actions, IdleKeys, App[int]):
     def action_timeline(self) -> None:
         """Put the focus on the timeline."""
         if self.timeline is not None:
-            self.timeline.focus()
+            self.timeline.enter()
 
     def action_pause(self) -> None:
         """Stop showing news of the source, or go on."""
@@ -445,6 +445,7 @@ class Explorer(Actions, IdleKeys, App[int]):
             return
         if not self.view.is_composed:
             await AwaitMount(self.view, [self.view])
+        leave_timeline(self.view)
         self.come_to_view()
 
     def show_view(self, view_id: str) -> None:

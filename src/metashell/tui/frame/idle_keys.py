@@ -11,14 +11,8 @@ if TYPE_CHECKING:
 
     from metashell.tui.app import Explorer
 
-_SILENT: Final = frozenset(
-    {
-        *("escape", "up", "down", "left", "right", "home", "end", "pageup", "pagedown"),
-        *("tab", "shift+tab", "enter", "ctrl+c"),
-    }
-)
-"""Keys that move or take back: at an end there is nothing to say."""
-
+_SILENT: Final = frozenset({"escape", "tab", "shift+tab", "ctrl+c"})
+"""Keys that take back or lead on: where there is nothing of that there is nothing to say."""
 _OF_HELP: Final = frozenset({"escape", "pageup", "pagedown"})
 """Keys that are for help while it is shown, wherever the focus is."""
 
@@ -47,6 +41,8 @@ def _is_worth_a_word(key: str) -> bool:
 def _nothing_done(app: Explorer, key: str) -> str:
     """Say that a key does nothing here, and where it does something."""
     name = format_key(REPLACED_KEYS.get(key, key))
+    if app.focused is not None and app.focused is app.timeline:
+        return f"{name} does nothing in the timeline: escape leaves it"
     help_key = app.session.keys.get("help", "?").partition(",")[0]
     found = _unavailable(app, key)
     if found is not None:

@@ -13,3 +13,10 @@ def take_focus(view: View) -> None:
     focused = explorer.focused
     if focused is None or any(isinstance(a, View) and a is not view for a in focused.ancestors):
         view.focus_content()
+
+
+def leave_timeline(view: View) -> None:
+    """Focus a view's content where the timeline has the focus: another view was asked for."""
+    timeline = view.explorer.timeline
+    if timeline is not None and view.explorer.focused is timeline:
+        view.focus_content()

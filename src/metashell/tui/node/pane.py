@@ -9,6 +9,7 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
+from textual.widget import Widget
 from textual.widgets import Static
 
 from metashell.errors import MetashellError
@@ -61,10 +62,11 @@ class ModeTab(AppPart, Static):
         super().__init__(markup=False)
         self.mode, self._key, self._title = mode, key, title
 
-    def name_it(self, title: str, *, is_narrow: bool) -> None:
-        """Say what it shows."""
+    def name_it(self, title: str, *, is_narrow: bool, has_key: bool) -> None:
+        """Say what it shows, and its key where that works."""
         title = title or self._title
-        _say(self, f" {self._key} {_SHORT.get(title, title) if is_narrow else title} ", layout=True)
+        key = f"{self._key} " if has_key else ""
+        _say(self, f" {key}{_SHORT.get(title, title) if is_narrow else title} ", layout=True)
 
     def on_click(self, event: events.Click) -> None:
         """Look at the node so."""
@@ -109,6 +111,8 @@ class NodePane(AppPart, Vertical):
         """Ways to look that the user took, the last one first."""
         self._reading: Job | None = None
         self._look: NodeLook | None = None
+        self._has_keys = True
+        """Whether the keys of the tabs work: not in the timeline, which has its own."""
 
     def compose(self) -> ComposeResult:
         """The line on top, the tabs, and what they show."""
@@ -255,7 +259,8 @@ class NodePane(AppPart, Vertical):
             tab.display = tab.mode in look.modes
             tab.set_class(tab.mode is look.mode, "-current")
             title = look.title if tab.mode is LookMode.TABLE else ""
-            tab.name_it(title, is_narrow=self.size.width < _ROOM)
+            is_narrow = self.size.width < _ROOM
+            tab.name_it(title, is_narrow=is_narrow, has_key=self._has_keys)
 
     def _show_count(self) -> None:
         text, table = "", self._table.table
@@ -263,6 +268,16 @@ class NodePane(AppPart, Vertical):
             n_shown, n_all = self._table.row_count, len(table)
             text = f"{n_shown:,}" if n_shown == n_all else f"{n_shown:,} of {n_all:,}"
         _say(self.query_one("#node-count", Static), text)
+
+    def on_mount(self) -> None:
+        """Follow the focus."""
+        self.watch(self.screen, "focused", self._focus_moved, init=False)
+
+    def _focus_moved(self, focused: Widget | None) -> None:
+        has_keys = focused is None or focused is not self.explorer.timeline
+        if has_keys != self._has_keys:
+            self._has_keys = has_keys
+            self._show_tabs()
 
     def on_resize(self) -> None:
         """Name the tabs as there is room."""

@@ -31,6 +31,7 @@ quorum |
 | space | play; at the end, play from the beginning; any key stops |
 | `+` `-` | play faster, slower |
 | a | columns equally wide in time, or in offsets |
+| escape, t | back to the view |
 
 With the mouse: click, drag, or turn the wheel. `@` goes to any offset or time.
 

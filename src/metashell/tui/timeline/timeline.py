@@ -58,6 +58,7 @@ class Timeline(AppPart, Widget, can_focus=True):
         Binding("plus,equals_sign", "faster(2)", "Faster", show=False, id="timeline.faster"),
         Binding("minus", "faster(0.5)", "Slower", show=False, id="timeline.slower"),
         Binding("a", "axis", "Time/offsets", id="timeline.axis"),
+        Binding("escape,t", "leave", "Leave", id="timeline.leave"),
     ]
 
     def __init__(self) -> None:
@@ -83,6 +84,7 @@ class Timeline(AppPart, Widget, can_focus=True):
         self._note: tuple[int, str, bool] | None = None
         self._pointed: int | None = None
         self._is_dragging = False
+        self._came_from: Widget | None = None
 
     # The scene.
 
@@ -359,6 +361,24 @@ class Timeline(AppPart, Widget, can_focus=True):
         found = {key for key, bound in self.screen.active_bindings.items()
                  if bound.binding.action in wanted}  # fmt: skip
         return found | {"tab", "shift+tab", "f1", "f2"}
+
+    # The focus.
+
+    def enter(self) -> None:
+        """Take the focus, to give it back to the part that has it now."""
+        self._came_from = self.explorer.focused
+        self.focus()
+
+    def action_leave(self) -> None:
+        """Give the focus back to the view; what is under way is cancelled first."""
+        if any(job.key in ("scene", "jump") for job in self.explorer.jobs.running):
+            self.explorer.action_cancel()
+            return
+        view, before = self.explorer.view, self._came_from
+        if before is not None and before.focusable and view in before.ancestors:
+            before.focus()
+        elif view is not None:
+            view.focus_content()
 
     # The mouse.
 
