@@ -28,6 +28,7 @@ from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.frame.keys import KEYS
 from metashell.tui.frame.layout import tell_all_sizes
 from metashell.tui.frame.main_screen import MainScreen
+from metashell.tui.frame.passing import PassingMessages
 from metashell.tui.frame.status import StatusLine
 from metashell.tui.frame.tabs import TabStrip
 from metashell.tui.frame.taking_focus import leave_timeline, take_focus
@@ -77,7 +78,7 @@ def _providers() -> type[Provider]:
     return Palette
 
 
-class Explorer(Actions, IdleKeys, App[int]):
+class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
     """The explorer.
 
     Args:
@@ -103,8 +104,7 @@ class Explorer(Actions, IdleKeys, App[int]):
         """What is shown; None while the source is being opened."""
         self.is_open = False
         """Whether the first view is there."""
-        self.path = session.path
-        """The node looked at, an absolute path of the whole tree."""
+        self._path = session.path
         self.places = Places()
         """Where the user was, and the bookmarks."""
         self.remembered = Remembered(session.memory)
@@ -177,6 +177,7 @@ class Explorer(Actions, IdleKeys, App[int]):
         if not isinstance(event, Key | Paste) or event.is_forwarded:
             await super().on_event(event)
         elif self.type_ahead.admits(event):
+            self.note_key()
             is_line = isinstance(self.focused, Input)
             await super().on_event(event)
             is_text = is_line and (isinstance(event, Paste) or event.is_printable)
@@ -398,6 +399,7 @@ class Explorer(Actions, IdleKeys, App[int]):
         if before is not None and is_older(scene, before):
             return
         self._show(scene)
+        self.pass_messages()
         if scene.problem is not None and cluster_at(scene, self.path) == scene.prefix:
             self.tell(f"{scene.prefix}: {scene.problem}", "error")
         self.moved_to(self.path)
@@ -466,6 +468,7 @@ class Explorer(Actions, IdleKeys, App[int]):
         is_other, switcher.current = switcher.current != spec.id, spec.id
         if is_other and self.view is not None:
             self.view.is_ready = False
+            self.pass_messages()
         self.query_one(TabStrip).current = spec.id
         self.call_after_refresh(self.come_to_view)
 

@@ -316,9 +316,15 @@ class Timeline(AppPart, Widget, can_focus=True):
         self.remark(f"columns by {self.axis.value}")
 
     def remark(self, text: str) -> None:
-        """Say something in the line until the cursor moves."""
+        """Say something in the line until the cursor moves, or something else is shown."""
         self._note = (self.at, text, True)
         self.refresh()
+
+    def drop_remark(self) -> None:
+        """Say no more what was remarked."""
+        if self._note is not None and self._note[2]:
+            self._note = None
+            self.refresh()
 
     # Jumping.
 
