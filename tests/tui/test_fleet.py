@@ -8,7 +8,7 @@ import pytest
 
 from metashell.sources.opening import open_fleet
 from metashell.tui.session import ExplorerSession
-from metashell.tui.views.fleet import FleetView
+from metashell.tui.views.fleet import FleetTable, FleetView
 from support.fleets import OTHER_ID, SAMPLE_ID, backups
 from support.pilot import Driver, drive, session_on
 
@@ -149,5 +149,31 @@ def test_filters_and_copies(session: ExplorerSession) -> None:
         found = view.copyable()
         assert found is not None
         assert f"cluster_id: {SAMPLE_ID}\n" in found[1]
+
+    drive(test, session)
+
+
+def test_cursor_waits_on_the_worst(session: ExplorerSession) -> None:
+    """Rows that come put the cursor on the first one, until the user has moved it."""
+
+    async def test(driver: Driver) -> None:
+        view = view_of(driver)
+        rows = view.rows
+        assert rows is not None
+        names = set(rows["cluster"].to_pylist())
+        table = view.query_one(FleetTable)
+        view._show(rows, names)  # as at the start: nothing is read, by name
+        view._show(rows, names - {"controller-2"})
+        assert column(driver, "cluster")[0] == "controller-2"
+        assert table.row is not None
+        assert table.row["cluster"] == "controller-2"
+        view._show(rows, set())
+        assert (table.row["cluster"], table.cursor_row) == (BROKEN, 0)
+        await driver.press("down")
+        assert table.row["cluster"] == "controller-2"
+        view._show(rows, {BROKEN})
+        assert (table.row["cluster"], table.cursor_row) == ("controller-2", 0)
+        view._show(rows, set())
+        assert (table.row["cluster"], table.cursor_row) == ("controller-2", 1)
 
     drive(test, session)

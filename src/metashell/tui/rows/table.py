@@ -67,6 +67,8 @@ class RowTable(AppPart, DataTable):
         "a job runs.\n\n"
         "`•` marks rows and cells that changed since the previous stop."
     )
+    BEGINS_FIRST: ClassVar[bool] = False
+    """Whether the cursor stays on the first row until the user moves it."""
     COMPONENT_CLASSES: ClassVar = {f"row-table--{colour.value}" for colour in CellColour}
     DEFAULT_CSS = """
     RowTable { height: 1fr; scrollbar-size-vertical: 1; }
@@ -149,6 +151,8 @@ class RowTable(AppPart, DataTable):
         self._told: dict[str, Any] | None = None
         self._styles: Styles | None = None
         """Those of the lines that are being drawn."""
+        self._is_moved = False
+        """Whether the user moved the cursor."""
 
     def show(
         self,
@@ -298,6 +302,13 @@ class RowTable(AppPart, DataTable):
         cells = TableRows(self.table, self.columns_shown, self._order, None, whole=True)
         return "\t".join(text.plain for text in cells.get_row_at(self.cursor_row))
 
+    def watch_cursor_coordinate(
+        self, old_coordinate: Coordinate, new_coordinate: Coordinate
+    ) -> None:
+        """Note that the user moved the cursor: new rows do so without this."""
+        super().watch_cursor_coordinate(old_coordinate, new_coordinate)
+        self._is_moved = self._is_moved or old_coordinate != new_coordinate
+
     def on_click(self, event: events.Click) -> None:
         """Take the row that was clicked on twice."""
         if event.chain == 2 and event.style.meta.get("row", -1) >= 0:
@@ -446,6 +457,8 @@ class RowTable(AppPart, DataTable):
         """Show the rows given, in that order."""
         assert self._given is not None
         row = self._at if self._afresh else self.row
+        if self.BEGINS_FIRST and not self._is_moved:
+            row = None
         line = self.cursor_row - int(self.scroll_y)
         name = self._cursor_name()
         self.table, self._marked = self._given

@@ -35,6 +35,7 @@ _ALL: Final = ("-o", "table", "--columns", "all")
 class FleetTable(DrawnTable):
     """Directories."""
 
+    BEGINS_FIRST: ClassVar = True
     HELP = (
         "## Directories\n"
         "A row for each directory, the worst first. Its state names the worst problem: offline "
