@@ -155,12 +155,15 @@ class HealthCommand(RowsCommand):
             if part[0][0] <= _LEVELS.index(level)
         ]
         is_critical = any(rank == 0 and len(table) for (rank, _), table in parts)
+        effects = problems.effects(_asked(codes, level))
+        # What was found out of all partitions goes before the rows are put in order.
+        del problems
         # Handed over, so that what is sorted takes the place of what was not.
         rows = in_order(parts.pop(0) for _ in range(len(parts)))
         counts = summary_of(rows)
         query.verdict = verdict_of(
             _how_it_is(counts, query.image, is_all=codes is None and level == "note"),
-            problems.effects(_asked(codes, level)),
+            effects,
             lowered,
         )
         if is_critical:
