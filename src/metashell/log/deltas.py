@@ -28,13 +28,14 @@ class Deltas:
         dtype: Of the integers: int64 or int32.
     """
 
-    __slots__ = ("_base", "_dtype", "_kept")
+    __slots__ = ("_base", "_dtype", "_is_blank", "_kept")
 
     def __init__(
         self, n: int, base: Callable[[Rows], Any] | None = None, dtype: str = "i8"
     ) -> None:
         self._base, self._dtype = base, np.dtype(dtype)
         self._kept: AnyArray = np.zeros(n, dtype=np.int8)
+        self._is_blank = True
 
     def __len__(self) -> int:
         return len(self._kept)
@@ -49,9 +50,7 @@ class Deltas:
         return found
 
     def __setitem__(self, rows: Rows, values: Any) -> None:
-        differences = values if self._base is None else values - self._base(rows)
-        self._widen(np.asarray(differences))
-        self._kept[rows] = differences
+        self.put(rows, values if self._base is None else values - self._base(rows))
 
     @property
     def narrow(self) -> AnyArray:
@@ -68,9 +67,15 @@ class Deltas:
         """Bytes that the differences take."""
         return self._kept.nbytes
 
+    def put(self, rows: Rows, differences: Any) -> None:
+        """Set rows by their differences from the bases."""
+        self._widen(np.asarray(differences))
+        self._kept[rows] = differences
+        self._is_blank = False
+
     def keep(self, differences: AnyArray) -> None:
         """Set all by their differences from the bases, as `differences` gives them."""
-        self._kept = differences
+        self._kept, self._is_blank = differences, False
 
     @property
     def differences(self) -> AnyArray:
@@ -84,5 +89,8 @@ class Deltas:
         for range_, dtype in _WIDTHS:
             if range_.min <= low and high <= range_.max:
                 if dtype.itemsize > self._kept.dtype.itemsize:
-                    self._kept = self._kept.astype(dtype)
+                    # Pages of zeros that nothing was written to cost nothing.
+                    blank = self._is_blank
+                    kept = np.zeros(len(self), dtype) if blank else self._kept.astype(dtype)
+                    self._kept = kept
                 return
