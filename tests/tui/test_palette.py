@@ -5,8 +5,10 @@ from __future__ import annotations
 import pytest
 from textual.command import CommandInput, CommandList, CommandPalette
 
+from metashell.tui.frame.keys import KEYS
 from metashell.tui.frame.palette import paths_from
 from metashell.tui.screens.command import CommandScreen
+from metashell.tui.screens.export import FORMATS
 from support.pilot import Driver, drive
 
 
@@ -107,3 +109,38 @@ def test_offers_bookmarks() -> None:
         await driver.until(lambda: driver.scene.source.moment_offset == 3499, "not there")
 
     drive(test)
+
+
+def test_finds_by_what_help_says() -> None:
+    """Words that only the help of a key or a view has lead to it, before mere letters."""
+
+    async def test(driver: Driver) -> None:
+        for query, expected in (
+            ("csv", "Export"),
+            ("hex", "View: Records"),
+            ("bytes", "View: Records"),
+            ("clipboard", "Copy path"),
+            ("description", "Children"),
+        ):
+            shown = await found(driver, query, expected)
+            assert not shown[0].startswith("Theme"), query
+            assert any(query in text for text in shown if text.startswith(expected)), query
+
+    drive(test)
+
+
+def test_says_that_nothing_matches() -> None:
+    """A query that leads nowhere is answered."""
+
+    async def test(driver: Driver) -> None:
+        await found(driver, "csv", "Export")
+        driver.one(CommandInput).value = "qqqzzz"
+        await driver.until(lambda: "No matches found" in driver.screen(), "no word of that")
+
+    drive(test)
+
+
+def test_export_names_its_formats() -> None:
+    """The words by which it is found are those that it writes."""
+    export = next(binding for binding in KEYS if binding.id == "export")
+    assert (export.tooltip or "").rpartition(": ")[2].split(", ") == list(FORMATS)

@@ -15,6 +15,7 @@ from metashell.errors import PathError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory
 from metashell.fs.path import encode_path, resolve
+from metashell.tui.frame.palette_words import speaks_of, words_of_key, words_of_view
 
 if TYPE_CHECKING:
     from metashell.tui.app import Explorer
@@ -23,8 +24,10 @@ if TYPE_CHECKING:
 _MOST_PATHS: Final = 20
 _SHORTEST: Final = 2
 """Letters of a topic's name that are looked for."""
-_OF_HELP: Final = 0.01
-"""Score of what only speaks of it."""
+_OF_TEXT: Final = 2.0
+"""Score, at least, of what has the query in its text."""
+_OF_HELP: Final = 1.0
+"""Score of what speaks of it: before what only has its letters."""
 _OF_PATHS: Final = 1_000.0
 """Score of paths, which were asked for by their very beginning: before all that is only alike."""
 _TOPICS: Final = "/image/topics/byName"
@@ -38,13 +41,28 @@ class PaletteEntry:
     """What it is, escaped."""
     run: Callable[[], Any]
     help: str = ""
+    words: tuple[str, ...] = ()
+    """More that is said of it: sentences, each shown only where a query is found in it."""
 
     @property
     def shown(self) -> Content:
         """As it stands in the list, in one line."""
-        if not self.help:
+        return self.shown_with(self.help)
+
+    def shown_with(self, help: str) -> Content:
+        """As it stands in the list with a help behind it."""
+        if not help:
             return Content(self.text)
-        return Content.assemble(self.text, "  ", (self.help, "$text-muted"))
+        return Content.assemble(self.text, "  ", (help, "$text-muted"))
+
+    def found(self, query: str, score: float) -> Hit | None:
+        """As a result of a query with which its text has a score; None where it is none."""
+        if query.casefold() in self.text.casefold():
+            return self.hit(_OF_TEXT + score)
+        for help in (self.help, *self.words):
+            if speaks_of(help, query):
+                return Hit(_OF_HELP, self.shown_with(help), self.run, text=self.text)
+        return self.hit(score / (score + 1)) if score > 0 else None
 
     def hit(self, score: float) -> Hit:
         """As a result."""
@@ -69,11 +87,9 @@ class Palette(Provider):
         matcher = self.matcher(query)
         for entry in self._entries(with_themes=True):
             # Nothing is marked: Textual's way to do that takes markup for what it is.
-            score = matcher.match(entry.text)
-            if score > 0:
-                yield entry.hit(score)
-            elif query.casefold() in entry.help.casefold():
-                yield entry.hit(_OF_HELP)
+            hit = entry.found(query, matcher.match(entry.text))
+            if hit is not None:
+                yield hit
         scene = self.explorer.scene
         if scene is None or (not query.startswith("/") and len(query) < _SHORTEST):
             return
@@ -107,12 +123,15 @@ class Palette(Provider):
             if spec != binding.id:
                 if not self._has_view(spec):
                     continue
-                text = f"View: {binding.description}"
+                text, words = f"View: {binding.description}", words_of_view(spec)
             else:
-                text = binding.description
+                text, words = binding.description, words_of_key(node, binding.key)
             # Once the palette is gone: keys do what they do in the screen below it.
             run = partial(app.run_action, binding.action, node)
-            yield PaletteEntry(text, run, app.get_key_display(binding))
+            key = app.get_key_display(binding)
+            if binding.tooltip:
+                words = (f"{key}  {binding.tooltip}", *words)
+            yield PaletteEntry(text, run, key, words)
 
     def _has_view(self, view_id: str) -> bool:
         scene = self.explorer.scene

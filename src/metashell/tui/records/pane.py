@@ -28,7 +28,7 @@ class RecordPane(LineView):
     """Fields, batch and bytes of a record."""
 
     HELP = (
-        "The selected record: its fields as in `log --json`, its batch and its bytes. "
+        "The selected record: its fields as in `log --json`, its batch and its bytes in hex. "
         "Positions are those in the file. The arrows scroll. `w` lets long lines go on below, "
         "or to the right. `d` hides this."
     )
