@@ -229,8 +229,29 @@ def test_tells_which_file_was_written(tmp_path: Path) -> None:
         await opened(driver)
         file = tmp_path / "topics.csv"
         pane = await run(driver, f"topics -o csv > {file}")
-        assert pane.notes.text == f"written to {file}"
+        n_rows = len(file.read_text().splitlines()) - 1
+        assert pane.notes.text == f"{n_rows:,} rows written to {file}"
         assert file.read_text().startswith("topic,")
+        pane = await run(driver, f"topics --count > {file}")
+        assert pane.notes.text == f"1 line written to {file}"
+        pane = await run(driver, f"ls /image > {file}")
+        n_lines = len(file.read_text().splitlines())
+        assert n_lines > 1
+        assert pane.notes.text == f"{n_lines} lines written to {file}"
+
+    drive(test)
+
+
+def test_tells_which_state_was_written(tmp_path: Path) -> None:
+    """Before the end of the log the moment is told too."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.travel(3499)
+        await driver.settled()
+        await opened(driver)
+        file = tmp_path / "topics.csv"
+        pane = await run(driver, f"topics -n 1 > {file}")
+        assert pane.notes.text == f"1 row written to {file} (state at offset 3499)"
 
     drive(test)
 

@@ -474,6 +474,8 @@ def test_go_to_completes_and_goes() -> None:
         await driver.press("enter")
         assert isinstance(driver.app.screen, GoToScreen)
         assert "No such file or directory" in driver.screen()
+        assert "No such file or directory  " in driver.screen()  # the hint is a line of its own
+        assert "escape, then f finds a name" in driver.screen()
         await driver.press("escape")
         assert driver.app.path == "/image/topics/byName"
 

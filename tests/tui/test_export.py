@@ -59,6 +59,7 @@ def test_writes_over_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
 
     async def test(driver: Driver) -> None:
         screen = await opened(driver, monkeypatch, tmp_path)
+        assert "keep: a file of this name stays" in driver.screen()
         await driver.press("enter")
         assert file.read_text() == "mine"
         assert "exists already" in driver.screen()

@@ -175,6 +175,10 @@ class Context:
     """What reads the lines of a shell in place of commands; None for none."""
     kept: dict[str, Any] = field(default_factory=dict)
     """What commands keep from one run to the next, by their names."""
+    n_rows: int | None = None
+    """Rows that the last command printed; None where it printed something else."""
+    n_lines: int = 0
+    """Lines that the file behind the last ``>`` got."""
 
     def write(self, text: str) -> None:
         """Write data, for a terminal with what steers it escaped; see `for_terminal`."""

@@ -47,12 +47,15 @@ class FileOutput:
         self._target = os.path.realpath(redirect.target)
         self._mode = _PRIVATE if _shows_secrets(context) else _SHARED
         self._file: BinaryIO | None = None
+        self.n_lines = 0
+        """Lines that it got."""
         _check(context, redirect.target, self._name, self._target)
 
     def write(self, text: str) -> None:
         """Write text; raises RedirectError where that fails."""
         self.open()
         assert self._file is not None
+        self.n_lines += text.count("\n")
         try:
             self._file.write(to_bytes(text))
         except OSError as error:

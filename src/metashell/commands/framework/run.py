@@ -80,8 +80,10 @@ def _run_into_file(context: Context, text: str, redirect: Redirect) -> int:
     out, runs_programs = context.out, context.runs_programs
     file = FileOutput(context, redirect)
     context.out, context.runs_programs = file, False
+    context.n_rows = None
     try:
         status = _run_command(context, text)
+        context.n_lines = file.n_lines
         if status != ExitCode.USAGE:
             file.open()
         file.close()

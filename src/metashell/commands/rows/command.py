@@ -194,6 +194,7 @@ class RowsCommand(Command):
             self.answer(query)
             status, remarks = query.status, query.remarks
         n_rows = writer.close(lambda table: self._lead(context, parsed, shape, table, query))
+        context.n_rows = None if shape.count else n_rows
         if not (n_rows or status or remarks) and shape.form == "table" and not shape.count:
             self._tell_nothing(context, parsed)
         for remark in remarks:

@@ -235,7 +235,7 @@ class CommandScreen(AppPart, ModalScreen[None]):
             self.dismiss()
             self.explorer.go(context.cwd)
         elif not pane.has_class("-shown"):
-            pane.note([_written(text)])
+            pane.note([_written(text, context, scene)])
 
     def _show_result(self, result: CommandResult) -> None:
         """Fill the screen with a command's rows."""
@@ -366,7 +366,13 @@ def complete_on(
     return complete_line(context, text[begin:])
 
 
-def _written(line: str) -> str:
+def _written(line: str, context: Context, scene: Scene) -> str:
     """What is said of a line that printed nothing: the file of the last redirection, as typed."""
     found = [statement.redirect for statement in statements(line) if statement.redirect is not None]
-    return f"written to {escape(found[-1].target)}" if found else "done"
+    if not found:
+        return "done"
+    n = context.n_lines if context.n_rows is None else context.n_rows
+    what = f"{'line' if context.n_rows is None else 'row'}{'s' * (n != 1)}"
+    offset = None if scene.cluster is None else scene.cluster.moment_offset
+    moment = "" if offset is None else f" (state at offset {offset})"
+    return f"{n:,} {what} written to {escape(found[-1].target)}{moment}"

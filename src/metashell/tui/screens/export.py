@@ -39,6 +39,9 @@ FORMATS: Final = ("csv", "tsv", "json", "jsonl", "yaml", "parquet", "arrow")
 _CHUNK_ROWS: Final = 1 << 15
 _ODD: Final = re.compile(r"[^A-Za-z0-9._-]+")
 _LONGEST: Final = 60
+_KEEP: Final = "keep: a file of this name stays, nothing is written"
+_OVERWRITE: Final = "overwrite: a file of this name is replaced"
+"""What becomes of a file that exists."""
 _OVER: Final = "--force writes over it"
 
 
@@ -105,9 +108,9 @@ class ExportScreen(AppPart, ModalScreen[str | None]):
                     yield Label("File")
                     yield Input(compact=True, select_on_focus=False)
                 with Horizontal():
-                    yield Label("If there")
+                    yield Label("Existing")
                     yield Select(
-                        [("refuse", False), ("overwrite", True)],
+                        [(_KEEP, False), (_OVERWRITE, True)],
                         value=False,
                         allow_blank=False,
                         compact=True,

@@ -11,7 +11,8 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 
-from metashell.errors import MetashellError
+from metashell.errors import MetashellError, PathError
+from metashell.fs.escape import escape
 from metashell.tui.asking.typed_path import PathProposal, PathTarget, directory_at, follow, propose
 from metashell.tui.jobs import Job
 from metashell.tui.part import AppPart
@@ -168,12 +169,16 @@ class GoToScreen(AppPart, ModalScreen[None]):
         self.explorer.go(target.path, offset=target.offset)
 
     def _failed(self, error: MetashellError) -> None:
-        self._say("\n".join(error.lines("")), is_error=True)
+        said = error.lines("")
+        if isinstance(error, PathError) and error.hint is None:
+            find = self.explorer.session.keys.get("find", "f").partition(",")[0]
+            said = [*said, f"  hint: escape, then {find} finds a name in the whole tree"]
+        self._say("\n".join(said), is_error=True)
 
     def _say(self, text: str, *, is_error: bool = False) -> None:
         said = self.query_one(Static)
         said.set_class(is_error, "-error")
-        said.update(line(text))
+        said.update("\n".join(escape(part) for part in text.split("\n")))
 
     def action_leave(self) -> None:
         """Go nowhere."""
