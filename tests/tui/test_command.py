@@ -13,10 +13,12 @@ from metashell.commands.framework.command import Completion
 from metashell.tui.asking.completing import CompletingInput, Proposals
 from metashell.tui.asking.output_pane import OutputPane
 from metashell.tui.frame.filter_bar import FilterBar
+from metashell.tui.frame.help import Help
 from metashell.tui.rows.table import RowTable
 from metashell.tui.scene import Scene
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.screens.prompt import PromptScreen
+from metashell.tui.screens.relations import RelationsScreen
 from support.pilot import Driver, drive, session_on
 from support.waiting import LIMIT_S
 
@@ -440,5 +442,62 @@ def test_a_colon_begins_no_command() -> None:
         assert "" == screen.line.value
         await driver.press("p", "w", "d", "colon")
         assert "pwd:" == screen.line.value
+
+    drive(test)
+
+
+def test_keys_of_the_program_work_in_rows() -> None:
+    """`y` copies the row, `?` opens help, `z` says what is true, digits and `t` go on below."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        (table,) = (await run(driver, "partitions")).row_tables
+        await driver.press("down", "y")
+        assert driver.app.clipboard == table.row_text
+        assert driver.told == ["row copied"]
+        await driver.press("question_mark")
+        assert driver.app.screen.query(Help)
+        await driver.press("escape")
+        assert not driver.app.screen.query(Help)
+        await driver.press("z")
+        assert "fills the screen already" in driver.told[-1]
+        await driver.press("5")
+        assert not driver.app.screen.is_modal
+        assert driver.view.id == "brokers"
+        await opened(driver)
+        await run(driver, "partitions")
+        await driver.press("t")
+        assert not driver.app.screen.is_modal
+        assert driver.app.timeline is driver.app.focused
+        assert not [told for told in driver.told if "does nothing" in told]
+
+    drive(test)
+
+
+def test_neighbours_of_a_row() -> None:
+    """`R` shows those of the row's node."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        (table,) = (await run(driver, "partitions")).row_tables
+        await driver.press("down")
+        row = table.row
+        assert row is not None
+        await driver.press("R")
+        screen = driver.app.screen
+        assert isinstance(screen, RelationsScreen)
+        assert screen.walked == f"/image/topics/byName/{row['topic']}/{row['partition']}"
+
+    drive(test)
+
+
+def test_quits_from_rows() -> None:
+    """`q` means the same as anywhere."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        await run(driver, "partitions")
+        await driver.pilot.press("q")
+        await driver.until(lambda: driver.app._exit, "goes on")
 
     drive(test)

@@ -108,3 +108,24 @@ def test_to_configs_and_records() -> None:
         assert [Chip("--broker", "102")] == view.chips
 
     drive(test, session_on(DEMO))
+
+
+def test_of_the_row_under_the_cursor() -> None:
+    """`R` in Records and Brokers is about the row's node, wherever the explorer is."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("5")
+        await driver.press("R")
+        assert screen_of(driver).walked == "/image/cluster/brokers/101"
+        assert screen_of(driver).shown
+        await driver.press("escape")
+        await driver.look("records")
+        view = driver.one(RecordsView)
+        while view.detail is None or view.detail.topic is None or view.detail.target is None:
+            await driver.press("up")
+        assert driver.app.path in ("/", "/image/cluster/brokers/101")
+        await driver.press("R")
+        assert view.detail.target.path == screen_of(driver).walked
+        assert "topic" in [relation.name for relation in screen_of(driver).shown]
+
+    drive(test, session_on(DEMO))

@@ -15,7 +15,7 @@ from metashell.tui.scene import NO_GROUPS
 from metashell.tui.text import line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     import pyarrow as pa
 
@@ -81,6 +81,10 @@ class View(AppPart, Vertical):
 
     def show_path(self, path: str) -> None:
         """Go to a path, where the view is about paths."""
+
+    def with_node(self, then: Callable[[str], object]) -> None:
+        """Do something with the path of the node that the cursor is on."""
+        then(self.explorer.path_of_row() or self.explorer.path)
 
     @property
     def shows_noops(self) -> bool:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual.app import ComposeResult
+from textual.binding import Binding
 from textual.containers import Vertical
 
 from metashell.errors import PathError
@@ -13,6 +14,7 @@ from metashell.fs.path import encode_path, resolve
 from metashell.tui.asking.output_lines import MOST_LINES, TextLines
 from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
+from metashell.tui.view import VIEWS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -28,8 +30,26 @@ _MOST_WARNINGS: Final = 1_000
 
 
 class OutputPane(AppPart, Vertical):
-    """What a command said."""
+    """What a command said.
 
+    While the focus is on it the keys of the whole program mean here what they mean anywhere.
+    """
+
+    BINDINGS: ClassVar = [
+        Binding("question_mark", "app.help", "Help", id="help"),
+        Binding("q", "app.quit", "Quit", id="quit"),
+        Binding("y,Y", "copy", "Copy", id="copy.value"),
+        Binding("z", "maximise", "Maximise", show=False, id="maximise"),
+        Binding("R", "relations", "Neighbours", show=False, id="relations"),
+        Binding("t", "beneath('timeline')", "Timeline", show=False, id="time.focus"),
+        *(
+            Binding(
+                spec.key, f"beneath('view', '{spec.id}')", spec.title, show=False,
+                id=f"view.{spec.id}",
+            )
+            for spec in VIEWS
+        ),
+    ]  # fmt: skip
     DEFAULT_CSS = """
     OutputPane { height: auto; max-height: 70%; background: $background; display: none; }
     OutputPane.-shown { display: block; border-top: solid $primary; }
@@ -144,6 +164,33 @@ class OutputPane(AppPart, Vertical):
     def focus_content(self) -> None:
         """Go on in the table, or else in the text."""
         (self._table or self.text).focus()
+
+    # Keys.
+
+    def action_copy(self) -> None:
+        """Copy the row, or else the text."""
+        if self.text.has_focus or self._table is None:
+            self.explorer.copy(self.text.text, "text")
+        else:
+            self._table.action_copy_selection()
+
+    def action_maximise(self) -> None:
+        """Say that the rows have all the room."""
+        self.explorer.tell("this fills the screen already: escape closes it")
+
+    def action_relations(self) -> None:
+        """Leave the rows for the neighbours of the node of one."""
+        path = self.explorer.path_of_row()
+        if path is None:
+            self.explorer.tell("this row has no node")
+        else:
+            self.screen.dismiss()
+            self.explorer.call_later(self.explorer.show_relations, path)
+
+    def action_beneath(self, action: str, *words: str) -> None:
+        """Leave the rows for something of the view below them."""
+        self.screen.dismiss()
+        self.explorer.call_later(getattr(self.explorer, f"action_{action}"), *words)
 
 
 def path_of(row: Mapping[str, Any], root: Directory, prefix: str) -> str | None:

@@ -157,17 +157,41 @@ class Actions(AppPart):
         self._push_on_scene(GoToScreen)
 
     def action_relations(self) -> None:
-        """Show the neighbours of the node looked at."""
+        """Show the neighbours of the node of the row under the cursor, or of the one looked at."""
+        scene, view = self.explorer.scene, self.explorer.view
+        if scene is not None and not scene.has_image:
+            self.explorer.tell(scene.why_no_image)
+        elif view is None:
+            self.show_relations("/")
+        else:
+            view.with_node(self.show_relations)
+
+    def show_relations(self, path: str) -> None:
+        """Show the neighbours of a node.
+
+        Args:
+            path: An absolute path of the whole tree.
+        """
         from metashell.tui.scene import is_below
         from metashell.tui.screens.relations import RelationsScreen
 
-        scene, path = self.explorer.scene, self.explorer.path
-        if scene is not None and not scene.has_image:
-            self.explorer.tell(scene.why_no_image)
-            return
+        scene = self.explorer.scene
         if scene is not None and is_below(path, scene.prefix):
             path = path[len(scene.prefix) :]
         self._push_on_scene(lambda: RelationsScreen(path or "/"))
+
+    def path_of_row(self) -> str | None:
+        """The node of the row that the focused table has its cursor on; None where there is none.
+
+        Returns:
+            An absolute path of the whole tree.
+        """
+        from metashell.tui.asking.output_pane import path_of
+        from metashell.tui.rows.table import RowTable
+
+        scene, focused = self.explorer.scene, self.explorer.focused
+        row = focused.row if isinstance(focused, RowTable) else None
+        return None if scene is None or row is None else path_of(row, scene.root, scene.prefix)
 
     def show_records(self, chip: Chip) -> None:
         """Show only the records of a filter; `back` leads to the node again."""

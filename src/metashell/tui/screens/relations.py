@@ -75,6 +75,11 @@ class RelationsScreen(AppPart, ModalScreen[None]):
         self._look()
 
     @property
+    def walked(self) -> str:
+        """The node whose neighbours are shown, a path below the cluster's root."""
+        return self._walked[-1]
+
+    @property
     def shown(self) -> list[Relation]:
         """All neighbours and groups, line by line."""
         return [relation for relation in self._shown if relation is not None]

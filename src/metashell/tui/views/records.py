@@ -293,6 +293,20 @@ class RecordsView(FilteredRecords):
         path = self._prefix + detail.target.path
         self.explorer.go(path, offset=detail.target.offset)
 
+    def with_node(self, then: Callable[[str], object]) -> None:
+        """Do something with the path of the node that the record is about."""
+
+        def with_target(detail: RecordDetail) -> None:
+            if detail.target is None:
+                self.explorer.tell(f"{detail.type} has no node")
+            else:
+                then(self._prefix + detail.target.path)
+
+        if self.records.here is None:
+            super().with_node(then)
+        else:
+            self._with_detail(with_target)
+
     @property
     def detail(self) -> RecordDetail | None:
         """The record of the cursor, where it was looked at."""
