@@ -334,3 +334,37 @@ def test_lists_show_their_worst() -> None:
         assert "a\toffline,elr" == driver.app.clipboard
 
     with_table(test, rows)
+
+
+def test_right_scrolls_where_columns_do_not_fit() -> None:
+    """Each press scrolls by a column, and the last one, a text, is seen whole at the end."""
+    rows = pa.table(
+        {"name": ["a" * 8], **{f"c{i}": ["x" * 7] for i in range(8)}, "why": ["w" * 40]}
+    )
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        assert table.scroll_x == 0
+        assert driver.screen().splitlines()[1].endswith("x…")  # more follows
+        seen = [table.scroll_x]
+        while table.scroll_x < table.max_scroll_x:
+            await driver.press("right")
+            assert table.scroll_x > seen[-1]
+            seen.append(table.scroll_x)
+        assert "w" * 40 in driver.screen()
+        await driver.press("end", *["right"] * 9)
+        assert table.cursor_column == 9
+        await driver.press(*["left"] * 9)
+        assert (table.cursor_column, table.scroll_x) == (0, 0)
+
+    with_table(test, rows, size=(62, 10))
+
+
+def test_headers_keep_no_room_for_arrows_where_columns_do_not_fit() -> None:
+    """Only the column that decides about the order has its arrow then."""
+    rows = pa.table({"name": ["a"], "partition": [1], "leader": [2], "why": ["because of it"]})
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        assert "because of it" in driver.screen()
+        assert table.max_scroll_x == 0
+
+    with_table(test, rows, size=(44, 10))

@@ -272,12 +272,12 @@ class RowTable(AppPart, DataTable):
         self.explorer.push_screen(ColumnsScreen(names, self.columns_shown), choose)
 
     def action_cursor_left(self, select: bool = False) -> None:
-        """Go to the column before."""
-        self._go_to_column(self.cursor_column - 1)
+        """Go to the column before; where columns do not fit, scroll to it."""
+        self._scroll_columns(-1)
 
     def action_cursor_right(self, select: bool = False) -> None:
-        """Go to the next column."""
-        self._go_to_column(self.cursor_column + 1)
+        """Go to the next column; where columns do not fit, scroll to it."""
+        self._scroll_columns(1)
 
     def action_cursor_row_start(self, select: bool = False) -> None:
         """Go to the first column."""
@@ -384,12 +384,30 @@ class RowTable(AppPart, DataTable):
             self._lay_out()
         self._bring_column_into_view(column)
 
+    def _scroll_columns(self, by: int) -> None:
+        """Go to the column beside; where columns do not fit, each press scrolls by a column."""
+        column, first = self.cursor_column + by, int(self.scroll_x)
+        starts = self._starts()
+        most = max(self.virtual_size.width - self.scrollable_content_region.width, 0)
+        if by > 0 and first < most:
+            least = next(start for start in starts if start > first)
+            column = max(column, starts.index(least))
+        self._go_to_column(column)
+        if by > 0 and first < most and int(self.scroll_x) <= first:
+            self.scroll_to(x=least, animate=False)
+
+    def _starts(self) -> list[int]:
+        """By column, how far the table is scrolled where it stands first behind what is fixed."""
+        widths = [c.render_width for c in self._laid_out]
+        fixed = sum(widths[: self.fixed_columns])
+        return [sum(widths[:i]) - fixed for i in range(len(widths))]
+
     def _bring_column_into_view(self, column: int) -> None:
         """Scroll so that a column can be seen, and begin with a whole one."""
         widths = [c.render_width for c in self._laid_out]
         fixed = sum(widths[: self.fixed_columns])
         room = self.scrollable_content_region.width - fixed
-        starts = [sum(widths[:i]) - fixed for i in range(len(widths))]
+        starts = self._starts()
         x = int(self.scroll_x)
         if column < self.fixed_columns or starts[column] < x:
             x = max(0, starts[column])
@@ -501,23 +519,42 @@ class RowTable(AppPart, DataTable):
         if rows is None:
             return
         room = self.size.width or _WIDE
-        widest = _WIDEST if room >= _WIDE else max(_NARROWEST, room // 3)
-        self._laid_out = [
-            Column(
-                label=self._label(i, header, to_the_right=rows.to_the_right[i]),
-                content_width=max(display_width(escape(header)) + len(_UP), width),
-                auto_width=True,
-                max_content_width=widest,
-            )
-            for i, (header, width) in enumerate(
-                zip(self._headers(rows), rows.column_content_widths, strict=True)
-            )
-        ]
+        self._laid_out = self._columns(rows, room, has_arrows=True)
+        if sum(column.render_width for column in self._laid_out) > room:
+            self._laid_out = self._columns(rows, room, has_arrows=False)
         widths = [column.render_width for column in self._laid_out]
         # What does not leave room for the others scrolls with them.
         self.fixed_columns = int(bool(widths) and widths[0] <= room * _MOST_FIXED)
         self.virtual_size = Size(sum(widths), self.row_count + self.header_height)
         self.notify_style_update()
+
+    def _columns(self, rows: TableRows, room: int, *, has_arrows: bool) -> list[Column]:
+        """The columns, each as wide as it needs and may be.
+
+        Args:
+            rows: What they hold.
+            room: Cells that all of them have.
+            has_arrows: Whether each header has room for an arrow, not only that of the sorting.
+        """
+        widest = _WIDEST if room >= _WIDE else max(_NARROWEST, room // 3)
+        sorted_by = None if self._sort is None else self._sort[0]
+        found: list[Column] = []
+        for i, (header, width) in enumerate(
+            zip(self._headers(rows), rows.column_content_widths, strict=True)
+        ):
+            arrow = len(_UP) if has_arrows or self.columns_shown[i] == sorted_by else 0
+            is_last = i == len(rows.column_content_widths) - 1
+            # Nothing comes behind the last one: what is scrolled to it shows it whole.
+            most = max(widest, room - found[0].render_width - 2) if is_last and i else widest
+            found.append(
+                Column(
+                    label=self._label(i, header, to_the_right=rows.to_the_right[i]),
+                    content_width=max(display_width(escape(header)) + arrow, width),
+                    auto_width=True,
+                    max_content_width=most,
+                )
+            )
+        return found
 
     def _headers(self, rows: TableRows) -> Iterator[str]:
         """The names of the columns in words, with the day that their times leave out."""

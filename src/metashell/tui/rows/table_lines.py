@@ -139,6 +139,8 @@ def draw_row(
         rest.append(Segment(" " * (room - max(at - left, 0)), styles.behind[row % 2]))
     start = 0 if skipped is None else left - skipped
     shown = Strip(rest).crop(start, start + room)
+    if at - left - 1 > room > 1 and not shown.text.endswith(" "):
+        shown = Strip([*shown.crop(0, room - 1), Segment("…", style)])  # it goes on to the right
     strip = Strip([*fixed, *shown]) if fixed else shown
     return strip.adjust_cell_length(width, styles.base)
 
