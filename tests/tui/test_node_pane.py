@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from textual.app import ComposeResult
 from textual.screen import Screen
+from textual.widgets import Static
 
 import metashell
 from kraftgen.batch import encode_batch
@@ -454,3 +455,20 @@ def test_every_directory() -> None:
         assert [] == [said for said in look.driver.told if "not available" not in said]
 
     looking(test, size=(30, 8))
+
+
+def test_count_is_named() -> None:
+    """The number beside the tabs says what it counts."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/topics/byName")
+        await driver.settled()
+        table = driver.one(RowTable)
+        count = str(driver.app.query_one("#node-count", Static).content)
+        assert count == f"{table.row_count:,} rows"
+        table.filter_by("topic-001")
+        await driver.settled()
+        shown = str(driver.app.query_one("#node-count", Static).content)
+        assert shown == f"{table.row_count:,} of {count}"
+
+    drive(test)

@@ -266,7 +266,8 @@ class NodePane(AppPart, Vertical):
         text, table = "", self._table.table
         if self._look is not None and self._look.table is not None and table is not None:
             n_shown, n_all = self._table.row_count, len(table)
-            text = f"{n_shown:,}" if n_shown == n_all else f"{n_shown:,} of {n_all:,}"
+            counted = f"{n_shown:,}" if n_shown == n_all else f"{n_shown:,} of {n_all:,}"
+            text = f"{counted} row{'s' * (n_all != 1)}"
         _say(self.query_one("#node-count", Static), text)
 
     def on_mount(self) -> None:

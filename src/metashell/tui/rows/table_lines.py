@@ -152,7 +152,7 @@ def _cell(cell: Text, width: int, style: Style, row: int, column: int) -> list[S
     plain = cell.plain
     length = len(plain) if plain.isascii() else cell_len(plain)
     if length > room:
-        plain = set_cell_size(plain, room - 1) + "…" if room else ""
+        plain = _shortened(plain, room)
         length = room
     gap = " " * (room - length)
     before, after = (" " + gap, " ") if cell.justify == "right" else (" ", gap + " ")
@@ -166,3 +166,12 @@ def _cell(cell: Text, width: int, style: Style, row: int, column: int) -> list[S
         Segment(plain[:mark], marked),
         Segment(plain[mark:] + after, style),
     ]
+
+
+def _shortened(plain: str, room: int) -> str:
+    """A text in so many cells; of a path the end stays, which tells most."""
+    head, slash, last = plain.rpartition("/")
+    left = room - cell_len(last) - 2
+    if slash and last and left >= 0 and " " not in plain:
+        return f"{set_cell_size(head, left)}…/{last}"
+    return set_cell_size(plain, room - 1) + "…" if room else ""
