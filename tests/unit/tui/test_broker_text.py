@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
+import pyarrow as pa
 import pytest
 
-from metashell.tui.views.broker_text import Loss, even_shares, named
+from metashell.tui.views.broker_text import Loss, even_shares, heading, named
 
 
 def test_even_shares() -> None:
@@ -37,3 +40,24 @@ def test_many_brokers_are_counted() -> None:
     assert named((3,)) == "broker 3"
     assert named((3, 7)) == "brokers 3, 7"
     assert named(tuple(range(100))) == "100 brokers"
+
+
+@pytest.mark.parametrize(
+    ("states", "expected"),
+    [
+        (["active", "active"], "2 brokers · 2 active · 6 leaders, 9 replicas · │ even share"),
+        (
+            ["active", "fenced", "not-registered"],
+            "3 brokers · 1 active, 1 fenced, 1 not-registered · │ even: 6 leaders / 1, "
+            "9 replicas / 2",
+        ),
+    ],
+)
+def test_heading_says_who_shares(states: list[str], expected: str) -> None:
+    """Active brokers share the leaders, registered ones the replicas; told where they differ."""
+    n = len(states)
+    brokers = pa.table(
+        {"state": states, "leaders": [6, *[0] * (n - 1)], "replicas": [9, *[0] * (n - 1)]}
+    )
+    load = SimpleNamespace(brokers=brokers, racks=brokers)
+    assert expected == heading(load, by_rack=False)  # type: ignore[arg-type]

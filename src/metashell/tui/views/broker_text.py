@@ -152,10 +152,16 @@ def heading(load: BrokerLoad, *, by_rack: bool) -> str:
         (
             f"{n_racks} rack{'' if n_racks == 1 else 's'}, {what}" if by_rack else what,
             ", ".join(f"{count} {name}" for count, name in counted if count) or None,
-            f"{leaders} leaders, {replicas} replicas",
-            "│ even share",
+            *_even(leaders, states.count("active"), replicas, n - states.count("not-registered")),
         )
     )
+
+
+def _even(leaders: int, n_active: int, replicas: int, n_registered: int) -> tuple[str, ...]:
+    """The totals, and what the mark stands for: how many brokers share each of them."""
+    if n_active == n_registered:
+        return f"{leaders} leaders, {replicas} replicas", "│ even share"
+    return (f"│ even: {leaders} leaders / {n_active}, {replicas} replicas / {n_registered}",)
 
 
 def about_broker(load: BrokerLoad, broker: int) -> list[str]:
