@@ -16,7 +16,7 @@ from metashell.tui.views.records import RecordsView
 from support.fixtures import fixture
 from support.live import Cluster
 from support.logs import record, topic_batch
-from support.pilot import WIDE, Driver, drive, session_on
+from support.pilot import SMALL, WIDE, Driver, drive, session_on
 
 _FIRST, _LAST = 2881, 4107
 
@@ -140,7 +140,7 @@ def test_batches() -> None:
 
 @pytest.mark.slow
 def test_long_lines_scroll() -> None:
-    """Sideways, with a sign that there is more; the offset stays."""
+    """Sideways, with a sign that there is more; offset and type stay."""
     name = "0123456789" * 20 + "-end"
 
     async def test(driver: Driver) -> None:
@@ -154,7 +154,8 @@ def test_long_lines_scroll() -> None:
         assert "…" not in shown()[:-1]
         await driver.press("right")
         assert records.left > 0
-        assert shown().startswith("▸─     0 …")
+        assert shown().startswith("▸─     0 TOPIC             …")
+        assert driver.screen().splitlines()[records.region.y - 1].startswith("  offset type  ")
         assert shown().endswith("…")
         await driver.press(*["right"] * 20)
         assert "-end" in driver.screen()
@@ -165,6 +166,46 @@ def test_long_lines_scroll() -> None:
 
     topic = record("TopicRecord", name=name, topic_id=b"\x07" * 16)
     drive(test, session_on(_cluster([topic]).source))
+
+
+def test_a_search_scrolls_to_the_match() -> None:
+    """The match on the cursor's line is seen, wherever the lines were scrolled to."""
+    topic = record("TopicRecord", name="0123456789" * 20 + "-end", topic_id=b"\x07" * 16)
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        await driver.press("right")
+        await _chip(driver, "grep 9-end")
+        assert view.records.left > 1
+        assert "9-end" in driver.screen()
+        await _chip(driver, "grep name=0")
+        assert view.records.left == 0
+        assert "name=0" in driver.screen()
+
+    drive(test, session_on(_cluster([topic]).source))
+
+
+@pytest.mark.parametrize(
+    ("size", "words"),
+    [
+        ((40, 12), ["offset", "time", "09-21", "ep", "type"]),
+        (SMALL, ["offset", "time", "09-21", "epoch", "type"]),
+        ((200, 50), ["offset", "time", "09-21", "epoch", "type"]),
+    ],
+)
+def test_header_of_the_columns(size: tuple[int, int], words: list[str]) -> None:
+    """It has whole words where there is room, and the day that all times have."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        assert len(view.records._days) == 1
+        head, row = driver.screen().splitlines()[view.records.region.y - 1 :][:2]
+        assert head.split()[: len(words)] == words
+        assert " 14:13:2" in row
+        assert "2026" not in row
+
+    topics = [record("TopicRecord", name=f"t{i}", topic_id=bytes([i + 1]) * 16) for i in range(20)]
+    drive(test, session_on(_cluster(topics).source), size=size)
 
 
 def test_details_are_as_wide_as_they_need() -> None:
@@ -218,7 +259,7 @@ def test_matches_are_marked() -> None:
         await _chip(driver, "grep leader=-1")
         here = view.records.line_at(view.records.cursor)
         assert here is not None
-        rest = view.records._rest(here)
+        rest = view.records._summary(here)
         marked = [rest.plain[span.start : span.end] for span in rest.spans if span.style]
         assert "leader=-1" in marked
         await driver.press("c")

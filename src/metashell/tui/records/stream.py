@@ -25,9 +25,12 @@ from metashell.tui.records.model import Gap, Matches
 from metashell.tui.rows.component_style import over_widget
 
 WIDE: Final = 110
-"""From this width on, times and types are written out."""
-_EPOCH: Final = 2
-"""Columns of an epoch at least."""
+"""From this width on, times have milliseconds and types are written out."""
+_EPOCH: Final = "epoch"
+_LOW: Final = 60
+"""Columns below which the name of a column may be cut."""
+_DAY: Final = slice(5, 10)
+"""The day of a time, without the year."""
 _KEPT: Final = 20_000
 _MARK, _BAD = "▸", "!"
 _BRACKET: Final = {
@@ -54,8 +57,8 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         "previous record of the same topic. Without a topic, they go by the record's type. "
         "`end` goes to the newest record and stays there.\n\n"
         "A bracket joins the records of a batch, `─` stands for a batch with one. `J` and `K` go "
-        "from batch to batch. `right` and `left` scroll long lines; `…` says that there is "
-        "more.\n\n"
+        "from batch to batch. `right` and `left` scroll long lines; offset and type stay, and "
+        "`…` says that there is more.\n\n"
         "`a` adds a filter, `/` filters by a regular expression, `c` drops all filters. `h` "
         "shows or hides NoOp records, `d` the details."
     )
@@ -118,10 +121,14 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         self.pattern: re.Pattern[str] | None = None
         """What is marked in the lines."""
         self.left = 0
-        """Columns behind the offset that are scrolled off."""
+        """How far lines are scrolled: from 1 on without time and epoch, then a column more each."""
         self._lines: dict[int, RecordLine] = {}
-        self._epoch = _EPOCH
+        self._epoch = 2
         """Columns of the widest epoch so far."""
+        self._days: set[str] = set()
+        """The days of lines so far: where there is one, the header has it."""
+        self._seeks = False
+        """Whether the line of the cursor is to be scrolled to what it was found for."""
 
     # What is shown.
 
@@ -138,7 +145,8 @@ class RecordList(AppPart, ScrollView, can_focus=True):
     def forget(self) -> None:
         """Drop all lines: they are of another log."""
         self._lines.clear()
-        self._epoch = _EPOCH
+        self._days.clear()
+        self._epoch = 2
         self.kept, self.follows, self.left = None, True, 0
 
     def take(self, lines: Iterable[RecordLine]) -> None:
@@ -148,7 +156,24 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         for line in lines:
             self._lines[line.offset] = line
             self._epoch = max(self._epoch, len(line.epoch))
+            if line.time:
+                self._days.add(line.time[_DAY])
+        self._seek()
         self.refresh()
+
+    def search(self, pattern: re.Pattern[str] | None) -> None:
+        """Mark what matches in lines that are to come, and scroll to it on the cursor's line."""
+        self.pattern, self.left, self._seeks = pattern, 0, pattern is not None
+
+    def _seek(self) -> None:
+        line = self.line_at(self.cursor) if len(self.model) else None
+        if not self._seeks or line is None or self.pattern is None:
+            return
+        self._seeks = False
+        for first, behind in _matches(self.pattern, line)[:1]:
+            begin, end = (display_width(line.summary[:at]) for at in (first, behind))
+            if end > self._room(is_scrolled=False):
+                self.left = max(min(end - self._room() + 2, begin, self._most_left()), 1)
 
     def missing(self) -> tuple[int, int] | None:
         """(first row, row behind the last) to be fetched: what is seen and a page around it."""
@@ -179,6 +204,7 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         here = self.here
         if is_new or self.follows or self.kept is None:
             self.kept = here.first if isinstance(here, Gap) else here
+        self._seek()
         self.refresh()
         self.post_message(self.Moved())
         self.post_message(self.Scrolled())
@@ -219,19 +245,21 @@ class RecordList(AppPart, ScrollView, can_focus=True):
             self.move_to(self.model.batch_beside(self.cursor, by))
 
     def action_scroll_line(self, by: int) -> None:
-        """Show what stands to the right of the lines, or to the left; the offsets stay."""
-        room = self._room()
-        self.left = min(max(self.left + by * max(room // 2, 1), 0), self._most_left(room))
+        """Show what stands to the right of the lines, or to the left; offsets and types stay."""
+        left = self.left + by * max(self._room() // 2, 1)
+        self.left = min(max(left, 0), self._most_left())
         self.refresh()
         self.post_message(self.Scrolled())
 
-    def _most_left(self, room: int) -> int:
+    def _most_left(self) -> int:
         """How far the lines that can be seen can be scrolled."""
         top = int(self.scroll_offset.y)
         rows = range(top, min(top + self.size.height, len(self.model)))
         lines = (self.line_at(row) for row in rows)
-        widest = max((self._rest(line).cell_len for line in lines if line is not None), default=0)
-        return max(widest - room, 0)
+        widest = max((self._summary(line).cell_len for line in lines if line), default=0)
+        if widest <= self._room(is_scrolled=False):
+            return 0
+        return max(widest - self._room(), 0) + 1
 
     def action_choose(self) -> None:
         """Take the line of the cursor."""
@@ -273,19 +301,26 @@ class RecordList(AppPart, ScrollView, can_focus=True):
     def header(self) -> str:
         """Names of the columns, as wide as they are drawn."""
         offset, time, epoch, kind = self._widths()
-        rest = f"{'time':<{time}} {'ep':>{epoch}} {'type':<{kind}} "
-        return f"  {'offset':>{offset}} {rest[self.left :]}"
+        day = next(iter(self._days)) if len(self._days) == 1 else ""
+        beside = "" if self.left else f"{f'time {day}':<{time}} {_EPOCH[:epoch]:>{epoch}} "
+        return f"  {'offset':>{offset}} {beside}{'type':<{kind}} "
 
     def _widths(self) -> tuple[int, int, int, int]:
         n_rows = len(self.model)
         last = self.model.at(n_rows - 1) if n_rows else 0
         offset = max(len(str(last.last if isinstance(last, Gap) else last)), 6)
         is_wide = self.size.width >= WIDE
-        return min(offset, 19), 24 if is_wide else 14, self._epoch, 31 if is_wide else 17
+        time = 12 if is_wide else 8
+        # `time 11-22` is as wide as any time of day; more days are beside each time.
+        time = max(time, 10) if len(self._days) == 1 else time + 6
+        epoch = max(self._epoch, len(_EPOCH)) if self.size.width >= _LOW else self._epoch
+        return min(offset, 19), time, epoch, 31 if is_wide else 17
 
-    def _room(self) -> int:
-        """Columns behind the offset."""
-        return max(self._width - self._widths()[0] - 3, 1)
+    def _room(self, *, is_scrolled: bool = True) -> int:
+        """Columns for what stands behind the type."""
+        offset, time, epoch, kind = self._widths()
+        beside = 0 if is_scrolled else time + epoch + 2
+        return max(self._width - offset - 3 - beside - kind - 1, 1)
 
     @property
     def _width(self) -> int:
@@ -327,38 +362,42 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         line = self._lines.get(at)
         if line is None:
             return head.append(LOADING, dim)
-        rest = self._rest(line, is_plain=is_cursor)
-        if not self.left:
-            return head.append_text(rest)
-        behind = rest.divide([_at_column(rest.plain, self.left + 1)])[1]
-        return head.append(_MORE, dim).append_text(behind)
-
-    def _rest(self, line: RecordLine, *, is_plain: bool = False) -> Text:
-        """What stands behind the offset; plain on the cursor, whose colour can be read there."""
         _, time, epoch, kind = self._widths()
         is_wide = self.size.width >= WIDE
-        shown_time = line.time if is_wide else line.time[5:19].replace("T", " ")
-        shown_kind = escape(line.type if is_wide else line.type.removesuffix("_RECORD"))
-        summary = escape(line.summary[:_LONGEST])
 
         def style(name: str) -> Style:
-            return Style() if is_plain else over_widget(self, f"record-list--{name}")
+            return Style() if is_cursor else over_widget(self, f"record-list--{name}")
 
-        rest = Text(no_wrap=True, end="")
-        rest.append(f"{shown_time:<{time}} {line.epoch:>{epoch}} ", style("dim"))
+        if not self.left:
+            head.append(f"{self._time(line):<{time}} {line.epoch:>{epoch}} ", style("dim"))
+        shown_kind = escape(line.type if is_wide else line.type.removesuffix("_RECORD"))
         if line.is_bad:
-            rest.append(f"{_BAD}{shown_kind} ", style("bad"))
+            head.append(f"{_BAD}{shown_kind} ", style("bad"))
         else:
-            rest.append(f"{_cut(shown_kind, kind):<{kind}} ", style("type"))
-        at = len(rest)
-        rest.append(summary, style("bad") if line.is_bad else None)
+            head.append(f"{_cut(shown_kind, kind):<{kind}} ", style("type"))
+        summary = self._summary(line, style("bad") if line.is_bad else None)
+        if self.left <= 1:
+            return head.append_text(summary)
+        behind = summary.divide([_at_column(summary.plain, self.left)])[1]
+        return head.append(_MORE, dim).append_text(behind)
+
+    def _time(self, line: RecordLine) -> str:
+        """When a record was written, without the day where all have the same."""
+        day, time = line.time[_DAY], line.time[11 : 23 if self.size.width >= WIDE else 19]
+        return time if len(self._days) <= 1 else f"{day} {time}"
+
+    def _summary(self, line: RecordLine, style: Style | None = None) -> Text:
+        """What stands behind the type."""
+        summary = escape(line.summary[:_LONGEST])
+        text = Text(no_wrap=True, end="")
+        text.append(summary, style)
         if len(line.summary) > _LONGEST:
-            rest.append(_MORE)
+            text.append(_MORE)
         if self.pattern is not None and summary == line.summary:
             marked = self.get_component_rich_style("record-list--match", partial=True)
             for first, behind in _matches(self.pattern, line):
-                rest.stylize(marked, at + first, at + behind)
-        return rest
+                text.stylize(marked, first, behind)
+        return text
 
 
 def _matches(pattern: re.Pattern[str], line: RecordLine) -> list[tuple[int, int]]:

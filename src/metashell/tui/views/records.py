@@ -150,7 +150,8 @@ class RecordsView(FilteredRecords):
                 self.records.forget()
                 self._was_newest, self._seen = limit is None, None
             self.reader, self.wanted = opened.reader, opened.wanted
-            self.records.pattern = opened.wanted.grep
+            if is_other or self.records.pattern != opened.wanted.grep:
+                self.records.search(opened.wanted.grep)
             self.model.plan(opened.reader.pieces, opened.wanted, anew=is_other)
             self.model.take(opened.found)
             self._up_to(limit, end)
@@ -241,7 +242,7 @@ class RecordsView(FilteredRecords):
         assert self.reader is not None
         self.model.plan(self.reader.pieces, self.wanted, anew=True)
         self._exported, self._seen = None, None
-        self.records.pattern = self.wanted.grep
+        self.records.search(self.wanted.grep)
         self.pane.forget_width()
         self.records.reshape()
         self._look(leads=leads)
@@ -362,8 +363,16 @@ class RecordsView(FilteredRecords):
         if n_new:
             parts.append(f"▼ {n_new:,} new")
         records.empty = "no record matches: c drops the filters" if self.chips else "no record"
-        self.query_one("#records-count", Static).update(line(" · ".join(parts)))
-        self.query_one("#records-columns", Static).update(line(records.header()))
+        header = records.header()
+        # What is least worth knowing gives way to the names of the columns.
+        room = self.query_one("#records-head").size.width - len(header.rstrip()) - 2
+        for needless in (1 if model.n_hidden else None, 0):
+            if needless is not None and len(" · ".join(parts)) > room > 0:
+                del parts[needless]
+        count = self.query_one("#records-count", Static)
+        count.display = bool(parts)
+        count.update(line(" · ".join(parts)))
+        self.query_one("#records-columns", Static).update(line(header))
 
     @property
     def n_new(self) -> int:
