@@ -337,7 +337,7 @@ def test_lists_show_their_worst() -> None:
 
 
 def test_right_scrolls_where_columns_do_not_fit() -> None:
-    """Each press scrolls by a column, and the last one, a text, is seen whole at the end."""
+    """Each press but the first scrolls by a column, and the last one, a text, is seen whole at the end."""
     rows = pa.table(
         {"name": ["a" * 8], **{f"c{i}": ["x" * 7] for i in range(8)}, "why": ["w" * 40]}
     )
@@ -345,10 +345,13 @@ def test_right_scrolls_where_columns_do_not_fit() -> None:
     async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
         assert table.scroll_x == 0
         assert driver.screen().splitlines()[1].endswith("x…")  # more follows
+        await driver.press("right")
+        assert (table.cursor_column, table.scroll_x) == (1, 0)
         seen = [table.scroll_x]
         while table.scroll_x < table.max_scroll_x:
             await driver.press("right")
             assert table.scroll_x > seen[-1]
+            assert table.cursor_column == len(seen) + 1
             seen.append(table.scroll_x)
         assert "w" * 40 in driver.screen()
         await driver.press("end", *["right"] * 9)

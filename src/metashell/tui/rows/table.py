@@ -385,16 +385,15 @@ class RowTable(AppPart, DataTable):
         self._bring_column_into_view(column)
 
     def _scroll_columns(self, by: int) -> None:
-        """Go to the column beside; where columns do not fit, each press scrolls by a column."""
+        """Go to the column beside; where columns do not fit, scroll by a column as well."""
         column, first = self.cursor_column + by, int(self.scroll_x)
-        starts = self._starts()
-        most = max(self.virtual_size.width - self.scrollable_content_region.width, 0)
-        if by > 0 and first < most:
-            least = next(start for start in starts if start > first)
-            column = max(column, starts.index(least))
         self._go_to_column(column)
-        if by > 0 and first < most and int(self.scroll_x) <= first:
-            self.scroll_to(x=least, animate=False)
+        most = max(self.virtual_size.width - self.scrollable_content_region.width, 0)
+        starts = self._starts()
+        if by > 0 and first < most and column < len(starts) and int(self.scroll_x) <= first:
+            least = next(start for start in starts if start > first)
+            if least <= starts[column]:  # the column itself is still seen
+                self.scroll_to(x=least, animate=False)
 
     def _starts(self) -> list[int]:
         """By column, how far the table is scrolled where it stands first behind what is fixed."""
