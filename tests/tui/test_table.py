@@ -337,7 +337,7 @@ def test_lists_show_their_worst() -> None:
 
 
 def test_right_scrolls_where_columns_do_not_fit() -> None:
-    """Each press but the first scrolls by a column, and the last one, a text, is seen whole at the end."""
+    """Each press but the first scrolls by a column; at the end the last one is seen whole."""
     rows = pa.table(
         {"name": ["a" * 8], **{f"c{i}": ["x" * 7] for i in range(8)}, "why": ["w" * 40]}
     )

@@ -90,6 +90,8 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
     ENABLE_COMMAND_PALETTE = True
     COMMANDS: ClassVar = {_providers}
     BINDINGS: ClassVar = list(KEYS)
+    ALLOW_IN_MAXIMIZED_VIEW: ClassVar = "KeyBar, FilterBar, HelpPanel"
+    """What stays beside a part that has the whole screen."""
 
     def __init__(self, session: ExplorerSession) -> None:
         super().__init__()
