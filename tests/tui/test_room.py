@@ -13,7 +13,10 @@ from metashell.tui.tree.tree import NodeTree
 from support.pilot import Driver, drive
 
 
-@pytest.mark.parametrize(("view", "part"), [("records", RecordList), ("brokers", RowTable)])
+@pytest.mark.parametrize(
+    ("view", "part"),
+    [("records", RecordList), ("brokers", RowTable), ("health", RowTable), ("quorum", RowTable)],
+)
 def test_low_screens_show_rows(view: str, part: type[RecordList | RowTable]) -> None:
     """At 40 columns by 12 rows there are at least three rows."""
 

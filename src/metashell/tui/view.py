@@ -47,6 +47,7 @@ class View(AppPart, Vertical):
 
     DEFAULT_CSS = """
     View > .view-why-not { display: none; height: auto; padding: 0 1; }
+    View.-low RowTable { scrollbar-size-horizontal: 0; }
     View.-why-not > * { display: none; }
     View.-why-not > .view-why-not { display: block; }
     """

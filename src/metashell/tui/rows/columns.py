@@ -16,6 +16,11 @@ from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.text import line
 
 
+def in_words(name: str) -> str:
+    """The name of a column as its header has it."""
+    return name.replace("_", " ")
+
+
 class ColumnsScreen(ModalScreen[list[str]]):
     """Which columns are shown; gives their names, in the order of all.
 
@@ -77,4 +82,4 @@ class ColumnsScreen(ModalScreen[list[str]]):
         self.dismiss(None)
 
     def _prompt(self, name: str) -> Content:
-        return line(f"{'✓' if name in self._taken else ' '} {name}")
+        return line(f"{'✓' if name in self._taken else ' '} {in_words(name)}")

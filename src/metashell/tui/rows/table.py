@@ -28,7 +28,7 @@ from metashell.fs.escape import escape
 from metashell.tui.jobs import Job
 from metashell.tui.part import AppPart
 from metashell.tui.rows.cells import TableRows, order_of, place_of, row_at
-from metashell.tui.rows.columns import ColumnsScreen
+from metashell.tui.rows.columns import ColumnsScreen, in_words
 from metashell.tui.rows.sorting import Sort, sort_again, sort_by_letter
 from metashell.tui.rows.table_lines import Styles, draw_row, styles_of
 from metashell.tui.text import cell
@@ -43,11 +43,6 @@ _WIDE: Final = 100
 _MOST_FIXED: Final = 0.6
 """Part of the room that the first column may take and still stand where it is."""
 _UP, _DOWN = " ▲", " ▼"
-
-
-def in_words(name: str) -> str:
-    """The name of a column as its header has it."""
-    return name.replace("_", " ")
 
 
 class RowTable(AppPart, DataTable):

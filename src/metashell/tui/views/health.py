@@ -129,7 +129,7 @@ class HealthView(View):
         background: $panel;
     }
     HealthView.-low #health-words { max-height: 1; }
-    HealthView.-low #health-kinds { max-height: 2; }
+    HealthView.-low #health-kinds { max-height: 1; }
     HealthView.-low.-wide #health-kinds { max-height: 100%; }
     HealthView.-low #health-detail { min-height: 1; max-height: 1; }
     HealthView.-empty #health-body, HealthView.-empty #health-detail { display: none; }

@@ -92,6 +92,9 @@ class QuorumView(View):
     QuorumView #quorum-epochs { min-height: 3; }
     QuorumView.-low #quorum-summary { max-height: 1; }
     QuorumView.-low #quorum-notes { max-height: 0; }
+    QuorumView.-low #quorum-members { max-height: 4; }
+    QuorumView.-low #quorum-epochs { min-height: 2; }
+    QuorumView.-low .heading { max-height: 0; }
     QuorumView .heading { height: 1; padding: 0 1; text-style: bold; color: $text-primary; }
     """
     SAMPLE_S: ClassVar[float] = 2.0
