@@ -25,15 +25,15 @@ async def find(driver: Driver, text: str) -> FindScreen:
 
 
 def test_finds_parts_of_names() -> None:
-    """A bare word finds all nodes with it in their names; enter goes to the first."""
+    """A bare word finds all nodes with it in their names, a topic of that very name first."""
 
     async def test(driver: Driver) -> None:
         screen = await find(driver, "topic-000")
-        expected = ["/image/configs/TOPIC:topic-000", "/image/topics/byName/topic-000"]
+        expected = ["/image/topics/byName/topic-000", "/image/configs/TOPIC:topic-000"]
         assert screen.results.paths == expected
         assert "2 found" in driver.screen()
-        await driver.press("down", "down", "enter")
-        assert driver.app.path == expected[1]
+        await driver.press("enter")
+        assert driver.app.path == expected[0]
         assert driver.app.screen is not screen
 
     drive(test)

@@ -14,16 +14,16 @@ from textual.widgets import Input, Label, OptionList, Static
 
 from metashell.commands.framework.command import Completion
 from metashell.commands.framework.command_line import Word, complete_at, quote, split
-from metashell.errors import MetashellError, UsageError
+from metashell.errors import MetashellError, PathError, UsageError
 from metashell.fs.escape import escape
-from metashell.fs.path import resolve
+from metashell.fs.path import encode_path, resolve
 from metashell.tui.asking.completing import CompletingInput, Proposals
 from metashell.tui.asking.output_lines import MOST_LINES, Stream
 from metashell.tui.asking.path_list import PathList
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
 from metashell.tui.part import AppPart
-from metashell.tui.scene import CommandAnswer, Scene, ask
+from metashell.tui.scene import CommandAnswer, Scene, ask, is_below
 from metashell.tui.screens.command import complete_on
 from metashell.tui.text import line
 
@@ -58,6 +58,26 @@ def find_words(text: str, start: str) -> list[str] | None:
     if done:
         raise UsageError(f"{done[0]}: here are tests alone", hint=": runs any find")
     return ["find", "--encode", start, *tests]
+
+
+def topic_named(scene: Scene, text: str, start: str) -> str | None:
+    """The topic whose whole name a search is; None where there is none below a path.
+
+    Args:
+        scene: What is shown.
+        text: What is typed.
+        start: Where the search begins, an absolute path of the whole tree.
+    """
+    words = split(text)
+    if len(words) != 1 or words[0].wild or words[0].startswith(_BEGINS):
+        return None
+    path = scene.prefix + encode_path(["image", "topics", "byName", str(words[0])])
+    if not is_below(path, start.rstrip("/")):
+        return None
+    try:
+        return resolve(scene.root, path).encoded()
+    except PathError:
+        return None
 
 
 def _part(word: Word) -> str:
@@ -187,7 +207,10 @@ class FindScreen(AppPart, ModalScreen[None]):
         def work(job: Job) -> tuple[CommandAnswer | None, bool]:
             words = find_words(text, where)
             assert words is not None
-            stream = Stream(job, lambda paths: show(job, paths))
+            first = topic_named(scene, text, where)
+            if first is not None:
+                job.tell(show, job, [first])
+            stream = Stream(job, lambda paths: show(job, [p for p in paths if p != first]))
             try:
                 answer = ask(scene, words, cancelled=job.cancelled, on_text=stream.write)
             except KeyboardInterrupt:
