@@ -130,7 +130,8 @@ def test_texts() -> None:
         assert ("1 NoOp", "no_ops") == track.batch_text(3)
         assert ("2 Config", "configs") == track.column_text(1, 2, Axis.OFFSET)
         assert ("1 LeaderChange, 1 Topic", "quorum") == track.column_text(0, 2, Axis.OFFSET)
-        assert "2026-09-21T14:13:20Z" == track.time_text(track.time_at(0), is_wide=True)
+        assert "14:13:20" == track.time_text(track.time_at(0), is_wide=True)
+        assert "2026-09-21" == track.day_text(track.time_at(0) or 0)
         assert "14:13:20" == track.time_text(track.time_at(0), is_wide=False)
         assert "" == track.time_text(None, is_wide=True)
 

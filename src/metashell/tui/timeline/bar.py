@@ -19,7 +19,9 @@ if TYPE_CHECKING:
     from metashell.tui.timeline.track import Track
 
 _WIDE: Final = 120
-"""Columns from which on times have their dates."""
+"""Columns from which on there is room for dates and seconds."""
+_OF_DAY: Final = len("12:00:00")
+"""Columns of a time without its day."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -88,6 +90,8 @@ def _labels(stand: Stand, style_of: Callable[[str], Style]) -> Content:
     first = track.time_at(track.low)
     first = int(track.density.time[0]) if first is None else first
     times = [track.time_text(time, is_wide=is_wide) for time in (first, track.time_at(track.high))]
+    if is_wide and len(times[0]) == _OF_DAY:
+        times[0] = f"{track.day_text(first)} {times[0]}"  # once, for all
     left = line(f"{track.low} {times[0]}  ")
     right = line(f"  {times[1]} {track.high}")
     room = max(stand.width - left.cell_length - right.cell_length, 0)

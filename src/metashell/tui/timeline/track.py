@@ -180,17 +180,19 @@ class Track:
         return int(self.density.time[applied - 1]) if applied else None
 
     def time_text(self, ms: int | None, *, is_wide: bool) -> str:
-        """A time as short as the log's length allows, or with its date; empty for none."""
+        """A time as short as the log's length allows: within a day without it; empty for none."""
         if ms is None:
             return ""
         day, _, time = iso_time(ms).partition("T")
         time = time.partition(".")[0]
-        if is_wide:
-            return f"{day}T{time}Z"
         passed = self.density.passed
         if int(passed[-1]) - int(passed[0]) < _DAY_MS:
             return time
-        return f"{day[-5:]} {time[:5]}"
+        return f"{day[-5:]} {time if is_wide else time[:5]}"
+
+    def day_text(self, ms: int) -> str:
+        """The day of a time."""
+        return iso_time(ms).partition("T")[0]
 
     def batch_text(self, offset: int) -> tuple[str, str]:
         """(what the last batch up to an offset holds, the group of most of it)."""
