@@ -215,3 +215,24 @@ def test_escape_closes_help_before_a_screen() -> None:
         assert driver.app.screen is not screen
 
     drive(test)
+
+
+def test_no_color_has_no_shades_of_grey(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is drawn with NO_COLOR has the terminal's own colours alone."""
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def test(driver: Driver) -> None:
+        await driver.look("health")
+        kinds = driver.view.query_one("#health-kinds")
+        assert kinds.get_component_rich_style("option-list--option-highlighted").reverse
+        filters = driver.app.get_line_filters()
+        strips = [
+            s.apply_filter(f, driver.app.screen.background_colors[1])
+            for s in driver.app.screen._compositor.render_strips()
+            for f in filters[-1:]
+        ]
+        styles = [segment.style for strip in strips for segment in strip if segment.style]
+        assert any(style.reverse for style in styles)
+        assert all(c is None or c.is_default for s in styles for c in (s.color, s.bgcolor))
+
+    drive(test)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final
 from textual.app import App, ComposeResult
 from textual.css.query import NoMatches
 from textual.events import Event, InputEvent, Key, Paste
+from textual.filter import Monochrome, NoColor
 from textual.widget import AwaitMount, MountError
 from textual.widgets import ContentSwitcher, Input
 
@@ -95,6 +96,8 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
 
     def __init__(self, session: ExplorerSession) -> None:
         super().__init__()
+        # The library's own filter for NO_COLOR sends shades of grey.
+        self._filters = [NoColor() if isinstance(f, Monochrome) else f for f in self._filters]
         tell_all_sizes()
         ask_styles_once()
         count_parameters_once()
