@@ -471,4 +471,4 @@ def test_count_is_named() -> None:
         shown = str(driver.app.query_one("#node-count", Static).content)
         assert shown == f"{table.row_count:,} of {count}"
 
-    drive(test)
+    drive(test, size=(120, 35))

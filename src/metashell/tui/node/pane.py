@@ -267,7 +267,9 @@ class NodePane(AppPart, Vertical):
         if self._look is not None and self._look.table is not None and table is not None:
             n_shown, n_all = self._table.row_count, len(table)
             counted = f"{n_shown:,}" if n_shown == n_all else f"{n_shown:,} of {n_all:,}"
-            text = f"{counted} row{'s' * (n_all != 1)}"
+            text = counted
+            if self.size.width >= _ROOM:
+                text += f" row{'s' * (n_all != 1)}"
         _say(self.query_one("#node-count", Static), text)
 
     def on_mount(self) -> None:
@@ -281,8 +283,9 @@ class NodePane(AppPart, Vertical):
             self._show_tabs()
 
     def on_resize(self) -> None:
-        """Name the tabs as there is room."""
+        """Name the tabs, and what is counted, as there is room."""
         self._show_tabs()
+        self._show_count()
 
     @property
     def _lines(self) -> LineView:
