@@ -363,5 +363,5 @@ def test_draws_all_again(tmp_path: Path) -> None:
         terminal.clear()
         terminal.send(CTRL_L)
         terminal.read_until("1 Explorer")
+        terminal.read_until(END)
         terminal.read_until("q Quit")
-        assert END in terminal.text
