@@ -98,7 +98,7 @@ def test_from_the_list_of_everything() -> None:
     async def test(driver: Driver) -> None:
         await at_once(driver, "ctrl+p", *"partitions")
         await driver.until(lambda: "partitions" in driver.screen(), "it is found")
-        await at_once(driver, "down", "enter", *"x")
+        await at_once(driver, "enter", *"x")
         await driver.until(lambda: isinstance(driver.app.screen, CommandScreen), "a line")
         await driver.settled()
         assert driver.one(CompletingInput).value.endswith("x")
