@@ -1,6 +1,7 @@
 /*
  * What folds are made of: the order of numbers, where groups of equal ones begin, the last marked
- * event of each, what stands at places, and ids looked up in a hash table. See image/fold.py and schema/id_table.py.
+ * event of each, what stands at places, and ids looked up in a hash table. See image/fold.py and
+ * schema/id_table.py.
  *
  * Nothing here reads a log's bytes. Arrays have as many elements as their comments say; an index that
  * comes out of one is below its length because the caller, or the loop before, put it there.
