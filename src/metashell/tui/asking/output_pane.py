@@ -38,7 +38,8 @@ class OutputPane(AppPart, Vertical):
     BINDINGS: ClassVar = [
         Binding("question_mark", "app.help", "Help", id="help"),
         Binding("q", "app.quit", "Quit", id="quit"),
-        Binding("y,Y", "copy", "Copy", id="copy.value"),
+        Binding("y", "copy", "Copy", id="copy.path"),
+        Binding("Y", "copy", "Copy", show=False, id="copy.value"),
         Binding("z", "maximise", "Maximise", show=False, id="maximise"),
         Binding("R", "relations", "Neighbours", show=False, id="relations"),
         Binding("t", "beneath('timeline')", "Timeline", show=False, id="time.focus"),
