@@ -39,7 +39,6 @@ def fill_in_blocks(frames: Frames, begin: I64, size: I32, faults: BatchFaults) -
     """
     arena, batches, batch, total = frames.arena, frames.batches, frames.batch, len(begin)
     counts = np.diff(batches.first_row)
-    base_offset = batches.header["base_offset"].astype(np.int64)
     last_delta = np.repeat(batches.header["last_delta"].astype(np.int32), counts)
     control = _control_rows(batches, counts)
     for first in range(0, total, _BLOCK):
@@ -47,7 +46,7 @@ def fill_in_blocks(frames: Frames, begin: I64, size: I32, faults: BatchFaults) -
         end = begin[rows] + size[rows]
         delta, key, key_size, value, stop, ok = record_head(arena, begin[rows], end)
         frames.start[rows], frames.stop[rows] = begin[rows], stop
-        frames.offset[rows] = base_offset[batch[rows]] + delta
+        frames.offset.put(rows, delta)
         ok &= (delta >= 0) & (delta <= last_delta[rows])
         _message_frame(frames, rows, value, stop)
         bounds = np.searchsorted(control, [rows.start, rows.stop])
