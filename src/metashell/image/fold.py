@@ -78,7 +78,7 @@ def number_rows(spans: SpanColumn, rows: I64) -> keys.NumberedKeys:
     """
     found = library()
     if found is not None and 0 < len(rows) <= keys.MOST_ROWS and spans.counts.dtype == np.int32:
-        data = spans.arena.u1[: spans.arena.size]
+        data = spans.arena.content
         numbered = keys.number_spans(found, data, spans.starts, spans.counts, None, rows)
         if numbered is not None:
             return numbered
@@ -94,7 +94,7 @@ def _numbered(parts: Sequence[AnyArray | SpanColumn], n: int) -> keys.NumberedKe
     for part in parts:
         numbers = None if numbered is None else numbered.numbers
         if isinstance(part, SpanColumn):
-            data, sizes = part.arena.u1[: part.arena.size], _sizes(part)
+            data, sizes = part.arena.content, _sizes(part)
             if sizes.dtype != np.int32:
                 if int(sizes.max()) > _MOST_BYTES:
                     return None

@@ -88,7 +88,7 @@ def fill_frames(frames: Frames, starts: I64, stops: I64, counts: I64, faults: Ba
         from metashell.kernel import frames as kernel
 
         table = _table_of(frames.batches, starts, stops, counts)
-        _note(kernel.frame(found, _bytes_of(frames.arena), table, frames.put), faults)
+        _note(kernel.frame(found, frames.arena.content, table, frames.put), faults)
         return
     from metashell.log.heads import fill_in_blocks
     from metashell.log.lanes import find_records
@@ -122,7 +122,7 @@ def fill_keyed_frames(
 
         columns = {name: getattr(frames, name) for name in kernel.KEYED_COLUMNS}
         table = _table_of(frames.batches, lane_starts, stops, in_lanes)
-        _note(kernel.frame_keyed(found, _bytes_of(frames.arena), table, columns), faults)
+        _note(kernel.frame_keyed(found, frames.arena.content, table, columns), faults)
         return
     from metashell.log.keyed_heads import fill_in_blocks
     from metashell.log.lanes import find_records
@@ -151,7 +151,7 @@ def count_plain(arena: Arena, pos: I64) -> I64 | None:
         return None
     from metashell.kernel.frames import count_plain
 
-    return count_plain(found, arena.u1[: arena.size], pos)
+    return count_plain(found, arena.content, pos)
 
 
 def fill_plain_frames(frames: KeyedFrames, producer_ids: I64, faults: BatchFaults) -> None:
@@ -168,7 +168,7 @@ def fill_plain_frames(frames: KeyedFrames, producer_ids: I64, faults: BatchFault
     found, arena, batches = library(), frames.arena, frames.batches
     assert found is not None
     columns = {name: getattr(frames, name) for name in kernel.KEYED_COLUMNS}
-    data, first_row = arena.u1[: arena.size], batches.first_row
+    data, first_row = arena.content, batches.first_row
     verdicts = kernel.frame_plain(
         found, data, batches.pos, first_row, columns, frames.batch, producer_ids
     )
@@ -190,11 +190,6 @@ def _table_of(batches: Batches, starts: I64, stops: I64, counts: I64) -> AnyArra
     table["is_control"] = (header["attributes"] & CONTROL) != 0
     found: AnyArray = table
     return found
-
-
-def _bytes_of(arena: Arena) -> AnyArray:
-    """The bytes without the slack."""
-    return arena.u1[: arena.size]
 
 
 def _note(verdicts: AnyArray, faults: BatchFaults) -> None:

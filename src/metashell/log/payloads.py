@@ -69,7 +69,7 @@ def inflated(
         return arena, starts, stops
     counts = header["count"]
     # One buffer that grows: pieces that are joined would be there twice.
-    whole = bytearray(arena.u1[: arena.size])
+    whole = bytearray(arena.content)
     # A file of nothing but bombs may not grow without bound either, nor one of tiny records.
     budget = INFLATED_BYTES + 2 * arena.size
     for i in compressed.tolist():

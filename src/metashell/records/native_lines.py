@@ -44,7 +44,7 @@ def write_lines(
     Returns:
         (the lines, some empty; int64[k]: which are empty, and left to Python).
     """
-    data = arena.u1[: arena.size]
+    data = arena.content
     written, stops, is_left = kernel.write(library, data, kinds, kind_of)
     bounds = np.zeros(len(stops) + 1, dtype=np.int64)
     bounds[1:] = stops

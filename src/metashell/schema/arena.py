@@ -57,6 +57,11 @@ class Arena:
         self.size = size
         self.u1: U1 = np.frombuffer(buffer, dtype=np.uint8, count=size + SLACK)
 
+    @property
+    def content(self) -> U1:
+        """uint8[size]: the bytes that count, without the slack; nothing is copied."""
+        return self.u1[: self.size]
+
     @classmethod
     def from_bytes(cls, data: bytes | bytearray | memoryview) -> Arena:
         """Copy bytes into an arena of their own (tests, single values)."""
@@ -160,7 +165,7 @@ def gather_ragged(arena: Arena, dtype: str, starts: I64, counts: AnyArray) -> tu
     if library is not None:
         from metashell.kernel.gather import gather
 
-        data = arena.u1[: arena.size]
+        data = arena.content
         values = gather(library, data, np.dtype(dtype), starts, list_offsets)
         if values is not None:
             return values, list_offsets

@@ -86,7 +86,7 @@ def check_keyed(
 
     arena = places.arena
     spans = check.KeyedSpans(
-        data=arena.u1[: arena.size],
+        data=arena.content,
         key=places.key,
         key_size=places.key_size,
         value=places.value,

@@ -55,7 +55,7 @@ def decode(
     if program is None:
         return None
     messages = kernel.Messages(
-        data=arena.u1[: arena.size],
+        data=arena.content,
         starts=np.ascontiguousarray(starts),
         stops=np.ascontiguousarray(stops),
         may_trail=trailing,
@@ -301,7 +301,7 @@ class _Run:
     ) -> Columns:
         """Decode the elements of sound rows' arrays."""
         messages = kernel.Messages(
-            data=self._arena.u1[: self._arena.size],
+            data=self._arena.content,
             starts=starts,
             stops=np.ascontiguousarray(stops),
             counts=counts,

@@ -227,7 +227,7 @@ class LazyRecords(Records):
             self._bases[name] = size
             size += group.about.bounds[-1]
         buffer = np.zeros(size + tail.arena.size + SLACK, dtype=np.uint8)
-        buffer[size : size + tail.arena.size] = tail.arena.u1[: tail.arena.size]
+        buffer[size : size + tail.arena.size] = tail.arena.content
         self._bytes = buffer
 
         def grown(values: AnyArray) -> AnyArray:
