@@ -18,7 +18,8 @@ from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
 from metashell.answers.config_defaults import default_of
 from metashell.dataclass import dataclass
 from metashell.image.image import Image
-from metashell.schema.arena import I32, AnyArray
+from metashell.schema.arena import I32, I64, AnyArray
+from metashell.schema.arrow import string_array
 from metashell.schema.resource_types import ResourceType
 
 SOURCES: Final = (
@@ -31,7 +32,6 @@ SOURCES: Final = (
 """Where a value comes from, in order. Source: ConfigEntry.ConfigSource."""
 _TOPIC, _BROKER, _CLUSTER, _STATIC, _DEFAULT = range(len(SOURCES))
 
-_FEW: Final = 64
 _INT32_MOST: Final = 2**31 - 1
 
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
@@ -89,48 +89,67 @@ def _effective(
 ) -> TopicSetting:
     partitions = image.partitions
     topic = partitions.topic if rows is None else partitions.topic[rows]
-    of_topics, of_brokers, base, base_source = _set_values(image, key, parse, assumptions)
+    at = image.part("configs").columns.span("name").find(key.encode())
+    of_topics, own_values = _of_topics(image, at, parse)
+    of_brokers, base = _of_brokers(image, at, parse)
+    base_source = _CLUSTER
+    if base is None:
+        base, base_source = _beyond(key, parse, assumptions)
     values = np.full(len(topic), base, dtype=np.int32)
     sources = np.full(len(topic), base_source, dtype=np.int8)
     if leaders is not None:
         for broker, value in of_brokers.items():
             led = leaders == broker
             values[led], sources[led] = value, _BROKER
-    if of_topics:
+    if len(of_topics):
         own = np.full(len(image.topics), -1, dtype=np.int64)
-        own[list(of_topics)] = list(of_topics.values())
+        own[of_topics] = own_values
         own = own[topic]
         has = own >= 0
         values[has], sources[has] = own[has], _TOPIC
     return TopicSetting(values, sources)
 
 
-def _set_values(
-    image: Image, key: str, parse: Callable[[str], int | None], assumptions: Assumptions
-) -> tuple[dict[int, int], dict[int, int], int, int]:
-    """Values by topic (its index) and by broker, and what counts for all others: value, source."""
+def _of_topics(image: Image, at: I64, parse: Callable[[str], int | None]) -> tuple[I64, I64]:
+    """The topics (their indices) that have a value of their own, and the values.
+
+    A cluster may have one for each of a million topics: each text is read once.
+
+    Args:
+        image: The image.
+        at: int64[n]: the configs with the key.
+        parse: Makes of a text the value, or None where it is none.
+    """
     columns = image.part("configs").columns
-    at = columns.span("name").find(key.encode())
-    kinds = columns.fixed("resource_type")[at].tolist()
+    at = at[columns.fixed("resource_type")[at] == ResourceType.TOPIC]
+    topics = image.topics.indices_of(columns.span("resource_name").take(at))
+    texts = string_array(columns.span("value").take(at)).fill_null("").dictionary_encode()
+    parsed = [parse(text) for text in texts.dictionary.to_pylist()]
+    known = np.array([-1 if value is None else value for value in parsed], dtype=np.int64)
+    values = known[texts.indices.to_numpy()]
+    counts = (topics >= 0) & (values >= 0)
+    return topics[counts], values[counts]
+
+
+def _of_brokers(
+    image: Image, at: I64, parse: Callable[[str], int | None]
+) -> tuple[dict[int, int], int | None]:
+    """Values by broker, and the one of all brokers; None for none."""
+    columns = image.part("configs").columns
+    at = at[columns.fixed("resource_type")[at] == ResourceType.BROKER]
     names = columns.span("resource_name").take(at).texts()
     values = columns.span("value").take(at).texts()
-    of_topics: dict[int, int] = {}
     of_brokers: dict[int, int] = {}
-    base, source = _beyond(key, parse, assumptions)
-    find = image.topics.find_name if len(at) <= _FEW else image.topics.by_name.get
-    for kind, name, text in zip(kinds, names, values, strict=True):
+    base: int | None = None
+    for name, text in zip(names, values, strict=True):
         value = parse(text)
         if value is None:
             continue
-        if kind == ResourceType.TOPIC:
-            index = find(name)
-            if index is not None:
-                of_topics[index] = value
-        elif kind == ResourceType.BROKER and not name:
-            base, source = value, _CLUSTER
-        elif kind == ResourceType.BROKER and _is_id(name):
+        if not name:
+            base = value
+        elif _is_id(name):
             of_brokers[int(name)] = value
-    return of_topics, of_brokers, base, source
+    return of_brokers, base
 
 
 def _beyond(

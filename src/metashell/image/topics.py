@@ -24,6 +24,8 @@ from metashell.schema.uuids import parse_uuid, uuid_texts
 if TYPE_CHECKING:
     from metashell.image.image import Image
 
+_FEW: Final = 64
+"""Names that are looked up one by one."""
 ENDLESS: Final = 1 << 62
 """In place of a row: of a life that has not ended."""
 
@@ -80,6 +82,22 @@ class Topics:
     def by_name(self) -> dict[str, int]:
         """Index of the topic that a name means: of those alive the one made last."""
         return {name: i for i, name in enumerate(self.names)}
+
+    def indices_of(self, names: SpanColumn) -> I64:
+        """As `by_name`, of many names: int64[n], -1 for names of no topic; no string is made."""
+        if len(names.counts) <= _FEW or "by_name" in self.__dict__:
+            found = [self.find_name(name) for name in names.texts()]
+            return np.array([-1 if i is None else i for i in found], dtype=np.int64)
+        import pyarrow.compute as pc
+
+        from metashell.schema.arrow import string_array
+
+        last = len(self) - 1
+        # Arrow finds the first of equal names, and it is the last that counts.
+        backwards = string_array(self.raw_names.take(np.arange(last, -1, -1)))
+        at = pc.index_in(string_array(names), backwards, skip_nulls=True)
+        indices: I64 = last - pc.fill_null(at, len(self)).to_numpy().astype(np.int64)
+        return indices
 
     @cached_property
     def by_id(self) -> dict[str, int]:

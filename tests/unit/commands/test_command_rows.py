@@ -190,6 +190,8 @@ def test_cells_are_of_the_kind_that_their_column_declares(command: RowsCommand) 
 
 def _family(kind: pa.DataType) -> str:
     """What tells kinds of cells apart: integers of any width are integers."""
+    if pa.types.is_dictionary(kind):
+        return _family(kind.value_type)
     if pa.types.is_list(kind):
         return f"list of {_family(kind.value_type)}"
     return "integer" if pa.types.is_integer(kind) else str(kind)

@@ -16,6 +16,7 @@ from metashell.answers.problem_kinds import KINDS, Level, ProblemKind
 from metashell.commands.framework.command_line import quote_words
 from metashell.commands.framework.resources import CONFIG_TYPES, resource_word
 from metashell.commands.health.columns import COLUMNS, SUMMARY
+from metashell.commands.rows.cell_text import plain_texts
 from metashell.commands.rows.columns import CLUSTER
 from metashell.commands.rows.stream import cells
 from metashell.dataclass import dataclass
@@ -28,7 +29,13 @@ if TYPE_CHECKING:
 LEVELS: Final = tuple(level.value for level in Level)
 """The worst first."""
 
-TYPES: Final = {column.name: cells(column.kind, ()).type for column in COLUMNS}
+_SHARED: Final = frozenset({"severity", "problem", "explanation", "action"})
+"""Columns whose few texts are held once each: in plain they were half of a million rows."""
+_SHARED_TEXT: Final = pa.dictionary(pa.int32(), pa.string())
+TYPES: Final = {
+    column.name: _SHARED_TEXT if column.name in _SHARED else cells(column.kind, ()).type
+    for column in COLUMNS
+}
 """The columns."""
 SUMMARY_TYPES: Final = {column.name: cells(column.kind, ()).type for column in SUMMARY}
 """The columns of a summary."""
@@ -114,9 +121,10 @@ def of_problem(
 ) -> tuple[tuple[int, int], pa.Table]:
     """Rows, a row for each subject, and where they stand among the others; those columns."""
     kind, n = problem.kind, len(problem.names)
+    places = pa.array(np.zeros(n, dtype=np.int32))
 
     def same(text: str) -> Callable[[], pa.Array]:
-        return lambda: pa.repeat(pa.scalar(text, pa.string()), n)
+        return lambda: pa.DictionaryArray.from_arrays(places, pa.array([text], pa.string()))
 
     writer = _Writer(problem)
     shows_since = columns is None or not _SINCE.isdisjoint(columns)
@@ -167,12 +175,14 @@ def grouped(rows: pa.Table) -> pa.Table:
         rows: The worst first; of several clusters with the column ``cluster``.
     """
     n = len(rows)
+    rows = rows.unify_dictionaries()
     lists = rows.column("causes").combine_chunks()
     parents = pc.list_parent_indices(lists).to_numpy()
     if not len(parents):
         return rows
     at, first = np.unique(parents, return_index=True)
-    names = pc.binary_join_element_wise(rows.column("problem"), rows.column("subject"), " ")
+    problems = plain_texts(rows.column("problem"))
+    names = pc.binary_join_element_wise(problems, rows.column("subject"), " ")
     wanted = pc.list_flatten(lists).take(pa.array(first))
     if CLUSTER.name in rows.column_names:
         clusters = rows.column(CLUSTER.name)
@@ -187,7 +197,7 @@ def grouped(rows: pa.Table) -> pa.Table:
     order = pa.array(np.lexsort((np.arange(n), head != np.arange(n), best[head])))
     columns, schema = rows.columns, rows.schema
     # Column by column: there may be 100 MB of rows, and nobody else has them.
-    del rows, names, wanted, found, lists
+    del rows, problems, names, wanted, found, lists
     return pa.table([columns.pop(0).take(order) for _ in schema.names], schema)
 
 
@@ -197,8 +207,9 @@ def _flat(texts: pa.ChunkedArray | pa.Array) -> pa.Array:
 
 def worst_first(rows: pa.Table) -> pa.Table:
     """Rows of several clusters, the worst first and else as they are."""
-    ranks = pc.index_in(rows.column("severity"), pa.array(LEVELS))
-    kinds = pc.fill_null(pc.index_in(rows.column("problem"), pa.array(list(KINDS))), len(KINDS))
+    severities, problems = (plain_texts(rows.column(name)) for name in ("severity", "problem"))
+    ranks = pc.index_in(severities, pa.array(LEVELS))
+    kinds = pc.fill_null(pc.index_in(problems, pa.array(list(KINDS))), len(KINDS))
     at = pa.array(range(len(rows)), pa.int64())
     keys = pa.table({"rank": ranks, "kind": kinds, "at": at})
     return rows.take(pc.sort_indices(keys, [(name, "ascending") for name in keys.column_names]))
@@ -213,16 +224,26 @@ def summary_of(rows: pa.Table) -> pa.Table:
     Returns:
         With the columns of `SUMMARY_TYPES`.
     """
+    columns = {name: rows.column(name) for name in ("subject", "count", "since_time")}
+    texts = {}
+    for name in _SHARED:
+        # Arrow groups by numbers, but by no texts that are held once each.
+        column = rows.column(name).unify_dictionaries().combine_chunks()
+        columns[name], texts[name] = column.indices, column.dictionary
     whole = pc.ScalarAggregateOptions(skip_nulls=False)
-    found = rows.group_by(["severity", "problem"], use_threads=False).aggregate(
-        [
-            ("subject", "count", pc.CountOptions(mode="all")),
-            ("count", "sum"),
-            ("since_time", "min", whole),
-            ("explanation", "first"),
-            ("explanation", "count_distinct"),
-            ("action", "first"),
-        ]
+    found = (
+        pa.table(columns)
+        .group_by(["severity", "problem"], use_threads=False)
+        .aggregate(
+            [
+                ("subject", "count", pc.CountOptions(mode="all")),
+                ("count", "sum"),
+                ("since_time", "min", whole),
+                ("explanation", "first"),
+                ("explanation", "count_distinct"),
+                ("action", "first"),
+            ]
+        )
     )
     names = {
         "severity": "severity",
@@ -233,9 +254,13 @@ def summary_of(rows: pa.Table) -> pa.Table:
         "explanation": "explanation_first",
         "action": "action_first",
     }
-    columns = {name: found.column(of).cast(SUMMARY_TYPES[name]) for name, of in names.items()}
+    columns = {
+        name: texts[name].take(found.column(of)) if name in texts else found.column(of)
+        for name, of in names.items()
+    }
+    columns = {name: column.cast(SUMMARY_TYPES[name]) for name, column in columns.items()}
     # What is particular about one subject says nothing of the others.
-    codes = found.column("problem").to_pylist()
+    codes = columns["problem"].to_pylist()
     meanings = _strings(KINDS[code].meaning if code in KINDS else None for code in codes)
     differ = pc.greater(found.column("explanation_count_distinct"), 1)
     columns["explanation"] = pc.if_else(
@@ -330,10 +355,14 @@ class _Writer:
 
     def explanations(self) -> pa.Array:
         """What the problem means, and what is particular about each."""
-        if self.explains:
-            return _strings(self.details)
         meaning = self.kind.meaning
-        return _strings(meaning if d is None else f"{d}: {meaning}" for d in self.details)
+        return pa.array(
+            [
+                d if self.explains else meaning if d is None else f"{d}: {meaning}"
+                for d in self.details
+            ],
+            TYPES["explanation"],
+        )
 
     def _encoded(self) -> pa.Array:
         return _mapped(self.names, encode_name)

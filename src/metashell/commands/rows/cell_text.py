@@ -36,6 +36,15 @@ def plain_texts(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     return _texts(_one(column), "true", "false")
 
 
+def plain(rows: pa.Table) -> pa.Table:
+    """The same rows with a text in each cell, where texts are held once each."""
+    for at, field in enumerate(rows.schema):
+        if pa.types.is_dictionary(field.type):
+            values = rows.column(at).cast(field.type.value_type)
+            rows = rows.set_column(at, field.name, values)
+    return rows
+
+
 def shown_texts(column: pa.ChunkedArray | pa.Array) -> pa.Array:
     """Cells as a person reads them: ``yes``, ``-`` for null, control characters escaped."""
     array = _one(column)

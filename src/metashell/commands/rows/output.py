@@ -19,6 +19,7 @@ from metashell.commands.rows.cell_text import (
     is_json,
     is_list,
     json_texts,
+    plain,
     plain_texts,
 )
 from metashell.commands.rows.columns import Column
@@ -183,6 +184,9 @@ def write_rows(context: Context, table: pa.Table, shape: Shape, lead: str = "") 
     Returns:
         The number of rows.
     """
+    is_taken = shape.form == "table" and isinstance(context.out, TableOutput)
+    if shape.sort or not is_taken:
+        table = plain(table)
     if shape.sort:
         table = sort_rows(table, shape.sort)
     if shape.limit is not None:

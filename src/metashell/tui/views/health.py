@@ -15,6 +15,7 @@ from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
 from metashell.commands.health.rows import LEVELS
+from metashell.commands.rows.cell_text import plain
 from metashell.fs.path import cluster_path
 from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.jobs import READING_OLDER, Job
@@ -31,7 +32,6 @@ from metashell.tui.views.health_text import (
     ask_health,
     ask_with_times,
     in_short,
-    plain,
     why_text,
 )
 
@@ -218,7 +218,7 @@ class HealthView(View):
         words = in_short(found) or "\n".join(("health is not available", *found.warnings))
         self._say(words, f"-{worst}" if worst in LEVELS[:2] else "-fine")
         self.set_class(not len(found.rows), "-empty")
-        if found.by_kind:
+        if found.rows.column_names:
             self.query_one(KindList).show(found.kinds)
             self._show_kind()
         take_focus(self)  # there may have been nothing before that could have it
@@ -253,12 +253,11 @@ class HealthView(View):
     def _show_kind(self) -> None:
         code = self.query_one(KindList).code
         assert self.found is not None
-        rows = self.found.by_kind.get(code)
-        if rows is None:
-            return
         self._shown_code = code
         same = () if code == EVERY else _SAME_IN_KIND
-        self._table.show(rows, first=[name for name in _FIRST if name not in same])
+        self._table.show(
+            self.found.of_kind(code), first=[name for name in _FIRST if name not in same]
+        )
 
     def _explain(self) -> None:
         """Tell what the row under the cursor means."""

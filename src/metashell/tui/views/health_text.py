@@ -7,11 +7,12 @@ from dataclasses import replace
 from itertools import compress
 from typing import Any, Final
 
-import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from metashell.commands.health.rows import LEVELS, summary_of
 from metashell.commands.health.verdict import ELECTION_DUE, HealthVerdict
+from metashell.commands.rows.cell_text import plain_texts
 from metashell.commands.rows.short_times import newest_day
 from metashell.dataclass import dataclass
 from metashell.schema.timestamps import iso_time
@@ -38,8 +39,6 @@ _COLUMNS: Final = (
     "action",
 )
 """What tells rows apart comes first."""
-_MOST_RUNS: Final = 64
-"""Runs of rows of one kind that are put together without a copy."""
 _MOST_TOLD: Final = 2
 """Causes and lowered configs that are told above the kinds."""
 
@@ -56,14 +55,15 @@ class HealthRows:
     """All rows, the worst first."""
     kinds: Sequence[Mapping[str, Any]]
     """A row for each kind; see `summary_of`."""
-    by_kind: Mapping[str, pa.Table]
-    """The rows of each, and of `EVERY`."""
     warnings: Sequence[str]
     lacks_times: bool = False
     """Whether older files were not read that tell more."""
 
-
-_SHARED: Final = ("explanation", "action")
+    def of_kind(self, code: str) -> pa.Table:
+        """The rows of a kind, or of `EVERY`. None is kept: of all together there may be 100 MB."""
+        if code == EVERY:
+            return self.rows
+        return self.rows.filter(pc.equal(plain_texts(self.rows.column("problem")), code))
 
 
 def ask_health(
@@ -103,57 +103,18 @@ def _found_in(answer: CommandAnswer, *, in_cluster: bool) -> HealthRows:
     verdict = verdicts[0] if in_cluster and verdicts else None
     rows = answer.table
     if rows is None:
-        return HealthRows(words, None, pa.table({}), (), {}, answer.warnings)
+        return HealthRows(words, None, pa.table({}), (), answer.warnings)
     names = [name for name in _COLUMNS if name in rows.column_names]
     if in_cluster and "cluster" in names:
         names.remove("cluster")
     rows = rows.select(names)
     if not len(rows):
-        return HealthRows(words, verdict, rows, (), {EVERY: rows}, answer.warnings)
+        return HealthRows(words, verdict, rows, (), answer.warnings)
     # Without times: one may be outside of Python's calendar.
     summary = summary_of(rows)
     is_time = [pa.types.is_timestamp(field.type) for field in summary.schema]
     kinds = summary.drop_columns(list(compress(summary.column_names, is_time))).to_pylist()
-    rows = _with_texts_once(rows)
-    by_kind = {EVERY: rows, **_by_kind(rows)}
-    return HealthRows(words, verdict, rows, kinds, by_kind, answer.warnings)
-
-
-def _with_texts_once(rows: pa.Table) -> pa.Table:
-    """The same rows with texts that most of a kind share held once: those are half of them."""
-    for name in _SHARED:
-        at = rows.column_names.index(name)
-        rows = rows.set_column(at, name, rows.column(name).dictionary_encode())
-    return rows
-
-
-def plain(rows: pa.Table) -> pa.Table:
-    """The same rows with a text in each cell, as others take them."""
-    for at, field in enumerate(rows.schema):
-        if pa.types.is_dictionary(field.type):
-            values = rows.column(at).cast(field.type.value_type)
-            rows = rows.set_column(at, field.name, values)
-    return rows
-
-
-def _by_kind(rows: pa.Table) -> dict[str, pa.Table]:
-    """The rows of each kind. Where they stand in few runs, nothing is copied: there may be 100 MB.
-
-    Effects stand behind their causes, so the rows of a kind are not all in one place.
-    """
-    codes = rows.column("problem").combine_chunks().dictionary_encode()
-    numbers = codes.indices.to_numpy()
-    starts = np.flatnonzero(np.diff(numbers, prepend=-1))
-    stops = np.append(starts[1:], len(numbers))
-    found = {}
-    for number, code in enumerate(codes.dictionary.to_pylist()):
-        runs = np.flatnonzero(numbers[starts] == number)
-        if len(runs) > _MOST_RUNS:
-            found[code] = rows.filter(pa.array(numbers == number))
-            continue
-        spans = zip(starts[runs].tolist(), stops[runs].tolist(), strict=True)
-        found[code] = pa.concat_tables([rows.slice(start, stop - start) for start, stop in spans])
-    return found
+    return HealthRows(words, verdict, rows, kinds, answer.warnings)
 
 
 def in_short(found: HealthRows) -> str:
