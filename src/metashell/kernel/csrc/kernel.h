@@ -469,11 +469,13 @@ INLINE uint32_t load_be32(const uint8_t *p) {
     return __builtin_bswap32(value);
 }
 
-INLINE uint64_t load_be64(const uint8_t *p) {
+INLINE uint64_t load_le64(const uint8_t *p) {
     uint64_t value;
     memcpy(&value, p, sizeof value);
-    return __builtin_bswap64(value);
+    return value;
 }
+
+INLINE uint64_t load_be64(const uint8_t *p) { return __builtin_bswap64(load_le64(p)); }
 
 /*
  * Read a varint of at most `most_bytes` from [p, end): seven bits a byte, lowest first. Bits beyond
