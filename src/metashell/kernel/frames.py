@@ -49,8 +49,8 @@ FRAME_COLUMNS: Final = (
     "version",
     "frame_version",
 )
-_SMALL: Final = ("api_key", "version", "frame_version")
-"""Those that are int32; the others are int64."""
+"""``struct frame_columns``, in its order: ``start`` is int64, the others are int32. ``body`` and
+``stop`` count from ``start``, ``offset`` from the batch's base offset."""
 KEYED_COLUMNS: Final = (
     "start",
     "offset",
@@ -202,8 +202,8 @@ def frame(
         library: The kernel's.
         data: uint8[size]: the bytes, without slack.
         batches: `BATCH`[n], whose rows follow on each other.
-        put: Called with some rows and their columns, those of `FRAME_COLUMNS` (int64 or int32 as
-            the C says), which mean nothing later; of batches that do not count all is 0.
+        put: Called with some rows and their `FRAME_COLUMNS`, which mean nothing later; of batches
+            that do not count all is 0.
 
     Returns:
         uint8[n]: the verdict of each batch.
@@ -216,7 +216,7 @@ def frame(
         first, n_rows = int(table["first_row"][0]), int(table["count"].sum())
         table["first_row"] -= first
         columns: dict[str, npt.NDArray[Any]] = {
-            name: np.empty(n_rows, dtype=np.int32 if name in _SMALL else np.int64)
+            name: np.empty(n_rows, dtype=np.int64 if name == "start" else np.int32)
             for name in FRAME_COLUMNS
         }
         verdicts = _Verdicts(library, data, columns, len(table))

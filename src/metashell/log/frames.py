@@ -143,12 +143,13 @@ class Frames:
             rows: Which.
             columns: By the names of `FILLED` an element a row.
         """
-        start = columns["start"]
         for name in FILLED:
-            if name in _FROM_START:
-                getattr(self, name).put(rows, columns[name] - start)
-            else:
-                getattr(self, name)[rows] = columns[name]
+            getattr(self, name)[rows] = columns[name]
+
+    def put_differences(self, rows: slice, differences: Mapping[str, AnyArray]) -> None:
+        """As `put`, of what framing finds: see `Deltas.put`."""
+        for name in FILLED:
+            getattr(self, name).put(rows, differences[name])
 
     def timestamps(self, rows: AnyArray) -> I64:
         """Timestamps of the rows given: int64, ms since the epoch, -1 for none."""
@@ -294,5 +295,3 @@ def _without(frames: Frames, bad: Bools) -> Frames:
 
 FILLED: Final = ("start", "body", "stop", "offset", "api_key", "version", "frame_version")
 """Columns of `Frames` that framing fills in, each behind the one that it is counted from."""
-_FROM_START: Final = ("body", "stop")
-"""Those that are counted from `Frames.start`."""

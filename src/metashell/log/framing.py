@@ -88,7 +88,7 @@ def fill_frames(frames: Frames, starts: I64, stops: I64, counts: I64, faults: Ba
         from metashell.kernel import frames as kernel
 
         table = _table_of(frames.batches, starts, stops, counts)
-        _note(kernel.frame(found, frames.arena.content, table, frames.put), faults)
+        _note(kernel.frame(found, frames.arena.content, table, frames.put_differences), faults)
         return
     from metashell.log.heads import fill_in_blocks
     from metashell.log.lanes import find_records

@@ -103,33 +103,33 @@ INLINE int32_t int16_at(const uint8_t *p, const uint8_t *data_end) {
 }
 
 /* Frame version, api key and version: three unsigned varints in front of the message. */
-INLINE void put_frame(const struct frame_columns *columns, int64_t row, const uint8_t *data,
+INLINE void put_frame(const struct frame_columns *columns, int64_t row,
                       const struct record *record) {
     const uint8_t *p = record->value;
     const uint8_t *stop = p + (record->value_size > 0 ? record->value_size : 0);
     uint32_t frame_version, api_key, version;
-    columns->stop[row] = stop - data;
+    columns->stop[row] = (int32_t)(stop - record->begin);
     if ((p = read_uvarint(p, stop, &frame_version)) != NULL &&
         (p = read_uvarint(p, stop, &api_key)) != NULL &&
         (p = read_uvarint(p, stop, &version)) != NULL) {
         columns->frame_version[row] = (int32_t)frame_version;
         columns->api_key[row] = (int32_t)api_key;
         columns->version[row] = (int32_t)version;
-        columns->body[row] = p - data;
+        columns->body[row] = (int32_t)(p - record->begin);
     } else {
         columns->frame_version[row] = FRAME_NONE;
         columns->api_key[row] = FRAME_NO_KEY;
         columns->version[row] = -1;
-        columns->body[row] = record->value - data;
+        columns->body[row] = (int32_t)(record->value - record->begin);
     }
 }
 
 /* A control record's type stands in its key, its version in its value. */
-static void put_control_frame(const struct frame_columns *columns, int64_t row, const uint8_t *data,
+static void put_control_frame(const struct frame_columns *columns, int64_t row,
                               const uint8_t *data_end, const struct record *record) {
-    int64_t size = record->value_size > 0 ? record->value_size : 0;
-    columns->stop[row] = record->value - data + size;
-    columns->body[row] = record->value - data;
+    int32_t body = (int32_t)(record->value - record->begin);
+    columns->stop[row] = body + (record->value_size > 0 ? record->value_size : 0);
+    columns->body[row] = body;
     columns->api_key[row] = FRAME_CONTROL_KEY - (int16_t)load_be16(record->key + 2);
     columns->version[row] = int16_at(record->value, data_end);
     columns->frame_version[row] = FRAME_OF_CONTROL;
@@ -186,17 +186,17 @@ frame_records(const uint8_t *data, int64_t size, const struct batch *batches, in
                 verdict = BATCH_MALFORMED;
                 continue;
             }
-            int64_t offset = (int64_t)((uint64_t)batch->base_offset + (uint64_t)record.offset_delta);
             if (frames != NULL) {
                 frames->start[row] = record.begin - data;
-                frames->offset[row] = offset;
+                frames->offset_delta[row] = record.offset_delta;
                 if (batch->is_control)
-                    put_control_frame(frames, row, data, data + size, &record);
+                    put_control_frame(frames, row, data + size, &record);
                 else
-                    put_frame(frames, row, data, &record);
+                    put_frame(frames, row, &record);
             } else {
                 keyed->start[row] = record.begin - data;
-                keyed->offset[row] = offset;
+                keyed->offset[row] =
+                    (int64_t)((uint64_t)batch->base_offset + (uint64_t)record.offset_delta);
                 put_keyed(keyed, row, data, &record, batch->is_control);
             }
         }

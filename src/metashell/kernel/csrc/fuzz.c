@@ -159,12 +159,12 @@ static void fuzz_frames(void) {
     uint8_t *data = exactly(size);
     memcpy(data, made, (size_t)size);
     mutate(data, size);
-    void *arrays[8];
-    for (int i = 0; i < 8; i++)
+    void *arrays[10];
+    for (int i = 0; i < 10; i++)
         arrays[i] = exactly(n_rows * (i < 4 ? 8 : 4));
     uint8_t *verdicts = exactly(n_batches);
-    struct frame_columns frames = {arrays[0], arrays[1], arrays[2], arrays[3],
-                                   arrays[4], arrays[5], arrays[6]};
+    struct frame_columns frames = {arrays[0], arrays[4], arrays[5], arrays[6],
+                                   arrays[7], arrays[8], arrays[9]};
     struct keyed_columns keyed = {arrays[0], arrays[1], arrays[2], arrays[3],
                                   arrays[4], arrays[5], arrays[6], arrays[7]};
     struct frame_cursor cursor = {0, 0, 0};
@@ -173,15 +173,16 @@ static void fuzz_frames(void) {
     for (int64_t i = 0; i < n_batches; i++)
         for (int64_t k = 0; verdicts[i] == BATCH_SOUND && k < batches[i].count; k++) {
             int64_t row = batches[i].first_row + k;
-            require(0 <= frames.start[row] && frames.start[row] < frames.body[row] &&
-                        frames.body[row] <= frames.stop[row] && frames.stop[row] <= batches[i].stop,
+            require(0 <= frames.start[row] && 0 < frames.body[row] &&
+                        frames.body[row] <= frames.stop[row] &&
+                        frames.stop[row] <= batches[i].stop - frames.start[row],
                     "a record lies inside its batch");
         }
     cursor = (struct frame_cursor){0, 0, 0};
     while (cursor.batch < n_batches)
         metashell_keyed_frames(data, size, batches, n_batches, &cursor, 1 + below(4), &keyed,
                                verdicts);
-    for (int i = 0; i < 8; i++)
+    for (int i = 0; i < 10; i++)
         free(arrays[i]);
     free(verdicts);
     free(batches);

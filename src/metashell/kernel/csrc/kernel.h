@@ -76,9 +76,9 @@ enum batch_verdict { BATCH_SOUND = 0, BATCH_NOT_FILLED = 1, BATCH_MALFORMED = 2 
 /* Columns of a metadata log's records, an element a row. */
 struct frame_columns {
     int64_t *start;
-    int64_t *body;
-    int64_t *stop;
-    int64_t *offset;
+    int32_t *body;         /* behind `start` */
+    int32_t *stop;         /* behind `start` */
+    int32_t *offset_delta; /* behind the batch's base offset */
     int32_t *api_key;
     int32_t *version;
     int32_t *frame_version;
