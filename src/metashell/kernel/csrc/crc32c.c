@@ -82,7 +82,7 @@ static bool has_instruction(void) { return true; } /* each of Apple's has it */
  * lanes of LANE bytes are summed side by side; a sum is then moved over the bytes of the lanes behind
  * it as if these were zeros, which is linear in its bits: four look-ups.
  */
-enum { LANE = 512 };
+enum { LANE = 512, LINE = 64 };
 
 /* AFTER_LANE[k][b]: what byte k of a sum becomes over LANE zeros, if it is b and the others are 0. */
 static uint32_t after_lane[4][256];
@@ -104,25 +104,21 @@ INLINE uint32_t over_lane(uint32_t crc) {
            after_lane[2][(crc >> 16) & 0xFF] ^ after_lane[3][crc >> 24];
 }
 
-INLINE uint64_t load_word(const uint8_t *p) {
-    uint64_t word;
-    memcpy(&word, p, sizeof word);
-    return word;
-}
-
 WITH_INSTRUCTION static uint32_t crc32c_by_instruction(const uint8_t *data, int64_t size) {
     uint32_t crc = UINT32_MAX;
     for (; size >= 3 * LANE; size -= 3 * LANE, data += 3 * LANE) {
         uint32_t second = 0, third = 0;
+        for (int line = 0; line < 3 * LANE; line += LINE)
+            fetch_early(data + line, 3 * LANE);
         for (int i = 0; i < LANE; i += 8) {
-            crc = CRC_OF_8(crc, load_word(data + i));
-            second = CRC_OF_8(second, load_word(data + LANE + i));
-            third = CRC_OF_8(third, load_word(data + 2 * LANE + i));
+            crc = CRC_OF_8(crc, load_le64(data + i));
+            second = CRC_OF_8(second, load_le64(data + LANE + i));
+            third = CRC_OF_8(third, load_le64(data + 2 * LANE + i));
         }
         crc = over_lane(over_lane(crc) ^ second) ^ third;
     }
     for (; size >= 8; size -= 8, data += 8)
-        crc = CRC_OF_8(crc, load_word(data));
+        crc = CRC_OF_8(crc, load_le64(data));
     for (; size > 0; size--, data++)
         crc = CRC_OF_1(crc, *data);
     return ~crc;

@@ -312,6 +312,9 @@ static const uint8_t *decode_struct(struct state *state, const struct layout *la
 
 /* ---- rows ---------------------------------------------------------------------------------- */
 
+/* So many rows ahead memory is asked for. */
+enum { ROWS_AHEAD = 32 };
+
 int64_t metashell_decode(struct decode *decode, int64_t begin, int64_t end, int64_t most_bytes) {
     const struct layout *root = decode->layouts;
     struct state state = {
@@ -328,6 +331,8 @@ int64_t metashell_decode(struct decode *decode, int64_t begin, int64_t end, int6
         state.begin = decode->first_row[begin];
     for (; i < end && most_bytes > 0; i++) {
         int64_t start = decode->starts[i], stop = decode->stops[i];
+        if (i + ROWS_AHEAD < end)
+            fetch_early(decode->data, decode->starts[i + ROWS_AHEAD]);
         bool is_inside = start >= 0 && start <= stop && stop <= decode->size;
         const uint8_t *p = is_inside ? decode->data + start : NULL;
         const uint8_t *last = is_inside ? decode->data + stop : NULL;

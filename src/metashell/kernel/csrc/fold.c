@@ -76,12 +76,17 @@ void metashell_last_marked(const uint8_t *marked, const int32_t *first, int64_t 
     }
 }
 
+/* So many places ahead memory is asked for. */
+enum { PLACES_AHEAD = 32 };
+
 #define TAKE(type)                                                                                 \
     do {                                                                                           \
         const type *from = values;                                                                 \
         type *to = taken;                                                                          \
         for (int64_t i = begin; i < end; i++) {                                                    \
             int64_t place = places[i];                                                             \
+            if (i + PLACES_AHEAD < end)                                                            \
+                fetch_early(values, (int64_t)sizeof(type) * places[i + PLACES_AHEAD]);             \
             if (place < 0 || place >= n_values)                                                    \
                 return false;                                                                      \
             to[i] = from[place];                                                                   \

@@ -11,6 +11,9 @@
  */
 #include "kernel.h"
 
+/* So many bytes ahead of a record, and headers ahead of a batch, memory is asked for. */
+enum { BYTES_AHEAD = 2048, BATCHES_AHEAD = 16 };
+
 /* A record's parts; pointers into the data. */
 struct record {
     const uint8_t *begin; /* its attributes */
@@ -180,6 +183,7 @@ frame_records(const uint8_t *data, int64_t size, const struct batch *batches, in
                 break;
             }
             record.end = p = record.begin + length;
+            fetch_early(p, BYTES_AHEAD);
             if (!read_record(&record) || record.offset_delta < 0 ||
                 record.offset_delta > batch->last_delta ||
                 (batch->is_control && record.key_size < 4)) {
@@ -239,16 +243,13 @@ enum {
     LEAST_RECORD = 7
 };
 
-/* So many headers ahead, memory is asked for. */
-enum { AHEAD = 16 };
-
 int64_t metashell_count_plain(const uint8_t *data, int64_t size, const int64_t *positions,
                               int64_t begin, int64_t end, int64_t *counts) {
     for (int64_t i = begin; i < end; i++) {
         if (positions[i] < 0 || positions[i] > size - HEADER_SIZE)
             return i;
-        if (i + AHEAD < end)
-            __builtin_prefetch((const uint8_t *)((uintptr_t)data + (uintptr_t)positions[i + AHEAD]));
+        if (i + BATCHES_AHEAD < end)
+            fetch_early(data, positions[i + BATCHES_AHEAD]);
         const uint8_t *p = data + positions[i];
         int64_t left = size - positions[i] - BEFORE_LENGTH;
         int64_t length = (int32_t)load_be32(p + AT_LENGTH);

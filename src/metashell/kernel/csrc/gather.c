@@ -50,7 +50,7 @@ INLINE int64_t gather_each(const uint8_t *data, int64_t size, const int64_t *at,
         if (at[i] < 0 || at[i] > size - item)
             return i;
         if (i + AHEAD < end)
-            __builtin_prefetch((const uint8_t *)((uintptr_t)data + (uintptr_t)at[i + AHEAD]));
+            fetch_early(data, at[i + AHEAD]);
         const uint8_t *p = data + at[i];
         if (is_swapped && item == 2)
             ((uint16_t *)elements)[i] = load_be16(p);

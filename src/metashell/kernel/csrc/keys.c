@@ -116,8 +116,8 @@ INLINE const struct numbered_key *likely_key(const struct numbered_keys *table, 
 
 /* Ask for the memory of a key, which mostly has two lines of it. */
 INLINE void fetch(const uint8_t *p) {
-    __builtin_prefetch(p);
-    __builtin_prefetch((const uint8_t *)((uintptr_t)p + 63));
+    fetch_early(p, 0);
+    fetch_early(p, 63);
 }
 
 void metashell_rehash_keys(struct numbered_keys *table) {
