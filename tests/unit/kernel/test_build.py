@@ -234,6 +234,22 @@ def test_targets_of_zig(
     assert ("-m", "ziglang", "cc", "-target", target) == compiler.command[1:]
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "target",
+    ["x86_64-linux-gnu.2.17", "aarch64-linux-gnu.2.17", "x86_64-macos.11.0", "aarch64-macos.11.0"],
+)
+def test_zig_builds_for_each_target(
+    target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its compiler is Clang, which names instructions otherwise than GCC."""
+    pytest.importorskip("ziglang")
+    monkeypatch.setenv(ZIG, target)
+    compiler = find_compiler()
+    build(compiler, tmp_path / compiler.library)
+    assert (tmp_path / compiler.library).stat().st_size
+
+
 @pytest.mark.parametrize("target", ["riscv64-linux-gnu.2.35", "x86_64-windows-gnu", "yes", "2"])
 def test_other_targets_are_refused(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """The error names targets that work."""

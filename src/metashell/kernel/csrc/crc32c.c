@@ -49,7 +49,12 @@ static bool has_instruction(void) {
     return __get_cpuid(1, &a, &b, &c, &d) && (c & bit_SSE4_2);
 }
 
+/* Clang knows the instruction by a name of its own. */
+#if defined(__clang__)
+#define WITH_INSTRUCTION __attribute__((target("crc32")))
+#else
 #define WITH_INSTRUCTION __attribute__((target("sse4.2")))
+#endif
 #define CRC_OF_8(crc, word) (uint32_t) __builtin_ia32_crc32di((crc), (word))
 #define CRC_OF_1(crc, byte) __builtin_ia32_crc32qi((crc), (byte))
 
