@@ -284,8 +284,8 @@ def test_colours_headers_and_times() -> None:
         assert table._rows is not None
         styles = [[str(cell.style) for cell in table._rows.get_row_at(i)] for i in range(3)]
         assert ["", "", "", "", ""] == styles[0]
-        assert ["", "yellow", "red", "", ""] == styles[1]
-        assert ["", "yellow", "yellow", "", ""] == styles[2]
+        assert ["red-row", "yellow", "red", "red-row", "red-row"] == styles[1]
+        assert ["yellow-row", "yellow", "yellow", "yellow-row", "yellow-row"] == styles[2]
         shown = driver.screen()
         assert "under replicated" in shown
         assert "since 01-02" in shown
@@ -293,6 +293,26 @@ def test_colours_headers_and_times() -> None:
         assert "1970" not in shown
         await driver.press("down", "ctrl+c")
         assert "b\t3\toffline\t1970-01-02T01:01:01.000Z\t2" == driver.app.clipboard
+
+    with_table(test, STATES)
+
+
+def test_a_column_that_is_not_shown_colours_its_row() -> None:
+    """A row has the colour of its worst state; the cell that says why is bold as well."""
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        red, yellow = (
+            table.get_component_rich_style(f"row-table--{name}").color for name in ("red", "yellow")
+        )
+        table.show(STATES, first=("updated", "name", "under_replicated"))
+        await driver.settled()
+
+        def drawn(y: int) -> list[tuple[object, bool]]:
+            styles = [s.style for s in table.render_line(y) if s.text.strip() and s.style]
+            return [(style.color, bool(style.bold)) for style in styles]
+
+        assert [(red, True), (red, False), (yellow, True)] == drawn(2)
+        assert [(yellow, True), (yellow, False), (yellow, True)] == drawn(3)
 
     with_table(test, STATES)
 

@@ -20,6 +20,7 @@ from textual_fastdatatable import ArrowBackend
 
 from metashell.commands.framework.columns import display_width
 from metashell.commands.rows.cell_colours import (
+    CellColour,
     Words,
     coloured_cells,
     colours_of,
@@ -48,6 +49,10 @@ _BEFORE: Final = "before "
 _MARK, _NO_MARK = "• ", "  "
 _CELL_MARK: Final = "•"
 """Directly before the text of a cell that changed."""
+IN_ROW: Final = "-row"
+"""Behind a colour's name: the style of cells that have it from their row alone."""
+_COLOURS: Final = ("", CellColour.YELLOW.value, CellColour.RED.value)
+"""The worst last."""
 
 
 class TableRows(ArrowBackend):
@@ -77,6 +82,12 @@ class TableRows(ArrowBackend):
         self.render_markup = False
         self._shown = shown
         self._words = [colours_of(field) for field in shown.schema]
+        self._unseen = [
+            (table.column(field.name), words)
+            for field in table.schema
+            if field.name not in names and (words := colours_of(field))
+        ]
+        """Columns that are not shown and yet say how bad a row is."""
         self._is_worst = [not whole and shows_the_worst(field) for field in shown.schema]
         self._before = _befores(table, names)
         self._day = None if whole else newest_day(_with_befores(shown, self._before))
@@ -144,9 +155,12 @@ class TableRows(ArrowBackend):
             told = pc.binary_join_element_wise(_BEFORE, self._texts(ends), "")
             is_hidden = pc.and_(rows.column(i).is_null(), ends.is_valid())
             texts[i] = pc.if_else(is_hidden.combine_chunks(), told, texts[i])
+        own = [_levels(column, words) for column, words in zip(texts, self._words, strict=True)]
+        unseen = [_levels(self._texts(block(of)), words) for of, words in self._unseen]
+        worst = np.maximum.reduce([*own, *unseen])
         columns: list[Iterable[Text]] = [
-            self._cells(column, words, to_the_right=right)
-            for column, words, right in zip(texts, self._words, self.to_the_right, strict=True)
+            _cells(column, levels, worst, to_the_right=right)
+            for column, levels, right in zip(texts, own, self.to_the_right, strict=True)
         ]
         for i, changed in self._changed.items():
             columns[i] = [
@@ -158,15 +172,6 @@ class TableRows(ArrowBackend):
             for cells, is_marked in zip(made, marked.to_pylist(), strict=True):
                 cells[0] = _marked(cells[0], _MARK if is_marked else _NO_MARK)
         return made
-
-    def _cells(self, texts: pa.Array, words: Words, *, to_the_right: bool) -> Iterator[Text]:
-        """The cells of some rows; the style of one that stands out is its colour's name."""
-        styles = [""] * len(texts)
-        for colour, where in coloured_cells(texts, words):
-            for at in np.flatnonzero(where.to_numpy(zero_copy_only=False)):
-                styles[at] = colour.value
-        for text, style in zip(texts.to_pylist(), styles, strict=True):
-            yield cell(text[:_LONGEST], style, to_the_right=to_the_right)
 
     def _texts(self, column: pa.ChunkedArray, *, is_worst: bool = False) -> pa.Array:
         """string[n]: cells as a person reads them; of the newest day only the time of day."""
@@ -197,6 +202,21 @@ def _with_befores(shown: pa.Table, befores: Mapping[int, pa.ChunkedArray]) -> pa
     for i, column in befores.items():
         shown = shown.append_column(f"before {i}", column)
     return shown
+
+
+def _levels(texts: pa.Array, words: Words) -> Any:
+    """int8[rows]: the place of each cell's own colour in `_COLOURS`."""
+    levels = np.zeros(len(texts), dtype=np.int8)
+    for colour, where in coloured_cells(texts, words):
+        levels[where.to_numpy(zero_copy_only=False)] = _COLOURS.index(colour.value)
+    return levels
+
+
+def _cells(texts: pa.Array, own: Any, worst: Any, *, to_the_right: bool) -> Iterator[Text]:
+    """The cells of a column in some rows; a style is the name of its own or its row's colour."""
+    for text, level, of_row in zip(texts.to_pylist(), own, worst, strict=True):
+        style = _COLOURS[level] or (_COLOURS[of_row] + IN_ROW if of_row else "")
+        yield cell(text[:_LONGEST], style, to_the_right=to_the_right)
 
 
 def _marked(cell: Text, mark: str) -> Text:

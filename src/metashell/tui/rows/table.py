@@ -67,8 +67,8 @@ class RowTable(AppPart, DataTable):
     COMPONENT_CLASSES: ClassVar = {f"row-table--{colour.value}" for colour in CellColour}
     DEFAULT_CSS = """
     RowTable { height: 1fr; scrollbar-size-vertical: 1; }
-    RowTable > .row-table--red { color: $text-error; }
-    RowTable > .row-table--yellow { color: $text-warning; }
+    RowTable > .row-table--red { color: $text-error; text-style: bold; }
+    RowTable > .row-table--yellow { color: $text-warning; text-style: bold; }
     RowTable > .datatable--fixed { background: $surface; text-style: bold; }
     RowTable > .datatable--header { background: $panel; color: $foreground; text-style: bold; }
     RowTable > .datatable--cursor { background: $primary 40%; text-style: none; }

@@ -20,6 +20,7 @@ from textual.strip import Strip
 
 from metashell.commands.rows.cell_colours import CellColour
 from metashell.dataclass import dataclass
+from metashell.tui.rows.cells import IN_ROW
 from metashell.tui.rows.component_style import over_widget
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Styles:
     fixed_cursor: Style
     hover: Style
     colours: Mapping[str, Style]
-    """Of cells that stand out, by the name of their colour."""
+    """Of cells that stand out or whose row does, as `TableRows` names them."""
 
 
 def styles_of(table: Any) -> Styles:
@@ -73,10 +74,14 @@ def _found_styles(table: Any) -> Styles:
         cursor=cursor,
         fixed_cursor=cursor + table.get_component_rich_style("datatable--fixed-cursor"),
         hover=table.get_component_rich_style("datatable--hover"),
-        colours={
-            colour.value: over_widget(table, f"row-table--{colour.value}") for colour in CellColour
-        },
+        colours=_colours(table),
     )
+
+
+def _colours(table: Any) -> dict[str, Style]:
+    """The styles of cells that say what is wrong, and of the others in their rows."""
+    own = {colour.value: over_widget(table, f"row-table--{colour.value}") for colour in CellColour}
+    return own | {name + IN_ROW: Style(color=style.color) for name, style in own.items()}
 
 
 def _faded(style: Style, background: Color) -> Style:
