@@ -119,6 +119,10 @@ class View(AppPart, Vertical):
         """Ask where the tables are to be written to, having read what is missing of them."""
         self.explorer.ask_where_to_export()
 
+    def copy_under_cursor(self) -> bool:
+        """Copy what the cursor of a list is on that is no table; whether there is such a list."""
+        return False
+
     def copyable(self) -> tuple[str, str] | None:
         """(what it is, text) to be copied as value; None where there is none."""
         return None

@@ -60,7 +60,8 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         "from batch to batch. `right` and `left` scroll long lines; offset and type stay, and "
         "`…` says that there is more.\n\n"
         "`a` adds a filter, `/` filters by a regular expression, `c` drops all filters. `h` "
-        "shows or hides NoOp records, `d` the details."
+        "shows or hides NoOp records, `d` the details. `ctrl+c` copies the record, unless a job "
+        "runs."
     )
     BINDINGS: ClassVar = [
         Binding("enter", "choose", "Go to node", id="records.choose"),

@@ -285,7 +285,9 @@ class RowTable(AppPart, DataTable):
     def action_copy_selection(self) -> None:
         """Copy the row: its cells as they are shown, with tabs between."""
         text = self.row_text
-        if text is not None:
+        if text is None:
+            self.explorer.tell("no row is under the cursor")
+        else:
             self.explorer.copy(text, "row")
 
     @property

@@ -434,6 +434,16 @@ class RecordsView(FilteredRecords):
         """The records that match, 100,000 around the cursor at most, as they were last read."""
         return () if self._exported is None else (("log", self._exported),)
 
+    def copy_under_cursor(self) -> bool:
+        """Copy the record, as soon as it was looked at; say where there is none."""
+        if isinstance(self.records.here, int):
+            self._with_detail(
+                lambda found: self.explorer.copy(found.json, f"record {found.offset}")
+            )
+        else:
+            self.explorer.tell("no record is under the cursor")
+        return True
+
     def copyable(self) -> tuple[str, str] | None:
         """The record as JSON."""
         detail = self.detail
