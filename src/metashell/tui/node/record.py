@@ -14,6 +14,7 @@ from metashell.fs.escape import escape
 from metashell.tui.node.value import ValueLine, value_lines
 from metashell.tui.records.detail import hidden_raw
 from metashell.tui.records.hex import hex_lines
+from metashell.tui.records.words import with_words
 from metashell.tui.rows.cells import row_at
 
 if TYPE_CHECKING:
@@ -44,7 +45,7 @@ def record_lines(cluster: Source, table: pa.Table) -> Iterator[ValueLine]:
     if data:
         yield ValueLine("")
         yield ValueLine("data", 4)
-        for line in value_lines(data):
+        for line in value_lines(with_words(row["type"] or "", data)):
             yield ValueLine(f"  {line.text}", line.key + 2 if line.key else 0, line.indent + 2)
     if row["error"] is not None:
         yield ValueLine("")

@@ -28,6 +28,7 @@ from metashell.schema.resource_types import ResourceType
 from metashell.schema.rows import to_rows
 from metashell.schema.scalar import UNKNOWN_TAGS, decode_message
 from metashell.schema.timestamps import iso_time
+from metashell.tui.records.words import with_words
 
 _TRANSACTIONAL: Final = 0x10
 _SHOWN_TEXT: Final = 10_000
@@ -71,7 +72,7 @@ class RecordDetail:
     span: tuple[int, int]
     """First and last offset of its batch, which counts as a whole."""
     fields: tuple[tuple[str, str], ...]
-    """(Kafka's name, value as JSON); secrets hidden."""
+    """(Kafka's name, value as JSON, a code with its word); secrets hidden."""
     error: str | None
     """Why it can't be decoded."""
     is_hidden: bool
@@ -113,18 +114,21 @@ def record_detail(reader: LogReader, piece: LogPiece, offset: int) -> RecordDeta
     header = frames.batches.header[int(frames.batch[row])]
     base = int(header["base_offset"])
     span = base, base + int(header["last_delta"])
+    kind = str(said.get("type") or said.get("control") or "UNKNOWN")
     topic = said.get("topic")
     if topic is None and values is not None:
         topic = _topic_by_name(spec, values)
     return RecordDetail(
         offset=offset,
-        type=str(said.get("type") or said.get("control") or "UNKNOWN"),
+        type=kind,
         api_key=key,
         topic=topic,
         place=_place(said),
         batch=_batch(records, row),
         span=span,
-        fields=tuple((name, _shown(value)) for name, value in said.get("data", {}).items()),
+        fields=tuple(
+            (name, _shown(value)) for name, value in with_words(kind, said.get("data", {})).items()
+        ),
         error=said.get("error"),
         is_hidden=hidden is not None,
         is_inflated=int(frames.start[row]) >= records.loaded.size,
