@@ -12,6 +12,7 @@ from metashell.commands.rows.cell_colours import with_colours
 from metashell.commands.rows.columns import NOT_ZERO, integer, text, texts
 from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
+from metashell.tui.rows.table_lines import draw_row, styles_of
 from support.pilot import SMALL, Driver, drive
 
 ROWS = pa.table(
@@ -315,6 +316,56 @@ def test_a_column_that_is_not_shown_colours_its_row() -> None:
         assert [(yellow, True), (yellow, False), (yellow, True)] == drawn(3)
 
     with_table(test, STATES)
+
+
+WIDE_TEXTS = pa.table(
+    {
+        "name": ["a", "b"],
+        "configs": [["x=" + "1" * 70], ["y=2"]],
+        "created": ["2026-11-22T12:17:58"] * 2,
+        "changed": ["2026-11-22T12:28:45"] * 2,
+    }
+)
+
+
+def test_a_wide_text_leaves_room_for_what_comes_behind_it() -> None:
+    """It is narrowed where all columns fit then, and not where they do not anyway."""
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        widths = [column.render_width for column in table._laid_out]
+        assert sum(widths) == table.size.width == 100
+        assert [21, 21] == widths[2:]
+        assert "12:28:45" in driver.screen()
+        many = WIDE_TEXTS
+        for i in range(4):
+            many = many.append_column(f"also_{i}", WIDE_TEXTS["changed"])
+        table.show(many)
+        await driver.settled()
+        assert 62 == table._laid_out[1].render_width
+
+    with_table(test, WIDE_TEXTS, size=(100, 30))
+
+
+def test_a_text_that_the_edge_cuts_says_so() -> None:
+    """Not one of which only the blank behind it is cut."""
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        def seen(width: int) -> str:
+            return draw_row(
+                table._rows.get_row_at(0), table._laid_out, styles_of(table), row=1, n_fixed=1,
+                left=0, width=width, is_cursor=False, is_hover=False,
+            ).text  # fmt: skip
+
+        assert table._rows is not None
+        first = table._laid_out[0].render_width
+        second = table._laid_out[1].render_width
+        assert seen(first + second - 1).endswith(" two words")
+        assert seen(first + second - 2).endswith(" two wor…")
+        assert seen(first + 5).endswith(" two…")
+        assert not seen(first + 1).endswith("…")
+
+    table = pa.table({"name": ["a"], "text": ["two words"], "more": ["z"]})
+    with_table(test, table)
 
 
 def test_capital_letters_sort() -> None:

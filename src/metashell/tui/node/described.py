@@ -23,7 +23,7 @@ _ANY: Final = "*"
 """In a pattern: any name."""
 _IMAGE: Final = ("image",)
 _PARTITION_COLUMNS: Final = (
-    "partition", "state", "why", "since_time", "leader", "isr", "replicas", "elr", "min_isr",
+    "partition", "state", "since_time", "why", "leader", "isr", "replicas", "elr", "min_isr",
 )  # fmt: skip
 
 

@@ -59,6 +59,9 @@ class DrawnTable(RowTable):
         at = self._index
         return None if self.table is None or at is None else self.table.slice(at, 1)
 
+    def _is_text(self, name: str) -> bool:
+        return name not in self._drawn and super()._is_text(name)
+
     def _sorted_column(self, name: str) -> str:
         return self._drawn.get(name, name)
 

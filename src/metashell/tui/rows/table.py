@@ -31,6 +31,7 @@ from metashell.tui.rows.cells import TableRows, order_of, place_of, row_at
 from metashell.tui.rows.columns import ColumnsScreen, in_words
 from metashell.tui.rows.sorting import Sort, sort_again, sort_by_letter
 from metashell.tui.rows.table_lines import Styles, draw_row, styles_of
+from metashell.tui.rows.widths import squeeze
 from metashell.tui.text import cell
 
 __all__ = ["RowTable", "order_of"]
@@ -518,6 +519,10 @@ class RowTable(AppPart, DataTable):
         self._laid_out = self._columns(rows, room, has_arrows=True)
         if sum(column.render_width for column in self._laid_out) > room:
             self._laid_out = self._columns(rows, room, has_arrows=False)
+            # What is scrolled to the last one shows it whole, and the first one names the rows.
+            middle = range(1, len(self._laid_out) - 1)
+            texts = [i for i in middle if self._is_text(self.columns_shown[i])]
+            squeeze(self._laid_out, room, texts, _NARROWEST)
         widths = [column.render_width for column in self._laid_out]
         # What does not leave room for the others scrolls with them.
         self.fixed_columns = int(bool(widths) and widths[0] <= room * _MOST_FIXED)
@@ -551,6 +556,12 @@ class RowTable(AppPart, DataTable):
                 )
             )
         return found
+
+    def _is_text(self, name: str) -> bool:
+        """Whether a column that is shown has texts or lists, of which a part tells something."""
+        assert self.table is not None
+        kind = self.table.schema.field(name).type
+        return not (is_number(kind) or pa.types.is_timestamp(kind))
 
     def _headers(self, rows: TableRows) -> Iterator[str]:
         """The names of the columns in words, with the day that their times leave out."""

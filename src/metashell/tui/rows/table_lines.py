@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 _FADED: Final = 0.25
 _PADDING: Final = 2
+_BETWEEN: Final = " " * _PADDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +144,19 @@ def draw_row(
     if at - left < room:
         rest.append(Segment(" " * (room - max(at - left, 0)), styles.behind[row % 2]))
     start = 0 if skipped is None else left - skipped
-    shown = Strip(rest).crop(start, start + room)
-    if at - left - 1 > room > 1 and not shown.text.endswith(" "):
-        shown = Strip([*shown.crop(0, room - 1), Segment("…", style)])  # it goes on to the right
+    shown = _seen(Strip(rest), start, room, style, is_whole=at - left - 1 <= room)
     strip = Strip([*fixed, *shown]) if fixed else shown
     return strip.adjust_cell_length(width, styles.base)
+
+
+def _seen(line: Strip, start: int, room: int, style: Style, *, is_whole: bool) -> Strip:
+    """What can be seen of some cells: ``…`` ends a text that goes on to the right."""
+    shown = line.crop(start, start + room)
+    if is_whole or room <= 1 or shown.text.endswith(_BETWEEN):
+        return shown
+    if not line.crop(start + room).text.strip():
+        return shown
+    return Strip([*shown.crop(0, room - 1), Segment("…", style)])
 
 
 def _cell(cell: Text, width: int, style: Style, row: int, column: int) -> list[Segment]:
