@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from textual.widgets import Static
+from textual.widgets import OptionList, Static
 
 import metashell
 from kraftgen.batch import encode_batch
@@ -321,13 +321,33 @@ def test_tells_what_problems_follow_from() -> None:
 
 
 @pytest.mark.slow
+def test_the_command_stands_below_the_table_alone() -> None:
+    """Its column can be chosen, and is not there at first."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        table = driver.one(ProblemTable)
+        assert table.row is not None
+        assert "command" not in table.columns_shown
+        assert f"$ {table.row['command']}" in driver.screen()
+        table.focus()
+        await driver.press("c")
+        choices = driver.app.screen.query_one(OptionList)
+        names = [str(option.prompt).strip("✓ ") for option in choices.options]
+        choices.highlighted = names.index("command")
+        await driver.press("space", "enter")
+        assert "command" in table.columns_shown
+
+    drive(test, session_on(down), size=WIDE)
+
+
 def test_runs_the_command() -> None:
     """`R` runs the command of the row in its cluster, and shows its rows on the whole screen."""
 
     async def test(driver: Driver) -> None:
         view = await opened(driver)
         table = driver.one(ProblemTable)
-        table.filter_by("partitions --offline")
+        table.filter_by("offline-partitions")
         table.focus()
         await driver.settled()
         assert table.row is not None

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 _STYLES: Final = dict(zip(LEVELS, ("$text-error", "$text-warning", ""), strict=True))
 _FIRST: Final = (
-    "cluster", "subject", "problem", "since_time", "why", "count", "severity", "command",
+    "cluster", "subject", "problem", "since_time", "why", "count", "severity",
 )  # fmt: skip
 """Columns shown at first; of one kind without what is the same in all of its rows."""
 _SAME_IN_KIND: Final = ("problem", "severity")
@@ -93,7 +93,7 @@ class ProblemTable(RowTable):
 
     HELP = (
         "The problems. `enter` goes to the node. `m` goes to it at the offset where the "
-        "problem began. `R` runs the next command, `i` copies it. `s` sorts by the column "
+        "problem began. `!` runs the command below, `i` copies it. `s` sorts by the column "
         "of the cursor, `/` filters."
     )
 
