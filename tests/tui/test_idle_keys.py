@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.widgets._toast import ToastRack
 
 from metashell.tui.rows.table import RowTable
 from support.pilot import Driver, drive
@@ -38,17 +39,25 @@ def test_is_silent_where_a_key_works_or_is_text() -> None:
 
 
 @pytest.mark.slow
-def test_toasts_leave_the_headers_alone() -> None:
-    """However many there are, the first lines are seen."""
+def test_toasts_leave_the_headers_and_the_timeline_alone() -> None:
+    """However many there are, the first lines are seen, and the last ones from the timeline on."""
 
     async def test(driver: Driver) -> None:
         before = driver.screen().split("\n")[:4]
+        await driver.press("slash")
+        driver.app.tell("a message")
+        await driver.settled()
+        rack = driver.app.screen.query_one(ToastRack)
+        assert rack.region.bottom <= driver.app.timeline.region.y
+        await driver.press("escape")
+        below = driver.screen().split("\n")[driver.app.timeline.region.y :]
         for i in range(20):
             driver.app.tell(f"message {i}\nof two lines")
         await driver.settled()
         lines = driver.screen().split("\n")
         assert "message" in "\n".join(lines[4:])
         assert before == lines[:4]
+        assert below == lines[driver.app.timeline.region.y :]
         assert "offset" in lines[-2]
 
     drive(test)

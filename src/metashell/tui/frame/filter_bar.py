@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from typing import ClassVar, Final, Protocol
 
 from textual.binding import Binding
 from textual.widgets import Input
@@ -23,6 +23,10 @@ class Filterable(Protocol):
 
     def focus_content(self) -> None:
         """Put the focus back."""
+
+
+_FILTERING: Final = "-filtering"
+"""Class of a screen that has such a line."""
 
 
 class FilterBar(Input):
@@ -57,7 +61,12 @@ class FilterBar(Input):
 
     def on_mount(self) -> None:
         """Take what is typed."""
+        self.screen.add_class(_FILTERING)
         self.focus()
+
+    def on_unmount(self) -> None:
+        """Give the line back."""
+        self.screen.remove_class(_FILTERING)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter by what is typed so far."""
