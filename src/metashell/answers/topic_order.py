@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from metashell.image.image import Image
-from metashell.schema.arena import I64
+from metashell.schema.arena import I32, I64
 from metashell.schema.arrow import string_array
 
 
@@ -27,7 +27,7 @@ def topic_order(image: Image, rows: I64) -> I64:
     return at
 
 
-def name_order(image: Image, topics: I64) -> I64:
+def name_order(image: Image, topics: I32 | I64) -> I64:
     """int64[n]: how to order topics by their names, by code point."""
     names = string_array(image.topics.raw_names.take(topics))
     order: I64 = pc.sort_indices(names).to_numpy().astype(np.int64)

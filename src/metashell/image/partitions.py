@@ -79,9 +79,10 @@ class Partitions:
         self._first = at_end[groups]
         """int32[k]: where the base that it goes back to stands."""
         keys = keys if groups.all() else keys[groups]
-        self.topic: I64 = keys >> 32
-        """int64[k]: index into `topics`."""
-        self.partition: I32 = (keys & 0xFFFFFFFF).astype(np.uint32).view(np.int32)
+        halves = keys.astype("<i8", copy=False).view("<i4")
+        self.topic: I32 = halves[1::2].astype(np.int32)
+        """int32[k]: index into `topics`."""
+        self.partition: I32 = halves[::2].astype(np.int32)
         """int32[k]: partition id."""
         self._lists: dict[str, SpanColumn] = {}
         self._unchanged: dict[str, bool] = {}
@@ -114,12 +115,17 @@ class Partitions:
     @cached_property
     def topic_bounds(self) -> I64:
         """int64[topics + 1]: where each topic's partitions begin."""
-        return np.searchsorted(self.topic, np.arange(len(self.topics) + 1))
+        return np.searchsorted(self.topic, np.arange(len(self.topics) + 1, dtype=np.int32))
+
+    def of_topic(self, topic: int) -> slice:
+        """Where a topic's partitions stand."""
+        # Of another type than the column's, they would have all of it copied.
+        bounds = np.array([topic, topic + 1], dtype=np.int32)
+        return slice(*np.searchsorted(self.topic, bounds).tolist())
 
     def ids_of(self, topic: int) -> list[int]:
         """Ids of a topic's partitions."""
-        bounds = np.searchsorted(self.topic, [topic, topic + 1])
-        ids: list[int] = self.partition[bounds[0] : bounds[1]].tolist()
+        ids: list[int] = self.partition[self.of_topic(topic)].tolist()
         return ids
 
     def index(self, topic: int, partition: int) -> int | None:
@@ -131,7 +137,7 @@ class Partitions:
 
     @cached_property
     def _keys(self) -> I64:
-        return (self.topic << 32) | self.partition.view(np.uint32).astype(np.int64)
+        return (self.topic.astype(np.int64) << 32) | self.partition.view(np.uint32)
 
     @cached_property
     def created(self) -> I64:

@@ -78,8 +78,7 @@ class Touched:
         if Touched.each_topic.is_known(self):
             return int(self.each_topic[topic])
         partitions = self._image.partitions_of(topic)
-        begin, end = np.searchsorted(partitions.topic, [topic, topic + 1]).tolist()
-        newest = int(partitions.changed[begin:end].max(initial=-1))
+        newest = int(partitions.changed[partitions.of_topic(topic)].max(initial=-1))
         return max(int(self._image.topics.changed[topic]), newest)
 
     @lazy

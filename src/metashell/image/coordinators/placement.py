@@ -37,7 +37,7 @@ def leaders_of(image: Image, name: str) -> Mapping[int, int | None]:
     if topic is None:
         return {}
     partitions = image.partitions_of(topic)
-    begin, end = np.searchsorted(partitions.topic, [topic, topic + 1])
-    leaders = partitions.leader[begin:end].tolist()
-    numbers = partitions.partition[begin:end].tolist()
+    rows = partitions.of_topic(topic)
+    leaders = partitions.leader[rows].tolist()
+    numbers = partitions.partition[rows].tolist()
     return {n: None if at == _NOBODY else at for n, at in zip(numbers, leaders, strict=True)}
