@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from threading import Event
+from unittest.mock import patch
 
 import pytest
+from textual.events import Key
 
 from metashell.commands.framework.aliases import Habits
 from metashell.commands.framework.command import Completion
@@ -19,7 +21,7 @@ from metashell.tui.scene import Scene
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.screens.prompt import PromptScreen
 from metashell.tui.screens.relations import RelationsScreen
-from support.pilot import Driver, drive, session_on
+from support.pilot import Driver, drain, drive, session_on
 from support.waiting import LIMIT_S
 
 
@@ -429,6 +431,27 @@ def test_keys_behind_a_command_are_for_its_rows() -> None:
         assert table.has_focus
         assert table.cursor_row == 2
         assert "" == screen.line.value
+
+    drive(test)
+
+
+def test_keys_wait_until_rows_are_drawn() -> None:
+    """The rows have the focus only then: a busy machine takes a while."""
+
+    async def test(driver: Driver) -> None:
+        screen = await opened(driver)
+        behind = []
+        with patch.object(screen, "call_after_refresh", behind.append):
+            screen.run("partitions")
+            await driver.until(lambda: behind, "the rows")
+        for _ in range(2):
+            driver.app.post_message(Key("down", None))
+        await drain(driver.pilot)
+        (move,) = behind
+        move()
+        await driver.settled()
+        (table,) = screen.pane.row_tables
+        assert table.cursor_row == 2
 
     drive(test)
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.events import Key, Paste
@@ -68,6 +68,8 @@ class TypeAhead:
         """Gives up on the one that is followed; None while none is."""
         self._patience: Timer | None = None
         """Tells what keys wait for; None while they wait for nothing, or it was told."""
+        self._moving: Timer | None = None
+        """Gives up on a move of the focus that comes once something is drawn; None without one."""
 
     @property
     def is_full(self) -> bool:
@@ -137,7 +139,7 @@ class TypeAhead:
     def _is_led(self, event: Key | Paste) -> bool:
         """Whether the way to what a key is for goes on."""
         view, job = self._app.view, self._leading
-        if view is not None and not view.is_ready:
+        if self._moving is not None or (view is not None and not view.is_ready):
             return True
         if job is None:
             return False
@@ -208,6 +210,28 @@ class TypeAhead:
         """Have the next key handled when all is done that a job's end does."""
         if self._kept and self._timer is None and self._next is None:
             self.follow(is_text=False)
+
+    def move_once_drawn(self, part: DOMNode, move: Callable[[], object]) -> None:
+        """Move the focus when something new is drawn, for which keys wait: they are for it.
+
+        Args:
+            part: What is drawn anew.
+            move: Moves the focus.
+        """
+
+        def end() -> None:
+            if self._moving is not None:
+                self._moving.stop()
+                self._moving = None
+                self.go_on_behind()
+
+        def drawn() -> None:
+            move()
+            end()
+
+        end()
+        self._moving = self._app.set_timer(_LONGEST_S, end)
+        part.call_after_refresh(drawn)
 
     def _send(self) -> None:
         self._next = self._kept.popleft()

@@ -246,7 +246,7 @@ class CommandScreen(AppPart, ModalScreen[None]):
         self.query_one("#command-title", Static).update(line(f"{shown}  {rows}"))
         self.add_class("-full")
         self.pane.end(result.answer)
-        self.call_after_refresh(self.pane.focus_content)
+        self.explorer.type_ahead.move_once_drawn(self, self.pane.focus_content)
 
     # Keys.
 
