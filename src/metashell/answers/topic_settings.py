@@ -19,7 +19,6 @@ from metashell.answers.config_defaults import default_of
 from metashell.dataclass import dataclass
 from metashell.image.image import Image
 from metashell.schema.arena import I32, I64, AnyArray
-from metashell.schema.arrow import string_array
 from metashell.schema.resource_types import ResourceType
 
 SOURCES: Final = (
@@ -122,6 +121,11 @@ def _of_topics(image: Image, at: I64, parse: Callable[[str], int | None]) -> tup
     """
     columns = image.part("configs").columns
     at = at[columns.fixed("resource_type")[at] == ResourceType.TOPIC]
+    if not len(at):
+        return at, at
+    # Where no topic has a value of its own, nothing here needs pyarrow.
+    from metashell.schema.arrow import string_array
+
     topics = image.topics.indices_of(columns.span("resource_name").take(at))
     texts = string_array(columns.span("value").take(at)).fill_null("").dictionary_encode()
     parsed = [parse(text) for text in texts.dictionary.to_pylist()]
