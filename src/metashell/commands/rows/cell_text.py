@@ -40,9 +40,14 @@ def plain(rows: pa.Table) -> pa.Table:
     """The same rows with a text in each cell, where texts are held once each."""
     for at, field in enumerate(rows.schema):
         if pa.types.is_dictionary(field.type):
-            values = rows.column(at).cast(field.type.value_type)
-            rows = rows.set_column(at, field.name, values)
+            rows = rows.set_column(at, field.name, plain_column(rows.column(at)))
     return rows
+
+
+def plain_column(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """One column of them."""
+    kind = column.type
+    return column.cast(kind.value_type) if pa.types.is_dictionary(kind) else column
 
 
 def shown_texts(column: pa.ChunkedArray | pa.Array) -> pa.Array:

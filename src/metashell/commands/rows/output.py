@@ -20,6 +20,7 @@ from metashell.commands.rows.cell_text import (
     is_list,
     json_texts,
     plain,
+    plain_column,
     plain_texts,
 )
 from metashell.commands.rows.columns import Column
@@ -184,9 +185,6 @@ def write_rows(context: Context, table: pa.Table, shape: Shape, lead: str = "") 
     Returns:
         The number of rows.
     """
-    is_taken = shape.form == "table" and isinstance(context.out, TableOutput)
-    if shape.sort or not is_taken:
-        table = plain(table)
     if shape.sort:
         table = sort_rows(table, shape.sort)
     if shape.limit is not None:
@@ -196,15 +194,16 @@ def write_rows(context: Context, table: pa.Table, shape: Shape, lead: str = "") 
         context.out.write(f"{n_rows}\n")
         return n_rows
     table = table.select(list(shape.columns))
-    if shape.form == "table":
-        if isinstance(context.out, TableOutput):
-            context.out.take(with_colours(table, shape.declared))
-        elif n_rows or not context.out.is_terminal:
-            _write_table(context, table, shape, lead)
-    else:
+    if shape.form == "table" and isinstance(context.out, TableOutput):
+        context.out.take(with_colours(table, shape.declared))
+        return n_rows
+    table = plain(table)
+    if shape.form != "table":
         writer = PieceWriter(context, shape)
         writer.write(table)
         writer.close(table)
+    elif n_rows or not context.out.is_terminal:
+        _write_table(context, table, shape, lead)
     return n_rows
 
 
@@ -228,7 +227,7 @@ def sort_rows(table: pa.Table, keys: Sequence[tuple[str, bool]]) -> pa.Table:
     """Rows in another order, equal ones as they were; nulls last; lists and JSON as texts."""
     by = {}
     for i, (name, _) in enumerate(keys):
-        column = table.column(name)
+        column = plain_column(table.column(name))
         as_text = is_list(column.type) or is_json(column.type)
         by[f"{i}"] = plain_texts(column) if as_text else column
     # Nulls come last by default. Arrow's sort is not stable: the position decides between equals.

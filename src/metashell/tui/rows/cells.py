@@ -305,10 +305,7 @@ def order_of(
     else:
         at = pa.array(np.arange(len(table), dtype=np.int64))
     if sort is not None:
-        by = table.column(sort[0])
-        if pa.types.is_dictionary(by.type):
-            by = by.cast(by.type.value_type)
-        rows = pa.table({"at": at, "by": by.take(at)})
+        rows = pa.table({"at": at, "by": table.column(sort[0]).take(at)})
         at = sort_rows(rows, [("by", sort[1])]).column("at").combine_chunks()
     return at
 
