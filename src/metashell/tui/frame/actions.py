@@ -39,9 +39,7 @@ class Actions(AppPart):
             app.action_cancel()
         elif isinstance(focused, RowTable):
             focused.action_copy_selection()
-        elif not app.screen.is_modal and app.view is not None and app.view.copy_under_cursor():
-            pass
-        else:
+        elif app.screen.is_modal or app.view is None or not app.view.copy_under_cursor():
             leave = app.session.keys.get("quit", "q").partition(",")[0]
             next_step = "escape closes this" if app.screen.is_modal else f"{leave} quits"
             app.tell(f"nothing runs and nothing is selected: {next_step}")

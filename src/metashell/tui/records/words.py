@@ -10,6 +10,7 @@ from metashell.image.features import METADATA_VERSION, metadata_version_name
 from metashell.parts.forms import SECURITY_PROTOCOLS, code_names
 from metashell.parts.known import all_parts
 from metashell.parts.spec import NamedCodes
+from metashell.schema.model import snake_case
 
 _LEVEL: Final = "featureLevel"
 _PROTOCOL: Final = "securityProtocol"
@@ -23,7 +24,7 @@ def with_words(kind: str, data: Mapping[str, Any]) -> dict[str, Any]:
         data: Its fields by Kafka's names, secrets hidden. A code without a name stays a number.
     """
     codes = _codes(kind)
-    found = {name: _worded(value, codes.get(name)) for name, value in data.items()}
+    found = {name: _worded(value, codes.get(snake_case(name))) for name, value in data.items()}
     level = data.get(_LEVEL)
     if data.get("name") == METADATA_VERSION and isinstance(level, int):
         found[_LEVEL] = f"{metadata_version_name(level)} ({level})"
@@ -46,18 +47,11 @@ def _worded(value: Any, names: Mapping[int, str] | None) -> Any:
 
 @lru_cache(maxsize=64)
 def _codes(kind: str) -> Mapping[str, Mapping[int, str]]:
-    """The names of the codes in a type of records, by Kafka's name of the field."""
-    message = kind.replace("_", "").lower()
+    """The names of the codes in a type of records, by column."""
     return {
-        _json_name(field.column): code_names(field.form)
+        field.column: code_names(field.form)
         for part in all_parts()
-        if any(event.message.lower() == message for event in part.events)
+        if any(snake_case(event.message).upper() == kind for event in part.events)
         for field in (*part.key, *part.fields)
         if isinstance(field.form, NamedCodes)
     }
-
-
-def _json_name(column: str) -> str:
-    """Kafka's name of a field: ``resourceType`` of ``resource_type``."""
-    first, *others = column.split("_")
-    return first + "".join(map(str.capitalize, others))
