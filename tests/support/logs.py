@@ -22,6 +22,17 @@ def topic_record(i: int) -> bytes:
     return record("TopicRecord", name=f"t{i}", topic_id=i.to_bytes(16, "big"))
 
 
+def secret_config() -> bytes:
+    """Give broker 1 a config that is secret: its value is ``hunter2``."""
+    return record(
+        "ConfigRecord",
+        resource_type=4,
+        resource_name="1",
+        name="ssl.key.password",
+        value="hunter2",
+    )
+
+
 def topic_batch(
     first: int, count: int = 1, *, leader_epoch: int = 1, codec: Codec = "none"
 ) -> bytes:

@@ -12,7 +12,7 @@ from metashell.tui.records.words import with_words
 from metashell.tui.views.explorer import ExplorerView
 from metashell.tui.views.records import RecordsView
 from support.live import Cluster
-from support.logs import record
+from support.logs import secret_config
 from support.pilot import WIDE, Driver, drive, session_on
 
 
@@ -71,15 +71,8 @@ def test_shown_beside_secrets() -> None:
         assert "BROKER (4)" in driver.screen()
         assert "hunter2" not in driver.screen()
 
-    secret = record(
-        "ConfigRecord",
-        resource_type=4,
-        resource_name="1",
-        name="ssl.key.password",
-        value="hunter2",
-    )
     drive(
         test,
-        session_on(Cluster(encode_batch([secret], base_offset=0, leader_epoch=1)).source),
+        session_on(Cluster(encode_batch([secret_config()], base_offset=0, leader_epoch=1)).source),
         size=WIDE,
     )

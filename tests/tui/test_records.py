@@ -15,7 +15,7 @@ from metashell.tui.records.stream import RecordList
 from metashell.tui.views.records import RecordsView
 from support.fixtures import fixture
 from support.live import Cluster
-from support.logs import record, topic_batch
+from support.logs import record, secret_config, topic_batch
 from support.pilot import SMALL, WIDE, Driver, drive, session_on
 
 _FIRST, _LAST = 2881, 4107
@@ -430,14 +430,7 @@ def test_secrets() -> None:
         assert detail.target is not None
         assert detail.target.path == "/image/configs/BROKER:1/ssl.key.password"
 
-    secret = record(
-        "ConfigRecord",
-        resource_type=4,
-        resource_name="1",
-        name="ssl.key.password",
-        value="hunter2",
-    )
-    drive(test, session_on(_cluster([secret]).source), size=WIDE)
+    drive(test, session_on(_cluster([secret_config()]).source), size=WIDE)
 
 
 def test_hostile_names() -> None:
