@@ -250,7 +250,8 @@ def _once(name: str) -> Iterator[bool]:
     """Tell whether something is still to be made below the root; other processes wait for it."""
     with (_root() / f".{name}").open("a") as mark:
         fcntl.flock(mark, fcntl.LOCK_EX)
-        yield not mark.tell()
+        # Not `tell`: it is where the file ended when it was opened, before the wait.
+        yield os.fstat(mark.fileno()).st_size == 0
         mark.write("made")
 
 

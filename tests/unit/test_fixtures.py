@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 from pathlib import Path
+from typing import TextIO
 
 import pytest
 
+from support import fixtures
 from support.fixtures import (
     ALIKE,
     copy_of,
@@ -92,3 +95,17 @@ def test_unknown_names_are_refused() -> None:
     """A misspelt name says so."""
     with pytest.raises(KeyError, match="no fixture is named nope"):
         fixture("nope")
+
+
+def test_what_another_process_made_meanwhile_is_not_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A second unpacking would truncate files that tests read already."""
+
+    def wait_for_the_other(mark: TextIO, _operation: int) -> None:
+        Path(mark.name).write_text("made")
+
+    monkeypatch.setattr(fixtures, "_root", lambda: tmp_path)
+    monkeypatch.setattr(fcntl, "flock", wait_for_the_other)
+    with fixtures._once("anything") as is_missing:
+        assert not is_missing
