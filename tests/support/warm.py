@@ -23,7 +23,9 @@ import metashell.cli.imports, metashell.cli.program
 
 # What commands import, and nothing that begins a thread.
 LAYERS = ("answers", "cli", "commands", "fs", "image", "log", "records", "schema", "sources")
-metashell.cli.imports.prepare_pyarrow(delegates=False)  # as the program does
+# As the program does.
+metashell.cli.imports.prepare_pyarrow()
+metashell.cli.imports.leave_pandas_out()
 for found in pkgutil.walk_packages(metashell.__path__, "metashell."):
     if found.name.split(".")[1] in LAYERS:
         importlib.import_module(found.name)

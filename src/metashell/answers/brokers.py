@@ -10,6 +10,7 @@ import pyarrow as pa
 from metashell.answers.election import HOW, NOBODY, elect, lists_of, waited_for
 from metashell.answers.health import Health, first_of
 from metashell.answers.summaries import Racks
+from metashell.answers.tally import tally, tally_lists
 from metashell.answers.topic_order import topic_order
 from metashell.answers.topic_settings import effective_min_isr, unclean_election
 from metashell.image.image import Image
@@ -18,7 +19,6 @@ from metashell.schema.arrow import fixed_array, list_array, string_array
 
 STATES: Final = ("active", "fenced", "controlled-shutdown", "not-registered")
 """How a broker is; one that is not registered shows where replicas are still assigned to it."""
-_SMALL_IDS: Final = 1 << 20
 _ACTIVE, _FENCED, _SHUTTING, _UNKNOWN = range(len(STATES))
 
 
@@ -79,14 +79,13 @@ class _Load:
         partitions = health.image.partitions
         leader = partitions.leader
         preferred = first_of(partitions.list_column("replicas"))
-        counted = {
-            "leaders": leader[leader != NOBODY],
-            "replicas": partitions.list_column("replicas").gather()[0],
-            "in_sync": partitions.list_column("isr").gather()[0],
-            "preferred": preferred[preferred != NOBODY],
-            "preferred_led": leader[(leader == preferred) & (leader != NOBODY)],
+        tallies = {
+            "leaders": tally(leader[leader != NOBODY]),
+            "replicas": tally_lists(partitions.list_column("replicas")),
+            "in_sync": tally_lists(partitions.list_column("isr")),
+            "preferred": tally(preferred[preferred != NOBODY]),
+            "preferred_led": tally(leader[(leader == preferred) & (leader != NOBODY)]),
         }
-        tallies = {name: tally(brokers) for name, brokers in counted.items()}
         found = [health.image.brokers.ids, *(ids for ids, _ in tallies.values())]
         self.ids: I32 = np.unique(np.concatenate(found)).astype(np.int32)
         """int32[n]: brokers that are registered or placed anywhere, ascending."""
@@ -106,15 +105,6 @@ class _Load:
             name: np.bincount(group, weights=counts, minlength=n).astype(np.int64)
             for name, counts in self._counts.items()
         }
-
-
-def tally(brokers: AnyArray) -> tuple[AnyArray, I64]:
-    """Distinct brokers and how often each occurs; millions are counted, not sorted."""
-    if len(brokers) and int(brokers.min()) >= 0 and int(brokers.max()) < _SMALL_IDS:
-        counts = np.bincount(brokers)
-        ids = np.flatnonzero(counts)
-        return ids, counts[ids]
-    return np.unique(brokers, return_counts=True)
 
 
 def _skews(counts: dict[str, I64], active: AnyArray, registered: AnyArray) -> dict[str, pa.Array]:

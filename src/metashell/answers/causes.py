@@ -14,11 +14,12 @@ from typing import Final
 import numpy as np
 import pyarrow as pa
 
-from metashell.answers.brokers import broker_states, tally
+from metashell.answers.brokers import broker_states
 from metashell.answers.directories import BadReplicas, bad_replicas
 from metashell.answers.election import Ragged, active_brokers, lists_of, waited_for
 from metashell.answers.health import Health
 from metashell.answers.row_times import when
+from metashell.answers.tally import tally, tally_lists
 from metashell.dataclass import dataclass
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.arrow import list_array
@@ -247,8 +248,8 @@ class Causes:
     @cached_property
     def _ids(self) -> AnyArray:
         """int[k]: brokers that are registered or have replicas, ascending."""
-        replicas = self.image.partitions.list_column("replicas").gather()[0]
-        return np.union1d(tally(replicas)[0], self.image.brokers.ids).astype(np.int64)
+        holding, _ = tally_lists(self.image.partitions.list_column("replicas"))
+        return np.union1d(holding, self.image.brokers.ids).astype(np.int64)
 
     @cached_property
     def _states(self) -> AnyArray:

@@ -53,15 +53,15 @@ class Health:
         self.image = image
         self.assumptions = assumptions
         self._partitions = image.partitions
-        self._set_by: dict[str, I64] = {}
+        self._set_by: dict[str, AnyArray] = {}
 
     def mask(self, state: str) -> Bools:
         """bool[k]: which partitions are in a state of `LOOKS_AT`."""
         found: Bools = getattr(self, state.replace("-", "_"))
         return found
 
-    def last_set(self, fields: Iterable[str], rows: I64) -> I64:
-        """int64[n]: row of the record that last set any of some fields of partitions.
+    def last_set(self, fields: Iterable[str], rows: I64) -> AnyArray:
+        """int[n]: row of the record that last set any of some fields of partitions.
 
         Args:
             fields: As `LOOKS_AT` has them.
@@ -72,7 +72,7 @@ class Health:
             if name not in self._set_by:
                 self._set_by[name] = self._partitions.set_by(name)
             found.append(self._set_by[name][rows])
-        newest: I64 = np.maximum.reduce(found)
+        newest: AnyArray = np.maximum.reduce(found)
         return newest
 
     @cached_property

@@ -19,6 +19,7 @@ import pyarrow as pa
 
 from metashell.answers.releases import release_of
 from metashell.answers.row_times import when
+from metashell.answers.tally import tally_lists
 from metashell.dataclass import dataclass
 from metashell.image.features import METADATA_VERSION, metadata_version_name
 from metashell.image.image import Image
@@ -32,8 +33,6 @@ CONTROLLER: Final = "controller"
 
 HOUR_MS: Final = 3_600_000
 _NO_ROW: Final = -1
-_LARGEST_TABLE: Final = 1 << 22
-"""Broker ids below it are counted by a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,18 +244,9 @@ def _ids(column: SpanColumn, row: int) -> list[str] | None:
 
 def replica_counts(image: Image) -> np.ndarray:
     """int64[k]: how many replicas each registered broker has, its own in `image.brokers.ids`."""
-    ids = image.brokers.ids.astype(np.int64)
-    values, _ = image.partitions.list_column("replicas").gather()
-    if not len(ids) or not len(values):
-        return np.zeros(len(ids), dtype=np.int64)
-    low, high = int(ids.min()), int(ids.max())
-    if low < 0 or high >= _LARGEST_TABLE:
-        # The ids are sorted.
-        at = np.minimum(np.searchsorted(ids, values), len(ids) - 1)
-        return np.bincount(at[ids[at] == values], minlength=len(ids)).astype(np.int64)
-    values = values[(values >= 0) & (values <= high)]
-    counts: np.ndarray = np.bincount(values, minlength=high + 1)[ids]
-    return counts.astype(np.int64)
+    holding, counts = tally_lists(image.partitions.list_column("replicas"))
+    known = dict(zip(holding.tolist(), counts.tolist(), strict=True))
+    return np.array([known.get(i, 0) for i in image.brokers.ids.tolist()], dtype=np.int64)
 
 
 def age_text(ms: int) -> str:

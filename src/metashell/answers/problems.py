@@ -17,7 +17,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
-from metashell.answers.brokers import tally
 from metashell.answers.causes import (
     EFFECTS,
     ELECTION,
@@ -36,6 +35,7 @@ from metashell.answers.nodes import BROKER, HOUR_MS, NodeRow, nodes_of
 from metashell.answers.problem_kinds import KINDS, ProblemKind
 from metashell.answers.releases import CONTROLLERS_REGISTER
 from metashell.answers.row_times import before, when
+from metashell.answers.tally import tally, tally_lists
 from metashell.answers.topic_order import topic_order
 from metashell.answers.topic_settings import unclean_election
 from metashell.answers.whys import Whys
@@ -127,7 +127,7 @@ class _Facts:
     @cached_property
     def replica_tally(self) -> tuple[AnyArray, I64]:
         """Brokers that have replicas, and how many each."""
-        return tally(self.image.partitions.list_column("replicas").gather()[0])
+        return tally_lists(self.image.partitions.list_column("replicas"))
 
     @cached_property
     def bad_directories(self) -> tuple[dict[int, int], dict[int, int]]:
@@ -343,7 +343,7 @@ class Problems:
         of: str,
         names: pa.Array,
         counts: pa.Array,
-        since: I64,
+        since: AnyArray,
         parts: pa.Array | None = None,
         details: Sequence[str | None] = (),
         causes: Callable[[], pa.Array] | None = None,

@@ -22,7 +22,6 @@ from metashell.records.records import Records
 from metashell.schema.arena import I32, I64, AnyArray, Bools
 from metashell.schema.columns import Columns
 
-_COUNTED: Final = ("isr", "replicas", "adding_replicas")
 _REMOVED: Final = -3
 """In place of a leader, for what ends a partition."""
 
@@ -107,8 +106,8 @@ def _counted(
     """Count the states behind each event, of which those are bases, changes, then ends."""
     if not len(rows):
         return StateHistory(*(np.empty(0, np.int64) for _ in range(3)))
-    with _as_before(base, change):
-        offline, under = _states(events, base, change, len(rows) - base.n - change.n)
+    with _as_before(base, change) as forget:
+        offline, under = _states(events, base, change, len(rows) - base.n - change.n, forget)
     steps = _steps(events, offline), _steps(events, under)
     return _summed(records, take(rows, events.order), *steps)
 
@@ -142,36 +141,43 @@ def _ends(records: Records, rows: I64, base: Columns) -> tuple[I64, I64]:
     return ended, ends[at[ended]] % scale
 
 
-def _states(events: Events, base: Columns, change: Columns, n_ends: int) -> tuple[Bools, Bools]:
+def _states(
+    events: Events, base: Columns, change: Columns, n_ends: int, forget: Callable[[], None]
+) -> tuple[Bools, Bools]:
     """bool[n], in sorted order: whether the partition is in each of both states after an event."""
     n_base = base.n
     is_base = events.order < n_base
     is_end = events.order >= n_base + change.n
-    begun = last_marked(events, is_base | is_end)
+    is_begin = is_base | is_end
+    begun = last_marked(events, is_begin)
     alive = (begun >= 0) & ~is_end[np.maximum(begun, 0)]
 
     def told(of_bases: AnyArray, of_changes: AnyArray, no_change: int) -> AnyArray:
         ends = np.full(n_ends, _REMOVED, of_bases.dtype)
         values = take(np.concatenate([of_bases, of_changes, ends]), events.order)
-        at = last_marked(events, is_base | is_end | (values > no_change))
+        at = last_marked(events, is_begin | (values > no_change))
         return take(values, np.maximum(at, 0, out=at))
 
-    leader = told(base.fixed("leader"), change.fixed("leader"), NO_LEADER_CHANGE)
-    counts = {
-        name: np.maximum(
-            told(base.span(LISTS[name]).counts, change.span(LISTS[name]).counts, -1), 0
-        )
-        for name in _COUNTED
-    }
-    wanted = counts["replicas"] - counts["adding_replicas"]
-    return alive & (leader == NO_LEADER), alive & (wanted > counts["isr"])
+    def n_of(name: str) -> AnyArray:
+        lists = LISTS[name]
+        found = told(base.span(lists).counts, change.span(lists).counts, -1)
+        forget()
+        return np.maximum(found, 0, out=found)
+
+    offline = alive & (
+        told(base.fixed("leader"), change.fixed("leader"), NO_LEADER_CHANGE) == NO_LEADER
+    )
+    missing = n_of("replicas")
+    for name in ("adding_replicas", "isr"):
+        missing = missing - n_of(name)
+    return offline, alive & (missing > 0)
 
 
 def _steps(events: Events, state: Bools) -> AnyArray:
     """int8[n]: by how much each event changes the number of partitions in a state."""
-    steps = state.astype(np.int8)
-    follows = np.flatnonzero(np.arange(len(steps)) > events.first)
-    steps[follows] -= state[follows - 1]
+    steps = np.diff(state.view(np.int8), prepend=np.int8(0))
+    begins = np.append(0, events.last[:-1] + 1)
+    steps[begins] = state[begins]
     return steps
 
 

@@ -82,7 +82,7 @@ def _makers(
 
     @cache
     def changed() -> Mapping[str, pa.Array]:
-        return when(image, "changed", _changed(image)[rows])
+        return when(image, "changed", image.touched.each_topic[rows])
 
     return {
         "topic": lambda: string_array(topics.raw_names.take(rows)),
@@ -129,20 +129,11 @@ def _extremes(values: AnyArray, bounds: I64) -> tuple[I64, I64]:
     return low, high
 
 
-def _changed(image: Image) -> I64:
-    """Row of the last record about each topic or a partition of it."""
-    changed = image.topics.changed.copy()
-    np.maximum.at(changed, image.partitions.topic, image.partitions.changed)
-    return changed
-
-
 def topic_configs(image: Image) -> tuple[I64, I64]:
     """Configs of topics that exist: (row in that part: int64[m], topic: int64[m])."""
     columns = image.part("configs").columns
     at = np.flatnonzero(columns.fixed("resource_type") == ResourceType.TOPIC)
-    by_name: Mapping[str, int] = image.topics.by_name
-    names = columns.span("resource_name").take(at).texts()
-    topic = np.array([by_name.get(name, -1) for name in names], dtype=np.int64)
+    topic = image.topics.indices_of(columns.span("resource_name").take(at))
     known = topic >= 0
     return at[known], topic[known]
 

@@ -39,7 +39,7 @@ class EarlyImports:
         if self.command:
             # A shell may open something with Spark later, and what several commands need of pyarrow
             # is not known.
-            prepare_pyarrow(delegates=False)
+            leave_pandas_out()
         # A daemon: who ends the program, by ^C or with an error, does not wait for modules.
         Thread(target=self._import, name="metashell-import", daemon=True).start()
 
@@ -54,19 +54,23 @@ class EarlyImports:
                 import_module(name)
 
 
-def prepare_pyarrow(*, delegates: bool) -> None:
-    """Keep pyarrow from holding back what it has freed, and from importing pandas.
+def prepare_pyarrow() -> None:
+    """Keep pyarrow from holding back what it has freed, and from parsing what nobody reads.
 
-    Memory that it holds back, a tenth of all that a question takes, can't be used for columns.
-    pandas is imported where it is installed, a quarter of a second for nothing.
-
-    Args:
-        delegates: Whether Spark computes: PySpark alone can't do without pandas.
+    To be called before pyarrow is imported, which looks once. Memory that it holds back, a tenth
+    and more of all that a question takes, can't be used for columns.
     """
     os.environ.setdefault("ARROW_DEFAULT_MEMORY_POOL", "system")
-    if not delegates and not any(isinstance(finder, _NoPandas) for finder in sys.meta_path):
+    _leave_descriptions_out()
+
+
+def leave_pandas_out() -> None:
+    """Keep pyarrow from importing pandas where it is installed, a quarter of a second for nothing.
+
+    Not where Spark computes: PySpark can't do without pandas.
+    """
+    if not any(isinstance(finder, _NoPandas) for finder in sys.meta_path):
         sys.meta_path.insert(0, _NoPandas())
-        _leave_descriptions_out()
 
 
 def _leave_descriptions_out() -> None:

@@ -48,6 +48,11 @@ class _Program(NamedTuple):
         from metashell.cli.explore import explorer_path
         from metashell.commands.framework.aliases import expand_aliases
 
+        if self.owns_process:
+            from metashell.cli.imports import prepare_pyarrow
+
+            # Here, as the explorer imports pyarrow before it opens anything.
+            prepare_pyarrow()
         config = self.defaults.config
         if self.arguments.words == (TUI, "--help"):
             return _tell_about_itself(
@@ -99,7 +104,7 @@ class _Program(NamedTuple):
         from metashell.cli.sources import WarningPrinter
 
         if self.owns_process:
-            _prepare_pyarrow(source)
+            _leave_pandas_out(source)
         warnings = WarningPrinter(source, self.diagnostics)
         try:
             warnings.print_new()
@@ -160,7 +165,7 @@ class _Program(NamedTuple):
             self.opener,
             self.defaults.config,
             self.diagnostics,
-            opened=_prepare_pyarrow if self.owns_process else lambda _: None,
+            opened=_leave_pandas_out if self.owns_process else lambda _: None,
         )
 
     def _interact(self, source: Source | FleetSource, name: str) -> int:
@@ -239,10 +244,11 @@ def run_program(
         return _unexpected(error, out, diagnostics)
 
 
-def _prepare_pyarrow(opened: Source | FleetSource) -> None:
-    from metashell.cli.imports import prepare_pyarrow
+def _leave_pandas_out(opened: Source | FleetSource) -> None:
+    from metashell.cli.imports import leave_pandas_out
 
-    prepare_pyarrow(delegates=opened.capabilities.delegates)
+    if not opened.capabilities.delegates:
+        leave_pandas_out()
 
 
 def _is_about_itself(arguments: Arguments) -> bool:

@@ -140,13 +140,13 @@ class Partitions:
         return (self.topic.astype(np.int64) << 32) | self.partition.view(np.uint32)
 
     @cached_property
-    def created(self) -> I64:
-        """int64[k]: row of the record that made each partition."""
+    def created(self) -> AnyArray:
+        """int32[k], of `index_type`: row of the record that made each partition."""
         return self._rows_of(self._first)
 
     @cached_property
-    def changed(self) -> I64:
-        """int64[k]: row of the record that last changed each partition."""
+    def changed(self) -> AnyArray:
+        """int32[k], of `index_type`: row of the record that last changed each partition."""
         changed = self._rows_of(self._last)
         for g, state in self._replayed.items():
             changed[g] = state.row
@@ -236,9 +236,9 @@ class Partitions:
         known = pc.unique(fixed_binary_array(ids))
         return np.frombuffer(known.buffers()[1], dtype=ids.dtype, count=len(known))
 
-    def set_by(self, name: str) -> I64:
-        """int64[k]: row of the record that last set a field: one of `LISTS`, ``leader`` or
-        ``leader_recovery_state``.
+    def set_by(self, name: str) -> AnyArray:
+        """int32[k], of `index_type`: row of the record that last set a field: one of `LISTS`,
+        ``leader`` or ``leader_recovery_state``.
         """
         provider = self._provider(name) if name in LISTS else self._number_provider(name)
         rows = self._rows_of(np.maximum(provider, 0))
@@ -247,10 +247,9 @@ class Partitions:
                 rows[g] = state.cleared
         return rows
 
-    def _rows_of(self, at: I32) -> I64:
-        """int64[n]: rows of the records of sorted events."""
-        rows: I64 = take(self._h.rows, take(self._events.order, at)).astype(np.int64)
-        return rows
+    def _rows_of(self, at: I32) -> AnyArray:
+        """int32[n], of `index_type`: rows of the records of sorted events."""
+        return take(self._h.rows, take(self._events.order, at))
 
     def _topics_of_events(self) -> I64:
         """int64[n]: index of the topic of each sorted event."""

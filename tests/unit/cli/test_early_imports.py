@@ -49,9 +49,9 @@ def test_thread_begins_once_where_much_is_read(monkeypatch: pytest.MonkeyPatch) 
     """Not for few bytes, and not with each piece of many."""
     begun: list[bool] = []
     monkeypatch.setattr(threading.Thread, "start", lambda thread: begun.append(thread.daemon))
-    prepared: list[bool] = []
+    left_out: list[str] = []
     monkeypatch.setattr(
-        "metashell.cli.imports.prepare_pyarrow", lambda *, delegates: prepared.append(delegates)
+        "metashell.cli.imports.leave_pandas_out", lambda: left_out.append("pandas")
     )
     early = EarlyImports("ls")
     early(1, LEAST_BYTES - 1)
@@ -59,9 +59,9 @@ def test_thread_begins_once_where_much_is_read(monkeypatch: pytest.MonkeyPatch) 
     early(1, LEAST_BYTES)
     early(2, LEAST_BYTES)
     assert [True] == begun
-    assert [False] == prepared
+    assert ["pandas"] == left_out
     EarlyImports()(1, LEAST_BYTES)
-    assert [False] == prepared, "a shell may use Spark later"
+    assert ["pandas"] == left_out, "a shell may use Spark later"
 
 
 @pytest.mark.parametrize("name", ["no-such-command", ""])

@@ -25,7 +25,7 @@ _FACTS: Final = ("cluster", "metadata", "quorum", "brokers", "topics", "partitio
 _KEY: Final = 12
 _WAITING: Final = "…"
 _SYMBOLS: Final = dict(zip(LEVELS, ("●", "▲", "·"), strict=True))
-_TABLE: Final = ("-o", "table", "--columns", "all")
+_TABLE: Final = ("-o", "table", "--columns")
 _KEYS_TO_KNOW: Final = (
     ("2 3 4 5", "records, health, quorum, brokers"),
     ("[ ] E", "back and forth in time, and to the end"),
@@ -44,12 +44,14 @@ def overview(scene: Scene, ask: Ask) -> Iterator[Sequence[ValueLine]]:
     facts = dict.fromkeys(_FACTS, _WAITING)
     facts["metadata"] = _metadata(scene)
     yield _lines(facts, ())
-    answer, in_words = ask("quorum", *_TABLE), ask("quorum")
+    answer, in_words = ask("quorum", *_TABLE, "all"), ask("quorum")
     facts["cluster"], facts["quorum"] = _quorum(answer, in_words, _followed(scene))
     yield _lines(facts, ())
-    facts["brokers"] = _brokers(ask("brokers", *_TABLE).table)
+    facts["brokers"] = _brokers(ask("brokers", *_TABLE, "state").table)
     yield _lines(facts, ())
-    facts["topics"], facts["partitions"] = _topics(ask("topics", *_TABLE).table)
+    facts["topics"], facts["partitions"] = _topics(
+        ask("topics", *_TABLE, "partitions,offline,under_replicated").table
+    )
     yield _lines(facts, ())
     health = ask("health", "--summary", "-o", "table")
     facts["health"], kinds = _health(health)
