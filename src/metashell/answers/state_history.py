@@ -20,7 +20,7 @@ from metashell.image.partitions import Partitions, sound_bases
 from metashell.parts.partition_fields import LISTS
 from metashell.records.records import Records
 from metashell.schema.arena import I32, I64, AnyArray, Bools
-from metashell.schema.columns import Columns
+from metashell.schema.columns import Columns, constant
 
 _REMOVED: Final = -3
 """In place of a leader, for what ends a partition."""
@@ -153,8 +153,9 @@ def _states(
     alive = (begun >= 0) & ~is_end[np.maximum(begun, 0)]
 
     def told(of_bases: AnyArray, of_changes: AnyArray, no_change: int) -> AnyArray:
-        ends = np.full(n_ends, _REMOVED, of_bases.dtype)
-        values = take(np.concatenate([of_bases, of_changes, ends]), events.order)
+        ends = constant(np.int32(_REMOVED), n_ends)
+        parts = [of_bases, of_changes, ends]
+        values = take(np.concatenate(parts, dtype=np.int32), events.order)
         at = last_marked(events, is_begin | (values > no_change))
         return take(values, np.maximum(at, 0, out=at))
 

@@ -68,7 +68,7 @@ class Partitions:
         keys: I64,
     ) -> None:
         self._records, self.topics, self._h = records, topics, happenings
-        self._events, self._group_keys = events, keys
+        self._events = events
         is_base = self._events.order < happenings.n_base
         self._is_base = is_base
         base_at = last_marked(self._events, is_base)
@@ -78,16 +78,19 @@ class Partitions:
         """int32[k]: where each partition's last event stands."""
         self._first = at_end[groups]
         """int32[k]: where the base that it goes back to stands."""
-        keys = keys if groups.all() else keys[groups]
         halves = keys.astype("<i8", copy=False).view("<i4")
-        self.topic: I32 = halves[1::2].astype(np.int32)
+        partition, topic = (halves[i::2].astype(np.int32) for i in range(2))
+        self._group_topic: I32 = topic
+        """int32[g]: of each group of events, also of those that made no partition."""
+        self.topic: I32 = topic if groups.all() else topic[groups]
         """int32[k]: index into `topics`."""
-        self.partition: I32 = halves[::2].astype(np.int32)
+        self.partition: I32 = partition if groups.all() else partition[groups]
         """int32[k]: partition id."""
         self._lists: dict[str, SpanColumn] = {}
+        self._providers: dict[str, I32] = {}
         self._unchanged: dict[str, bool] = {}
         """By list field, whether no change sets it, where that is known."""
-        self._report_orphans(np.flatnonzero(base_at < 0))
+        self._report_orphans(np.flatnonzero(base_at < 0), partition)
 
     def __len__(self) -> int:
         return len(self._first)
@@ -130,14 +133,10 @@ class Partitions:
 
     def index(self, topic: int, partition: int) -> int | None:
         """The row of a partition, or None where there is none."""
-        key = (topic << 32) | (partition & 0xFFFFFFFF)
-        keys = self._keys
-        at = int(np.searchsorted(keys, key))
-        return at if at < len(keys) and int(keys[at]) == key else None
-
-    @cached_property
-    def _keys(self) -> I64:
-        return (self.topic.astype(np.int64) << 32) | self.partition.view(np.uint32)
+        of_topic = self.of_topic(topic)
+        ids = self.partition[of_topic].view(np.uint32)
+        at = of_topic.start + int(np.searchsorted(ids, np.uint32(partition & 0xFFFFFFFF)))
+        return at if at < of_topic.stop and int(self.partition[at]) == partition else None
 
     @cached_property
     def created(self) -> AnyArray:
@@ -189,10 +188,9 @@ class Partitions:
         """A list field (`LISTS`), k lists; for ``directories`` see also `directories_default`."""
         if name not in self._lists:
             self._lists[name] = self._list_column(name)
-            if self._only_bases_carry(name):
-                # All that the records say of it is in the column now.
-                for columns in (self._h.base, self._h.change):
-                    columns.forget((LISTS[name],))
+            # What the records say of it is in the column now, and in where each list comes from.
+            for columns in (self._h.base, self._h.change):
+                columns.forget((LISTS[name],))
         return self._lists[name]
 
     def _list_column(self, name: str) -> SpanColumn:
@@ -216,6 +214,7 @@ class Partitions:
         if is_empty.any():
             starts[is_empty] = 0
             counts[is_empty] = 0
+        starts = starts.astype(index_type(base.arena.size), copy=False)
         return SpanColumn(base.arena, base.dtype, starts, counts)
 
     @cached_property
@@ -251,9 +250,9 @@ class Partitions:
         """int32[n], of `index_type`: rows of the records of sorted events."""
         return take(self._h.rows, take(self._events.order, at))
 
-    def _topics_of_events(self) -> I64:
-        """int64[n]: index of the topic of each sorted event."""
-        return np.repeat(self._group_keys >> 32, np.diff(self._events.last, prepend=-1))
+    def _topics_of_events(self) -> I32:
+        """int32[n]: index of the topic of each sorted event."""
+        return np.repeat(self._group_topic, np.diff(self._events.last, prepend=-1))
 
     @cached_property
     def written(self) -> tuple[I64, I64]:
@@ -294,12 +293,15 @@ class Partitions:
 
     def _provider(self, name: str) -> I32:
         """int32[k]: the sorted event that each partition's list comes from, `EMPTY` for none."""
-        if self._only_bases_carry(name):
-            provider = self._first.copy()
-        else:
-            provider = take(last_marked(self._events, self._carries(name)), self._last)
-        for g, state in self._replayed.items():
-            provider[g] = state.providers[name]
+        provider = self._providers.get(name)
+        if provider is None:
+            if self._only_bases_carry(name):
+                provider = self._first.copy() if self._replayed else self._first
+            else:
+                provider = take(last_marked(self._events, self._carries(name)), self._last)
+            for g, state in self._replayed.items():
+                provider[g] = state.providers[name]
+            self._providers[name] = provider
         return provider
 
     def _carries(self, name: str) -> Bools:
@@ -329,17 +331,23 @@ class Partitions:
         assert self._h.merged is not None
         return self._sorted(np.ones(self._h.n_base, dtype=np.int32), self._h.merged.changes)
 
-    def _report_orphans(self, orphans: I64) -> None:
-        """A change to a partition that no record made is a fault: sorted events, int64."""
+    def _report_orphans(self, orphans: I64, partitions: I32) -> None:
+        """A change to a partition that no record made is a fault.
+
+        Args:
+            orphans: int64[n]: the sorted events.
+            partitions: int32[g]: the id of each group.
+        """
         for at in orphans.tolist():
             event = int(self._events.order[at])
-            key = int(self._group_keys[np.searchsorted(self._events.last, at)])
-            name = self.topics.names[key >> 32]
+            group = int(np.searchsorted(self._events.last, at))
+            name = self.topics.names[int(self._group_topic[group])]
             if self._h.merged is not None and int(self._weights[at]) != 1:
                 self._records.merges_at_fault = True
             self._records.fault(
                 int(self._h.rows[event]),
-                f"partition {_low_half(key)} of topic `{name}` can't be changed: no such partition",
+                f"partition {int(partitions[group])} of topic `{name}` can't be changed:"
+                " no such partition",
             )
 
     # Partitions that have to be replayed one record after the other.
@@ -547,11 +555,6 @@ def sound_bases(records: Records, rows: I64, base: Columns) -> tuple[I64, Column
         records.fault(int(rows[i]), f"partition can't be made: {why}")
     keep = np.flatnonzero(~(misfit | odd))
     return rows[keep], base.take(keep)
-
-
-def _low_half(key: int) -> int:
-    low = key & 0xFFFFFFFF
-    return low - (1 << 32) if low >> 31 else low
 
 
 def shape_names(partitions: Sequence[int]) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def gather(
     library: CDLL,
     data: npt.NDArray[np.uint8],
     dtype: np.dtype[Any],
-    starts: _I64,
+    starts: npt.NDArray[Any],
     list_offsets: _I64,
 ) -> npt.NDArray[Any] | None:
     """Gather runs of elements.
@@ -69,14 +69,15 @@ def gather(
         library: The kernel's.
         data: The bytes, without slack.
         dtype: Of one element in the bytes: big-endian numbers, or bytes of any size.
-        starts: int64[n], where each run begins; of no meaning where it is empty.
+        starts: int64[n] or int32[n], where each run begins; of no meaning where it is empty.
         list_offsets: int64[n + 1], contiguous: where each run begins among all elements.
 
     Returns:
         The elements, native; None where a run reaches beyond the bytes.
     """
     out = np.empty(int(list_offsets[-1]), dtype=dtype.newbyteorder("="))
-    starts, function = np.ascontiguousarray(starts), _functions(library).metashell_gather
+    starts = np.ascontiguousarray(starts, dtype=np.int64)
+    function = _functions(library).metashell_gather
 
     def gathered(begin: int, end: int) -> int:
         done: int = function(

@@ -143,13 +143,15 @@ def rows_with(marked: Bools, list_offsets: I64) -> Bools:
     return out
 
 
-def gather_ragged(arena: Arena, dtype: str, starts: I64, counts: AnyArray) -> tuple[AnyArray, I64]:
+def gather_ragged(
+    arena: Arena, dtype: str, starts: AnyArray, counts: AnyArray
+) -> tuple[AnyArray, I64]:
     """Read runs of elements that begin at `starts` into one array.
 
     Args:
         arena: The bytes.
         dtype: Of one element, such as ``">i4"``; ``"u1"`` for bytes.
-        starts: int64[n], where each run begins.
+        starts: int64[n] or int32[n], where each run begins.
         counts: int[n], elements in each run; nothing is read where it is 0 or less.
 
     Returns:
@@ -185,7 +187,7 @@ def _list_offsets(counts: AnyArray) -> I64:
 
 
 def _gathered(
-    arena: Arena, dtype: str, starts: I64, counts: AnyArray, list_offsets: I64
+    arena: Arena, dtype: str, starts: AnyArray, counts: AnyArray, list_offsets: I64
 ) -> AnyArray:
     """The elements of `gather_ragged` by numpy; there is one at least."""
     n, item = len(counts), np.dtype(dtype).itemsize

@@ -43,14 +43,14 @@ class FixedColumn:
 class SpanColumn:
     """A string, bytes value, or array of fixed-size elements a row, still in the arena.
 
-    ``starts``: int64[n], position of the first byte; ``counts``: int32[n] or int64[n], bytes or
-    elements, -1 for null; ``dtype``: of one element as it lies in the arena (``u1`` for strings and
-    bytes).
+    ``starts``: int64[n], or int32[n] where a fold keeps it, position of the first byte; ``counts``:
+    int32[n] or int64[n], bytes or elements, -1 for null; ``dtype``: of one element as it lies in
+    the arena (``u1`` for strings and bytes).
     """
 
     arena: Arena
     dtype: str
-    starts: I64
+    starts: AnyArray
     counts: AnyArray
 
     def take(self, rows: AnyArray) -> SpanColumn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 import threading
@@ -50,9 +51,7 @@ def test_thread_begins_once_where_much_is_read(monkeypatch: pytest.MonkeyPatch) 
     begun: list[bool] = []
     monkeypatch.setattr(threading.Thread, "start", lambda thread: begun.append(thread.daemon))
     left_out: list[str] = []
-    monkeypatch.setattr(
-        "metashell.cli.imports.leave_pandas_out", lambda: left_out.append("pandas")
-    )
+    monkeypatch.setattr("metashell.cli.imports.leave_pandas_out", lambda: left_out.append("pandas"))
     early = EarlyImports("ls")
     early(1, LEAST_BYTES - 1)
     assert [] == begun
@@ -76,3 +75,27 @@ def test_modules_of_commands_are_there() -> None:
     names = {name for command in commands if command is not None for name in command.imports}
     assert "metashell.image.image" in names
     assert [] == [name for name in sorted(names) if find_spec(name) is None]
+
+
+def test_the_explorer_chooses_a_memory_pool_before_it_imports_pyarrow() -> None:
+    """Pyarrow looks once: a pool of its own would hold 100 MB of a large cluster back."""
+    code = """if True:
+        import sys
+        from metashell.cli import explore, run_process
+
+        def began(*_: object, **__: object) -> int:
+            import metashell.tui.app
+            import pyarrow
+
+            print(pyarrow.default_memory_pool().backend_name)
+            return 0
+
+        explore.explorer_path, explore.explore = lambda _: "/", began
+        sys.argv = ["metashell", "demo", "tui"]
+        sys.exit(run_process())
+        """
+    env = {k: v for k, v in os.environ.items() if k != "ARROW_DEFAULT_MEMORY_POOL"}
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, env=env
+    )
+    assert (0, "system\n", "") == (ran.returncode, ran.stdout, ran.stderr)
