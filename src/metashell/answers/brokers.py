@@ -10,7 +10,7 @@ import pyarrow as pa
 from metashell.answers.election import HOW, NOBODY, elect, lists_of, waited_for
 from metashell.answers.health import Health, first_of
 from metashell.answers.summaries import Racks
-from metashell.answers.tally import tally, tally_lists
+from metashell.answers.tally import tally, tally_lists, tally_replicas
 from metashell.answers.topic_order import topic_order
 from metashell.answers.topic_settings import effective_min_isr, unclean_election
 from metashell.image.image import Image
@@ -81,7 +81,7 @@ class _Load:
         preferred = first_of(partitions.list_column("replicas"))
         tallies = {
             "leaders": tally(leader[leader != NOBODY]),
-            "replicas": tally_lists(partitions.list_column("replicas")),
+            "replicas": tally_replicas(health.image),
             "in_sync": tally_lists(partitions.list_column("isr")),
             "preferred": tally(preferred[preferred != NOBODY]),
             "preferred_led": tally(leader[(leader == preferred) & (leader != NOBODY)]),

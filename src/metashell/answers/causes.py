@@ -19,7 +19,7 @@ from metashell.answers.directories import BadReplicas, bad_replicas
 from metashell.answers.election import Ragged, active_brokers, lists_of, waited_for
 from metashell.answers.health import Health
 from metashell.answers.row_times import when
-from metashell.answers.tally import tally, tally_lists
+from metashell.answers.tally import tally, tally_replicas
 from metashell.dataclass import dataclass
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.arrow import list_array
@@ -50,6 +50,8 @@ _LOST, _OFFLINE, _ELECTION = (_PROBLEMS.index(name) for name in _PROBLEMS[4:])
 _NONE: Final = -1
 _FEW: Final = 3
 """Brokers that are named one by one."""
+_FEW_PARTITIONS: Final = 1000
+"""For so many, what others miss is not looked for."""
 
 EFFECTS: Final = {
     "offline-partitions": "offline",
@@ -226,7 +228,7 @@ class Causes:
             return self._of_preferred(rows)
         if problem not in EFFECTS or not len(rows):
             return Links(np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
-        missing = self._missing
+        missing = self._missing_among(rows)
         first, end = (np.searchsorted(missing.at, rows, side) for side in ("left", "right"))
         counts = end - first
         at = np.repeat(np.arange(len(rows)), counts)
@@ -248,8 +250,7 @@ class Causes:
     @cached_property
     def _ids(self) -> AnyArray:
         """int[k]: brokers that are registered or have replicas, ascending."""
-        holding, _ = tally_lists(self.image.partitions.list_column("replicas"))
-        return np.union1d(holding, self.image.brokers.ids).astype(np.int64)
+        return np.union1d(tally_replicas(self.image)[0], self.image.brokers.ids).astype(np.int64)
 
     @cached_property
     def _states(self) -> AnyArray:
@@ -267,13 +268,30 @@ class Causes:
         ids = brokers.ids[rows].tolist()
         return dict(zip(ids, zip(offsets, times, strict=True), strict=True))
 
+    def _missing_among(self, rows: I64) -> Links:
+        """As `_missing`, at least of the partitions given; of few alone those are looked at."""
+        if len(rows) > _FEW_PARTITIONS or "_missing" in self.__dict__:
+            return self._missing
+        rows = np.sort(rows)
+        return self._missing_of(rows[self._lacking[rows]])
+
     @cached_property
     def _missing(self) -> Links:
         """Replicas that are out of the ISR, or whose partition has no leader, and why; ``at`` is
         the partition, ascending.
         """
+        return self._missing_of(np.flatnonzero(self._lacking))
+
+    @property
+    def _lacking(self) -> Bools:
+        """bool[k]: partitions that may miss a replica."""
         health = self.health
-        rows = np.flatnonzero(health.under_replicated | health.offline | health.reassigning)
+        lacking: Bools = health.under_replicated | health.offline | health.reassigning
+        return lacking
+
+    def _missing_of(self, rows: I64) -> Links:
+        """As `_missing`, of partitions that are `_lacking`, ascending."""
+        health = self.health
         replicas = lists_of(self.image, "replicas", rows)
         kinds = self._kinds(rows, replicas)
         at = np.flatnonzero(kinds)

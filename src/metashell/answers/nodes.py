@@ -19,7 +19,7 @@ import pyarrow as pa
 
 from metashell.answers.releases import release_of
 from metashell.answers.row_times import when
-from metashell.answers.tally import tally_lists
+from metashell.answers.tally import tally_replicas
 from metashell.dataclass import dataclass
 from metashell.image.features import METADATA_VERSION, metadata_version_name
 from metashell.image.image import Image
@@ -244,7 +244,7 @@ def _ids(column: SpanColumn, row: int) -> list[str] | None:
 
 def replica_counts(image: Image) -> np.ndarray:
     """int64[k]: how many replicas each registered broker has, its own in `image.brokers.ids`."""
-    holding, counts = tally_lists(image.partitions.list_column("replicas"))
+    holding, counts = tally_replicas(image)
     known = dict(zip(holding.tolist(), counts.tolist(), strict=True))
     return np.array([known.get(i, 0) for i in image.brokers.ids.tolist()], dtype=np.int64)
 

@@ -35,7 +35,7 @@ from metashell.answers.nodes import BROKER, HOUR_MS, NodeRow, nodes_of
 from metashell.answers.problem_kinds import KINDS, ProblemKind
 from metashell.answers.releases import CONTROLLERS_REGISTER
 from metashell.answers.row_times import before, when
-from metashell.answers.tally import tally, tally_lists
+from metashell.answers.tally import tally, tally_replicas
 from metashell.answers.topic_order import topic_order
 from metashell.answers.topic_settings import unclean_election
 from metashell.answers.whys import Whys
@@ -123,11 +123,6 @@ class _Facts:
         ranks = np.empty(len(order), dtype=np.int64)
         ranks[order] = np.arange(len(order))
         return ranks
-
-    @cached_property
-    def replica_tally(self) -> tuple[AnyArray, I64]:
-        """Brokers that have replicas, and how many each."""
-        return tally_lists(self.image.partitions.list_column("replicas"))
 
     @cached_property
     def bad_directories(self) -> tuple[dict[int, int], dict[int, int]]:
@@ -380,7 +375,7 @@ class Problems:
             )
 
     def _unregistered_brokers(self, kind: ProblemKind) -> Iterator[Problem]:
-        ids, counts = self._facts.replica_tally
+        ids, counts = tally_replicas(self.image)
         strange = ~np.isin(ids, self.image.brokers.ids)
         found = zip(ids[strange].tolist(), counts[strange].tolist(), strict=True)
         yield from self._of_brokers(kind, dict(found))

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import weakref
 from typing import Final
 
 import numpy as np
 
+from metashell.image.image import Image
 from metashell.schema.arena import I64, AnyArray
 from metashell.schema.columns import SpanColumn
 
 _SMALL_IDS: Final = 1 << 20
 _LISTS: Final = 1 << 17
 """So many lists are gathered at a time: what all hold would take as much as a column."""
+_REPLICAS: Final[weakref.WeakKeyDictionary[Image, tuple[AnyArray, I64]]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def tally(brokers: AnyArray) -> tuple[AnyArray, I64]:
@@ -36,3 +41,11 @@ def tally_lists(lists: SpanColumn) -> tuple[AnyArray, I64]:
     counts = np.zeros(len(ids), dtype=np.int64)
     np.add.at(counts, at, np.concatenate([counts for _, counts in found]))
     return ids, counts
+
+
+def tally_replicas(image: Image) -> tuple[AnyArray, I64]:
+    """Brokers that have replicas, ascending, and how many each; counted once an image."""
+    found = _REPLICAS.get(image)
+    if found is None:
+        found = _REPLICAS[image] = tally_lists(image.partitions.list_column("replicas"))
+    return found

@@ -5,8 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from metashell.answers.causes import Cause, Causes, causes_text
+import metashell
+from metashell.answers import causes as causes_module
+from metashell.answers.causes import EFFECTS, Cause, Causes, causes_text
 from metashell.answers.health import Health
+from support.fixtures import differing_directories, fixture
 from support.logs import record
 from support.small_cluster import broker, cluster
 
@@ -63,3 +66,22 @@ def test_causes_of_some_partitions() -> None:
         assert one.since_time_ms is not None
         assert causes_text(every, len(source.image.brokers.ids)) == "both brokers are fenced"
         assert causes.of(np.array([], dtype=np.int64), "offline-partitions") == []
+
+
+@pytest.mark.parametrize("name", differing_directories())
+def test_few_partitions_are_linked_as_all_are(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What others miss changes nothing, and neither does the order of those asked for."""
+    with metashell.open(fixture(name).input) as source:
+        health = Health(source.image)
+        alone, together = Causes(health), Causes(health)
+        n = len(source.image.partitions)
+        some = np.flatnonzero(np.arange(n) % 3 > 0)[::-1]
+        for problem in EFFECTS:
+            monkeypatch.setattr(causes_module, "_FEW_PARTITIONS", n)
+            few = alone.links(some, problem)
+            monkeypatch.setattr(causes_module, "_FEW_PARTITIONS", -1)
+            every = together.links(some, problem)
+            assert (few.at.tolist(), few.cause.tolist()) == (
+                every.at.tolist(),
+                every.cause.tolist(),
+            ), problem
