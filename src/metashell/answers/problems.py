@@ -171,7 +171,7 @@ class Problems:
         self._voters = voters
         self._ghost_after_ms, self._now_ms = ghost_after_ms, now_ms
         self._detail = detail
-        self._links: dict[str, tuple[I64, Links]] = {}
+        self._causes_of: dict[str, Sequence[Cause]] = {}
         self._facts = _FACTS.setdefault(image, _Facts(image))
 
     def find(self, codes: Collection[str] = tuple(KINDS)) -> Iterator[Problem]:
@@ -250,12 +250,14 @@ class Problems:
         )
 
     def _linked(self, code: str) -> tuple[I64, Links]:
-        """The partitions that have a problem, and what they follow from."""
-        found = self._links.get(code)
-        if found is None:
-            rows = np.flatnonzero(self.mask(code))
-            found = self._links[code] = rows, self.causes.links(rows, code)
-        return found
+        """The partitions that have a problem, and what they follow from.
+
+        Of what is found the causes alone are kept, for `effects`.
+        """
+        rows = np.flatnonzero(self.mask(code))
+        links = self.causes.links(rows, code)
+        self._causes_of[code] = self.causes.causes(links)
+        return rows, links
 
     def _lists(self, links: Links, groups: I64, order: I64) -> pa.Array:
         return self.causes.lists(links, groups, len(order)).take(pa.array(order))
@@ -267,7 +269,9 @@ class Problems:
         found: dict[str, tuple[Cause, dict[str, int]]] = {}
         for code in EFFECTS:
             if code in codes:
-                for cause in self.causes.causes(self._linked(code)[1]):
+                if code not in self._causes_of:
+                    self._linked(code)
+                for cause in self._causes_of[code]:
                     found.setdefault(cause.name, (cause, {}))[1][code] = cause.partitions
         return list(found.values())
 

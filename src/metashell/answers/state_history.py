@@ -160,9 +160,9 @@ def _states(
         return take(values, np.maximum(at, 0, out=at))
 
     def n_of(name: str) -> AnyArray:
-        lists = LISTS[name]
-        found = told(base.span(lists).counts, change.span(lists).counts, -1)
-        forget()
+        of_bases, of_changes = (c.span(LISTS[name]).counts for c in (base, change))
+        forget()  # where the lists stand takes twice as much
+        found = told(of_bases, of_changes, -1)
         return np.maximum(found, 0, out=found)
 
     offline = alive & (
@@ -170,7 +170,7 @@ def _states(
     )
     missing = n_of("replicas")
     for name in ("adding_replicas", "isr"):
-        missing = missing - n_of(name)
+        missing -= n_of(name)
     return offline, alive & (missing > 0)
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 LEVELS: Final = tuple(level.value for level in Level)
 """The worst first."""
 
-_SHARED: Final = frozenset({"severity", "problem", "explanation", "action"})
+_SHARED: Final = frozenset({"severity", "problem", "why", "explanation", "action"})
 """Columns whose few texts are held once each: in plain they were half of a million rows."""
 _SHARED_TEXT: Final = pa.dictionary(pa.int32(), pa.string())
 TYPES: Final = {
@@ -135,7 +135,7 @@ def of_problem(
         "subject": writer.subjects,
         "count": lambda: problem.counts,
         "since_time": lambda: since["since_time"],
-        "why": problem.why or writer.details_or_null,
+        "why": lambda: (problem.why or writer.details_or_null)().dictionary_encode(),
         "causes": problem.causes or (lambda: pa.array([[]] * n, TYPES["causes"])),
         "command": writer.commands,
         "since_offset": lambda: since["since_offset"],
@@ -181,24 +181,35 @@ def grouped(rows: pa.Table) -> pa.Table:
     if not len(parents):
         return rows
     at, first = np.unique(parents, return_index=True)
-    problems = plain_texts(rows.column("problem"))
-    names = pc.binary_join_element_wise(problems, rows.column("subject"), " ")
     wanted = pc.list_flatten(lists).take(pa.array(first))
+    # Few kinds are causes: to name all rows, and to look among them, took as much as the rows.
+    kinds = pc.unique(pc.replace_substring_regex(pc.unique(wanted), " .*", ""))
+    may_be = np.flatnonzero(pc.is_in(plain_texts(rows.column("problem")), kinds))
+    causes = rows.take(pa.array(may_be))
+    names = pc.binary_join_element_wise(
+        plain_texts(causes.column("problem")), causes.column("subject"), " "
+    )
     if CLUSTER.name in rows.column_names:
-        clusters = rows.column(CLUSTER.name)
-        names = pc.binary_join_element_wise(clusters, names, "/")
-        wanted = pc.binary_join_element_wise(clusters.take(pa.array(at)), wanted, "/")
-    found = pc.fill_null(pc.index_in(wanted, pa.array(_flat(names))), -1)
+        names = pc.binary_join_element_wise(causes.column(CLUSTER.name), names, "/")
+        clusters = rows.column(CLUSTER.name).take(pa.array(at))
+        wanted = pc.binary_join_element_wise(clusters, wanted, "/")
+    found = pc.fill_null(pc.index_in(wanted, _flat(names)), -1).to_numpy()
     head = np.arange(n)
-    cause = np.asarray(found)
-    head[at[cause >= 0]] = cause[cause >= 0]
+    head[at[found >= 0]] = may_be[found[found >= 0]]
     best = np.arange(n)
     np.minimum.at(best, head, np.arange(n))
     order = pa.array(np.lexsort((np.arange(n), head != np.arange(n), best[head])))
     columns, schema = rows.columns, rows.schema
     # Column by column: there may be 100 MB of rows, and nobody else has them.
-    del rows, problems, names, wanted, found, lists
-    return pa.table([columns.pop(0).take(order) for _ in schema.names], schema)
+    del rows, causes, lists
+    return pa.table([_in_order(columns.pop(0), order) for _ in schema.names], schema)
+
+
+def _in_order(column: pa.ChunkedArray, order: pa.Array) -> pa.Array:
+    """What stands at each place; of a column in pieces `take` would hold another copy."""
+    flat = _flat(column)
+    del column
+    return flat.take(order)
 
 
 def _flat(texts: pa.ChunkedArray | pa.Array) -> pa.Array:
@@ -226,7 +237,7 @@ def summary_of(rows: pa.Table) -> pa.Table:
     """
     columns = {name: rows.column(name) for name in ("subject", "count", "since_time")}
     texts = {}
-    for name in _SHARED:
+    for name in _SHARED & SUMMARY_TYPES.keys():
         # Arrow groups by numbers, but by no texts that are held once each.
         column = rows.column(name).unify_dictionaries().combine_chunks()
         columns[name], texts[name] = column.indices, column.dictionary
