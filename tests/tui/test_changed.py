@@ -5,13 +5,17 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 
 from kraftgen.batch import encode_batch
+from metashell.commands.partitions import COLUMNS
+from metashell.commands.rows.cell_colours import with_colours
 from metashell.fs.node import JsonValue
 from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.pane import NodePane
 from metashell.tui.node.value_changes import changed_lines
+from metashell.tui.rows.changes import changed_cells
 from metashell.tui.rows.table import RowTable
 from metashell.tui.timeline.timeline import Timeline
 from support.logs import make_directory, record
@@ -220,3 +224,16 @@ def test_cells(tmp_path: Path, start: int, stop: int) -> None:
         assert not driver.one(RowTable).changed
 
     drive_on(tmp_path, test)
+
+
+def test_a_state_that_is_shown_the_same_has_no_mark() -> None:
+    """Of several states a cell shows the worst: a lesser one that came is no change of the cell."""
+
+    def rows(*states: list[str]) -> pa.Table:
+        table = pa.table({"partition": [0, 1], "state": list(states)})
+        return with_colours(table, COLUMNS)
+
+    before = rows(["offline"], ["offline", "under-min-isr"])
+    now = rows(["offline", "under-min-isr"], ["under-min-isr"])
+    found = changed_cells(now, before, [0, 1], [0, 1])
+    assert {"state": [False, True]} == {name: marks.to_pylist() for name, marks in found.items()}

@@ -7,7 +7,8 @@ from collections.abc import Hashable, Sequence
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.rows.cell_text import plain_texts
+from metashell.commands.rows.cell_colours import shows_the_worst
+from metashell.commands.rows.cell_text import is_list, plain_texts
 
 
 def changed_rows(
@@ -61,11 +62,18 @@ def changed_cells(
     for name in table.column_names:
         if name not in before.column_names:
             continue
-        now = plain_texts(table.column(name))
-        was = plain_texts(before.column(name)).take(at)
+        now, was = _seen_texts(table, name), _seen_texts(before, name).take(at)
         same = pc.fill_null(pc.equal(now, was), False)
         both_null = pc.and_(pc.is_null(now), pc.is_null(was))
         differs = pc.and_(pc.is_valid(at), pc.invert(pc.or_(same, both_null)))
         if pc.any(differs).as_py():
             found[name] = differs
     return found
+
+
+def _seen_texts(table: pa.Table, name: str) -> pa.Array:
+    """string[n]: what a table shows of a column, so that a mark says that this is another text."""
+    column = table.column(name)
+    if is_list(column.type) and shows_the_worst(table.schema.field(name)):
+        column = pc.list_slice(column, 0, 1)
+    return plain_texts(column)
