@@ -13,6 +13,7 @@ from textual.events import Key
 from metashell.commands.framework.aliases import Habits
 from metashell.commands.framework.command import Completion
 from metashell.tui.asking.completing import CompletingInput, Proposals
+from metashell.tui.asking.output_lines import wrapped
 from metashell.tui.asking.output_pane import OutputPane
 from metashell.tui.frame.filter_bar import FilterBar
 from metashell.tui.frame.help import Help
@@ -524,3 +525,13 @@ def test_quits_from_rows() -> None:
         await driver.until(lambda: driver.app._exit, "goes on")
 
     drive(test)
+
+
+def test_long_lines_go_on_behind_a_space() -> None:
+    """Also with signs that are not ASCII, no number or name is cut in two."""
+    told = "1357  PARTITION_CHANGE_RECORD  leader 103 → 101, isr [103,101,102] → [101,102]"
+    rows = wrapped(told, 40)
+    assert "".join(map(str, rows)) == told
+    assert all(len(row) <= 40 and str(row).endswith(" ") for row in rows[:-1])
+    assert ["ああ", "あ"] == list(wrapped("あああ", 5))
+    assert "ab" * 50 == "".join(map(str, wrapped("ab" * 50, 7)))

@@ -120,11 +120,9 @@ def wrapped(row: Row, width: int) -> Sequence[Row]:
     if plain.isascii():
         if len(plain) <= width:
             return (row,)
-        pieces = _pieces(plain, width)
     elif cell_len(plain) <= width:
         return (row,)
-    else:
-        pieces = chop_cells(plain, width)
+    pieces = _pieces(plain, width)
     if isinstance(row, str):
         return pieces
     ends, at = [], 0
@@ -135,15 +133,19 @@ def wrapped(row: Row, width: int) -> Sequence[Row]:
 
 
 def _pieces(text: str, width: int) -> list[str]:
-    """An ASCII text in pieces, cut between words unless that leaves half of the room empty."""
+    """A text in pieces, cut between words unless that leaves half of the room empty."""
     pieces, at = [], 0
-    while len(text) - at > width:
-        stop = at + width
-        space = text.rfind(" ", at + width // 2, stop)
-        stop = space + 1 if space >= 0 else stop
-        pieces.append(text[at:stop])
-        at = stop
-    return [*pieces, text[at:]]
+    while at < len(text):
+        # Signs without a width of their own make a piece of more signs than columns.
+        window = text[at : at + 2 * width]
+        room = window[:width] if window.isascii() else chop_cells(window, width)[0]
+        stop = max(len(room), 1)
+        if at + stop < len(text):
+            space = window.rfind(" ", stop // 2, stop)
+            stop = space + 1 if space >= 0 else stop
+        pieces.append(text[at : at + stop])
+        at += stop
+    return pieces
 
 
 class TextLines(ScrollView, can_focus=True):
