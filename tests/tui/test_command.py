@@ -162,6 +162,8 @@ def test_table_leads_to_nodes() -> None:
         assert table.row_count == n_rows
         await driver.press("enter")
         assert table.has_focus
+        await driver.press("escape")
+        assert not pane.filter_text
         await driver.press("down", "enter")
         assert driver.app.path == "/image/topics/byName/topic-000/1"
         assert not isinstance(driver.app.screen, CommandScreen)

@@ -575,9 +575,10 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
         self.tell(f"{what} copied")
 
     def action_cancel(self) -> None:
-        """Stop what was begun last."""
+        """Stop what was begun last; where nothing goes on, drop the filter that holds."""
         job = self.jobs.cancel_newest()
         if job is None:
+            self._drop_filter()
             return
         self.tell(f"cancelled: {job.title}")
         scene = self.scene
@@ -585,6 +586,10 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
             self.path = scene.prefix or "/"  # where one was before
             if self.view is not None:
                 self.view.show_path(self.path)
+
+    def _drop_filter(self) -> None:
+        text = "" if self.view is None else self.view.drop_filter()
+        self.tell(f"filter dropped: {text}" if text else "no job runs and no filter holds")
 
     def _handle_exception(self, error: Exception) -> None:
         """Take what goes wrong in this thread. A program that ends mounts no parts any more.

@@ -104,6 +104,18 @@ class View(AppPart, Vertical):
         """The filter that holds; None where nothing can be filtered at the moment."""
         return None
 
+    def drop_filter(self) -> str:
+        """Show again what a filter hides.
+
+        Returns:
+            The filter that held; empty where none did.
+        """
+        text = self.filter_text or ""
+        if text:
+            self.filter_by("")
+            self.keep_filter()
+        return text
+
     def focus_content(self) -> None:
         """Put the focus where the user goes on: on the first part that can have it."""
         for widget in self.query("*"):

@@ -395,6 +395,13 @@ class NodePane(AppPart, Vertical):
             return None
         return (self._lines if self._look.table is None else self._table).filter_text
 
+    def drop_filter(self) -> str:
+        """As `View.drop_filter`."""
+        text = self.filter_text or ""
+        if text:
+            self.filter_by("")
+        return text
+
     def tables(self) -> Sequence[tuple[str, pa.Table]]:
         """As `View.tables`."""
         look = self._look

@@ -65,7 +65,8 @@ class CommandScreen(AppPart, ModalScreen[None]):
 
     HELP = (
         "A command of the shell. It runs on the shown state, in the selected directory. `tab` "
-        "completes, `enter` runs. `escape` ends a running command, then closes the line. `cd` "
+        "completes, `enter` runs. `escape` ends a running command, drops the filter of its "
+        "rows, then closes the line. `cd` "
         "goes to a directory, `at` in time. Rows fill the screen: `s` sorts them, `/` filters "
         "them, `enter` goes to the node of a row and `alt+left` back to the rows. `:` goes to "
         "the line, `escape` back to the view."
@@ -255,7 +256,7 @@ class CommandScreen(AppPart, ModalScreen[None]):
         self.line.focus()
 
     def action_leave(self) -> None:
-        """Put the proposals away, end what runs, or close the line."""
+        """Put the proposals away, end what runs, drop the filter, or close the line."""
         if self.line.proposals.are_shown:
             self.line.dismiss_proposals()
         elif self._job is not None and self._job in self.explorer.jobs.running:
@@ -263,6 +264,8 @@ class CommandScreen(AppPart, ModalScreen[None]):
             self._job.cancel()
             self.pane.note([escape(f"cancelled: {title}")])
             self._job = None
+        elif not self.line.has_focus and self.pane.filter_text:
+            self.pane.filter_by("")
         elif not self.line.has_focus and self._result is None:
             self.line.focus()
         else:

@@ -291,6 +291,20 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         """Show only those names of the directory at hand that contain a text."""
         self._filter(self.place, text)
 
+    def drop_filter(self) -> str:
+        """Drop the filter of the directory at hand, else of one above it, else of any.
+
+        Returns:
+            The filter that held; empty where no directory has one.
+        """
+        texts = {} if self.outline is None else self.outline.filters()
+        around = [key for key in texts if self.place[: len(key)] == key]
+        key = max(around or texts, key=len, default=None)
+        if key is None:
+            return ""
+        self._filter(key, "")
+        return texts[key]
+
     def _filter_again(self, texts: Mapping[NodeKey, str]) -> None:
         """Filter as it was meanwhile asked for."""
         assert self.outline is not None

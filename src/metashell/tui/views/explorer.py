@@ -232,6 +232,15 @@ class ExplorerView(View):
         """The filter that holds there."""
         return self.pane.filter_text if self._filters_pane else self.tree_side.filter_text
 
+    def drop_filter(self) -> str:
+        """Drop the filter of the side that is looked at, else that of the other one."""
+        pane, tree = self.pane, self.tree_side
+        for side in (pane, tree) if self._on_the_right else (tree, pane):
+            if text := side.drop_filter():
+                self.keep_filter()
+                return text
+        return ""
+
     @property
     def _filters_pane(self) -> bool:
         return self._on_the_right and self.pane.filter_text is not None
