@@ -107,7 +107,7 @@ STORY: Final = (
     Step((), "csv-imports waits for broker 104: since when, and why?", 4.0,
          _says("waits for 104 (ELR)", "end of the log")),
     Step(("comma",), ",  the last time that partitions went offline", 4.0,
-         _says(f"offset {BROKEN}", "offline 0 → 3", "•offline")),
+         _says(f"offset {BROKEN}", "offline 0 → 3")),
     Step(("left_square_bracket",), "[  the change before: every partition has a leader", 4.0,
          lambda screen: "waits for 104" not in screen),
     Step(("right_square_bracket",), "]  forward again: • marks what changed", 4.0,

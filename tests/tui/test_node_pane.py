@@ -136,12 +136,42 @@ def test_history_travels() -> None:
         await look.driver.press("enter")
         await look.driver.press("end", "enter")
         assert [(f"{ORDERS}/0", 4106), (f"{ORDERS}/0", 2980)] == gone
+        assert look.driver.told[0].startswith("offset 3981 lies inside the batch of offsets")
+        assert look.driver.told[0].endswith("shown is the state after offset 4106")
+        assert len(look.driver.told) == 1
+        look.driver.app.clear_notifications()
+        assert "when" not in look.rows.columns_shown
         look.driver.app.travel(3500)
         await look.driver.settled()
         await look.at(f"{ORDERS}/0")
         assert [3981, None, 2980] == look.column("offset")
+        assert ["later", None, None] == look.column("when")
+        assert "when" in look.rows.columns_shown
+        assert "later" in look.driver.screen()
         await look.driver.press("home", "down", "enter")
         assert ["only a checkpoint holds this: it has no offset"] == look.driver.told
+
+    looking(test)
+
+
+def test_the_bar_says_what_enter_does() -> None:
+    """On a row of a table it goes to a node, on one of a history in time."""
+
+    async def test(look: Looking) -> None:
+        def said() -> str:
+            (active,) = (
+                binding.description
+                for _, binding, _, _ in look.driver.app.screen.active_bindings.values()
+                if binding.key == "enter"
+            )
+            return active
+
+        await look.at(ORDERS)
+        assert "Go to node" == said()
+        await look.driver.press("h")
+        assert "Go to that state" == said()
+        await look.driver.press("d")
+        assert "Go to node" == said()
 
     looking(test)
 

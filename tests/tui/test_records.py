@@ -307,6 +307,22 @@ def test_as_of() -> None:
     drive(test)
 
 
+@pytest.mark.parametrize("key", ["m", "enter"])
+def test_says_that_a_batch_counts_whole(key: str) -> None:
+    """What is shown of a record inside a batch is the state after the batch, which is said."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        await _chip(driver, "offset 3981..3981")
+        assert view.records.here == 3981
+        await driver.press(key)
+        assert driver.scene.source.moment_offset == 4106
+        (told,) = driver.told
+        assert told.startswith("offset 3981 lies inside the batch of offsets")
+
+    drive(test)
+
+
 @pytest.mark.slow
 def test_chips() -> None:
     """Filters are added, changed and removed, one holding beside the other."""

@@ -569,6 +569,20 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
             self._unnotify(before)
         self.notify(shown, severity=severity, timeout=_TOLD_S, markup=False)
 
+    def tell_batch(self, offset: int, batch: tuple[int, int]) -> None:
+        """Say why another state is shown than that of an offset, where it is: a batch counts whole.
+
+        Args:
+            offset: Where the user wanted to go.
+            batch: The first and the last offset of the batch that it lies in.
+        """
+        first, last = batch
+        if offset != last:
+            self.tell(
+                f"offset {offset} lies inside the batch of offsets {first} to {last}, which counts "
+                f"whole: shown is the state after offset {last}"
+            )
+
     def copy(self, text: str, what: str) -> None:
         """Put a text on the clipboard of the user's terminal."""
         self.copy_to_clipboard(text)

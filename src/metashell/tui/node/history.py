@@ -24,8 +24,10 @@ _CONFIGS: Final = ("image", "configs")
 _TOPIC_DEPTH: Final = 4
 _IN_TOPIC: Final = "configs"
 """How the history of a topic calls the directory of its configs."""
-_SHOWN: Final = ("offset", "node", "what", "time", "type")
-"""Columns that are shown at first; `what` is the change in words."""
+_SHOWN: Final = ("offset", "when", "node", "time", "what")
+"""Columns that are shown at first; `what` is the change in words, which has the room at the end."""
+LATER: Final = "later"
+"""`when` of a change that lies behind the state that is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +87,7 @@ def history_paths(source: Source, path: str) -> list[str]:
 
 
 def find_history(
-    newest: Source,
+    cluster: Source,
     path: str,
     span: tuple[int, int] | None,
     *,
@@ -96,13 +98,14 @@ def find_history(
     """The newest changes of a node: also of what is gone, and of what is yet to come.
 
     Args:
-        newest: The cluster at the end of its log.
+        cluster: The cluster as it is shown; changes behind that are marked as later.
         path: A path of the cluster's own tree.
         span: As `Scene.span`.
         most_changes: How many.
         most_records: Records that they are made from.
         cancelled: Asked by long loops.
     """
+    newest = cluster.newest
     paths = history_paths(newest, path)
     words = ["changes", "-o", "table", "--columns", "all", "-n", str(most_changes)]
     words += ["--newest", str(most_records), "--", *paths]
@@ -114,7 +117,11 @@ def find_history(
     called = [name_below(one, paths) or one for one in table.column("path").to_pylist()]
     table = table.append_column("node", pa.array(called, pa.string()))
     table = table.append_column("what", pa.array(_words(table), pa.string()))
+    when = _when(table, cluster)
+    table = table.append_column("when", when)
     first = list(_SHOWN)
+    if when.null_count == len(when):
+        first.remove("when")
     if not any(name_below(one, paths) for one in set(table.column("path").to_pylist())):
         first.remove("node")
     is_whole = not any("older ones were not" in said for said in answer.warnings)
@@ -145,6 +152,19 @@ def name_below(path: str, of: Sequence[str]) -> str:
         if path.startswith(below):
             return name + path[len(below) :]
     return path
+
+
+def _when(table: pa.Table, cluster: Source) -> pa.Array:
+    """string[n]: `LATER` for changes behind the state that is shown, null for the others."""
+    offset, time = cluster.moment_offset, cluster.moment_ms
+    nothing = pa.nulls(len(table), pa.string())
+    if offset is None:
+        return nothing
+    is_later = pc.greater(table.column("offset"), offset)
+    if time is not None:  # offsets of a coordinator's log are others
+        behind = pc.greater(table.column("time").cast(pa.int64()), time)
+        is_later = pc.if_else(pc.is_null(table.column("log")), is_later, behind)
+    return pc.if_else(is_later, LATER, nothing).combine_chunks()
 
 
 def _words(table: pa.Table) -> list[str]:

@@ -268,7 +268,7 @@ class Seen:
         cluster = self._scene.cluster
         assert cluster is not None
         found = find_history(
-            cluster.newest,
+            cluster,
             self._inner,
             self._span,
             most_changes=MOST_CHANGES,

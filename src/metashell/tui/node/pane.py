@@ -17,9 +17,10 @@ from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.node.look import Seen
 from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.node_look import LookMode, NodeLook
+from metashell.tui.node.node_rows import NodeRows
 from metashell.tui.node.value import ValueLine
 from metashell.tui.part import AppPart
-from metashell.tui.rows.cluster_rows import applied_at
+from metashell.tui.rows.cluster_rows import batch_around
 from metashell.tui.rows.table import RowTable
 from metashell.tui.scene import Scene
 from metashell.tui.text import line
@@ -124,7 +125,7 @@ class NodePane(AppPart, Vertical):
                 yield tab
             yield Static(id="node-count", markup=False)
         yield LineView(id="node-lines")
-        table = RowTable(id="node-table")
+        table = NodeRows(id="node-table")
         table.display = False
         yield table
         note = Static(id="node-note", markup=False)
@@ -233,6 +234,7 @@ class NodePane(AppPart, Vertical):
         self._show_tabs()
         lines, table = self._lines, self._table
         had_focus = lines.has_focus or table.has_focus
+        table.mode = look.mode
         if look.table is not None:
             came_from = None if before is None else _name_below(before.path, look.path)
             at = {look.table.column_names[0]: came_from} if is_afresh and came_from else None
@@ -292,8 +294,8 @@ class NodePane(AppPart, Vertical):
         return self.query_one(LineView)
 
     @property
-    def _table(self) -> RowTable:
-        return self.query_one(RowTable)
+    def _table(self) -> NodeRows:
+        return self.query_one(NodeRows)
 
     # What the user does.
 
@@ -342,11 +344,12 @@ class NodePane(AppPart, Vertical):
         scene = self._scene
         assert scene is not None
 
-        def work(_job: Job) -> int:
-            return applied_at(scene, path, offset, of_history=True)
+        def work(_job: Job) -> tuple[int, int]:
+            return batch_around(scene, path, offset, of_history=True)
 
-        def done(end: int) -> None:
-            self.explorer.go(path, offset=end)
+        def done(batch: tuple[int, int]) -> None:
+            self.explorer.go(path, offset=batch[1])
+            self.explorer.tell_batch(offset, batch)
 
         self.explorer.jobs.start("finding the moment", work, done, owner=self, key="moment")
 

@@ -45,7 +45,16 @@ def cluster_rows(
 
 
 def applied_at(scene: Scene, path: str, offset: int, *, of_history: bool = False) -> int:
-    """The first offset at which a record counts: that of its batch's end, which counts whole.
+    """The first offset at which a record counts: the last one of its `batch_around`."""
+    return batch_around(scene, path, offset, of_history=of_history)[1]
+
+
+def batch_around(
+    scene: Scene, path: str, offset: int, *, of_history: bool = False
+) -> tuple[int, int]:
+    """The first and the last offset of a record's batch, which counts whole.
+
+    From its last offset on both are that one: there is nothing left of the batch.
 
     Args:
         scene: What is shown.
@@ -61,12 +70,12 @@ def applied_at(scene: Scene, path: str, offset: int, *, of_history: bool = False
         member = member_at(scene.fleet, path)
         source = None if member is None else member.source()
     if source is None:
-        return offset
+        return offset, offset
     records = (
         source.newest.full_log.history_records if of_history else source.full_log.image.records
     )
     _, inside = end_row(records, offset, record=False)
-    return offset if inside is None else inside[1]
+    return (offset, offset) if inside is None else inside
 
 
 def previous_scene(scene: Scene) -> Scene | None:

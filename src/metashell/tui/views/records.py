@@ -293,6 +293,8 @@ class RecordsView(FilteredRecords):
             return
         path = self._prefix + detail.target.path
         self.explorer.go(path, offset=detail.target.offset)
+        if detail.target.offset == detail.span[1]:
+            self.explorer.tell_batch(detail.offset, detail.span)
 
     def with_node(self, then: Callable[[str], object]) -> None:
         """Do something with the path of the node that the record is about."""
@@ -412,8 +414,13 @@ class RecordsView(FilteredRecords):
 
     def action_as_of(self) -> None:
         """Show the whole cluster as of the record of the cursor."""
+
         # A batch counts as a whole: before its end the record is not there.
-        self._with_detail(lambda detail: self.explorer.travel(detail.span[1]))
+        def travel(detail: RecordDetail) -> None:
+            self.explorer.travel(detail.span[1])
+            self.explorer.tell_batch(detail.offset, detail.span)
+
+        self._with_detail(travel)
 
     def export(self) -> None:
         """Read the rows that are to be exported, then ask where to."""

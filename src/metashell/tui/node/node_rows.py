@@ -1,0 +1,36 @@
+"""The rows that a node is shown as, and what Enter does on one."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from textual.binding import Binding
+
+from metashell.tui.node.node_look import LookMode
+from metashell.tui.rows.table import RowTable
+
+
+class NodeRows(RowTable):
+    """The table of a node: a row leads to a node, or in a history to the state after a change."""
+
+    BINDINGS: ClassVar = [
+        Binding("enter", "to_node", "Go to node", id="node.open"),
+        Binding("enter", "to_state", "Go to that state", id="node.travel"),
+    ]
+
+    mode: LookMode | None = None
+    """How the node is looked at."""
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer what a row leads to."""
+        if action in ("to_node", "to_state"):
+            return (action == "to_state") is (self.mode is LookMode.HISTORY)
+        return super().check_action(action, parameters)
+
+    def action_to_node(self) -> None:
+        """Go to the node of the row."""
+        self.action_select_cursor()
+
+    def action_to_state(self) -> None:
+        """Go to the state after the change of the row."""
+        self.action_select_cursor()
