@@ -154,6 +154,18 @@ def test_history_travels() -> None:
     looking(test)
 
 
+def test_changes_in_words_are_seen_to_their_end() -> None:
+    """They have the room that is left beside the tree, up to the edge."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go(f"{ORDERS}/0")
+        await driver.settled()
+        await driver.press("h")
+        assert "leader 101 → -1, isr [101] → [], elr [] → [101]" in driver.screen()
+
+    drive(test, size=(120, 40))
+
+
 def test_the_bar_says_what_enter_does() -> None:
     """On a row of a table it goes to a node, on one of a history in time."""
 

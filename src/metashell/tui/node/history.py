@@ -24,8 +24,10 @@ _CONFIGS: Final = ("image", "configs")
 _TOPIC_DEPTH: Final = 4
 _IN_TOPIC: Final = "configs"
 """How the history of a topic calls the directory of its configs."""
-_SHOWN: Final = ("offset", "when", "node", "time", "what")
-"""Columns that are shown at first; `what` is the change in words, which has the room at the end."""
+_SHOWN: Final = ("offset", "when", "time", "what")
+"""Columns that are shown at first; `what` is the change in words, and the last has most room."""
+_OF_NODES: Final = ("offset", "when", "node", "what", "time")
+"""The same where nodes below have changes too: beside their names the time gives way to words."""
 LATER: Final = "later"
 """`when` of a change that lies behind the state that is shown."""
 
@@ -114,16 +116,16 @@ def find_history(
     if table is None:
         return NodeHistory(None, (), None, answer.warnings, is_whole=True)
     table = _newest_first(table, most_changes)
-    called = [name_below(one, paths) or one for one in table.column("path").to_pylist()]
+    changed = table.column("path").to_pylist()
+    below = [name_below(one, paths) for one in changed]
+    called = [name or one for name, one in zip(below, changed, strict=True)]
     table = table.append_column("node", pa.array(called, pa.string()))
     table = table.append_column("what", pa.array(_words(table), pa.string()))
     when = _when(table, cluster)
     table = table.append_column("when", when)
-    first = list(_SHOWN)
+    first = list(_OF_NODES if any(below) else _SHOWN)
     if when.null_count == len(when):
         first.remove("when")
-    if not any(name_below(one, paths) for one in set(table.column("path").to_pylist())):
-        first.remove("node")
     is_whole = not any("older ones were not" in said for said in answer.warnings)
     return NodeHistory(table, first, _marks(table, span), answer.warnings, is_whole)
 
