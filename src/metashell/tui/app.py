@@ -471,6 +471,8 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
         if not self.has_view(spec):
             switcher.mount(make_view(spec))
         is_other, switcher.current = switcher.current != spec.id, spec.id
+        if is_other:
+            self.screen_stack[0].minimize()  # it would hide the view
         if is_other and self.view is not None:
             self.view.is_ready = False
             self.pass_messages()

@@ -97,8 +97,6 @@ class Actions(AppPart):
             self.explorer.screen.maximize(self.explorer.focused)
         else:
             self.explorer.screen.minimize()
-        if self.explorer.view is not None:
-            self.explorer.view.fit()
 
     async def action_help(self) -> None:
         """Show or hide help for the focused part."""

@@ -6,6 +6,7 @@ What the focused part can do comes first, then what can be done anywhere; help i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import ClassVar, Final
 
 from rich.text import Text
@@ -16,6 +17,7 @@ from textual.widget import Widget
 
 from metashell.commands.framework.columns import display_width
 from metashell.dataclass import dataclass
+from metashell.tui.frame.keys import MAXIMISE, RESTORE
 
 _ORDER: Final = ("command", "filter", "find", "go", "quit", "help")
 """Ids of the keys of the whole program, in the order of the footer."""
@@ -122,7 +124,12 @@ class KeyBar(Widget, can_focus=False):
             return
         keys: dict[str, Shown] = {}
         for _, binding, is_enabled, tooltip in self.screen.active_bindings.values():
-            if binding.show and binding.action not in keys:
+            if binding.action == MAXIMISE and self.screen.maximized is not None:
+                # A part hides the others: the way back comes before its own keys.
+                key = self.app.get_key_display(binding)
+                back = Shown(replace(binding, description=RESTORE), key, is_enabled, tooltip)
+                keys = {binding.action: back, **keys}
+            elif binding.show and binding.action not in keys:
                 key = self.app.get_key_display(binding)
                 keys[binding.action] = Shown(binding, key, is_enabled, tooltip)
         found = chosen(list(keys.values()), self.size.width or self.screen.size.width)

@@ -11,6 +11,10 @@ from textual.binding import Binding
 
 from metashell.tui.view import VIEWS
 
+MAXIMISE: Final = "maximise"
+"""Id and action of the key that gives a part the whole screen."""
+RESTORE: Final = "Restore size"
+"""What that key does while a part has it."""
 KEYS: Final = (
     *(
         Binding(spec.key, f"view('{spec.id}')", spec.title, show=False, id=f"view.{spec.id}")
@@ -85,10 +89,10 @@ KEYS: Final = (
     ),
     Binding(
         "z",
-        "maximise",
+        MAXIMISE,
         "Maximise",
         show=False,
-        id="maximise",
+        id=MAXIMISE,
         tooltip="give the part the whole screen, or take it back",
     ),
     Binding("ctrl+l", "redraw", "Draw again", show=False, id="redraw"),

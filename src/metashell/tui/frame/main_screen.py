@@ -10,12 +10,13 @@ from textual.screen import Screen
 from textual.widget import Widget
 
 from metashell.tui.frame.compositor import LineCompositor
+from metashell.tui.part import AppPart
 
 _SOON_S: Final = 0.001
 """How long widgets are given to draw what they are told; they are many, and each takes a turn."""
 
 
-class MainScreen(Screen[None]):
+class MainScreen(AppPart, Screen[None]):
     """A screen that draws no more than what changed, also when the focus moves.
 
     Widgets that come or get another size draw themselves anew as soon as they are told. A layout is
@@ -31,6 +32,18 @@ class MainScreen(Screen[None]):
         self._is_laying_out = False
         self._is_put_off = False
         """Whether a layout is still to be drawn."""
+
+    def minimize(self) -> None:
+        """As in Textual, but nothing scrolls where no part has the whole screen."""
+        if self.maximized is not None:
+            super().minimize()
+
+    def watch_maximized(self) -> None:
+        """Have the view take the room that it has now, and the key bar say how to get back."""
+        explorer = self.explorer
+        if explorer.is_open and explorer.view is not None:
+            explorer.view.fit()
+        self.refresh_bindings()
 
     def _refresh_layout(self, size: Size | None = None, scroll: bool = False) -> None:
         self._is_laying_out, self._compositor.has_told = True, False

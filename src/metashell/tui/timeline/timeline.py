@@ -373,6 +373,7 @@ class Timeline(AppPart, Widget, can_focus=True):
     def enter(self) -> None:
         """Take the focus, to give it back to the part that has it now."""
         self._came_from = self.explorer.focused
+        self.screen.minimize()  # a part that has the whole screen hides it
         self.focus()
 
     def action_leave(self) -> None:

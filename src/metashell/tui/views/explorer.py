@@ -170,7 +170,6 @@ class ExplorerView(View):
         event.stop()
         self._show_node()
         self.screen.minimize()
-        self._bound_tree()
         self.pane.focus_content()
 
     # Keys.
