@@ -529,6 +529,20 @@ def test_quits_from_rows() -> None:
     drive(test)
 
 
+def test_an_empty_line_says_so() -> None:
+    """Enter behind an answer does nothing, and names the key that goes to it."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        await driver.press("enter")
+        assert ["no command is typed"] == driver.told
+        await run(driver, "ls /")
+        await driver.press("enter")
+        assert "no command is typed: shift+tab goes to the output" in driver.told
+
+    drive(test)
+
+
 def test_long_lines_go_on_behind_a_space() -> None:
     """Also with signs that are not ASCII, no number or name is cut in two."""
     told = "1357  PARTITION_CHANGE_RECORD  leader 103 → 101, isr [103,101,102] → [101,102]"

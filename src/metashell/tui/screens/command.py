@@ -155,10 +155,16 @@ class CommandScreen(AppPart, ModalScreen[None]):
     # Running.
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Run the line."""
+        """Run the line; say where there is nothing to run."""
         event.stop()
-        if isinstance(event.input, CompletingInput) and event.value.strip():
+        if not isinstance(event.input, CompletingInput):
+            return
+        if event.value.strip():
             self.run(event.value)
+        elif self.pane.has_class("-shown"):
+            self.explorer.tell("no command is typed: shift+tab goes to the output")
+        else:
+            self.explorer.tell("no command is typed")
 
     def run(self, text: str) -> None:
         """Run a line."""

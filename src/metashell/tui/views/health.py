@@ -61,7 +61,7 @@ class KindList(AppPart, OptionList):
         "critical, `▲` a warning, `·` a note. The arrows choose one, `enter` goes to its "
         "rows."
     )
-    BINDINGS: ClassVar = [Binding("enter", "select", "Rows", id="health.rows")]
+    BINDINGS: ClassVar = [Binding("enter", "select", "Go to rows", id="health.rows")]
 
     def __init__(self) -> None:
         super().__init__(id="health-kinds", markup=False, compact=True)
