@@ -11,6 +11,7 @@ from metashell.tui.frame.themes import HIGH_CONTRAST
 from metashell.tui.rows.table import RowTable
 from metashell.tui.screens.prompt import PromptScreen
 from metashell.tui.view import VIEWS
+from support.bindings import shown
 from support.pilot import Driver, drive, session_on
 from support.seeds import chosen
 
@@ -153,10 +154,51 @@ def test_help_lists_only_keys_that_matter() -> None:
         table = keys_table(driver.app.screen)
         keys = [str(cell) for cell in table.columns[0].cells]
         described = [str(cell) for cell in table.columns[1].cells]
-        assert "Quit" in described
-        assert "Find" in described
+        assert "Quit: leave the explorer" in described
+        assert "Timeline: move along the log, in time" in described
+        assert "Filter" in described  # which the text above explains
         assert "q" in keys
         assert not any("Focus" in text or "Copy selected" in text for text in described)
+
+    drive(test)
+
+
+_MOVES = frozenset(
+    ("Up", "Down", "Left", "Right", "Page up", "Page down", "First", "Last", "To the top",
+     "To the end", "Next", "Previous", "Newest", "Oldest", "Back", "On", "Open", "Close")
+)  # fmt: skip
+"""Words that say all there is to say of a key."""
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("keys", ["", "tab", "tab,h", "t", "2", "3", "3,tab", "4", "5"])
+def test_every_key_is_explained(keys: str) -> None:
+    """Each key of the bar and of the help has a line of its own, or is in the help's text."""
+
+    async def test(driver: Driver) -> None:
+        app = driver.app
+        app.go("/image/topics")
+        await driver.settled()
+        for key in filter(None, keys.split(",")):
+            await driver.press(key)
+        text = help_text(app.focused, app.screen)
+        unexplained = [
+            (binding.description, binding.key)
+            for _, binding, is_enabled, tooltip in app.screen.active_bindings.values()
+            if is_enabled and binding.id and not tooltip and binding.description not in _MOVES
+            and not binding.id.startswith("view.") and f"`{shown(binding.key)}`" not in text
+        ]  # fmt: skip
+        assert not unexplained
+
+    drive(test)
+
+
+def test_no_key_of_the_tree_is_explained_twice() -> None:
+    """The tree and its view say each thing once."""
+
+    async def test(driver: Driver) -> None:
+        text = help_text(driver.app.focused, driver.app.screen)
+        assert [1, 1] == [text.count(f"`{key}`") for key in "/w"]
 
     drive(test)
 

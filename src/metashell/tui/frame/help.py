@@ -100,16 +100,18 @@ class HelpKeys(Static):
 
 
 def keys_table(screen: Screen[object]) -> Table:
-    """The keys of a screen as they are now."""
-    app = screen.app
+    """The keys of a screen as they are now, each explained unless the text above does so."""
+    app, said = screen.app, help_text(screen.focused, screen)
     keys: dict[tuple[object, str], tuple[list[str], str]] = {}
     for node, binding, enabled, _ in screen.active_bindings.values():
         if not enabled or binding.system or not binding.description:
             continue
         if binding.id is None and not binding.show:
             continue
-        found, _ = keys.setdefault((id(node), binding.action), ([], binding.description))
         key = app.get_key_display(binding)
+        is_said = any(f"`{name}`" in said for name in (key, binding.key))
+        told = f": {binding.tooltip}" if binding.tooltip and not is_said else ""
+        found, _ = keys.setdefault((id(node), binding.action), ([], binding.description + told))
         if key not in found:
             found.append(key)
     table = Table.grid(padding=(0, 1))

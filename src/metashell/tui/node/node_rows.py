@@ -14,8 +14,16 @@ class NodeRows(RowTable):
     """The table of a node: a row leads to a node, or in a history to the state after a change."""
 
     BINDINGS: ClassVar = [
-        Binding("enter", "to_node", "Go to node", id="node.open"),
-        Binding("enter", "to_state", "Go to that state", id="node.travel"),
+        Binding(
+            "enter", "to_node", "Go to node", id="node.open", tooltip="go to the node of the row"
+        ),
+        Binding(
+            "enter",
+            "to_state",
+            "Go to that state",
+            id="node.travel",
+            tooltip="show the cluster as it was after the change",
+        ),
     ]
 
     mode: LookMode | None = None

@@ -38,6 +38,13 @@ _TABS: Final = (
     (LookMode.HISTORY, "h", "History"),
 )
 """(mode, key, title) in the order of the tabs."""
+_TOLD: Final = {
+    LookMode.VALUE: "show the value, and what changed in it",
+    LookMode.TEXT: "show Kafka's text, as cat prints it",
+    LookMode.RECORD: "show the record that last changed the node",
+    LookMode.HISTORY: "show the changes of the node, newest first",
+}
+"""What the keys do that are seen from the tree too."""
 _SHORT: Final = {"Kafka's text": "Text"}
 """Titles where there is little room."""
 _ROOM: Final = 60
@@ -47,11 +54,24 @@ _OLDER: Final = "older"
 _AS_A_WHOLE: Final = (LookMode.OVERVIEW, LookMode.TABLE)
 MODE_KEYS: Final = (
     *(
-        Binding(key, f"look('{mode.value}')", title, show=False, id=f"node.{mode.value}")
+        Binding(
+            key,
+            f"look('{mode.value}')",
+            title,
+            show=False,
+            id=f"node.{mode.value}",
+            tooltip=_TOLD[mode],
+        )
         for mode, key, title in _TABS
         if key != "d"
     ),
-    Binding("d", "other_table", "Children", id="node.children"),
+    Binding(
+        "d",
+        "other_table",
+        "Children",
+        id="node.children",
+        tooltip="show the plain children of a directory, or its table",
+    ),
 )
 """The keys of the tabs: they are seen from the tree too, so they work there as well."""
 

@@ -40,9 +40,20 @@ class FilteredRecords(View):
     """Such a view; it has a `ChipBar`."""
 
     BINDINGS: ClassVar = [
-        Binding("a", "add", "Add filter", id="records.add"),
-        Binding("c", "clear", "Drop filters", show=False, id="records.clear"),
-        Binding("h", "noops", "NoOps", show=False, id="records.noops"),
+        Binding(
+            "a", "add", "Add filter", id="records.add", tooltip="add a filter, an option of log"
+        ),
+        Binding(
+            "c", "clear", "Drop filters", show=False, id="records.clear", tooltip="drop all filters"
+        ),
+        Binding(
+            "h",
+            "noops",
+            "NoOps",
+            show=False,
+            id="records.noops",
+            tooltip="show NoOps, or hide them",
+        ),
     ]
 
     def __init__(self, *, id: str | None = None) -> None:

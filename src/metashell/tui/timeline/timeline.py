@@ -48,17 +48,27 @@ class Timeline(AppPart, Widget, can_focus=True):
     DEFAULT_CSS = CSS
     ALLOW_SELECT = False
     BINDINGS: ClassVar = [
-        Binding("left", "move(-1)", "Earlier", id="timeline.earlier"),
-        Binding("right", "move(1)", "Later", id="timeline.later"),
+        Binding(
+            "left", "move(-1)", "Earlier", id="timeline.earlier", tooltip="travel a column back"
+        ),
+        Binding("right", "move(1)", "Later", id="timeline.later", tooltip="travel a column on"),
         Binding("shift+left,ctrl+left", "move(-10)", "Back", show=False, id="timeline.earlier-10"),
         Binding("shift+right,ctrl+right", "move(10)", "On", show=False, id="timeline.later-10"),
         Binding("home", "to_begin", "Oldest", show=False, id="timeline.begin"),
         Binding("end", "to_end", "Newest", show=False, id="timeline.end"),
-        Binding("space", "app.play", "Play", id="timeline.play"),
+        Binding(
+            "space", "app.play", "Play", id="timeline.play", tooltip="play the log like a recording"
+        ),
         Binding("plus,equals_sign", "faster(2)", "Faster", show=False, id="timeline.faster"),
         Binding("minus", "faster(0.5)", "Slower", show=False, id="timeline.slower"),
-        Binding("a", "axis", "Time/offsets", id="timeline.axis"),
-        Binding("escape,t", "leave", "Leave", id="timeline.leave"),
+        Binding(
+            "a",
+            "axis",
+            "Time/offsets",
+            id="timeline.axis",
+            tooltip="make columns equally wide in time, or in offsets",
+        ),
+        Binding("escape,t", "leave", "Leave", id="timeline.leave", tooltip="go back to the view"),
     ]
 
     def __init__(self) -> None:

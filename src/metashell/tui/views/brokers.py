@@ -64,7 +64,7 @@ class LoadTable(DrawnTable):
         "- `r` counts by rack, and by broker again\n"
         "- `a` adds the broker to the brokers that fail together; `n` clears them\n"
         "- `w` lists the partitions that would fail without them\n"
-        "- `s` sorts by the column of the cursor, `/` filters, `x` exports"
+        "- `s` sorts by the column of the cursor, `c` chooses columns, `/` filters, `x` exports"
     )
 
 

@@ -31,14 +31,26 @@ class ExplorerView(View):
     """All nodes as a tree, and one of them."""
 
     HELP = (
-        "The tree of all nodes is on the left, the selected node on the right. `tab` changes "
-        "sides. A click on a part of the path above goes there.\n\n"
-        "`/` filters the directory, or the table on the right if it has the focus. `w` makes "
-        "the tree wider and narrow again."
+        "The tree is on the left, the selected node on the right. `tab` changes sides. A click "
+        "on a part of the path above goes there."
     )
     BINDINGS: ClassVar = [
-        Binding("backspace", "parent", "Parent", show=False, id="explorer.parent"),
-        Binding("w", "widen", "Width", show=False, id="explorer.width"),
+        Binding(
+            "backspace",
+            "parent",
+            "Parent",
+            show=False,
+            id="explorer.parent",
+            tooltip="go to the directory above",
+        ),
+        Binding(
+            "w",
+            "widen",
+            "Width",
+            show=False,
+            id="explorer.width",
+            tooltip="make the tree wider, or as it was",
+        ),
         *MODE_KEYS,
     ]
     DEFAULT_CSS = """

@@ -58,7 +58,7 @@ class FleetView(View):
         "`u` starts it again."
     )
     BINDINGS: ClassVar = [
-        Binding("v", "verify", "Verify", id="fleet.verify"),
+        Binding("v", "verify", "Verify", id="fleet.verify", tooltip="compare copies of a cluster"),
         Binding("u", "update", "Update", id="fleet.update"),
     ]
     DEFAULT_CSS = """

@@ -114,9 +114,22 @@ class GroupsView(View):
         "`enter` on a group shows its members, its offsets and their history."
     )
     BINDINGS: ClassVar = [
-        Binding("backspace", "back", "Groups", id="groups.back"),
-        Binding("i", "copy_command", "Copy command", id="groups.copy"),
-        Binding("r", "refresh_rows", "Refresh", show=False, id="groups.refresh"),
+        Binding("backspace", "back", "Groups", id="groups.back", tooltip="go back to all groups"),
+        Binding(
+            "i",
+            "copy_command",
+            "Copy command",
+            id="groups.copy",
+            tooltip="copy the command that ends the transaction",
+        ),
+        Binding(
+            "r",
+            "refresh_rows",
+            "Refresh",
+            show=False,
+            id="groups.refresh",
+            tooltip="look at the logs again",
+        ),
     ]
     DEFAULT_CSS = """
     GroupsView .heading { height: 1; padding: 0 1; text-style: bold; color: $text-primary; }

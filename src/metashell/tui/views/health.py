@@ -61,7 +61,9 @@ class KindList(AppPart, OptionList):
         "critical, `▲` a warning, `·` a note. The arrows choose one, `enter` goes to its "
         "rows."
     )
-    BINDINGS: ClassVar = [Binding("enter", "select", "Go to rows", id="health.rows")]
+    BINDINGS: ClassVar = [
+        Binding("enter", "select", "Rows", id="health.rows", tooltip="go to the rows of the kind")
+    ]
 
     def __init__(self) -> None:
         super().__init__(id="health-kinds", markup=False, compact=True)
@@ -108,11 +110,42 @@ class HealthView(View):
         "check of `check`."
     )
     BINDINGS: ClassVar = [
-        Binding("m", "moment", "Its beginning", id="health.moment"),
-        Binding("exclamation_mark", "run_command", "Run command", id="health.run"),
-        Binding("i", "copy_command", "Copy command", id="health.copy"),
-        Binding("d", "deep", "Deep check", id="health.deep"),
-        Binding("r", "refresh_rows", "Look again", show=False, id="health.refresh"),
+        Binding(
+            "m",
+            "moment",
+            "Its beginning",
+            id="health.moment",
+            tooltip="go to the node at the offset where the problem began",
+        ),
+        Binding(
+            "exclamation_mark",
+            "run_command",
+            "Run command",
+            id="health.run",
+            tooltip="run the command of the row",
+        ),
+        Binding(
+            "i",
+            "copy_command",
+            "Copy command",
+            id="health.copy",
+            tooltip="copy the command of the row",
+        ),
+        Binding(
+            "d",
+            "deep",
+            "Deep check",
+            id="health.deep",
+            tooltip="also run the checks of check, or stop that",
+        ),
+        Binding(
+            "r",
+            "refresh_rows",
+            "Look again",
+            show=False,
+            id="health.refresh",
+            tooltip="look for problems again",
+        ),
     ]
     DEFAULT_CSS = """
     HealthView #health-words { height: auto; max-height: 4; padding: 0 1; text-style: bold; }
