@@ -26,8 +26,8 @@ _IN_TOPIC: Final = "configs"
 """How the history of a topic calls the directory of its configs."""
 _SHOWN: Final = ("offset", "when", "time", "what")
 """Columns that are shown at first; `what` is the change in words, and the last has most room."""
-_OF_NODES: Final = ("offset", "when", "node", "what", "time")
-"""The same where nodes below have changes too: beside their names the time gives way to words."""
+_OF_NODES: Final = ("offset", "when", "what", "node", "time")
+"""The same where nodes below have changes too: 80 columns hide some of their names, no words."""
 LATER: Final = "later"
 """`when` of a change that lies behind the state that is shown."""
 
