@@ -18,7 +18,6 @@ from textual.widget import AwaitMount, MountError
 from textual.widgets import ContentSwitcher, Input
 
 from metashell.errors import ExitCode, MetashellError, SourceError
-from metashell.fs.escape import escape
 from metashell.tui.ahead import ViewsAhead
 from metashell.tui.following import Following
 from metashell.tui.frame.actions import Actions
@@ -59,7 +58,6 @@ if TYPE_CHECKING:
     from textual.command import Provider
     from textual.driver import Driver
     from textual.message_pump import MessagePump
-    from textual.notifications import SeverityLevel
 
     from metashell.commands.framework.status import SourceStatus
     from metashell.sources.source import Source
@@ -69,8 +67,6 @@ if TYPE_CHECKING:
 _FIRST_VIEW: Final = VIEWS[0]
 _SCENE: Final = "scene"
 """Key of the job that makes another scene."""
-_TOLD_S: Final = 6.0
-"""How long a message stays."""
 
 
 def _providers() -> type[Provider]:
@@ -415,34 +411,6 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
         if scene is not None:
             self._renew("going there", lambda: scene_with(scene, source))
 
-    def action_travel_end(self) -> None:
-        """Show the end of the log, and follow it."""
-        self.travel(None)
-
-    def action_step(self, by: int) -> None:
-        """Move along the log."""
-        if self.timeline is not None:
-            self.timeline.step(by)
-
-    def action_jump(self, what: str, by: int) -> None:
-        """Move to the next (1) or previous (-1) change of the node, election, or fault."""
-        if self.timeline is not None:
-            self.timeline.jump(what, by)
-
-    def action_play(self) -> None:
-        """Play the log like a recording, or stop."""
-        if self.timeline is not None:
-            self.timeline.play()
-
-    def action_timeline(self) -> None:
-        """Put the focus on the timeline."""
-        if self.timeline is not None:
-            self.timeline.enter()
-
-    def action_pause(self) -> None:
-        """Stop showing news of the source, or go on."""
-        self.following.toggle()
-
     # Views.
 
     async def action_view(self, view_id: str) -> None:
@@ -562,28 +530,7 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
 
         self.tell("\n".join(defect_lines(error)), "error")
 
-    # What the user is told and takes away.
-
-    def tell(self, text: str, severity: SeverityLevel = "information") -> None:
-        """Show a message for a while; it may hold data."""
-        shown = "\n".join(escape(line) for line in text.split("\n"))
-        for before in [told for told in self._notifications if told.message == shown]:
-            self._unnotify(before)
-        self.notify(shown, severity=severity, timeout=_TOLD_S, markup=False)
-
-    def tell_batch(self, offset: int, batch: tuple[int, int]) -> None:
-        """Say why another state is shown than that of an offset, where it is: a batch counts whole.
-
-        Args:
-            offset: Where the user wanted to go.
-            batch: The first and the last offset of the batch that it lies in.
-        """
-        first, last = batch
-        if offset != last:
-            self.tell(
-                f"offset {offset} lies inside the batch of offsets {first} to {last}, which counts "
-                f"whole: shown is the state after offset {last}"
-            )
+    # What the user takes away, and ends.
 
     def copy(self, text: str, what: str) -> None:
         """Put a text on the clipboard of the user's terminal."""

@@ -1,4 +1,4 @@
-"""What keys do that opens something above the view, or takes something away from it."""
+"""What keys do that open something above the view, travel, or take something away."""
 
 from __future__ import annotations
 
@@ -90,6 +90,34 @@ class Actions(AppPart):
             PromptScreen("at", "an offset, a time (2026-11-21T08:28Z) or an age (-2h)"),
             lambda point: self.explorer.travel(point) if point else None,
         )
+
+    def action_travel_end(self) -> None:
+        """Show the end of the log, and follow it."""
+        self.explorer.travel(None)
+
+    def action_step(self, by: int) -> None:
+        """Move along the log."""
+        if self.explorer.timeline is not None:
+            self.explorer.timeline.step(by)
+
+    def action_jump(self, what: str, by: int) -> None:
+        """Move to the next (1) or previous (-1) change of the node, election, or fault."""
+        if self.explorer.timeline is not None:
+            self.explorer.timeline.jump(what, by)
+
+    def action_play(self) -> None:
+        """Play the log like a recording, or stop."""
+        if self.explorer.timeline is not None:
+            self.explorer.timeline.play()
+
+    def action_timeline(self) -> None:
+        """Put the focus on the timeline."""
+        if self.explorer.timeline is not None:
+            self.explorer.timeline.enter()
+
+    def action_pause(self) -> None:
+        """Stop showing news of the source, or go on."""
+        self.explorer.following.toggle()
 
     def action_maximise(self) -> None:
         """Give the focused part the whole screen, or take that back."""

@@ -1,11 +1,16 @@
-"""Messages that pass: they go with the next key that changes what is shown."""
+"""What the user is told: messages, which go with the next key that changes what is shown."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from metashell.fs.escape import escape
+
 if TYPE_CHECKING:
-    from textual.notifications import Notification
+    from textual.notifications import Notification, SeverityLevel
+
+_TOLD_S: Final = 6.0
+"""How long a message stays."""
 
 _PASSING: Final = ("information", "warning")
 """Errors stay for their time: they may be told while a key is held."""
@@ -28,6 +33,28 @@ class PassingMessages:
         if path != self._path:
             self._path = path
             self.pass_messages()
+
+    def tell(self, text: str, severity: SeverityLevel = "information") -> None:
+        """Show a message for a while; it may hold data."""
+        app: Any = self
+        shown = "\n".join(escape(line) for line in text.split("\n"))
+        for before in [told for told in app._notifications if told.message == shown]:
+            app._unnotify(before)
+        app.notify(shown, severity=severity, timeout=_TOLD_S, markup=False)
+
+    def tell_batch(self, offset: int, batch: tuple[int, int]) -> None:
+        """Say why another state is shown than that of an offset, where it is: a batch counts whole.
+
+        Args:
+            offset: Where the user wanted to go.
+            batch: The first and the last offset of the batch that it lies in.
+        """
+        first, last = batch
+        if offset != last:
+            self.tell(
+                f"offset {offset} lies inside the batch of offsets {first} to {last}, which counts "
+                f"whole: shown is the state after offset {last}"
+            )
 
     def note_key(self) -> None:
         """Note what was told before a key."""
