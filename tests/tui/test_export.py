@@ -16,7 +16,10 @@ from metashell.commands.export.destination import ExportPlace
 from metashell.commands.framework.command import Context
 from metashell.errors import MetashellError
 from metashell.sources.opening import open_fleet
+from metashell.tui.asking.completing import CompletingInput
+from metashell.tui.screens.command import CommandScreen
 from metashell.tui.screens.export import FORMATS, ExportScreen, _place, screenshot, write_table
+from metashell.tui.screens.find import FindScreen
 from metashell.tui.view import View
 from support.fleets import backups
 from support.pilot import SAMPLE, Driver, drive, session_on
@@ -110,9 +113,69 @@ def test_tells_where_nothing_is_to_be_written(monkeypatch: pytest.MonkeyPatch) -
         await driver.look("health")
         monkeypatch.setattr(type(driver.view), "tables", lambda _: ())
         await driver.press("x")
-        assert "no table to export" in driver.screen()
-        await driver.press("enter", "escape")
         assert not isinstance(driver.app.screen, ExportScreen)
+        assert any("no table to export" in text and "5 Brokers" in text for text in driver.told)
+
+    drive(test)
+
+
+def test_rows_of_a_command_are_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """As they are filtered, under the command's name; the rows are there again behind it."""
+    monkeypatch.chdir(tmp_path)
+
+    async def test(driver: Driver) -> None:
+        await driver.press("colon")
+        rows = driver.app.screen
+        assert isinstance(rows, CommandScreen)
+        rows.run("topics --columns topic,partitions")
+        await driver.settled()
+        rows.pane.filter_by("topic-000")
+        await driver.settled()
+        await driver.press("x")
+        assert isinstance(driver.app.screen, ExportScreen)
+        assert driver.one(Input).value == "topics.csv"
+        await driver.press("enter")
+        assert driver.app.screen is rows
+        written = (tmp_path / "topics.csv").read_text().splitlines()
+        assert written[0] == "topic,partitions"
+        assert [line.partition(",")[0] for line in written[1:]] == ["topic-000"]
+
+    drive(test)
+
+
+def test_text_of_a_command_goes_to_a_file_by_its_line() -> None:
+    """Text is no table: the key says how it is written."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("colon")
+        said = driver.app.screen
+        assert isinstance(said, CommandScreen)
+        said.run("cat /image/provenance")
+        await driver.settled()
+        await driver.press("shift+tab", "x")
+        assert driver.app.screen is said
+        assert any("> FILE" in text for text in driver.told)
+
+    drive(test)
+
+
+def test_what_was_found_is_written(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """The paths, a row each."""
+    monkeypatch.chdir(tmp_path)
+
+    async def test(driver: Driver) -> None:
+        await driver.press("f")
+        found = driver.app.screen
+        assert isinstance(found, FindScreen)
+        driver.one(CompletingInput).value = "topic-000"
+        await driver.until(lambda: len(found.results.paths) == 2, "nothing is found")
+        await driver.settled()
+        await driver.press("down", "x")
+        assert isinstance(driver.app.screen, ExportScreen)
+        await driver.press("enter")
+        assert driver.app.screen is found
+        written = (tmp_path / "find.csv").read_text().splitlines()
+        assert written == ["path", *found.results.paths]
 
     drive(test)
 

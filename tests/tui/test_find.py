@@ -39,6 +39,34 @@ def test_finds_parts_of_names() -> None:
     drive(test)
 
 
+def test_topics_with_the_word_come_first() -> None:
+    """Enter goes to the topic, not to its configs, which the tree has before it."""
+
+    async def test(driver: Driver) -> None:
+        screen = await find(driver, "opic-000")
+        assert screen.results.paths == [
+            "/image/topics/byName/topic-000",
+            "/image/configs/TOPIC:topic-000",
+        ]
+        await find(driver, "topic-0")
+        paths = screen.results.paths
+        assert len(paths) == len(set(paths))
+        assert paths[0].startswith("/image/topics/byName/")
+
+    drive(test)
+
+
+def test_a_dash_begins_a_test() -> None:
+    """It is no file, and says nothing of one."""
+
+    async def test(driver: Driver) -> None:
+        screen = await find(driver, "-")
+        assert (screen.problem, screen.results.paths) == (None, [])
+        assert "type to search" in driver.screen()
+
+    drive(test)
+
+
 def test_a_leaf_has_no_siblings() -> None:
     """From a leaf that alone is searched which the line names."""
 

@@ -12,6 +12,7 @@ from metashell.tui.records.filters import Chip
 from metashell.tui.records.model import Gap
 from metashell.tui.records.pane import RecordPane
 from metashell.tui.records.stream import RecordList
+from metashell.tui.screens.export import ExportScreen
 from metashell.tui.views.records import RecordsView
 from support.fixtures import fixture
 from support.live import Cluster
@@ -515,9 +516,10 @@ def test_export() -> None:
     async def test(driver: Driver) -> None:
         view = await _open(driver)
         await _chip(driver, "type RemoveTopic")
-        assert view.tables() == ()
         await driver.press("x")
-        ((name, table),) = view.tables()
+        screen = driver.app.screen
+        assert isinstance(screen, ExportScreen)
+        ((name, table),) = screen.tables
         assert (name, len(table)) == ("log", view.model.n_records)
         assert table.column("type").unique().to_pylist() == ["REMOVE_TOPIC_RECORD"]
         assert table.column("topic").null_count == 0

@@ -129,7 +129,7 @@ class View(AppPart, Vertical):
 
     def export(self) -> None:
         """Ask where the tables are to be written to, having read what is missing of them."""
-        self.explorer.ask_where_to_export()
+        self.explorer.ask_where_to_export(self.tables())
 
     def copy_under_cursor(self) -> bool:
         """Copy what the cursor of a list is on that is no table; whether there is such a list."""

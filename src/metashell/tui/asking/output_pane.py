@@ -40,6 +40,7 @@ class OutputPane(AppPart, Vertical):
         Binding("q", "app.quit", "Quit", id="quit"),
         Binding("y", "copy", "Copy", id="copy.path"),
         Binding("Y", "copy", "Copy", show=False, id="copy.value"),
+        Binding("x", "screen.export", "Export", id="export"),
         Binding("z", "maximise", "Maximise", show=False, id="maximise"),
         Binding("R", "relations", "Neighbours", show=False, id="relations"),
         Binding("t", "beneath('timeline')", "Timeline", show=False, id="time.focus"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import ClassVar
 
+import pyarrow as pa
 from rich.cells import cell_len
 from rich.text import Text
 from textual import events
@@ -16,12 +17,13 @@ from textual.scroll_view import ScrollView
 from textual.strip import Strip
 
 from metashell.tui.asking.output_lines import cleaned
+from metashell.tui.part import AppPart
 
 
-class PathList(ScrollView, can_focus=True):
+class PathList(AppPart, ScrollView, can_focus=True):
     """Paths, as many as there are."""
 
-    HELP = "What was found. The arrows move, `enter` goes to the node."
+    HELP = "What was found. The arrows move, `enter` goes to the node. `x` exports the paths."
     DEFAULT_CSS = """
     PathList { background: $background; color: $foreground; height: 1fr; }
     PathList > .path-list--cursor {
@@ -43,6 +45,7 @@ class PathList(ScrollView, can_focus=True):
         Binding("home", "first", "First", show=False, id="list.first"),
         Binding("end", "last", "Last", show=False, id="list.last"),
         Binding("enter", "choose", "Go there", id="list.choose"),
+        Binding("x", "export", "Export", id="export"),
     ]
 
     cursor: reactive[int] = reactive(0)
@@ -116,6 +119,14 @@ class PathList(ScrollView, can_focus=True):
         """Take the line of the cursor."""
         if self.chosen is not None:
             self.post_message(self.Chosen(self.chosen))
+
+    def action_export(self) -> None:
+        """Write the paths to a file."""
+        if not self.paths:
+            self.explorer.tell("nothing was found")
+            return
+        paths = pa.table({"path": pa.array(self.paths, pa.string())})
+        self.explorer.ask_where_to_export([("find", paths)])
 
     def on_click(self, event: events.Click) -> None:
         """Go to a line; a double click takes it."""

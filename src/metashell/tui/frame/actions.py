@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from metashell.tui.part import AppPart
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from metashell.tui.asking.results import CommandResult
     from metashell.tui.records.filters import Chip
+
+_NO_TABLE: Final = (
+    "there is no table to export here: a directory, 2 Records, 3 Health and 5 Brokers have one"
+)
 
 
 class Actions(AppPart):
@@ -243,11 +249,18 @@ class Actions(AppPart):
         else:
             self.explorer.view.export()
 
-    def ask_where_to_export(self) -> None:
-        """Ask which table of the view is to be written, how and where to."""
+    def ask_where_to_export(self, tables: Sequence[tuple[str, pa.Table]]) -> None:
+        """Ask which of some tables is to be written, how and where to; say where there is none.
+
+        Args:
+            tables: (name, rows) of each, the one looked at first.
+        """
         from metashell.tui.screens.export import ExportScreen
 
-        self._push_on_scene(ExportScreen)
+        if tables:
+            self._push_on_scene(lambda: ExportScreen(tables))
+        else:
+            self.explorer.tell(_NO_TABLE)
 
     def action_screenshot_file(self) -> None:
         """Write the screen as SVG to a file of the current directory."""

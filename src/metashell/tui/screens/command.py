@@ -15,6 +15,7 @@ from textual.widgets import Input, Label, OptionList, Static
 from metashell.commands.framework.cluster import member_at
 from metashell.commands.framework.command import Completion, Context, Nowhere
 from metashell.commands.framework.statement import statements
+from metashell.commands.rows.cell_text import plain
 from metashell.errors import PathError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory
@@ -68,8 +69,8 @@ class CommandScreen(AppPart, ModalScreen[None]):
         "completes, `enter` runs. `escape` ends a running command, drops the filter of its "
         "rows, then closes the line. `cd` "
         "goes to a directory, `at` in time. Rows fill the screen: `s` sorts them, `/` filters "
-        "them, `enter` goes to the node of a row and `alt+left` back to the rows. `:` goes to "
-        "the line, `escape` back to the view."
+        "them, `x` exports them, `enter` goes to the node of a row and `alt+left` back to the "
+        "rows. `:` goes to the line, `escape` back to the view."
     )
     DEFAULT_CSS = """
     CommandScreen { background: transparent; align: left bottom; }
@@ -283,6 +284,17 @@ class CommandScreen(AppPart, ModalScreen[None]):
             self.pane.focus_content()
         else:
             self.line.focus()
+
+    def action_export(self) -> None:
+        """Write the rows to a file; say how text is written."""
+        if self._result is None:
+            self.explorer.tell("text is no table: `> FILE` behind a command writes it to a file")
+            return
+        name = self._result.line.split(maxsplit=1)[0]
+        shown = [table.shown for table in self.pane.row_tables]
+        self.explorer.ask_where_to_export(
+            [(name, plain(rows)) for rows in shown if rows is not None]
+        )
 
     async def action_filter_rows(self) -> None:
         """Filter the table that was said."""

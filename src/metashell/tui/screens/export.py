@@ -30,7 +30,7 @@ from metashell.tui.part import AppPart
 from metashell.tui.text import line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from metashell.tui.app import Explorer
     from metashell.tui.scene import Scene
@@ -50,7 +50,8 @@ class ExportScreen(AppPart, ModalScreen[str | None]):
 
     HELP = (
         "Writes the table to a file, filtered and sorted as shown. `tab` goes on. `enter` in "
-        "the line of the file writes it, `escape` goes back. It overwrites a file only if you "
+        "the line of the file writes it, `escape` goes back. In the other lines `enter` opens the "
+        "list, `up` and `down` choose. It overwrites a file only if you "
         "choose that. It never writes into a Kafka directory."
     )
     DEFAULT_CSS = """
@@ -72,60 +73,56 @@ class ExportScreen(AppPart, ModalScreen[str | None]):
         Binding("f1", "app.help", "Help", id="help"),
     ]
 
-    def __init__(self) -> None:
+    def __init__(self, tables: Sequence[tuple[str, pa.Table]]) -> None:
         super().__init__()
-        view = self.explorer.view
-        self._tables = [] if view is None else list(view.tables())
+        self.tables = tables
+        """(name, rows) of each that can be written."""
         self._named: str | None = None
         """The name that was made up, until another is typed."""
 
     def compose(self) -> ComposeResult:
         """What, how and where."""
         with Vertical():
-            if self._tables:
-                with Horizontal():
-                    yield Label("Table")
-                    yield Select(
-                        [
-                            (line(f"{name} ({len(table):,} rows)"), at)
-                            for at, (name, table) in enumerate(self._tables)
-                        ],
-                        value=0,
-                        allow_blank=False,
-                        compact=True,
-                        id="export-table",
-                    )
-                with Horizontal():
-                    yield Label("Format")
-                    yield Select(
-                        [(form, form) for form in FORMATS],
-                        value=FORMATS[0],
-                        allow_blank=False,
-                        compact=True,
-                        id="export-format",
-                    )
-                with Horizontal():
-                    yield Label("File")
-                    yield Input(compact=True, select_on_focus=False)
-                with Horizontal():
-                    yield Label("Existing")
-                    yield Select(
-                        [(_KEEP, False), (_OVERWRITE, True)],
-                        value=False,
-                        allow_blank=False,
-                        compact=True,
-                        id="export-force",
-                    )
+            with Horizontal():
+                yield Label("Table")
+                yield Select(
+                    [
+                        (line(f"{name} ({len(table):,} rows)"), at)
+                        for at, (name, table) in enumerate(self.tables)
+                    ],
+                    value=0,
+                    allow_blank=False,
+                    compact=True,
+                    id="export-table",
+                )
+            with Horizontal():
+                yield Label("Format")
+                yield Select(
+                    [(form, form) for form in FORMATS],
+                    value=FORMATS[0],
+                    allow_blank=False,
+                    compact=True,
+                    id="export-format",
+                )
+            with Horizontal():
+                yield Label("File")
+                yield Input(compact=True, select_on_focus=False)
+            with Horizontal():
+                yield Label("Existing")
+                yield Select(
+                    [(_KEEP, False), (_OVERWRITE, True)],
+                    value=False,
+                    allow_blank=False,
+                    compact=True,
+                    id="export-force",
+                )
             yield Static(id="export-state", markup=False)
             yield KeyBar()
 
     def on_mount(self) -> None:
         """Make up a name."""
-        if not self._tables:
-            self._tell("there is no table to export here")
-            return
         self._make_up_name()
-        self._tell(f"into {os.getcwd()}, unless the file says another directory")
+        self._tell(f"The directory is {os.getcwd()}. A path as the file names another.")
         self.query_one(Input).focus()
 
     def _make_up_name(self) -> None:
@@ -133,7 +130,7 @@ class ExportScreen(AppPart, ModalScreen[str | None]):
         typed = self.query_one(Input)
         if self._named is not None and typed.value != self._named:
             return
-        name, _ = self._tables[self._table_at]
+        name, _ = self.tables[self._table_at]
         form = self.query_one("#export-format", Select).value
         self._named = f"{_plain(name) or 'table'}.{form}"
         typed.value = self._named
@@ -157,14 +154,14 @@ class ExportScreen(AppPart, ModalScreen[str | None]):
     def action_write(self) -> None:
         """Write the table."""
         scene = self.explorer.scene
-        if not self._tables or scene is None:
+        if scene is None:
             return
         to = self.query_one(Input).value.strip()
         if not to:
             self._tell("to which file?", is_wrong=True)
             return
         to = os.path.expanduser(to)
-        name, table = self._tables[self._table_at]
+        name, table = self.tables[self._table_at]
         form = str(self.query_one("#export-format", Select).value)
         force = self.query_one("#export-force", Select).value is True
         self._tell("writing…")

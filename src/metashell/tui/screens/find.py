@@ -46,8 +46,8 @@ def find_words(text: str, start: str) -> list[str] | None:
         UsageError: It does more than to find.
     """
     words = split(text)
-    if not words:
-        return None
+    if not words or words[-1] == "-":
+        return None  # the dash of a test that is being typed
     tests: list[str] = []
     for at, word in enumerate(words):
         if word.startswith(_BEGINS):
@@ -78,6 +78,27 @@ def topic_named(scene: Scene, text: str, start: str) -> str | None:
         return resolve(scene.root, path).encoded()
     except PathError:
         return None
+
+
+def topics_words(scene: Scene, text: str, start: str) -> list[str] | None:
+    """The words of the search among topics alone, which goes first; None where there is none.
+
+    Args:
+        scene: What is shown.
+        text: What is typed.
+        start: Where the search begins, an absolute path of the whole tree.
+    """
+    topics = scene.prefix + encode_path(["image", "topics", "byName"])
+    if any(word.startswith(_BEGINS) for word in split(text)):
+        return None  # tests are of nodes of any kind
+    if not is_below(topics, start.rstrip("/")):
+        return None
+    try:
+        resolve(scene.root, topics)
+    except PathError:
+        return None
+    words = find_words(text, topics)
+    return None if words is None else [*words, "-maxdepth", "1"]
 
 
 def _part(word: Word) -> str:
@@ -208,10 +229,20 @@ class FindScreen(AppPart, ModalScreen[None]):
             words = find_words(text, where)
             assert words is not None
             first = topic_named(scene, text, where)
+            known = set() if first is None else {first}
             if first is not None:
                 job.tell(show, job, [first])
-            stream = Stream(job, lambda paths: show(job, [p for p in paths if p != first]))
+
+            def show_others(paths: list[str]) -> None:
+                new = [path for path in paths if path not in known]
+                known.update(new)
+                show(job, new)
+
+            stream = Stream(job, show_others)
             try:
+                of_topics = topics_words(scene, text, where)
+                if of_topics is not None:
+                    ask(scene, of_topics, cancelled=job.cancelled, on_text=stream.write)
                 answer = ask(scene, words, cancelled=job.cancelled, on_text=stream.write)
             except KeyboardInterrupt:
                 if stream.is_full:

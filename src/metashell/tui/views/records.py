@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
@@ -31,8 +31,6 @@ from metashell.tui.records.stream import RecordList
 from metashell.tui.text import line
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from metashell.tui.scene import Scene
 
 _WIDE: Final = 120
@@ -85,7 +83,6 @@ class RecordsView(FilteredRecords):
         self._scan: Job | None = None
         self._then: Callable[[RecordDetail], object] | None = None
         """What is to be done with the record of the cursor once it was looked at."""
-        self._exported: pa.Table | None = None
 
     def compose(self) -> ComposeResult:
         """Chips, list and details."""
@@ -241,7 +238,7 @@ class RecordsView(FilteredRecords):
         """Show what is wanted now, in place of what was before."""
         assert self.reader is not None
         self.model.plan(self.reader.pieces, self.wanted, anew=True)
-        self._exported, self._seen = None, None
+        self._seen = None
         self.records.search(self.wanted.grep)
         self.pane.forget_width()
         self.records.reshape()
@@ -423,23 +420,16 @@ class RecordsView(FilteredRecords):
         self._with_detail(travel)
 
     def export(self) -> None:
-        """Read the rows that are to be exported, then ask where to."""
+        """Read the records that match, 100,000 around the cursor at most, then ask where to."""
         reader = self.reader
         if reader is None:
             return
         rows = self.model.rows(*around(len(self.model), self.records.cursor))
 
-        def done(table: pa.Table) -> None:
-            self._exported = table
-            self.explorer.ask_where_to_export()
-
         n_rows = sum(len(offsets) for _, offsets in rows)
         self._start("export", f"reading {n_rows:,} records to export",
-                    lambda job: rows_table(job, reader, rows), done)  # fmt: skip
-
-    def tables(self) -> Sequence[tuple[str, pa.Table]]:
-        """The records that match, 100,000 around the cursor at most, as they were last read."""
-        return () if self._exported is None else (("log", self._exported),)
+                    lambda job: rows_table(job, reader, rows),
+                    lambda table: self.explorer.ask_where_to_export([("log", table)]))  # fmt: skip
 
     def copy_under_cursor(self) -> bool:
         """Copy the record, as soon as it was looked at; say where there is none."""
