@@ -303,9 +303,9 @@ class Causes:
         places = np.searchsorted(self._ids, some.brokers[keep])
         return Links(rows[some.row[keep]], places * len(_PROBLEMS) + kinds[at[keep]])
 
-    def _kinds(self, rows: I64, replicas: Ragged) -> I64:
-        """int64[m]: index into `_PROBLEMS` of what is wrong with each replica's broker or disk."""
-        kinds = self._states[np.searchsorted(self._ids, replicas.brokers)].astype(np.int64)
+    def _kinds(self, rows: I64, replicas: Ragged) -> AnyArray:
+        """int8[m]: index into `_PROBLEMS` of what is wrong with each replica's broker or disk."""
+        kinds = self._states[np.searchsorted(self._ids, replicas.brokers)]
         bad = self._bad
         for kind, some in ((_LOST, bad.lost), (_OFFLINE, ~bad.lost)):
             at = np.flatnonzero(np.isin(replicas.brokers, bad.broker[some]) & (kinds == 0))
@@ -323,7 +323,7 @@ class Causes:
         preferred = self.health.preferred[rows]
         # Without replicas there is no first one.
         at = np.flatnonzero(np.isin(preferred, self._ids))
-        kinds = np.zeros(len(rows), dtype=np.int64)
+        kinds = np.zeros(len(rows), dtype=np.int8)
         kinds[at] = self._kinds(rows, Ragged(preferred[at], at))
         kinds[self.due[rows]] = _ELECTION
         at = np.flatnonzero(kinds)

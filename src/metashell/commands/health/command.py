@@ -148,16 +148,14 @@ class HealthCommand(RowsCommand):
             if problem.kind.code == "lowered-config":
                 lowered.extend(lowered_of(problem))
 
-        parts = [
-            part
-            for part in _parts(query, problems, codes, look)
-            # Of a quorum and of files a problem can be worse than its kind is.
-            if part[0][0] <= _LEVELS.index(level)
-        ]
-        is_critical = any(rank == 0 and len(table) for (rank, _), table in parts)
+        parts = list(_of_image(query, problems, codes, look))
         effects = problems.effects(_asked(codes, level))
-        # What was found out of all partitions goes before the rows are put in order.
+        # What was found out of all partitions goes before the rest, and before rows are in order.
         del problems
+        parts += _of_others(query, codes)
+        # Of a quorum and of files a problem can be worse than its kind is.
+        parts = [part for part in parts if part[0][0] <= _LEVELS.index(level)]
+        is_critical = any(rank == 0 and len(table) for (rank, _), table in parts)
         # Handed over, so that what is sorted takes the place of what was not.
         rows = in_order(parts.pop(0) for _ in range(len(parts)))
         counts = summary_of(rows)
@@ -234,20 +232,14 @@ def _asked(chosen: frozenset[str] | None, level: str) -> list[str]:
     ]
 
 
-def _parts(
+def _of_image(
     query: RowsQuery,
     problems: Problems,
     chosen: frozenset[str] | None,
     look: Callable[[Problem], None],
 ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
-    """Rows, and where they stand; each problem of the image is shown to `look`."""
-    from metashell.commands.health.log_problems import (
-        find_deeply,
-        find_in_assumed,
-        find_in_log,
-        find_in_quorum,
-    )
-    from metashell.commands.health.rows import of_problem, of_single
+    """Rows of an image's problems, and where they stand; each problem is shown to `look`."""
+    from metashell.commands.health.rows import of_problem
 
     parsed, columns = query.parsed, query.columns
     codes = _asked(chosen, _level(parsed))
@@ -260,11 +252,26 @@ def _parts(
             raise KeyboardInterrupt
         look(problem)
         yield of_problem(problem, columns)
+
+
+def _of_others(
+    query: RowsQuery, chosen: frozenset[str] | None
+) -> Iterator[tuple[tuple[int, int], pa.Table]]:
+    """Rows of problems of files, the log, the quorum and coordinators, and where they stand."""
+    from metashell.commands.health.log_problems import (
+        find_deeply,
+        find_in_assumed,
+        find_in_log,
+        find_in_quorum,
+    )
+    from metashell.commands.health.rows import of_single
+
+    parsed = query.parsed
     found = [*find_in_log(query), *find_in_quorum(query.source), *find_in_assumed(query)]
     if query.source.has_coordinator_logs:
         from metashell.commands.health.coordinator_problems import find_in_coordinators
 
-        found += find_in_coordinators(query, codes)
+        found += find_in_coordinators(query, _asked(chosen, _level(parsed)))
     if "--deep" in parsed.switches:
         found += find_deeply(query)
     for single in found:

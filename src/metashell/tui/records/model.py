@@ -15,7 +15,7 @@ import numpy as np
 
 from metashell.dataclass import dataclass
 from metashell.records.window import Filter, LogPiece, PieceMatches
-from metashell.schema.arena import I64
+from metashell.schema.arena import I64, AnyArray
 
 _SAME_OFFSET: Final = 8
 """So many pieces at most begin with one offset: empty ends of files."""
@@ -25,12 +25,18 @@ _NONE: Final[I64] = np.empty(0, dtype=np.int64)
 @dataclass(slots=True)
 class _Part:
     piece: LogPiece
-    offsets: I64 | None = None
-    """None while nobody has looked."""
-    batches: I64 = field(default_factory=lambda: _NONE)
-    """The base offset of the batch of each."""
+    offsets: AnyArray | None = None
+    """As `_narrow` has them; None while nobody has looked."""
+    batches: AnyArray = field(default_factory=lambda: _NONE)
+    """The base offset of the batch of each, likewise."""
     n_hidden: int = 0
     n_faults: int = 0
+
+
+def _narrow(offsets: I64) -> AnyArray:
+    """int32[n] where all fit, else int64[n]: a log has millions, and they are kept."""
+    fits = not len(offsets) or int(offsets[-1]) <= np.iinfo(np.int32).max
+    return offsets.astype(np.int32) if fits else offsets
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +93,8 @@ class Matches:
             at = self._index_for(one)
             if at is None:
                 continue
-            self._parts[at] = _Part(one.piece, one.offsets, one.batches, one.n_hidden, one.n_faults)
+            offsets, batches = _narrow(one.offsets), _narrow(one.batches)
+            self._parts[at] = _Part(one.piece, offsets, batches, one.n_hidden, one.n_faults)
             if one.rest is not None:
                 self._parts.insert(at + 1, _Part(one.rest))
         self._lay_out()
@@ -236,7 +243,8 @@ class Matches:
         while first < behind and i < len(self._firsts):
             part, start, end = self._parts[i], int(self._starts[i]), int(self._starts[i + 1])
             if part.offsets is not None and end > first:
-                found.append((part.piece, part.offsets[first - start : min(behind, end) - start]))
+                offsets = part.offsets[first - start : min(behind, end) - start]
+                found.append((part.piece, offsets.astype(np.int64)))
             first, i = max(first, end), i + 1
         return found
 
