@@ -13,6 +13,7 @@ from metashell.commands.rows.columns import NOT_ZERO, integer, text, texts
 from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
 from metashell.tui.rows.table_lines import draw_row, styles_of
+from metashell.tui.rows.widths import starts
 from support.pilot import SMALL, Driver, drive
 
 ROWS = pa.table(
@@ -442,3 +443,37 @@ def test_headers_keep_no_room_for_arrows_where_columns_do_not_fit() -> None:
         assert table.max_scroll_x == 0
 
     with_table(test, rows, size=(44, 10))
+
+
+def test_a_column_cut_by_the_fixed_one_is_not_seen() -> None:
+    """Neither its end, which would be read as a number of its own, nor that of its header."""
+    rows = pa.table({"name": ["a", "b"], **{f"number_{i}": [4242, 8] for i in range(6)}})
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        name, number, *_ = (column.render_width for column in table._laid_out)
+        for left in range(1, number):
+            table.scroll_to(x=left, animate=False)
+            await driver.settled()
+            for drawn in driver.screen().splitlines()[:3]:
+                assert not drawn[name : name + number - left].strip()
+            assert drawn[name + number - left :].split()[0] == "8"
+        table.scroll_to(x=number, animate=False)
+        await driver.settled()
+        assert driver.screen().splitlines()[1][name : name + number].split() == ["4242"]
+
+    with_table(test, rows, size=(40, 10))
+
+
+def test_an_arrow_moves_no_column_under_the_fixed_one() -> None:
+    """What begins beside the fixed column still does so where a header before it gets wider."""
+    rows = pa.table({"name": ["a"], **{f"n{i}": [i] for i in range(4)}, "why": ["w" * 30]})
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        await driver.press("right", "right", "right")
+        at = starts(table._laid_out, 1).index(int(table.scroll_x))
+        assert at > 1
+        table.sort_by("n0")
+        await driver.settled()
+        assert starts(table._laid_out, 1)[at] == table.scroll_x
+
+    with_table(test, rows, size=(34, 10))

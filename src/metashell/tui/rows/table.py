@@ -30,8 +30,8 @@ from metashell.tui.part import AppPart
 from metashell.tui.rows.cells import TableRows, order_of, place_of, row_at
 from metashell.tui.rows.columns import ColumnsScreen, in_words
 from metashell.tui.rows.sorting import Sort, sort_again, sort_by_letter
-from metashell.tui.rows.table_lines import Styles, draw_row, styles_of
-from metashell.tui.rows.widths import squeeze
+from metashell.tui.rows.table_lines import Styles, draw_row, styles_of, without_cut_column
+from metashell.tui.rows.widths import scrolled_to, squeeze, starts
 from metashell.tui.text import cell
 
 __all__ = ["RowTable", "order_of"]
@@ -387,31 +387,16 @@ class RowTable(AppPart, DataTable):
         column, first = self.cursor_column + by, int(self.scroll_x)
         self._go_to_column(column)
         most = max(self.virtual_size.width - self.scrollable_content_region.width, 0)
-        starts = self._starts()
-        if by > 0 and first < most and column < len(starts) and int(self.scroll_x) <= first:
-            least = next(start for start in starts if start > first)
-            if least <= starts[column]:  # the column itself is still seen
+        begins = starts(self._laid_out, self.fixed_columns)
+        if by > 0 and first < most and column < len(begins) and int(self.scroll_x) <= first:
+            least = next(start for start in begins if start > first)
+            if least <= begins[column]:  # the column itself is still seen
                 self.scroll_to(x=least, animate=False)
-
-    def _starts(self) -> list[int]:
-        """By column, how far the table is scrolled where it stands first behind what is fixed."""
-        widths = [c.render_width for c in self._laid_out]
-        fixed = sum(widths[: self.fixed_columns])
-        return [sum(widths[:i]) - fixed for i in range(len(widths))]
 
     def _bring_column_into_view(self, column: int) -> None:
         """Scroll so that a column can be seen, and begin with a whole one."""
-        widths = [c.render_width for c in self._laid_out]
-        fixed = sum(widths[: self.fixed_columns])
-        room = self.scrollable_content_region.width - fixed
-        starts = self._starts()
-        x = int(self.scroll_x)
-        if column < self.fixed_columns or starts[column] < x:
-            x = max(0, starts[column])
-        elif starts[column] + widths[column] > x + room:
-            least = starts[column] + widths[column] - room
-            x = next((start for start in starts if start >= least), starts[column])
-            x = min(x, starts[column])
+        room, x = self.scrollable_content_region.width, int(self.scroll_x)
+        x = scrolled_to(self._laid_out, self.fixed_columns, column, x, room)
         self.scroll_to(x=x, animate=False)
 
     # Drawing.
@@ -432,8 +417,10 @@ class RowTable(AppPart, DataTable):
             style = self.rich_style
             return Strip([Segment(f" {text}", style)]).adjust_cell_length(self.size.width, style)
         row = y - self.header_height + int(self.scroll_y)
+        left, n_fixed = int(self.scroll_x), self.fixed_columns
         if y < self.header_height or self._rows is None or row >= self.row_count:
-            return super().render_line(y)
+            line = super().render_line(y)
+            return without_cut_column(line, self._laid_out, n_fixed=n_fixed, left=left)
         if self._styles is None:
             self._styles = styles_of(self)
         return draw_row(
@@ -441,8 +428,8 @@ class RowTable(AppPart, DataTable):
             self._laid_out,
             self._styles,
             row=row,
-            n_fixed=self.fixed_columns,
-            left=int(self.scroll_x),
+            n_fixed=n_fixed,
+            left=left,
             width=self.size.width,
             is_cursor=self.show_cursor and row == self.cursor_row,
             is_hover=self._show_hover_cursor and row == self.hover_row,
@@ -515,7 +502,8 @@ class RowTable(AppPart, DataTable):
         rows = self._rows
         if rows is None:
             return
-        room = self.size.width or _WIDE
+        room, x = self.size.width or _WIDE, int(self.scroll_x)
+        before = starts(self._laid_out, self.fixed_columns)
         self._laid_out = self._columns(rows, room, has_arrows=True)
         if sum(column.render_width for column in self._laid_out) > room:
             self._laid_out = self._columns(rows, room, has_arrows=False)
@@ -527,6 +515,10 @@ class RowTable(AppPart, DataTable):
         # What does not leave room for the others scrolls with them.
         self.fixed_columns = int(bool(widths) and widths[0] <= room * _MOST_FIXED)
         self.virtual_size = Size(sum(widths), self.row_count + self.header_height)
+        begins = starts(self._laid_out, self.fixed_columns)
+        if x in before[: len(begins)] and begins[before.index(x)] != x > 0:
+            # The column beside the fixed one stays there: a header before it can get wider.
+            self.scroll_to(x=begins[before.index(x)], animate=False)
         self.notify_style_update()
 
     def _columns(self, rows: TableRows, room: int, *, has_arrows: bool) -> list[Column]:

@@ -146,7 +146,36 @@ def draw_row(
     start = 0 if skipped is None else left - skipped
     shown = _seen(Strip(rest), start, room, style, is_whole=at - left - 1 <= room)
     strip = Strip([*fixed, *shown]) if fixed else shown
-    return strip.adjust_cell_length(width, styles.base)
+    strip = strip.adjust_cell_length(width, styles.base)
+    return without_cut_column(strip, columns, n_fixed=n_fixed, left=left)
+
+
+def without_cut_column(
+    strip: Strip, columns: Sequence[Column], *, n_fixed: int, left: int
+) -> Strip:
+    """A line without what is seen of a column that goes on under the fixed ones.
+
+    The end of a number would be read as a number, beside the one that is fixed. A column of which
+    the end takes all the room stays: else nothing would be seen.
+
+    Args:
+        strip: The line, of a row or of the headers.
+        columns: The columns, for their widths.
+        n_fixed: How many columns stay where they are.
+        left: Cells by which the others are scrolled.
+    """
+    if not n_fixed or not left:
+        return strip
+    begin = sum(column.render_width for column in columns[:n_fixed])
+    end = begin - left
+    for column in columns[n_fixed:]:
+        if end >= begin:
+            break
+        end += column.render_width
+    if not begin < end < strip.cell_length or end - begin == column.render_width:
+        return strip
+    blanks = [Segment(" " * part.cell_length, part.style) for part in strip.crop(begin, end)]
+    return Strip([*strip.crop(0, begin), *blanks, *strip.crop(end)], strip.cell_length)
 
 
 def _seen(line: Strip, start: int, room: int, style: Style, *, is_whole: bool) -> Strip:

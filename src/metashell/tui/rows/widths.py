@@ -1,4 +1,4 @@
-"""How wide the columns of a table are where there is too little room. Pure."""
+"""How wide the columns of a table are, and where they stand. Pure."""
 
 from __future__ import annotations
 
@@ -30,3 +30,29 @@ def squeeze(columns: Sequence[Column], room: int, which: Sequence[int], least: i
         widths[widest] -= 1
     for i, width in widths.items():
         columns[i].max_content_width = width
+
+
+def starts(columns: Sequence[Column], n_fixed: int) -> list[int]:
+    """By column, how far the table is scrolled where it stands first behind what is fixed."""
+    widths = [column.render_width for column in columns]
+    return [sum(widths[:i]) - sum(widths[:n_fixed]) for i in range(len(widths))]
+
+
+def scrolled_to(columns: Sequence[Column], n_fixed: int, column: int, x: int, room: int) -> int:
+    """How far to scroll so that a column can be seen, and a whole one comes first.
+
+    Args:
+        columns: All columns.
+        n_fixed: How many of them stay where they are.
+        column: The one to be seen.
+        x: How far it is scrolled now.
+        room: Cells that all of them have.
+    """
+    begins, width = starts(columns, n_fixed), columns[column].render_width
+    room -= sum(one.render_width for one in columns[:n_fixed])
+    if column < n_fixed or begins[column] < x:
+        return max(0, begins[column])
+    least = begins[column] + width - room
+    if least <= x:
+        return x
+    return min(next((begin for begin in begins if begin >= least), begins[column]), begins[column])
