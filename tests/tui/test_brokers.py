@@ -99,6 +99,35 @@ def test_bars() -> None:
     drive(test, small())
 
 
+def test_racks_and_skews_are_seen() -> None:
+    """At 120 columns racks and skews are whole, and the bars as wide as that leaves room for."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        seen = ["broker", "state", "rack", "leaders", "bar", "leader", "skew", "replica", "skew"]
+        (header,) = (at for at in driver.screen().splitlines() if "leaders bar" in at)
+        words = iter(header.split())
+        assert all(word in words for word in seen)
+        table = view_of(driver).table
+        end = table.columns_shown.index("replica_skew") + 1
+        assert sum(one.render_width for one in table.ordered_columns[:end]) <= table.size.width
+
+    drive(test, size=(120, 40))
+
+
+def test_says_how_a_column_is_sorted_by() -> None:
+    """The key bar says that `s` sorts by a column, and its tooltip and help which one that is."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        assert "s Sort by column" in driver.screen().splitlines()[-1]
+        _, binding, _, tooltip = driver.app.screen.active_bindings["s"]
+        assert "left and right choose" in (tooltip or binding.tooltip)
+        assert "`←` `→` choose a column" in view_of(driver).table.HELP
+
+    drive(test, small(), size=(120, 40))
+
+
 def test_counts_by_rack_and_back() -> None:
     """`r` shows racks; Enter there shows the rack's brokers; names stay names."""
 
@@ -185,7 +214,7 @@ def test_sorts_by_the_number_of_a_bar() -> None:
 
     async def test(driver: Driver) -> None:
         await driver.look("brokers")
-        await driver.press("down", "right", "right", "right", "s")
+        await driver.press("down", "right", "right", "right", "right", "s")
         assert view_of(driver).table.sorted_by == ("leaders", True)
         assert column(driver, "broker") == [1, 2, 3, 9]
         await driver.press("s")

@@ -43,6 +43,7 @@ _WIDE: Final = 100
 """Columns of the terminal from which on a text column may be as wide as it likes."""
 _MOST_FIXED: Final = 0.6
 """Part of the room that the first column may take and still stand where it is."""
+_SORT_TIP: Final = "sort by the underlined column, which left and right choose"
 _UP, _DOWN = " ▲", " ▼"
 
 
@@ -54,13 +55,13 @@ class RowTable(AppPart, DataTable):
     """
 
     HELP = (
-        "A table. `↑` `↓` go through the rows, `←` `→` through the columns. `enter` or a "
+        "A table. `↑` `↓` go through the rows, `←` `→` choose a column. `enter` or a "
         "double click opens the node of the row.\n\n"
-        "`s` sorts by the underlined column, and again in reverse: numbers and times begin "
-        "with the largest; a third time takes the first order. A click on a header does the "
-        "same. A capital letter sorts by the column that begins with it. `c` chooses the "
-        "columns, `/` filters, `x` exports, `Y` copies the row. `ctrl+c` copies it too, unless "
-        "a job runs.\n\n"
+        "`s` sorts by the chosen column, which is underlined, and again in reverse: numbers "
+        "and times begin with the largest; a third time takes the first order. A click on a "
+        "header does the same. A capital letter sorts by the column that begins with it. `c` "
+        "chooses the columns, `/` filters, `x` exports, `Y` copies the row. `ctrl+c` copies it "
+        "too, unless a job runs.\n\n"
         "`•` marks rows and cells that changed since the previous stop."
     )
     BEGINS_FIRST: ClassVar[bool] = False
@@ -85,7 +86,7 @@ class RowTable(AppPart, DataTable):
     RowTable > .datatable--odd-row { background: $foreground 4%; }
     """
     BINDINGS: ClassVar = [
-        Binding("s", "sort", "Sort", id="table.sort"),
+        Binding("s", "sort", "Sort by column", id="table.sort", tooltip=_SORT_TIP),
         Binding("c", "columns", "Columns", id="table.columns"),
         # Textual's own way between widgets, which this table would take for its cells.
         Binding("tab", "app.focus_next", show=False),

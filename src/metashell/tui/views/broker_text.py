@@ -24,9 +24,11 @@ if TYPE_CHECKING:
 PICKED: Final = "picked"
 DRAWN: Final = {"leaders_bar": "leaders", "replicas_bar": "replicas", PICKED: "broker"}
 RACK_DRAWN: Final = {"leaders_bar": "leaders", "replicas_bar": "replicas"}
-_BROKER_COLUMNS: Final = ("broker", "state", "leaders", "replicas", "leader_skew", "replica_skew")
+_BROKER_COLUMNS: Final = (
+    "broker", "state", "rack", "leaders", "leader_skew", "replicas", "replica_skew",
+)  # fmt: skip
 _RACK_COLUMNS: Final = (
-    "rack", "brokers", "active", "leaders", "replicas", "leader_skew", "replica_skew",
+    "rack", "brokers", "active", "leaders", "leader_skew", "replicas", "replica_skew",
 )  # fmt: skip
 _NONE: Final = "-"
 _MOST_NAMED: Final = 12

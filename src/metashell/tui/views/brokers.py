@@ -41,9 +41,8 @@ if TYPE_CHECKING:
     from metashell.tui.jobs import Job
     from metashell.tui.scene import Scene
 
-_WIDE: Final = 120
-_BARS: Final = (12, 36)
-"""Cells of bars on a narrow and a wide screen."""
+_BARS: Final = ((160, 36), (120, 20), (0, 12))
+"""(columns of the screen, cells of a bar there): racks and skews are to be seen beside them."""
 _PAUSE_S: Final = 0.25
 """How long the cursor rests before it is worked out what a loss would mean."""
 _MOST_KEPT: Final = 256
@@ -64,7 +63,8 @@ class LoadTable(DrawnTable):
         "- `r` counts by rack, and by broker again\n"
         "- `a` adds the broker to the brokers that fail together; `n` clears them\n"
         "- `w` lists the partitions that would fail without them\n"
-        "- `s` sorts by the column of the cursor, `c` chooses columns, `/` filters, `x` exports"
+        "- `←` `→` choose a column, which is underlined; `s` sorts by it\n"
+        "- `c` chooses columns, `/` filters, `x` exports"
     )
 
 
@@ -227,7 +227,7 @@ class BrokersView(View):
         load = self.load
         if load is None:
             return
-        width = _BARS[self.size.width >= _WIDE]
+        width = next(cells for least, cells in _BARS if self.size.width >= least)
         self._brokers.show(broker_rows(load, width, self.picked), load.changed_brokers)
         self._racks.show(rack_rows(load, width), load.changed_racks)
 
