@@ -52,6 +52,13 @@ def test_newest_first() -> None:
         assert (view.records.here, view.records.follows) == (_LAST, True)
         assert (view.model.n_records, view.model.n_hidden) == (994, 237)
         assert "994 records · 237 NoOps hidden" in driver.screen()
+        hidden = "Filter none, 237 NoOpRecords hidden: h shows them"
+        assert hidden in driver.screen()
+        await driver.press("h")
+        assert "Filter  NoOps shown" in driver.screen()
+        assert "hidden" not in driver.screen().splitlines()[1]
+        await driver.press("h")
+        assert hidden in driver.screen()
         await driver.press("home")
         assert view.records.here == _FIRST
         line = view.records.line_at(0)

@@ -61,6 +61,8 @@ class ChipBar(AppPart, Widget, can_focus=True):
         self.chips: list[Chip] = []
         self.problem = ""
         """What is wrong with the filters."""
+        self.n_hidden = 0
+        """How many NoOpRecords the list leaves out."""
         self.current = 0
         self._spans: list[tuple[int, int]] = []
 
@@ -69,6 +71,12 @@ class ChipBar(AppPart, Widget, can_focus=True):
         self.chips, self.problem = list(chips), problem
         self.current = min(self.current, max(len(chips) - 1, 0))
         self.refresh()
+
+    def tell_hidden(self, n_hidden: int) -> None:
+        """Say how many NoOpRecords the list leaves out."""
+        if n_hidden != self.n_hidden:
+            self.n_hidden = n_hidden
+            self.refresh()
 
     def render(self) -> Content:
         """Draw the line; where it is too long, from a chip on that lets the current one be seen."""
@@ -94,7 +102,10 @@ class ChipBar(AppPart, Widget, can_focus=True):
         if self.problem:
             pieces.append((f"✗ {escape(self.problem)}", "bold $text-error"))
         elif not self.chips:
-            pieces.append(("none: a adds one, / searches", "$text-muted"))
+            # Without a filter the log does not show all of its records either.
+            told = f", {self.n_hidden:,} NoOpRecords hidden: h shows them, "
+            hidden = told if self.n_hidden else ": "
+            pieces.append((f"none{hidden}a adds one, / searches", "$text-muted"))
         return Content.assemble(*pieces)
 
     def _n_skipped(self) -> int:

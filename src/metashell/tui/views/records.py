@@ -351,6 +351,7 @@ class RecordsView(FilteredRecords):
 
     def _tell_count(self) -> None:
         model, records = self.model, self.records
+        self.query_one(ChipBar).tell_hidden(model.n_hidden)
         parts = [f"{model.n_records:,} record{'' if model.n_records == 1 else 's'}"]
         if not model.is_complete:
             parts[0] += " so far"
