@@ -52,7 +52,7 @@ def test_newest_first() -> None:
         assert (view.records.here, view.records.follows) == (_LAST, True)
         assert (view.model.n_records, view.model.n_hidden) == (994, 237)
         assert "994 records · 237 NoOps hidden" in driver.screen()
-        hidden = "Filter none, 237 NoOpRecords hidden: h shows them"
+        hidden = "Filter none: a adds one, / searches; 237 NoOpRecords hidden, h shows them"
         assert hidden in driver.screen()
         await driver.press("h")
         assert "Filter  NoOps shown" in driver.screen()

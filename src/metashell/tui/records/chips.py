@@ -103,9 +103,9 @@ class ChipBar(AppPart, Widget, can_focus=True):
             pieces.append((f"✗ {escape(self.problem)}", "bold $text-error"))
         elif not self.chips:
             # Without a filter the log does not show all of its records either.
-            told = f", {self.n_hidden:,} NoOpRecords hidden: h shows them, "
-            hidden = told if self.n_hidden else ": "
-            pieces.append((f"none{hidden}a adds one, / searches", "$text-muted"))
+            told = f"; {self.n_hidden:,} NoOpRecords hidden, h shows them"
+            hidden = told if self.n_hidden else ""
+            pieces.append((f"none: a adds one, / searches{hidden}", "$text-muted"))
         return Content.assemble(*pieces)
 
     def _n_skipped(self) -> int:
