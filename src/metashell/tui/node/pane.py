@@ -17,7 +17,7 @@ from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.node.look import Seen
 from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.node_look import LookMode, NodeLook
-from metashell.tui.node.node_rows import NodeRows
+from metashell.tui.node.node_table import NodeTable
 from metashell.tui.node.value import ValueLine
 from metashell.tui.part import AppPart
 from metashell.tui.rows.cluster_rows import batch_around
@@ -145,7 +145,7 @@ class NodePane(AppPart, Vertical):
                 yield tab
             yield Static(id="node-count", markup=False)
         yield LineView(id="node-lines")
-        table = NodeRows(id="node-table")
+        table = NodeTable(id="node-table")
         table.display = False
         yield table
         note = Static(id="node-note", markup=False)
@@ -314,8 +314,8 @@ class NodePane(AppPart, Vertical):
         return self.query_one(LineView)
 
     @property
-    def _table(self) -> NodeRows:
-        return self.query_one(NodeRows)
+    def _table(self) -> NodeTable:
+        return self.query_one(NodeTable)
 
     # What the user does.
 

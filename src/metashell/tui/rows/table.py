@@ -57,8 +57,8 @@ class RowTable(AppPart, DataTable):
     HELP = (
         "A table. `↑` `↓` go through the rows, `←` `→` choose a column. `enter` or a "
         "double click opens the node of the row.\n\n"
-        "`s` sorts by the chosen column, which is underlined, and again in reverse: numbers "
-        "and times begin with the largest; a third time takes the first order. A click on a "
+        "`s` sorts by the chosen column, which is underlined. Numbers and times begin with the "
+        "largest. `s` again reverses the order, a third time takes it back. A click on a "
         "header does the same. A capital letter sorts by the column that begins with it. `c` "
         "chooses the columns, `/` filters, `x` exports, `Y` copies the row. `ctrl+c` copies it "
         "too, unless a job runs.\n\n"
@@ -87,7 +87,7 @@ class RowTable(AppPart, DataTable):
     """
     BINDINGS: ClassVar = [
         Binding("s", "sort", "Sort by column", id="table.sort", tooltip=_SORT_TIP),
-        Binding("c", "columns", "Columns", id="table.columns"),
+        Binding("c", "columns", "Columns", id="table.columns", tooltip="choose the columns"),
         # Textual's own way between widgets, which this table would take for its cells.
         Binding("tab", "app.focus_next", show=False),
         Binding("shift+tab", "app.focus_previous", show=False),

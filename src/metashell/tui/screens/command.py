@@ -69,7 +69,7 @@ class CommandScreen(AppPart, ModalScreen[None]):
         "completes, `enter` runs. `escape` ends a running command, drops the filter of its "
         "rows, then closes the line. `cd` "
         "goes to a directory, `at` in time. Rows fill the screen: `s` sorts them, `/` filters "
-        "them, `x` exports them, `enter` goes to the node of a row and `alt+left` back to the "
+        "them, `x` exports them. `enter` goes to the node of a row, `alt+left` back to the "
         "rows. `:` goes to the line, `escape` back to the view."
     )
     DEFAULT_CSS = """

@@ -234,7 +234,7 @@ class FindScreen(AppPart, ModalScreen[None]):
                 job.tell(show, job, [first])
 
             def show_others(paths: list[str]) -> None:
-                new = [path for path in paths if path not in known]
+                new = [path for path in dict.fromkeys(paths) if path not in known]
                 known.update(new)
                 show(job, new)
 

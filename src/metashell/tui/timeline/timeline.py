@@ -59,7 +59,14 @@ class Timeline(AppPart, Widget, can_focus=True):
         Binding(
             "space", "app.play", "Play", id="timeline.play", tooltip="play the log like a recording"
         ),
-        Binding("plus,equals_sign", "faster(2)", "Faster", show=False, id="timeline.faster"),
+        Binding(
+            "plus,equals_sign",
+            "faster(2)",
+            "Faster",
+            show=False,
+            id="timeline.faster",
+            tooltip="play twice as fast",
+        ),
         Binding("minus", "faster(0.5)", "Slower", show=False, id="timeline.slower"),
         Binding(
             "a",

@@ -10,7 +10,7 @@ from metashell.tui.node.node_look import LookMode
 from metashell.tui.rows.table import RowTable
 
 
-class NodeRows(RowTable):
+class NodeTable(RowTable):
     """The table of a node: a row leads to a node, or in a history to the state after a change."""
 
     BINDINGS: ClassVar = [
