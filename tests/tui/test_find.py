@@ -76,10 +76,28 @@ def test_a_leaf_has_no_siblings() -> None:
         screen = await find(driver, "*")
         assert "find /image/provenance" in driver.screen()
         assert screen.results.paths == ["/image/provenance"]
-        await find(driver, "topics")
-        assert screen.results.paths == []
         await driver.press("ctrl+t")
         await driver.until(lambda: "/image/topics" in screen.results.paths, "everything")
+
+    drive(test)
+
+
+def test_searches_everywhere_where_nothing_is_below() -> None:
+    """Below a leaf there is little to find: what is found elsewhere is said to be so."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/provenance")
+        await driver.settled()
+        screen = await find(driver, "topic-000")
+        assert screen.results.paths[0] == "/image/topics/byName/topic-000"
+        assert "2 found everywhere, nothing below /image/provenance" in driver.screen()
+        await find(driver, "no-such-name")
+        assert screen.results.paths == []
+        assert "nothing found" in driver.screen()
+        await find(driver, "provenance")
+        assert screen.results.paths == ["/image/provenance"]
+        assert "1 found" in driver.screen()
+        assert "nothing below" not in driver.screen()
 
     drive(test)
 
@@ -94,7 +112,6 @@ def test_finds_by_tests() -> None:
         await find(driver, "no-such-name")
         assert screen.results.paths == []
         assert "nothing found" in driver.screen()
-        assert "ctrl+t" not in driver.screen()
 
     drive(test, session_on(fixture("real-44-broker-down").input))
 

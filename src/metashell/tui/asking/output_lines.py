@@ -52,7 +52,8 @@ class Stream:
         self._job, self._show, self._follows = job, show, follows
         self.is_full = False
         """Whether there was more than is kept."""
-        self._count = 0
+        self.count = 0
+        """Whole lines that were taken."""
         self._begun = ""
         self._waiting: list[str] = []
         self._is_told = False
@@ -67,12 +68,12 @@ class Stream:
         *lines, self._begun = f"{self._begun}{text}".split("\n")
         if len(self._begun) > _LONGEST_LINE:
             self._begun = self._begun[: _LONGEST_LINE + 1]
-        if not self._follows and self._count + len(lines) > MOST_LINES:
+        if not self._follows and self.count + len(lines) > MOST_LINES:
             self.is_full = True
-            self._give(lines[: MOST_LINES - self._count])
-            self._count = MOST_LINES
+            self._give(lines[: MOST_LINES - self.count])
+            self.count = MOST_LINES
             raise KeyboardInterrupt
-        self._count += len(lines)
+        self.count += len(lines)
         self._give(lines)
 
     def finish(self) -> None:

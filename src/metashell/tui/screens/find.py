@@ -106,13 +106,49 @@ def _part(word: Word) -> str:
     return word.pattern if word.wild else f"*{word.pattern}*"
 
 
+def _find(
+    scene: Scene, text: str, start: str, job: Job, show: Callable[[Job, list[str]], None]
+) -> tuple[CommandAnswer | None, int]:
+    """Search below a path, topics first.
+
+    Returns:
+        What the search answered, None where it found more than is kept; and how many it found,
+        where some may count twice.
+    """
+    words = find_words(text, start)
+    assert words is not None
+    known: set[str] = set()
+
+    def show_new(paths: list[str]) -> None:
+        new = [path for path in dict.fromkeys(paths) if path not in known]
+        known.update(new)
+        show(job, new)
+
+    named = topic_named(scene, text, start)
+    if named is not None:
+        job.tell(show_new, [named])
+    stream = Stream(job, show_new)
+    try:
+        of_topics = topics_words(scene, text, start)
+        if of_topics is not None:
+            ask(scene, of_topics, cancelled=job.cancelled, on_text=stream.write)
+        answer = ask(scene, words, cancelled=job.cancelled, on_text=stream.write)
+    except KeyboardInterrupt:
+        if stream.is_full:
+            return None, stream.count
+        raise
+    stream.finish()
+    return answer, stream.count
+
+
 class FindScreen(AppPart, ModalScreen[None]):
     """Finding nodes, results as they come."""
 
     HELP = (
         "Type a part of a name, or tests of `find`: `-offline`, `-name orders* -type d`, "
-        "`-config retention.*`, `-changed-since 3680`. `tab` completes a test, or switches "
-        "between the selected directory and everything. `down` goes to the results, `enter` "
+        "`-config retention.*`, `-changed-since 3680`. The search is below the selected node, "
+        "and everywhere if nothing is found there. `tab` completes a test, or searches "
+        "everywhere at once. `down` goes to the results, `enter` "
         "to the node. `escape` ends the search, then goes back."
     )
     DEFAULT_CSS = """
@@ -179,6 +215,11 @@ class FindScreen(AppPart, ModalScreen[None]):
         """Whether more may come."""
         return self._timer is not None or self._job is not None
 
+    @property
+    def _where(self) -> str:
+        """Where a search begins, a path of the whole tree."""
+        return "/" if self._is_everywhere else self.explorer.path
+
     # Searching.
 
     def on_input_changed(self, event: Input.Changed) -> None:
@@ -209,7 +250,7 @@ class FindScreen(AppPart, ModalScreen[None]):
         text, scene = self.query_one(CompletingInput).value, self.explorer.scene
         if scene is None:
             return
-        where = "/" if self._is_everywhere else self.explorer.path
+        where = self._where
         try:
             if find_words(text, "/") is None:
                 self._tell("type to search")
@@ -225,31 +266,11 @@ class FindScreen(AppPart, ModalScreen[None]):
                 if self._goes and results.chosen is not None:
                     self._go(results.chosen)
 
-        def work(job: Job) -> tuple[CommandAnswer | None, bool]:
-            words = find_words(text, where)
-            assert words is not None
-            first = topic_named(scene, text, where)
-            known = set() if first is None else {first}
-            if first is not None:
-                job.tell(show, job, [first])
-
-            def show_others(paths: list[str]) -> None:
-                new = [path for path in dict.fromkeys(paths) if path not in known]
-                known.update(new)
-                show(job, new)
-
-            stream = Stream(job, show_others)
-            try:
-                of_topics = topics_words(scene, text, where)
-                if of_topics is not None:
-                    ask(scene, of_topics, cancelled=job.cancelled, on_text=stream.write)
-                answer = ask(scene, words, cancelled=job.cancelled, on_text=stream.write)
-            except KeyboardInterrupt:
-                if stream.is_full:
-                    return None, True
-                raise
-            stream.finish()
-            return answer, False
+        def work(job: Job) -> tuple[CommandAnswer | None, str]:
+            answer, n = _find(scene, text, where, job, show)
+            if n or where == "/" or answer is None or answer.status > 1:
+                return answer, where
+            return _find(scene, text, "/", job, show)[0], "/"
 
         self._tell("searching…")
         self._job = self.explorer.jobs.start(
@@ -257,19 +278,18 @@ class FindScreen(AppPart, ModalScreen[None]):
             key="find", failed=lambda error: self._fail(error.lines("")), leads=goes,
         )  # fmt: skip
 
-    def _ended(self, answer: CommandAnswer | None, is_full: bool) -> None:
+    def _ended(self, answer: CommandAnswer | None, start: str) -> None:
         self._job = None
-        n = len(self.results.paths)
-        if is_full:
+        n, where = len(self.results.paths), self._where
+        if answer is None:
             self._tell(f"the first {MOST_LINES:,} found: narrow the search down to see others")
-        elif answer is not None and answer.warnings and answer.status > 1:
+        elif answer.warnings and answer.status > 1:
             self._fail(answer.warnings)
-        elif answer is not None and answer.warnings:
-            self._tell(f"{n:,} found; {answer.warnings[0]}")
         else:
-            is_whole = self._is_everywhere or self.explorer.path == "/"
-            elsewhere = "" if is_whole else " here: ctrl+t searches everything"
-            self._tell(f"{n:,} found" if n else f"nothing found{elsewhere}")
+            found = f"{n:,} found" if n else "nothing found"
+            if n and start != where:
+                found += f" everywhere, nothing below {where}"
+            self._tell("; ".join((found, *answer.warnings[:1])))
 
     def _fail(self, lines: Sequence[str]) -> None:
         self._job = None
@@ -288,7 +308,7 @@ class FindScreen(AppPart, ModalScreen[None]):
         state.set_class(is_wrong, "-wrong")
 
     def _tell_start(self) -> None:
-        where = "/" if self._is_everywhere else self.explorer.path
+        where = self._where
         shown = where if len(where) < 31 else f"…{where[-30:]}"
         self.query_one("#find-start", Label).update(line(f" find {shown} "))
 
