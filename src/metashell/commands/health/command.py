@@ -141,6 +141,7 @@ class HealthCommand(RowsCommand):
 
         codes = _chosen(query.parsed)
         level = _level(query.parsed)
+        asked = _asked(codes, level)
         problems = _problems(query)
         lowered: list[LoweredVerdict] = []
 
@@ -148,11 +149,11 @@ class HealthCommand(RowsCommand):
             if problem.kind.code == "lowered-config":
                 lowered.extend(lowered_of(problem))
 
-        parts = list(_of_image(query, problems, codes, look))
-        effects = problems.effects(_asked(codes, level))
+        parts = list(_of_image(query, problems, asked, look))
+        effects = problems.effects(asked)
         # What was found out of all partitions goes before the rest, and before rows are in order.
         del problems
-        parts += _of_others(query, codes)
+        parts += _of_others(query, codes, asked)
         # Of a quorum and of files a problem can be worse than its kind is.
         parts = [part for part in parts if part[0][0] <= _LEVELS.index(level)]
         is_critical = any(rank == 0 and len(table) for (rank, _), table in parts)
@@ -235,19 +236,18 @@ def _asked(chosen: frozenset[str] | None, level: str) -> list[str]:
 def _of_image(
     query: RowsQuery,
     problems: Problems,
-    chosen: frozenset[str] | None,
+    asked: Sequence[str],
     look: Callable[[Problem], None],
 ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
     """Rows of an image's problems, and where they stand; each problem is shown to `look`."""
     from metashell.commands.health.rows import of_problem
 
-    parsed, columns = query.parsed, query.columns
-    codes = _asked(chosen, _level(parsed))
-    if "--summary" in parsed.switches:
+    columns = query.columns
+    if "--summary" in query.parsed.switches:
         columns = frozenset({"severity", "problem", "count", "since_time", "explanation", "action"})
     elif columns is not None:
         columns |= {"severity", "problem", "subject", "count", "causes"}
-    for problem in problems.find(codes):
+    for problem in problems.find(asked):
         if query.context.cancelled():
             raise KeyboardInterrupt
         look(problem)
@@ -255,7 +255,7 @@ def _of_image(
 
 
 def _of_others(
-    query: RowsQuery, chosen: frozenset[str] | None
+    query: RowsQuery, chosen: frozenset[str] | None, asked: Sequence[str]
 ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
     """Rows of problems of files, the log, the quorum and coordinators, and where they stand."""
     from metashell.commands.health.log_problems import (
@@ -271,7 +271,7 @@ def _of_others(
     if query.source.has_coordinator_logs:
         from metashell.commands.health.coordinator_problems import find_in_coordinators
 
-        found += find_in_coordinators(query, _asked(chosen, _level(parsed)))
+        found += find_in_coordinators(query, asked)
     if "--deep" in parsed.switches:
         found += find_deeply(query)
     for single in found:
