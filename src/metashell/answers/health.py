@@ -164,5 +164,5 @@ def first_of(lists: SpanColumn) -> I32:
     """int32[n]: the first element of each list of int32, -1 where there is none."""
     out = np.full(len(lists.counts), -1, dtype=np.int32)
     some = np.flatnonzero(lists.counts > 0)
-    out[some] = lists.arena.gather(lists.dtype, lists.starts[some].astype(np.int64, copy=False))
+    out[some] = lists.arena.gather(lists.dtype, lists.starts[some])
     return out

@@ -91,12 +91,12 @@ class Arena:
         n = self.size + SLACK // 2
         return np.ndarray(shape=(n,), dtype=dtype, buffer=self.u1, strides=(1,))
 
-    def gather(self, dtype: str, pos: I64) -> AnyArray:
+    def gather(self, dtype: str, pos: AnyArray) -> AnyArray:
         """Read one element of `dtype` at each position, as native-endian numbers.
 
         Args:
             dtype: Such as ``">i4"`` or ``"V16"``; at most ``SLACK // 2`` bytes long.
-            pos: int64[n], each at most ``size + SLACK // 2``.
+            pos: int64[n] or int32[n], each at most ``size + SLACK // 2``.
 
         Returns:
             dtype[n], native byte order.
@@ -114,17 +114,17 @@ class Arena:
             values = values.byteswap(inplace=True).view(values.dtype.newbyteorder("="))
         return values
 
-    def _gathered(self, dtype: str, pos: I64) -> AnyArray | None:
+    def _gathered(self, dtype: str, pos: AnyArray) -> AnyArray | None:
         """The same by the kernel; None where numpy has to do it, or to refuse it."""
         library = load.library()
-        if library is None or pos.dtype != np.int64 or pos.ndim != 1:
+        if library is None or pos.dtype.kind != "i" or pos.ndim != 1:
             return None
         from metashell.kernel.gather import gather_each
 
         one = np.dtype(dtype)
         # As far as the view of numpy goes.
         data = self.u1[: self.size + SLACK // 2 + one.itemsize - 1]
-        return gather_each(library, data, one, np.ascontiguousarray(pos))
+        return gather_each(library, data, one, np.ascontiguousarray(pos, dtype=np.int64))
 
     def slice(self, start: int, stop: int) -> bytes:
         """The bytes of one span."""
