@@ -14,6 +14,7 @@ from typing import Final
 import numpy as np
 
 from metashell.dataclass import dataclass
+from metashell.image.fold import index_type
 from metashell.records.window import Filter, LogPiece, PieceMatches
 from metashell.schema.arena import I64, AnyArray
 
@@ -34,9 +35,8 @@ class _Part:
 
 
 def _narrow(offsets: I64) -> AnyArray:
-    """int32[n] where all fit, else int64[n]: a log has millions, and they are kept."""
-    fits = not len(offsets) or int(offsets[-1]) <= np.iinfo(np.int32).max
-    return offsets.astype(np.int32) if fits else offsets
+    """Offsets as `index_type` has them: a log has millions, and they are kept."""
+    return offsets.astype(index_type(int(offsets[-1]) + 1 if len(offsets) else 0), copy=False)
 
 
 @dataclass(frozen=True, slots=True)

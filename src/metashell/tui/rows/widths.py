@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -34,8 +35,8 @@ def squeeze(columns: Sequence[Column], room: int, which: Sequence[int], least: i
 
 def starts(columns: Sequence[Column], n_fixed: int) -> list[int]:
     """By column, how far the table is scrolled where it stands first behind what is fixed."""
-    widths = [column.render_width for column in columns]
-    return [sum(widths[:i]) - sum(widths[:n_fixed]) for i in range(len(widths))]
+    begins = list(accumulate((column.render_width for column in columns), initial=0))
+    return [begin - begins[n_fixed] for begin in begins[:-1]]
 
 
 def scrolled_to(columns: Sequence[Column], n_fixed: int, column: int, x: int, room: int) -> int:
