@@ -112,6 +112,7 @@ def test_finds_by_tests() -> None:
         await find(driver, "no-such-name")
         assert screen.results.paths == []
         assert "nothing found" in driver.screen()
+        assert "ctrl+t" not in driver.screen()
 
     drive(test, session_on(fixture("real-44-broker-down").input))
 

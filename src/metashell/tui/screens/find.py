@@ -147,9 +147,9 @@ class FindScreen(AppPart, ModalScreen[None]):
     HELP = (
         "Type a part of a name, or tests of `find`: `-offline`, `-name orders* -type d`, "
         "`-config retention.*`, `-changed-since 3680`. The search is below the selected node, "
-        "and everywhere if nothing is found there. `tab` completes a test, or searches "
-        "everywhere at once. `down` goes to the results, `enter` "
-        "to the node. `escape` ends the search, then goes back."
+        "and everywhere if nothing is found there. `tab` completes a test, or switches to "
+        "everything and back. `down` goes to the results, `enter` to the node. "
+        "`escape` ends the search, then goes back."
     )
     DEFAULT_CSS = """
     FindScreen { background: transparent; align: left bottom; }
