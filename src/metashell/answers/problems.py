@@ -33,6 +33,7 @@ from metashell.answers.directories import bad_replicas
 from metashell.answers.health import LOOKS_AT, READS, Health
 from metashell.answers.nodes import BROKER, HOUR_MS, NodeRow, nodes_of
 from metashell.answers.problem_kinds import KINDS, ProblemKind
+from metashell.answers.ranges import ranges_texts
 from metashell.answers.releases import CONTROLLERS_REGISTER
 from metashell.answers.row_times import before, when
 from metashell.answers.tally import tally, tally_replicas
@@ -101,6 +102,8 @@ class Problem:
     nothing."""
     why: Callable[[], pa.Array] | None = None
     """string[n]: why, in a few words, null where nothing explains it; None: `details` say it."""
+    partitions: Callable[[], pa.Array] | None = None
+    """string[n]: the partitions of each topic, as ``1-3,5``; None: it is not about partitions."""
 
 
 class _Facts:
@@ -247,6 +250,9 @@ class Problems:
             why=lambda: self.whys.of_groups(rows, kind.code, links, groups, len(starts)).take(
                 pa.array(order)
             ),
+            partitions=lambda: ranges_texts(
+                self.image.partitions.partition[rows].astype(np.int64), starts
+            ).take(pa.array(order)),
         )
 
     def _linked(self, code: str) -> tuple[I64, Links]:
@@ -306,6 +312,7 @@ class Problems:
             details=self._lost_coordinators(kind, rows, np.arange(len(rows)), order),
             causes=lambda: self._lists(links, links.at, order),
             why=lambda: self.whys.of(rows, kind.code).take(pa.array(order)),
+            partitions=lambda: ids,
         )
 
     @cached_property
@@ -347,6 +354,7 @@ class Problems:
         details: Sequence[str | None] = (),
         causes: Callable[[], pa.Array] | None = None,
         why: Callable[[], pa.Array] | None = None,
+        partitions: Callable[[], pa.Array] | None = None,
     ) -> Problem:
         return Problem(
             kind=kind,
@@ -358,6 +366,7 @@ class Problems:
             explains=kind.code == NO_COORDINATOR,
             causes=causes,
             why=why,
+            partitions=partitions,
             since=lambda: {
                 **when(self.image, "since", since),
                 "since_before": before(self.image, since),

@@ -498,3 +498,38 @@ def test_coordinators_that_are_offline() -> None:
         summary = rows(source, "health coordinator-offline --summary")
         assert [(3, 23)] == [(row["subjects"], row["count"]) for row in summary]
         assert "groups or transactions have no coordinator" in summary[0]["explanation"]
+
+
+@pytest.mark.parametrize("name", ["real-44-broker-down", "real-44-trimmed"])
+def test_partitions_of_a_topic_are_those_told_one_by_one(name: str) -> None:
+    """`1-3,5` in a row of a topic; a row of a partition names it; other rows have none."""
+    source = metashell.open(fixture(name).input)
+    each: dict[tuple[str, str], list[int]] = {}
+    for row in rows(source, "health --detail"):
+        if row["partitions"] is not None:
+            topic, _, number = row["subject"].removeprefix("partition ").rpartition("-")
+            assert number == row["partitions"]
+            each.setdefault((row["problem"], topic), []).append(int(number))
+    told = {
+        (row["problem"], row["subject"].removeprefix("topic ")): row["partitions"]
+        for row in rows(source)
+        if row["partitions"] is not None
+    }
+
+    assert each
+    assert told.keys() == each.keys()
+    for key, text in told.items():
+        pairs = [part.partition("-") for part in text.split(",")]
+        found = [n for low, _, high in pairs for n in range(int(low), int(high or low) + 1)]
+        assert found == sorted(each[key])
+
+
+def test_words_count_brokers_and_not_their_replicas() -> None:
+    """`fenced-broker (1)` is one broker, whose replicas the row counts."""
+    source = metashell.open(fixture("real-44-broker-down").input)
+    (row,) = rows(source, "health fenced-broker")
+    (kind,) = rows(source, "health --summary fenced-broker")
+
+    assert row["count"] > 1
+    assert (1, row["count"]) == (kind["subjects"], kind["count"])
+    assert "fenced-broker (1)" in run_on(source, "health").out

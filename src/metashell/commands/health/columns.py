@@ -32,6 +32,11 @@ COLUMNS: Final = (
         shown=False,
     ),
     text("command", "The next command to run."),
+    text(
+        "partitions",
+        "Which partitions of the topic: `1-3,5`. Null: the row is not about partitions.",
+        shown=False,
+    ),
     integer("since_offset", "Offset of that record.", shown=False),
     SINCE_BEFORE,
     text("path", "The node to look at.", shown=False),

@@ -281,10 +281,12 @@ def _of_others(
 
 def _how_it_is(counts: pa.Table, image: Image, *, is_all: bool) -> Sequence[str]:
     """How it is: a line for each severity."""
+    from metashell.commands.health.rows import told_count
+
     found: dict[str, list[str]] = {level: [] for level in _LEVELS}
     # Without times: one may be outside of Python's calendar.
-    for row in counts.select(["severity", "problem", "count"]).to_pylist():
-        found[row["severity"]].append(f"{row['problem']} ({row['count']:,})")
+    for row in counts.drop_columns(["since_time"]).to_pylist():
+        found[row["severity"]].append(f"{row['problem']} ({told_count(row):,})")
     told = [f"{level}: {', '.join(kinds)}" for level, kinds in found.items() if kinds]
     if found["critical"] or found["warning"] or (told and not is_all):
         return told

@@ -5,8 +5,8 @@ Texts of a million rows are made by whole columns; only unusual names are writte
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Final
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -105,6 +105,7 @@ def of_single(single: Single) -> tuple[tuple[int, int], pa.Table]:
         "why": None,
         "causes": [],
         "command": single.command,
+        "partitions": None,
         "since_offset": single.since_offset,
         "since_before": None,
         "path": single.path,
@@ -134,6 +135,7 @@ def of_problem(
         "problem": same(kind.code),
         "subject": writer.subjects,
         "count": lambda: problem.counts,
+        "partitions": problem.partitions or (lambda: pa.nulls(n, TYPES["partitions"])),
         "since_time": lambda: since["since_time"],
         "why": lambda: (problem.why or writer.details_or_null)().dictionary_encode(),
         "causes": problem.causes or (lambda: pa.array([[]] * n, TYPES["causes"])),
@@ -278,6 +280,17 @@ def summary_of(rows: pa.Table) -> pa.Table:
         differ, pc.coalesce(meanings, columns["explanation"]), columns["explanation"]
     )
     return worst_first(pa.table(columns))
+
+
+def told_count(kind: Mapping[str, Any]) -> int:
+    """The number that is told behind the name of a kind: of brokers, whose replicas it counts.
+
+    Args:
+        kind: A row with the columns of `SUMMARY_TYPES`.
+    """
+    of = KINDS.get(kind["problem"])
+    n: int = kind["subjects" if of is not None and of.counts == "replicas" else "count"]
+    return n
 
 
 def next_command(code: str, name: str) -> str:
