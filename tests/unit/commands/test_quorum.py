@@ -19,7 +19,7 @@ from metashell.commands.quorum.report import follower_lag
 from metashell.quorum.description import QuorumDescription, Replica
 from metashell.sources.source import Source
 from support.described import described, live_over, recorded, status_of
-from support.fixtures import copy_of, fixture, fixture_dir, fixture_names
+from support.fixtures import DEMO, copy_of, fixture, fixture_dir, fixture_names
 from support.logs import make_directory, topic_batch
 from support.shell import Captured, ms_of, run_on
 
@@ -237,6 +237,23 @@ def test_disagreements_are_warnings(tmp_path: Path) -> None:
     assert 0 == ran.status
     assert warning.startswith("quorum: warning directory-id: meta.properties: directory.id is AAEC")
     assert [warning] == [*run_on(source, "quorum --json").err]
+
+
+def test_the_leader_of_an_earlier_offset() -> None:
+    """An epoch has one leader: what `quorum-state` says of it holds at each of its offsets.
+
+    The record that tells of the election lies before the checkpoint that the state begins with.
+    """
+    newest = metashell.open(DEMO)
+    assert (2, 3) == told_leader(newest) == told_leader(newest.at(1877))
+    # Of the epoch before, neither the file nor what stands behind its checkpoint tells.
+    assert (None, 2) == told_leader(newest.at(1300))
+
+
+def told_leader(source: Source) -> tuple[int | None, int]:
+    """The leader and its epoch."""
+    row = status_row(source)
+    return row["leader"], row["epoch"]
 
 
 def test_files_that_cannot_be_used(tmp_path: Path) -> None:

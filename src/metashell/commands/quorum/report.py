@@ -254,10 +254,14 @@ def _files_of(source: Source) -> _Files:
             notes.append(error.message.replace("\n", " "))
             return otherwise
 
-    state: dict[str, JsonValue] = {}
-    if source.moment_offset is None:
-        for key in ("leaderId", "leaderEpoch"):
-            state[key] = read(lambda key=key: _file_value(source, key), None)  # type: ignore[misc]
+    state: dict[str, JsonValue] = {
+        key: read(lambda key=key: _file_value(source, key), None)  # type: ignore[misc]
+        for key in ("leaderId", "leaderEpoch")
+    }
+    # No epoch has two leaders (KIP-595), so what the file says of one always holds.
+    if source.moment_offset is not None:
+        last = source.image.provenance.epoch
+        state = state if state["leaderEpoch"] == last else {}
     return _Files(
         cluster_id=read(lambda: source.cluster_id, None),
         state=state,
