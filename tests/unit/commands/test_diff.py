@@ -14,6 +14,8 @@ import pytest
 import metashell
 from kraftgen.batch import encode_batch
 from kraftgen.files import LOG_DIR_NAME, segment_name
+from metashell.commands.diff.command import COMMAND as DIFF
+from metashell.commands.framework.command import Context, Nowhere
 from metashell.fs.nodes.image import image_node
 from metashell.fs.path import encode_path
 from metashell.read_settings import ReadSettings
@@ -465,3 +467,20 @@ def test_counts_are_those_of_the_lines(real_directory: Fixture) -> None:
     (stat,) = run_on(source, f"diff --stat {low} {high} /image/configs").out.splitlines()
 
     assert ["configs", *(f"{mark}{counts[mark]}" for mark in "+-~")] == stat.split()
+
+
+def test_completion(story: Source) -> None:
+    """Where a POINT comes no node is proposed, whose name may look like an offset."""
+    context = Context(
+        root=story.root, out=Nowhere(), warn=lambda _: None, cwd="/image", source=story
+    )
+
+    def proposed(*args: str) -> list[str]:
+        *before, word = args
+        return [each.text for each in DIFF.complete(context, before, word)]
+
+    assert ["end"] == proposed("") == proposed("1", "e")
+    assert [] == proposed("c")
+    assert "topics/" in proposed("1", "end", "to")
+    assert "cluster/" in proposed("--stat", "1", "2", "cl")
+    assert "--stat" in proposed("--st")

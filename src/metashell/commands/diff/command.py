@@ -18,7 +18,7 @@ from metashell.commands.diff.logs import (
     offset_in,
     one_point,
 )
-from metashell.commands.framework.command import Context, Manual
+from metashell.commands.framework.command import Completion, Context, Manual
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.options import Parsed
 from metashell.commands.framework.targets import matches, shown, stop_if_cancelled, write_chunks
@@ -53,6 +53,8 @@ _AGE: Final = re.compile(r"-(?=[0-9])")
 _VALUES: Final = ("--at", "--with", "-o", "--output", "--columns", "--sort")
 _MARKS: Final = {"added": "+", "removed": "-", "changed": "~"}
 _STAT: Final = "--stat"
+_TWO: Final = 2
+"""POINTs that are compared."""
 _TABLES: Final = (
     AnswerTable(
         "",
@@ -151,6 +153,13 @@ class DiffCommand(RowsCommand):
         except MetashellError as error:
             # As of diff everywhere: 1 would say that it found a difference.
             raise SourceError(error.message, hint=error.hint) from error
+
+    def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
+        """Propose `end` where a POINT comes, else options and paths."""
+        points = [arg for arg in args if not arg.startswith("-")]
+        if "--with" in args or word.startswith("-") or len(points) >= _TWO:
+            return super().complete(context, args, word)
+        return [Completion(END, -len(word), END)] if END.startswith(word) else []
 
     def answer(self, query: RowsQuery) -> None:
         """A row for each difference, or for each part that differs."""
