@@ -9,6 +9,7 @@ from unittest.mock import patch
 
 import pytest
 from textual.events import Key
+from textual.widgets import Static
 
 from metashell.commands.framework.aliases import Habits
 from metashell.commands.framework.command import Completion
@@ -76,6 +77,41 @@ def test_completes() -> None:
         await driver.until(lambda: screen.pane.text.lines, "no output")
         assert "topic-000" in screen.pane.text.text
         assert screen.pane.text.text.split()[0] in driver.screen()
+
+    drive(test)
+
+
+def test_says_how_the_command_is_called() -> None:
+    """From the blank behind its name on, as long as its arguments are typed."""
+
+    async def test(driver: Driver) -> None:
+        screen = await opened(driver)
+        usage = screen.query_one("#command-usage", Static)
+        await proposed(driver, "dif")
+        assert not usage.display
+        await proposed(driver, "diff ")
+        assert str(usage.content).startswith("usage: diff [--all]")
+        await proposed(driver, "diff 1 end --st")
+        assert usage.display
+        await proposed(driver, "partitions --off")
+        assert str(usage.content).startswith("usage: partitions ")
+        await proposed(driver, "par")
+        assert not usage.display
+
+    drive(test)
+
+
+def test_a_difference_is_no_failure() -> None:
+    """The exit status is told only where nothing else says what is wrong."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        low, high = driver.scene.source.history.range()
+        pane = await run(driver, f"diff --stat {low} {high}")
+        assert pane.text.text
+        assert "exit status" not in pane.notes.text
+        pane = await run(driver, f"diff --quiet {low} {high}")
+        assert "exit status 1" in pane.notes.text
 
     drive(test)
 

@@ -103,7 +103,7 @@ def test_leaf() -> None:
         await look.at(f"{ORDERS}/0")
         assert LookMode.VALUE is look.mode()
         assert "replicas             [101, 102]" in look.lines
-        assert "leaf  changed 3981 2026-11-21 08:28:53Z  created <=3262" in look.driver.screen()
+        assert "leaf  offline since 3981 2026-11-21 08:28:53Z, waits for" in look.driver.screen()
         await look.driver.press("a")
         assert [look.driver.scene.source.cat(f"{ORDERS}/0")] == look.lines
         assert ("text", look.lines[0]) == look.pane.copyable()
@@ -141,7 +141,7 @@ def test_history_travels() -> None:
         assert len(look.driver.told) == 1
         look.driver.app.clear_notifications()
         assert "when" not in look.rows.columns_shown
-        look.driver.app.travel(3500)
+        look.driver.app.travel(3499)
         await look.driver.settled()
         await look.at(f"{ORDERS}/0")
         assert [3981, None, 2980] == look.column("offset")
@@ -150,6 +150,27 @@ def test_history_travels() -> None:
         assert "later" in look.driver.screen()
         await look.driver.press("home", "down", "enter")
         assert ["only a checkpoint holds this: it has no offset"] == look.driver.told
+
+    looking(test)
+
+
+def test_all_of_a_change_stands_below_the_history() -> None:
+    """Whatever the table has room for; in a low pane the rows have all of it."""
+
+    async def test(look: Looking) -> None:
+        await look.at(f"{ORDERS}/0")
+        await look.driver.press("h")
+        change = look.driver.app.screen.query_one("#node-change", Static)
+        assert str(look.column("what")[0]) == str(change.content)
+        assert "isr [102] → [101,102]" not in str(change.content)
+        await look.driver.press("end")
+        assert str(look.column("what")[2]) == str(change.content)
+        await look.driver.pilot.resize_terminal(80, 9)
+        await look.driver.until(lambda: not change.display, "it takes the room of rows")
+        await look.driver.pilot.resize_terminal(*SMALL)
+        await look.driver.until(lambda: change.display, "it is not shown again")
+        await look.driver.press("v")
+        assert not change.display
 
     looking(test)
 
@@ -246,6 +267,7 @@ def test_marks_what_changed() -> None:
         await look.at(ORDERS)
         marked = ["• " in line for line in driver.screen().splitlines()[3:12]]
         assert [True, False, True, True, True, True, True, True, True] == marked
+        assert "• changed between offsets 3879 and 4111" in driver.screen()
         await driver.press("d")
         assert "• 0 " in driver.screen()
         await look.at(f"{ORDERS}/0")
@@ -256,6 +278,7 @@ def test_marks_what_changed() -> None:
         assert "• orders" in driver.screen()
         await look.at("/image/configs")
         assert "•" not in driver.screen()
+        assert "changed between" not in driver.screen()
 
     looking(test, size=WIDE)
 

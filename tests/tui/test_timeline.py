@@ -96,8 +96,9 @@ def test_shows_the_whole_log() -> None:
         assert (low, high) == (track.low, track.high) == (3262, shown(driver))
         bar, labels = lines(driver)
         assert SMALL[0] == len(bar)
-        assert labels.startswith("3262 08:27:07  newest 4111 08:28:55  1 NoOp ")
-        assert labels.endswith("  08:28:55 4111")
+        # Nothing of what the cursor is on is cut: the times of both ends make room.
+        assert labels.startswith("3262  newest 4111 08:28:55  1 NoOp  234 offline, 234 under-repl")
+        assert labels.endswith("  4111")
         assert labels in driver.screen()
 
     drive_on(test, "real-44-trimmed")
@@ -112,6 +113,25 @@ def test_has_the_day_once_where_there_is_room() -> None:
         assert labels.startswith("3262 2026-11-21 08:27:07  newest 4111 08:28:55  ")
 
     drive_on(test, "real-44-trimmed", size=WIDE)
+
+
+def test_says_which_state_an_offset_inside_a_batch_has() -> None:
+    """A batch counts whole: the state shown is that of another offset than was asked for."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.travel("3500")
+        await driver.settled()
+        (told,) = driver.told
+        assert told.startswith("offset 3500 lies inside a batch, which counts whole: shown is the ")
+        assert f"after offset {shown(driver)};" in told
+        assert shown(driver) < 3500
+        driver.app.clear_notifications()
+        driver.app.travel(shown(driver))
+        driver.app.travel("3262")
+        await driver.settled()
+        assert [] == driver.told
+
+    drive_on(test, "real-44-trimmed")
 
 
 def test_resizes() -> None:

@@ -325,6 +325,7 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
                 f"going to {place}",
                 lambda: scene_there(scene, path, moves=is_exact, point=offset),
                 leads=True,
+                point=offset,
             )
         elif is_exact:
             self.jobs.cancel(self, _SCENE)  # the way elsewhere is not gone any more
@@ -370,10 +371,28 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
             self.tell(scene.why_no_cluster, "warning")
             return
         where = "the end of the log" if point is None else str(point)
-        self._renew(f"going to {where}", lambda: scene_there(scene, path, moves=True, point=point))
+        self._renew(
+            f"going to {where}",
+            lambda: scene_there(scene, path, moves=True, point=point),
+            point=point,
+        )
 
-    def _renew(self, title: str, make: Callable[[], Scene], *, leads: bool = False) -> None:
-        """Show another scene as soon as it is made."""
+    def _renew(
+        self,
+        title: str,
+        make: Callable[[], Scene],
+        *,
+        leads: bool = False,
+        point: int | str | None = None,
+    ) -> None:
+        """Show another scene as soon as it is made.
+
+        Args:
+            title: What goes on.
+            make: Makes it, in a job.
+            leads: Whether keys wait for it.
+            point: Where the user wanted to go; another place is told.
+        """
         if self.timeline is not None:
             self.timeline.give_up()
 
@@ -389,10 +408,21 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
 
         def done(scene: Scene) -> None:
             self._arrived(scene)
+            self._tell_other_offset(scene, point)
             if leads and self.view is not None:
                 self.jobs.lead(self.view, "look")
 
         self.jobs.start(title, work, done, owner=self, key=_SCENE, failed=failed, leads=leads)
+
+    def _tell_other_offset(self, scene: Scene, point: int | str | None) -> None:
+        """Say why another state is shown than that of an offset: a batch counts whole."""
+        at = None if scene.cluster is None else scene.cluster.moment_offset
+        is_offset = point is not None and str(point).isdecimal()
+        if is_offset and at is not None and at != int(str(point)):
+            self.tell(
+                f"offset {point} lies inside a batch, which counts whole: shown is the state "
+                f"after offset {at}; ] goes on to the end of the batch"
+            )
 
     def _arrived(self, scene: Scene) -> None:
         """Show the scene that was gone to, unless the user went elsewhere meanwhile."""

@@ -5,6 +5,8 @@ Everything that comes from a cluster goes through here before a widget has it.
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from rich.text import Text
 from textual.content import Content
 
@@ -14,6 +16,11 @@ from metashell.fs.escape import escape, escape_text
 def line(text: str, style: str = "") -> Content:
     """One line of data: control characters and line ends are written as escapes."""
     return Content.styled(escape(text), style) if style else Content(escape(text))
+
+
+def seconds_text(time: datetime | str) -> str:
+    """A time without its fraction; one of no calendar as it is."""
+    return time if isinstance(time, str) else f"{time:%Y-%m-%d %H:%M:%SZ}"
 
 
 def short_time(text: str) -> str:

@@ -148,6 +148,10 @@ def leader_text(status: SourceStatus) -> str:
     return leader_words(status.leader, status.last_leader)
 
 
+LEADER_UNKNOWN: Final = "leader not known"
+"""Said of a log that names none: somebody may lead."""
+
+
 def leader_words(leader: object, last: object = None) -> str:
     """Who leads, wherever it is shown.
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual.binding import Binding
 from textual.content import Content
+from textual.message import Message
 from textual.suggester import SuggestionReady
 from textual.widgets import Input, OptionList
 from textual.widgets.option_list import Option
@@ -184,6 +185,14 @@ class CompletingInput(AppPart, Input):
         Binding("up", "choose(-1)", "Before", show=False, id="line.previous"),
     ]
 
+    class Completed(Message):
+        """Proposals for a line are there, and its command is imported."""
+
+        def __init__(self, line: str) -> None:
+            super().__init__()
+            self.line = line
+            """What stands before the cursor."""
+
     def __init__(
         self,
         completer: Completer,
@@ -265,6 +274,7 @@ class CompletingInput(AppPart, Input):
         if len(items) == 1 and completed(line, items[0]).rstrip() == line:
             items = ()  # it stands there already
         self._shown_for = line
+        self.post_message(self.Completed(line))
         self.proposals.show(items)
         self._suggest()
 

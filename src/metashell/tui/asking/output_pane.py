@@ -9,7 +9,7 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 
-from metashell.errors import PathError
+from metashell.errors import ExitCode, PathError
 from metashell.fs.path import encode_path, resolve
 from metashell.tui.asking.output_lines import MOST_LINES, TextLines
 from metashell.tui.part import AppPart
@@ -130,9 +130,11 @@ class OutputPane(AppPart, Vertical):
         notes = answer.warnings[:_MOST_WARNINGS]
         if len(answer.warnings) > _MOST_WARNINGS:
             notes.append(f"... {len(answer.warnings) - _MOST_WARNINGS:,} more warnings")
+        # That a command found something, as `diff` does, is no failure.
+        is_said = bool(notes or answer.tables or self.text.lines)
         if is_full:
             notes.append(f"ended after {MOST_LINES:,} lines; a shell pipe takes all of them")
-        elif answer.status:
+        elif answer.status and not (answer.status == ExitCode.FAILED and is_said):
             notes.append(f"exit status {answer.status}")
         self.note(notes)
 

@@ -13,11 +13,11 @@ from textual.screen import Screen
 from textual.widget import Widget
 from textual.widgets import HelpPanel, Markdown, Static
 
-from metashell.tui.view import VIEWS
+from metashell.tui.frame.tabs import TabStrip
 
 _GENERAL = (
-    f"`{VIEWS[0].key}` to `{VIEWS[-1].key}` show the views, `tab` goes from part to part, the "
-    "arrows scroll. `ctrl+p` finds every action."
+    "{keys} show the views, `tab` goes from part to part, the arrows scroll. `ctrl+p` finds every "
+    "action."
 )
 _HOW = "escape closes, page up/down scroll"
 
@@ -83,7 +83,8 @@ def help_text(widget: Widget | None, screen: Screen[object]) -> str:
         if text and text not in texts:
             texts.append(text)
     if not screen.is_modal:
-        texts.append(_GENERAL)
+        keys = " ".join(f"`{view.key}`" for strip in screen.query(TabStrip) for view in strip.shown)
+        texts.append(_GENERAL.format(keys=keys))
     return "\n\n".join(texts)
 
 

@@ -62,6 +62,12 @@ class TabStrip(Horizontal):
             elif tab.spec.for_groups:
                 tab.display = scene.has_groups
 
+    @property
+    def shown(self) -> list[ViewSpec]:
+        """The views that have a tab, in the order of their keys."""
+        found = [tab.spec for tab in self.query(Tab) if tab.display]
+        return sorted(found, key=lambda spec: spec.key)
+
     def watch_current(self, current: str) -> None:
         """Mark the tab of the view that is shown."""
         for tab in self.query(Tab):

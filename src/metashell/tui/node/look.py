@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from datetime import datetime
 from functools import partial
 from itertools import islice
 from typing import Any, Final
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from metashell.commands.framework.command import Context, Nowhere
 from metashell.commands.framework.node_times import NodeTimeline
@@ -24,13 +24,14 @@ from metashell.fs.path import NodePlace, resolve, split
 from metashell.schema.json_writer import to_json
 from metashell.sources.older import is_unread, read_older
 from metashell.tui.node.described import Description, description_of, path_below
+from metashell.tui.node.head import head_of
 from metashell.tui.node.history import find_history, is_of_coordinator
 from metashell.tui.node.node_look import LookMode, NodeLook
 from metashell.tui.node.overview import overview
 from metashell.tui.node.record import record_lines
 from metashell.tui.node.value import ValueLine, clipped, text_lines, value_lines
 from metashell.tui.node.value_changes import changed_lines
-from metashell.tui.rows.cells import row_at, rows_of
+from metashell.tui.rows.cells import rows_of
 from metashell.tui.rows.changes import changed_cells
 from metashell.tui.scene import CommandAnswer, Scene, ask, is_below, scene_of
 from metashell.tui.tree.listing import ChangedNodes
@@ -159,7 +160,17 @@ class Seen:
             if not content["lacks_times"]:
                 tell(NodeLook(**base, **content))
                 content |= self._cells(described, content)
-        return NodeLook(**base, **content)
+        return NodeLook(**base, **self._with_legend(content))
+
+    def _with_legend(self, content: dict[str, Any]) -> dict[str, Any]:
+        """The same, with what marks mean where there are any and nothing else is to be said."""
+        marked = content.get("marked")
+        if self._span is None or marked is None or content["note"]:
+            return content
+        if not pc.any(marked, min_count=0).as_py():
+            return content
+        low, high = self._span
+        return {**content, "note": f"• changed between offsets {low} and {high}"}
 
     def _content(
         self, mode: LookMode, place: NodePlace, described: Description | None, offset: int | None
@@ -235,21 +246,11 @@ class Seen:
 
     def _head(self, place: NodePlace) -> tuple[str, int | None]:
         """The line on top, and the offset of the last change where it is known."""
-        node = place.node
-        kind = "directory" if node.is_dir else "leaf"
+        kind = "directory" if place.node.is_dir else "leaf"
         if self._is_in_fleet:
             return kind, None
-        answer = self._ask("stat", "-o", "table", "--columns", "all", "--", self._inner)
-        if answer.table is None or not len(answer.table):
-            return kind, None
-        row = row_at(answer.table, 0)
-        offset = row["changed_offset"]
-        mark = "• " if self._span is not None and self._has_changed(place) else ""
-        changed, created = moment(row, "changed"), moment(row, "created")
-        parts = [kind]
-        parts += [f"{mark}changed {changed}"] if changed else []
-        parts += [f"created {created}"] if created else []
-        return "  ".join(parts), offset
+        is_marked = self._span is not None and self._has_changed(place)
+        return head_of(place, self._inner, self._ask, is_marked=is_marked)
 
     def _record(self, offset: int) -> tuple[list[ValueLine], Callable[[], str]]:
         answer = self._ask(
@@ -372,7 +373,7 @@ class Seen:
             marked = pa.array(
                 [is_changed for _, is_changed in self._changed(place, (), names)], pa.bool_()
             )
-        return {"table": pa.table(columns), "marked": marked, "path_of": path_of}
+        return {"table": pa.table(columns), "marked": marked, "note": "", "path_of": path_of}
 
     def _child(self, node: Directory, name: str, i: int) -> Node | None:
         if not i % 1024 and self._cancelled():
@@ -427,23 +428,6 @@ def _hides_times(table: pa.Table | None) -> bool:
 
 def _offset_of(scene: Scene) -> int | None:
     return None if scene.cluster is None else scene.cluster.status().offset
-
-
-def moment(row: Mapping[str, Any], which: str) -> str:
-    """A moment of what ``stat`` says: offset and time; empty where nothing is known."""
-    before = row[f"{which}_at_or_before"]
-    if before is not None:
-        return f"<={before}"
-    offset, time = row[f"{which}_offset"], row[f"{which}_time"]
-    if offset is None:
-        return ""
-    when = "" if time is None else f" {_seconds(time)}"
-    return f"{offset}{when}"
-
-
-def _seconds(time: datetime | str) -> str:
-    """A time without its fraction; one of no year as it is."""
-    return time if isinstance(time, str) else f"{time:%Y-%m-%d %H:%M:%SZ}"
 
 
 def _down(place: NodePlace, names: Sequence[str]) -> NodePlace | None:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.commands.framework.status import leader_words
-from metashell.commands.health.rows import LEVELS
+from metashell.commands.framework.status import LEADER_UNKNOWN, leader_words
+from metashell.commands.health.rows import LEVELS, told_count
 from metashell.fs.escape import escape
 from metashell.tui.node.value import ValueLine
 from metashell.tui.scene import CommandAnswer, Scene
@@ -107,7 +107,7 @@ def _quorum(
 def _leader(leaders: Sequence[str], live: LiveStatus | None) -> str:
     told = ", ".join(leaders) or None
     if live is None:
-        return leader_words(told)
+        return leader_words(told) if told else LEADER_UNKNOWN
     return leader_words(live.leader_now, told if live.leader_id is None else live.leader_id)
 
 
@@ -140,7 +140,8 @@ def _health(answer: CommandAnswer) -> tuple[str, Sequence[str]]:
     rows = table.to_pylist()
     told = []
     for level in LEVELS:
-        found = [f"{escape(r['problem'])} {r['count']:,}" for r in rows if r["severity"] == level]
+        of_level = [row for row in rows if row["severity"] == level]
+        found = [f"{escape(row['problem'])} {told_count(row):,}" for row in of_level]
         told += [f"  {_SYMBOLS[level]} {', '.join(found)}"] if found else []
     return f"{rows[0]['severity']}: 3 shows what to do", told
 

@@ -48,6 +48,8 @@ _TOLD: Final = {
 _SHORT: Final = {"Kafka's text": "Text"}
 """Titles where there is little room."""
 _ROOM: Final = 60
+_ROOM_FOR_CHANGE: Final = 10
+"""Rows from which on a change is shown below the history too."""
 _REMEMBERED: Final = 4
 _OLDER: Final = "older"
 """Key of the job that reads older files."""
@@ -58,7 +60,7 @@ MODE_KEYS: Final = (
             key,
             f"look('{mode.value}')",
             title,
-            show=False,
+            show=mode is LookMode.HISTORY,
             id=f"node.{mode.value}",
             tooltip=_TOLD[mode],
         )
@@ -117,6 +119,9 @@ class NodePane(AppPart, Vertical):
     }
     NodePane > #node-tabs > ModeTab.-current { text-style: bold reverse; }
     NodePane > #node-tabs > ModeTab:hover { text-style: underline; }
+    NodePane > #node-change {
+        height: auto; max-height: 5; padding: 0 1; background: $panel;
+    }
     NodePane > #node-note {
         height: 1; padding: 0 1; color: $text-warning; text-wrap: nowrap; text-overflow: ellipsis;
     }
@@ -148,9 +153,10 @@ class NodePane(AppPart, Vertical):
         table = NodeTable(id="node-table")
         table.display = False
         yield table
-        note = Static(id="node-note", markup=False)
-        note.display = False
-        yield note
+        for name in ("node-change", "node-note"):
+            static = Static(id=name, markup=False)
+            static.display = False
+            yield static
 
     # What is shown.
 
@@ -270,6 +276,7 @@ class NodePane(AppPart, Vertical):
         note = self.query_one("#node-note", Static)
         _say(note, look.note)
         note.display = bool(look.note)
+        self._show_change()
         self._show_count()
         self.refresh_bindings()
 
@@ -283,6 +290,17 @@ class NodePane(AppPart, Vertical):
             title = look.title if tab.mode is LookMode.TABLE else ""
             is_narrow = self.size.width < _ROOM
             tab.name_it(title, is_narrow=is_narrow, has_key=self._has_keys)
+
+    def _show_change(self) -> None:
+        """Show all of a history's row, of which the table shows what there is room for."""
+        look, change = self._look, self.query_one("#node-change", Static)
+        is_history = look is not None and look.mode is LookMode.HISTORY
+        row = self._table.row if is_history and self.size.height >= _ROOM_FOR_CHANGE else None
+        if row is not None:
+            # The node itself is named above.
+            name = "" if row["node"] == row["path"] else f"{row['node']}: "
+            change.update(line(f"{name}{row['what']}"))
+        change.display = row is not None
 
     def _show_count(self) -> None:
         text, table = "", self._table.table
@@ -307,6 +325,7 @@ class NodePane(AppPart, Vertical):
     def on_resize(self) -> None:
         """Name the tabs, and what is counted, as there is room."""
         self._show_tabs()
+        self._show_change()
         self._show_count()
 
     @property
@@ -387,12 +406,14 @@ class NodePane(AppPart, Vertical):
             self.explorer.travel(time if isinstance(time, str) else f"{time:%FT%T.%f}"[:-3] + "Z")
 
     def on_row_table_moved(self, event: RowTable.Moved) -> None:
-        """Nothing depends on it here."""
+        """Show all of a change."""
         event.stop()
+        self._show_change()
 
     def on_row_table_drawn(self, event: RowTable.Drawn) -> None:
         """Count the rows."""
         event.stop()
+        self._show_change()
         self._show_count()
 
     # What the view hands on.

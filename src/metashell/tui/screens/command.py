@@ -16,7 +16,7 @@ from metashell.commands.framework.cluster import member_at
 from metashell.commands.framework.command import Completion, Context, Nowhere
 from metashell.commands.framework.statement import statements
 from metashell.commands.rows.cell_text import plain
-from metashell.errors import PathError
+from metashell.errors import PathError, UsageError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory
 from metashell.fs.path import resolve
@@ -78,6 +78,7 @@ class CommandScreen(AppPart, ModalScreen[None]):
     CommandScreen #command-line { height: 1; background: $surface; }
     CommandScreen #command-line > Label { width: auto; color: $text-primary; text-style: bold; }
     CommandScreen CompletingInput { width: 1fr; }
+    CommandScreen #command-usage { height: auto; max-height: 2; padding: 0 1; background: $panel; }
     CommandScreen OutputPane { max-height: 16; }
     CommandScreen OutputPane.-has-table { height: 16; }
     CommandScreen OutputPane.-one-table { height: auto; }
@@ -121,6 +122,9 @@ class CommandScreen(AppPart, ModalScreen[None]):
             yield Static(id="command-title", markup=False)
             yield OutputPane()
             yield proposals
+            usage = Static(id="command-usage", markup=False)
+            usage.display = False
+            yield usage
             with Horizontal(id="command-line"):
                 yield Label(line(":"), markup=False)
                 yield _CommandLine(
@@ -302,6 +306,14 @@ class CommandScreen(AppPart, ModalScreen[None]):
             box = self.query_one("#command-box")
             await box.mount(FilterBar(self.pane), before="#command-line")
 
+    def on_completing_input_completed(self, event: CompletingInput.Completed) -> None:
+        """Say how the command is called, once its arguments are typed."""
+        event.stop()
+        told = usage_of(event.line, self.explorer.session.habits)
+        usage = self.query_one("#command-usage", Static)
+        usage.update(line(told))
+        usage.display = bool(told)
+
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Take the proposal that was clicked on."""
         event.stop()
@@ -354,6 +366,23 @@ def directory_of(scene: Scene, path: str) -> str:
             return path
         path = path.rpartition("/")[0] or "/"
     return "/"
+
+
+def usage_of(text: str, habits: Habits) -> str:
+    """How the command of a line is called, where an argument comes next; else nothing."""
+    from metashell.commands import get
+    from metashell.commands.framework.aliases import expand_aliases
+    from metashell.commands.framework.command_line import complete_at
+    from metashell.commands.framework.statement import last_statement
+
+    begin, waits = last_statement(text)
+    before = () if waits else complete_at(text[begin:], len(text) - begin).before
+    try:
+        words = expand_aliases(habits, before) if before else ()
+    except UsageError:
+        return ""
+    command = get(words[0]) if words else None
+    return "" if command is None else f"usage: {command.manual.synopsis}"
 
 
 def _complete(

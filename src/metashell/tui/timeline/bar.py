@@ -90,12 +90,17 @@ def _labels(stand: Stand, style_of: Callable[[str], Style]) -> Content:
     first = track.time_at(track.low)
     first = int(track.density.time[0]) if first is None else first
     times = [track.time_text(time, is_wide=is_wide) for time in (first, track.time_at(track.high))]
+    ends = [(f"{track.low} {times[0]}  ", f"  {times[1]} {track.high}")]
     if is_wide and len(times[0]) == _OF_DAY:
-        times[0] = f"{track.day_text(first)} {times[0]}"  # once, for all
-    left = line(f"{track.low} {times[0]}  ")
-    right = line(f"  {times[1]} {track.high}")
-    room = max(stand.width - left.cell_length - right.cell_length, 0)
-    middle = _middle(stand, style_of, is_wide=is_wide).truncate(room, ellipsis=True, pad=True)
+        ends.insert(0, (f"{track.low} {track.day_text(first)} {times[0]}  ", ends[0][1]))
+    ends.append((f"{track.low}  ", f"  {track.high}"))
+    middle = _middle(stand, style_of, is_wide=is_wide)
+    rooms = [max(stand.width - len(left) - len(right), 0) for left, right in ends]
+    # What the cursor is on matters more than when the log begins and ends.
+    fits = (i for i, room in enumerate(rooms) if middle.cell_length <= room)
+    at = next(fits, len(ends) - 1)
+    left, right = map(line, ends[at])
+    middle = middle.truncate(rooms[at], ellipsis=True, pad=True)
     label = style_of("label")
     return Content.assemble(left.stylize(label), middle, right.stylize(label))
 

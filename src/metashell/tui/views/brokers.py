@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from metashell.tui.jobs import Job
     from metashell.tui.scene import Scene
 
-_BARS: Final = ((160, 36), (120, 20), (0, 12))
+_BARS: Final = ((160, 36), (120, 18), (0, 12))
 """(columns of the screen, cells of a bar there): racks and skews are to be seen beside them."""
 _PAUSE_S: Final = 0.25
 """How long the cursor rests before it is worked out what a loss would mean."""

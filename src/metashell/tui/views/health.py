@@ -14,7 +14,7 @@ from textual.content import Content
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
-from metashell.commands.health.rows import LEVELS
+from metashell.commands.health.rows import LEVELS, told_count
 from metashell.commands.rows.cell_text import plain
 from metashell.fs.path import cluster_path
 from metashell.tui.frame.taking_focus import take_focus
@@ -32,6 +32,7 @@ from metashell.tui.views.health_text import (
     ask_health,
     ask_with_times,
     in_short,
+    subject_text,
     why_text,
 )
 
@@ -42,7 +43,7 @@ if TYPE_CHECKING:
 
 _STYLES: Final = dict(zip(LEVELS, ("$text-error", "$text-warning", ""), strict=True))
 _FIRST: Final = (
-    "cluster", "subject", "problem", "since_time", "why", "count", "severity",
+    "cluster", "subject", "problem", "partitions", "since_time", "why", "count", "severity",
 )  # fmt: skip
 """Columns shown at first; of one kind without what is the same in all of its rows."""
 _SAME_IN_KIND: Final = ("problem", "severity")
@@ -81,7 +82,7 @@ class KindList(AppPart, OptionList):
         chosen = self.code
         n_rows = sum(kind["subjects"] for kind in kinds)
         options = [Option(line(f"all {n_rows:,} rows", "bold"))]
-        for level, problem, n in ((k["severity"], k["problem"], k["count"]) for k in kinds):
+        for level, problem, n in ((k["severity"], k["problem"], told_count(k)) for k in kinds):
             symbol = Content.styled(SYMBOLS[level], _STYLES[level])
             options.append(Option(Content.assemble(symbol, " ", line(f"{problem}  {n:,}"))))
         self.codes = [EVERY, *(kind["problem"] for kind in kinds)]
@@ -158,7 +159,7 @@ class HealthView(View):
     HealthView.-wide #health-body { layout: horizontal; }
     HealthView.-wide #health-kinds { width: 36; height: 1fr; max-height: 100%; }
     HealthView #health-detail {
-        height: auto; min-height: 3; max-height: 7; padding: 0 1;
+        height: auto; min-height: 3; max-height: 8; padding: 0 1;
         background: $panel;
     }
     HealthView.-low #health-words { max-height: 1; }
@@ -299,9 +300,10 @@ class HealthView(View):
         if row is None:
             detail.update("")
             return
-        parts = [line(str(row["explanation"])), line(str(row["action"]))]
+        parts = [line(text) for text in (str(row["explanation"]), str(row["action"]))]
         if row["why"] or row["causes"]:
             parts.insert(1, line(why_text(row)))
+        parts.insert(0, line(subject_text(row)).stylize("bold"))
         if row["command"]:
             parts.append(Content.assemble(("$ ", "bold"), line(str(row["command"]))))
         detail.update(Content("\n").join(parts))

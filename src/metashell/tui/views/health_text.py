@@ -18,6 +18,7 @@ from metashell.dataclass import dataclass
 from metashell.schema.timestamps import iso_time
 from metashell.sources.older import is_unread, read_older
 from metashell.tui.scene import CommandAnswer, Scene, ask
+from metashell.tui.text import seconds_text
 
 SYMBOLS: Final = dict(zip(LEVELS, ("●", "▲", "·"), strict=True))
 EVERY: Final = ""
@@ -30,6 +31,7 @@ _COLUMNS: Final = (
     "count",
     "since_time",
     "why",
+    "partitions",
     "since_offset",
     "since_before",
     "causes",
@@ -159,3 +161,13 @@ def why_text(row: Mapping[str, Any]) -> str:
     if row["causes"] and (not told or row["problem"] == "offline-partitions"):
         told.append(f"follows from: {', '.join(row['causes'])}")
     return " · ".join(told)
+
+
+def subject_text(row: Mapping[str, Any]) -> str:
+    """What a row is about, in a line: the subject, its partitions, and since when."""
+    parts = [str(row["subject"])]
+    parts += [f"partitions {row['partitions']}"] if row["partitions"] else []
+    if row["since_offset"] is not None:
+        time = "" if row["since_time"] is None else f" {seconds_text(row['since_time'])}"
+        parts.append(f"since {row['since_offset']}{time}")
+    return " · ".join(parts)

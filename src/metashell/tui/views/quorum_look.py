@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
-from metashell.commands.framework.status import leader_words
+from metashell.commands.framework.status import LEADER_UNKNOWN, leader_words
 from metashell.commands.quorum.command import age_text
 from metashell.commands.rows.cell_text import shown_texts
 from metashell.dataclass import dataclass
@@ -202,7 +202,7 @@ def _leader_text(look: QuorumLook) -> str:
     told, live = look.text("leader"), look.live if look.is_newest else None
     leader = None if told == _UNKNOWN else told
     if live is None:
-        return leader_words(leader)
+        return leader_words(leader) if leader else LEADER_UNKNOWN
     return leader_words(live.leader_now, leader if live.leader_id is None else live.leader_id)
 
 
