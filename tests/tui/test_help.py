@@ -10,7 +10,6 @@ from metashell.tui.frame.help import Help, HelpKeys, help_text, keys_table
 from metashell.tui.frame.themes import HIGH_CONTRAST
 from metashell.tui.rows.table import RowTable
 from metashell.tui.screens.prompt import PromptScreen
-from metashell.tui.view import VIEWS
 from support.bindings import shown
 from support.pilot import Driver, drive, session_on
 from support.seeds import chosen

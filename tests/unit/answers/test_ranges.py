@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import chain, pairwise
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
@@ -20,11 +22,11 @@ def test_texts_say_the_numbers(groups: list[set[int]]) -> None:
     """All of them, those of each group, as shortly as first and last can say them."""
     numbers = [sorted(group) for group in groups]
     starts = np.cumsum([0, *map(len, numbers[:-1])])
-    texts = ranges_texts(np.array(sum(numbers, []), dtype=np.int64), starts).to_pylist()
+    texts = ranges_texts(np.array([*chain(*numbers)], dtype=np.int64), starts).to_pylist()
 
     assert [read(text) for text in texts] == numbers
     for text, group in zip(texts, numbers, strict=True):
-        gaps = sum(b - a > 1 for a, b in zip(group, group[1:], strict=False))
+        gaps = sum(b - a > 1 for a, b in pairwise(group))
         assert text.count(",") == gaps
 
 

@@ -131,10 +131,10 @@ class OutputPane(AppPart, Vertical):
         if len(answer.warnings) > _MOST_WARNINGS:
             notes.append(f"... {len(answer.warnings) - _MOST_WARNINGS:,} more warnings")
         # That a command found something, as `diff` does, is no failure.
-        is_said = bool(notes or answer.tables or self.text.lines)
+        is_found = bool(answer.tables or self.text.lines) and not notes
         if is_full:
             notes.append(f"ended after {MOST_LINES:,} lines; a shell pipe takes all of them")
-        elif answer.status and not (answer.status == ExitCode.FAILED and is_said):
+        elif answer.status and not (answer.status == ExitCode.FAILED and is_found):
             notes.append(f"exit status {answer.status}")
         self.note(notes)
 

@@ -118,7 +118,7 @@ def find_history(
     table = _newest_first(table, most_changes)
     changed = table.column("path").to_pylist()
     below = [name_below(one, paths) for one in changed]
-    called = [name or one for name, one in zip(below, changed, strict=True)]
+    called = [name or split(one)[-1] for name, one in zip(below, changed, strict=True)]
     table = table.append_column("node", pa.array(called, pa.string()))
     table = table.append_column("what", pa.array(_words(table), pa.string()))
     when = _when(table, cluster)

@@ -297,8 +297,7 @@ class NodePane(AppPart, Vertical):
         is_history = look is not None and look.mode is LookMode.HISTORY
         row = self._table.row if is_history and self.size.height >= _ROOM_FOR_CHANGE else None
         if row is not None:
-            # The node itself is named above.
-            name = "" if row["node"] == row["path"] else f"{row['node']}: "
+            name = f"{row['node']}: " if look is not None and "node" in look.first else ""
             change.update(line(f"{name}{row['what']}"))
         change.display = row is not None
 
