@@ -97,6 +97,10 @@ def test_says_how_the_command_is_called() -> None:
         assert str(usage.content).startswith("usage: partitions ")
         await proposed(driver, "par")
         assert not usage.display
+        await proposed(driver, "diff ")
+        assert usage.display
+        await run(driver, "pwd")
+        assert not usage.display
 
     drive(test)
 

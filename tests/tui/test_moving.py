@@ -11,7 +11,7 @@ import pytest
 import metashell
 from metashell.errors import SourceError
 from metashell.sources.opening import open_fleet
-from metashell.tui import app as app_module
+from metashell.tui import moving as moving_module
 from metashell.tui import scene as scene_module
 from metashell.tui.app import Explorer
 from metashell.tui.frame.status import StatusLine
@@ -194,7 +194,7 @@ class Slow:
                 assert self.may.wait(LIMIT_S)
             return whole(source, to, **options)
 
-        monkeypatch.setattr(app_module, "scene_of", scene_of)
+        monkeypatch.setattr(moving_module, "scene_of", scene_of)
 
 
 @pytest.mark.slow
@@ -247,7 +247,7 @@ def test_cancelled_travel(monkeypatch: pytest.MonkeyPatch) -> None:
             assert may.wait(LIMIT_S)
         return whole(scene, path, moves=moves, point=point)
 
-    monkeypatch.setattr(app_module, "scene_there", slow)
+    monkeypatch.setattr(moving_module, "scene_there", slow)
 
     async def test(driver: Driver) -> None:
         driver.app.travel(EARLIER)

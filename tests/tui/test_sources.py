@@ -211,6 +211,9 @@ def test_a_quorum_while_every_view_is_looked_at() -> None:
         await look_at_all(driver)
         assert driver.scene.source.status().offset == end
         await driver.press("p")
-        assert driver.scene.source.status().offset == end + 2  # type: ignore[operator]
+        await driver.until(
+            lambda: driver.scene.source.status().offset == end + 2,  # type: ignore[operator]
+            "the news that waited are not shown",
+        )
 
     drive(test, session_on(cluster.source))

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar, Final
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from textual.app import App, ComposeResult
 from textual.css.query import NoMatches
@@ -35,7 +35,8 @@ from metashell.tui.frame.taking_focus import leave_timeline, take_focus
 from metashell.tui.frame.themes import DEFAULT_THEME, register_themes
 from metashell.tui.gc_policy import Collecting
 from metashell.tui.jobs import IMPORTING, Job, Jobs, Told
-from metashell.tui.places import Places, VisitedNode
+from metashell.tui.moving import SCENE, Moving
+from metashell.tui.places import Places
 from metashell.tui.preload import import_first, import_later
 from metashell.tui.remembered import Remembered, bookmarked_cluster
 from metashell.tui.scene import (
@@ -44,10 +45,7 @@ from metashell.tui.scene import (
     Scene,
     ask,
     cluster_at,
-    is_older,
     scene_of,
-    scene_there,
-    scene_with,
     settle,
 )
 from metashell.tui.session import ExplorerSession
@@ -64,10 +62,6 @@ if TYPE_CHECKING:
     from metashell.tui.asking.results import FollowedResult
     from metashell.tui.timeline.timeline import Timeline
 
-_FIRST_VIEW: Final = VIEWS[0]
-_SCENE: Final = "scene"
-"""Key of the job that makes another scene."""
-
 
 def _providers() -> type[Provider]:
     from metashell.tui.frame.palette import Palette
@@ -75,7 +69,7 @@ def _providers() -> type[Provider]:
     return Palette
 
 
-class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
+class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
     """The explorer.
 
     Args:
@@ -99,7 +93,7 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
         count_parameters_once()
         register_themes(self, session.theme or DEFAULT_THEME)
         self.session = session
-        self.jobs = Jobs(self, self._job_failed, self._jobs_changed)
+        self.jobs = Jobs(self, self.job_failed, self._jobs_changed)
         """Runs what takes time."""
         self.scene: Scene | None = None
         """What is shown; None while the source is being opened."""
@@ -236,14 +230,14 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
         self.query_one(TabStrip).name_source(self.session.title(scene.opened))
         self.mount(Timeline(), before=self._status_line)
         self.places.bookmarks = self.remembered.bookmarks(self.cluster_id)
-        self._show(scene)
+        self.show_scene(scene)
         self.show_view(first_view(scene, self.session.path))
         self.following.begin()
         self.jobs.start(
             "", lambda job: import_later(job.cancelled), lambda _: None, owner=self, key=IMPORTING
         )
 
-    def _show(self, scene: Scene) -> None:
+    def show_scene(self, scene: Scene) -> None:
         """Have everything show a scene."""
         settle(scene)
         self.scene = scene
@@ -272,7 +266,9 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
         scene = self.scene
         if scene is None or not scene.is_newest:
             return
-        self._show(scene_of(source, self.path, previous=scene.cluster, has_groups=scene.has_groups))
+        self.show_scene(
+            scene_of(source, self.path, previous=scene.cluster, has_groups=scene.has_groups)
+        )
 
     def pass_by(self, source: Source, status: SourceStatus) -> bool:
         """Ask a newer state of the source that looks the same; only where it ends is drawn.
@@ -287,159 +283,6 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
         # Not looked for among all widgets: it is done again and again while nothing happens.
         self._status_line.move_on(self.scene, status)
         return True
-
-    # Moving.
-
-    def go(self, path: str, *, offset: int | None = None, view: str = _FIRST_VIEW.id) -> None:
-        """Go to a node, and to an offset where one is given; the place before is kept for `back`.
-
-        Args:
-            path: An absolute path of the whole tree.
-            offset: The last offset to be shown; None to stay in the scene.
-            view: Id of the view to see it in.
-        """
-        self.places.visit(self.here)
-        self._go(VisitedNode(path, offset), view, is_exact=offset is not None)
-
-    def visit(self, place: VisitedNode) -> None:
-        """Go to a place at its very offset; the place before is kept for `back`."""
-        self.places.visit(self.here)
-        self._go(place, _FIRST_VIEW.id, is_exact=True)
-
-    @property
-    def here(self) -> VisitedNode:
-        """The place that is looked at."""
-        cluster = None if self.scene is None else self.scene.cluster
-        return VisitedNode(self.path, None if cluster is None else cluster.moment_offset)
-
-    def _go(self, place: VisitedNode, view: str, *, is_exact: bool) -> None:
-        scene = self.scene
-        if scene is None:
-            return
-        self.path = place.path
-        self.show_view(view)
-        path, offset = place.path, place.offset
-        at = None if scene.cluster is None else scene.cluster.moment_offset
-        if cluster_at(scene, path) != scene.prefix or (is_exact and offset != at):
-            self._renew(
-                f"going to {place}",
-                lambda: scene_there(scene, path, moves=is_exact, point=offset),
-                leads=True,
-                point=offset,
-            )
-        elif is_exact:
-            self.jobs.cancel(self, _SCENE)  # the way elsewhere is not gone any more
-        if self.view is not None:
-            self.view.show_path(place.path)
-
-    def moved_to(self, path: str) -> None:
-        """Note the node that a view went to by itself."""
-        self.path = path
-        scene = self.scene
-        if scene is not None and cluster_at(scene, path) != scene.prefix:
-            self._renew(f"opening {path}", lambda: scene_of(scene.opened, path))
-
-    def action_place_back(self) -> None:
-        """Go to the place before, and to the rows of a command that led from it."""
-        if self.leave_records():
-            return
-        path, place = self.path, self.places.back(self.here)
-        self._follow_place(place)
-        if self.followed and (self.followed[-1].path, self.followed[-1].left) == (path, place):
-            self.show_result(self.followed.pop().result)
-
-    def action_place_forward(self) -> None:
-        """Go to the place that was left with `back`."""
-        self._follow_place(self.places.forward(self.here))
-
-    def _follow_place(self, place: VisitedNode | None) -> None:
-        if place is None:
-            self.tell("no further place")
-            return
-        self._go(place, _FIRST_VIEW.id, is_exact=True)
-
-    # Time.
-
-    def travel(self, point: int | str | None) -> None:
-        """Show the cluster at an offset or a time; None for the end of the log."""
-        scene = self.scene
-        if scene is None:
-            return
-        path = self.path
-        # On the way to another cluster it is that one that is meant.
-        if scene.cluster is None and cluster_at(scene, path) == scene.prefix:
-            self.tell(scene.why_no_cluster, "warning")
-            return
-        where = "the end of the log" if point is None else str(point)
-        self._renew(
-            f"going to {where}",
-            lambda: scene_there(scene, path, moves=True, point=point),
-            point=point,
-        )
-
-    def _renew(
-        self,
-        title: str,
-        make: Callable[[], Scene],
-        *,
-        leads: bool = False,
-        point: int | str | None = None,
-    ) -> None:
-        """Show another scene as soon as it is made.
-
-        Args:
-            title: What goes on.
-            make: Makes it, in a job.
-            leads: Whether keys wait for it.
-            point: Where the user wanted to go; another place is told.
-        """
-        if self.timeline is not None:
-            self.timeline.give_up()
-
-        def work(_job: Job) -> Scene:
-            scene = make()
-            if scene.cluster is not None:
-                scene.cluster.status()  # what everything asks first
-            return scene
-
-        def failed(error: MetashellError) -> None:
-            self._job_failed(error)
-            self.moved_to(self.path)  # the cluster that is looked at, whichever state it is in
-
-        def done(scene: Scene) -> None:
-            self._arrived(scene)
-            self._tell_other_offset(scene, point)
-            if leads and self.view is not None:
-                self.jobs.lead(self.view, "look")
-
-        self.jobs.start(title, work, done, owner=self, key=_SCENE, failed=failed, leads=leads)
-
-    def _tell_other_offset(self, scene: Scene, point: int | str | None) -> None:
-        """Say why another state is shown than that of an offset: a batch counts whole."""
-        at = None if scene.cluster is None else scene.cluster.moment_offset
-        is_offset = point is not None and str(point).isdecimal()
-        if is_offset and at is not None and at != int(str(point)):
-            self.tell(
-                f"offset {point} lies inside a batch, which counts whole: shown is the state "
-                f"after offset {at}; ] goes on to the end of the batch"
-            )
-
-    def _arrived(self, scene: Scene) -> None:
-        """Show the scene that was gone to, unless the user went elsewhere meanwhile."""
-        before = self.scene
-        if before is not None and is_older(scene, before):
-            return
-        self._show(scene)
-        self.pass_messages()
-        if scene.problem is not None and cluster_at(scene, self.path) == scene.prefix:
-            self.tell(f"{scene.prefix}: {scene.problem}", "error")
-        self.moved_to(self.path)
-
-    def show_source(self, source: Source) -> None:
-        """Show the cluster at hand as a source has it, which a command made of that cluster."""
-        scene = self.scene
-        if scene is not None:
-            self._renew("going there", lambda: scene_with(scene, source))
 
     # Views.
 
@@ -548,7 +391,7 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
         if self._status_line.is_attached:
             self._status_line.show_jobs(self.jobs.busy)
 
-    def _job_failed(self, error: Exception) -> None:
+    def job_failed(self, error: Exception) -> None:
         if isinstance(error, MetashellError):
             self.tell("\n".join(error.lines("")), "error")
             return
@@ -575,7 +418,7 @@ class Explorer(Actions, PassingMessages, IdleKeys, App[int]):
             return
         self.tell(f"cancelled: {job.title}")
         scene = self.scene
-        if job.key == _SCENE and scene is not None and cluster_at(scene, self.path) != scene.prefix:
+        if job.key == SCENE and scene is not None and cluster_at(scene, self.path) != scene.prefix:
             self.path = scene.prefix or "/"  # where one was before
             if self.view is not None:
                 self.view.show_path(self.path)

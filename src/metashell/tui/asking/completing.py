@@ -282,6 +282,8 @@ class CompletingInput(AppPart, Input):
         """Put the proposals away, and those on their way for the same line."""
         self._wanted, self._quiet = None, self.value
         self.proposals.show(())
+        if not self.value:
+            self.post_message(self.Completed(""))
 
     def _suggest(self) -> None:
         """Show in grey what `right` would take."""

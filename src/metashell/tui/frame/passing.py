@@ -56,6 +56,19 @@ class PassingMessages:
                 f"whole: shown is the state after offset {last}"
             )
 
+    def tell_offset(self, point: int | str | None, shown: int | None) -> None:
+        """Say why the state of an earlier offset is shown, where it is: a batch counts whole.
+
+        Args:
+            point: Where the user wanted to go: an offset, or something else.
+            shown: The offset of the state that is shown; None for the end of the log.
+        """
+        if shown is not None and str(point).isdecimal() and int(str(point)) != shown:
+            self.tell(
+                f"offset {point} lies inside a batch, which counts whole: shown is the state "
+                f"after offset {shown}; ] goes on to the end of the batch"
+            )
+
     def note_key(self) -> None:
         """Note what was told before a key."""
         app: Any = self

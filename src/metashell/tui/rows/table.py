@@ -517,9 +517,10 @@ class RowTable(AppPart, DataTable):
         self.fixed_columns = int(bool(widths) and widths[0] <= room * _MOST_FIXED)
         self.virtual_size = Size(sum(widths), self.row_count + self.header_height)
         begins = starts(self._laid_out, self.fixed_columns)
-        if x in before[: len(begins)] and begins[before.index(x)] != x > 0:
+        beside = before.index(x) if x > 0 and x in before[: len(begins)] else None
+        if beside is not None and begins[beside] != x:
             # The column beside the fixed one stays there: a header before it can get wider.
-            self.scroll_to(x=begins[before.index(x)], animate=False)
+            self.scroll_to(x=begins[beside], animate=False)
         self.notify_style_update()
 
     def _columns(self, rows: TableRows, room: int, *, has_arrows: bool) -> list[Column]:

@@ -1,0 +1,184 @@
+"""Moving between nodes and in time: which scene is shown, and what was seen before."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final
+
+from metashell.tui.part import AppPart
+from metashell.tui.places import VisitedNode
+from metashell.tui.scene import (
+    Scene,
+    cluster_at,
+    is_older,
+    scene_of,
+    scene_there,
+    scene_with,
+)
+from metashell.tui.view import VIEWS
+
+if TYPE_CHECKING:
+    from metashell.errors import MetashellError
+    from metashell.sources.source import Source
+    from metashell.tui.jobs import Job
+
+SCENE: Final = "scene"
+"""Key of the job that makes another scene."""
+_FIRST_VIEW: Final = VIEWS[0]
+
+
+class Moving(AppPart):
+    """Mixed into the program."""
+
+    def go(self, path: str, *, offset: int | None = None, view: str = _FIRST_VIEW.id) -> None:
+        """Go to a node, and to an offset where one is given; the place before is kept for `back`.
+
+        Args:
+            path: An absolute path of the whole tree.
+            offset: The last offset to be shown; None to stay in the scene.
+            view: Id of the view to see it in.
+        """
+        app = self.explorer
+        app.places.visit(self.here)
+        self._go(VisitedNode(path, offset), view, is_exact=offset is not None)
+
+    def visit(self, place: VisitedNode) -> None:
+        """Go to a place at its very offset; the place before is kept for `back`."""
+        app = self.explorer
+        app.places.visit(self.here)
+        self._go(place, _FIRST_VIEW.id, is_exact=True)
+
+    @property
+    def here(self) -> VisitedNode:
+        """The place that is looked at."""
+        app = self.explorer
+        cluster = None if app.scene is None else app.scene.cluster
+        return VisitedNode(app.path, None if cluster is None else cluster.moment_offset)
+
+    def _go(self, place: VisitedNode, view: str, *, is_exact: bool) -> None:
+        app = self.explorer
+        scene = app.scene
+        if scene is None:
+            return
+        app.path = place.path
+        app.show_view(view)
+        path, offset = place.path, place.offset
+        at = None if scene.cluster is None else scene.cluster.moment_offset
+        if cluster_at(scene, path) != scene.prefix or (is_exact and offset != at):
+            self._renew(
+                f"going to {place}",
+                lambda: scene_there(scene, path, moves=is_exact, point=offset),
+                leads=True,
+                point=offset,
+            )
+        elif is_exact:
+            app.jobs.cancel(app, SCENE)  # the way elsewhere is not gone any more
+        if app.view is not None:
+            app.view.show_path(place.path)
+
+    def moved_to(self, path: str) -> None:
+        """Note the node that a view went to by itself."""
+        app = self.explorer
+        app.path = path
+        scene = app.scene
+        if scene is not None and cluster_at(scene, path) != scene.prefix:
+            self._renew(f"opening {path}", lambda: scene_of(scene.opened, path))
+
+    def action_place_back(self) -> None:
+        """Go to the place before, and to the rows of a command that led from it."""
+        app = self.explorer
+        if app.leave_records():
+            return
+        path, place = app.path, app.places.back(self.here)
+        self._follow_place(place)
+        if app.followed and (app.followed[-1].path, app.followed[-1].left) == (path, place):
+            app.show_result(app.followed.pop().result)
+
+    def action_place_forward(self) -> None:
+        """Go to the place that was left with `back`."""
+        app = self.explorer
+        self._follow_place(app.places.forward(self.here))
+
+    def _follow_place(self, place: VisitedNode | None) -> None:
+        app = self.explorer
+        if place is None:
+            app.tell("no further place")
+            return
+        self._go(place, _FIRST_VIEW.id, is_exact=True)
+
+    # Time.
+
+    def travel(self, point: int | str | None) -> None:
+        """Show the cluster at an offset or a time; None for the end of the log."""
+        app = self.explorer
+        scene = app.scene
+        if scene is None:
+            return
+        path = app.path
+        # On the way to another cluster it is that one that is meant.
+        if scene.cluster is None and cluster_at(scene, path) == scene.prefix:
+            app.tell(scene.why_no_cluster, "warning")
+            return
+        where = "the end of the log" if point is None else str(point)
+        self._renew(
+            f"going to {where}",
+            lambda: scene_there(scene, path, moves=True, point=point),
+            point=point,
+        )
+
+    def _renew(
+        self,
+        title: str,
+        make: Callable[[], Scene],
+        *,
+        leads: bool = False,
+        point: int | str | None = None,
+    ) -> None:
+        """Show another scene as soon as it is made.
+
+        Args:
+            title: What goes on.
+            make: Makes it, in a job.
+            leads: Whether keys wait for it.
+            point: Where the user wanted to go; another place is told.
+        """
+        app = self.explorer
+        if app.timeline is not None:
+            app.timeline.give_up()
+
+        def work(_job: Job) -> Scene:
+            scene = make()
+            if scene.cluster is not None:
+                scene.cluster.status()  # what everything asks first
+            return scene
+
+        def failed(error: MetashellError) -> None:
+            app.job_failed(error)
+            self.moved_to(app.path)  # the cluster that is looked at, whichever state it is in
+
+        def done(scene: Scene) -> None:
+            self._arrived(scene)
+            app.tell_offset(point, None if scene.cluster is None else scene.cluster.moment_offset)
+            if leads and app.view is not None:
+                app.jobs.lead(app.view, "look")
+
+        app.jobs.start(title, work, done, owner=app, key=SCENE, failed=failed, leads=leads)
+
+    def _arrived(self, scene: Scene) -> None:
+        """Show the scene that was gone to, unless the user went elsewhere meanwhile."""
+        app = self.explorer
+        before = app.scene
+        if before is not None and is_older(scene, before):
+            return
+        app.show_scene(scene)
+        app.pass_messages()
+        if scene.problem is not None and cluster_at(scene, app.path) == scene.prefix:
+            app.tell(f"{scene.prefix}: {scene.problem}", "error")
+        self.moved_to(app.path)
+
+    def show_source(self, source: Source) -> None:
+        """Show the cluster at hand as a source has it, which a command made of that cluster."""
+        app = self.explorer
+        scene = app.scene
+        if scene is not None:
+            self._renew("going there", lambda: scene_with(scene, source))
