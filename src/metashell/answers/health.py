@@ -1,4 +1,4 @@
-"""How partitions are: every state that operators ask for, as a mask over all partitions.
+"""How partitions are: every state that operators ask for, as a mask over all or some of them.
 
 Source: the filters of org.apache.kafka.tools.TopicCommand, which count in the same way.
 """
@@ -18,6 +18,8 @@ from metashell.schema.arena import I32, I64, AnyArray, Bools, rows_with
 from metashell.schema.columns import SpanColumn
 
 NO_LEADER: Final = -1
+_FEW: Final = 8
+"""Of fewer than this part of all partitions states are found for them alone."""
 
 LOOKS_AT: Final = {
     "offline": ("leader",),
@@ -42,18 +44,34 @@ READS: Final[Mapping[str, Sequence[str]]] = {
 
 
 class Health:
-    """States of every partition of an image, each found when first asked for.
+    """States of partitions of an image, each found when first asked for.
 
     Args:
         image: The image.
         assumptions: What its nodes' own files are taken to say.
+        rows: int64[k]: the partitions; all if None.
     """
 
-    def __init__(self, image: Image, assumptions: Assumptions = NO_ASSUMPTIONS) -> None:
+    def __init__(
+        self, image: Image, assumptions: Assumptions = NO_ASSUMPTIONS, rows: I64 | None = None
+    ) -> None:
         self.image = image
         self.assumptions = assumptions
         self._partitions = image.partitions
+        self._rows = rows
         self._set_by: dict[str, AnyArray] = {}
+
+    def masks_at(self, states: Sequence[str], rows: I64) -> Sequence[Bools]:
+        """bool[n] by state: which of some partitions are in it.
+
+        Args:
+            states: Of `LOOKS_AT`.
+            rows: int64[n]: the partitions, numbered among all of the image.
+        """
+        if len(rows) * _FEW < len(self._partitions):
+            some = Health(self.image, self.assumptions, rows)
+            return [some.mask(state) for state in states]
+        return [self.mask(state)[rows] for state in states]
 
     def mask(self, state: str) -> Bools:
         """bool[k]: which partitions are in a state of `LOOKS_AT`."""
@@ -78,12 +96,12 @@ class Health:
     @cached_property
     def min_isr(self) -> TopicSetting:
         """Effective min.insync.replicas."""
-        return effective_min_isr(self.image, self.assumptions)
+        return effective_min_isr(self.image, self.assumptions, self._rows)
 
     @cached_property
     def offline(self) -> Bools:
         """Nobody leads."""
-        leaderless: Bools = self._partitions.leader == NO_LEADER
+        leaderless: Bools = self._fixed(self._partitions.leader) == NO_LEADER
         return leaderless
 
     @cached_property
@@ -108,7 +126,7 @@ class Health:
     @cached_property
     def no_preferred_leader(self) -> Bools:
         """The first of the replicas does not lead."""
-        another: Bools = self._partitions.leader != self.preferred
+        another: Bools = self._fixed(self._partitions.leader) != self.preferred
         return another
 
     @cached_property
@@ -126,29 +144,37 @@ class Health:
     @cached_property
     def recovering(self) -> Bools:
         """The leader was elected uncleanly and has not yet recovered (KIP-704)."""
-        state: Bools = self._partitions.leader_recovery_state == 1
+        state: Bools = self._fixed(self._partitions.leader_recovery_state) == 1
         return state
 
     @cached_property
     def preferred(self) -> I32:
         """int32[k]: the first replica, -1 where there is none."""
-        return first_of(self._partitions.list_column("replicas"))
+        return first_of(self._lists("replicas"))
 
     def n_of(self, name: str) -> AnyArray:
         """int[k]: how long each partition's list is."""
-        return np.maximum(self._partitions.list_column(name).counts, 0)
+        return np.maximum(self._fixed(self._partitions.list_column(name).counts), 0)
 
     def having(self, name: str, *brokers: int) -> Bools:
         """bool[k]: whether any of some brokers is in that list of each partition."""
-        return holding(self._partitions.list_column(name), *brokers)
+        return holding(self._lists(name), *brokers)
 
     def in_directory(self, raw: bytes) -> Bools:
         """bool[k]: whether any replica is in the directory of that id."""
-        partitions = self._partitions
-        found = holding(partitions.list_column("directories"), np.void(raw))
-        default = partitions.directories_default
+        found = holding(self._lists("directories"), np.void(raw))
+        default = self._fixed(self._partitions.directories_default)
         found[default] = (self.n_of("replicas")[default] > 0) & (not any(raw))
         return found
+
+    def _fixed(self, values: AnyArray) -> AnyArray:
+        """What stands in a column for the partitions."""
+        return values if self._rows is None else values[self._rows]
+
+    def _lists(self, name: str) -> SpanColumn:
+        """The lists of a column for the partitions."""
+        lists = self._partitions.list_column(name)
+        return lists if self._rows is None else lists.take(self._rows)
 
 
 def holding(lists: SpanColumn, *wanted: object) -> Bools:

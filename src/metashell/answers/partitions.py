@@ -101,7 +101,8 @@ class _Rows:
 
     def why(self) -> pa.Array:
         """Whom a partition without a leader waits for; else what its missing replicas are on."""
-        under = self.health.under_replicated[self.rows] & (self.leader != NOBODY)
+        (under,) = self.health.masks_at(["under-replicated"], self.rows)
+        under = under & (self.leader != NOBODY)
         reasons = self._elections["why"]
         if not under.any():
             return reasons
@@ -155,8 +156,8 @@ def _since(health: Health, rows: I64, states: Collection[str]) -> I64:
         return health.last_set(sorted(fields), rows)
     since = health.image.partitions.changed[rows].copy()
     # What else changed meanwhile is not when it went wrong; the worse comes last.
-    for state in _WRONG:
-        at = np.flatnonzero(health.mask(state)[rows])
+    for state, mask in zip(_WRONG, health.masks_at(_WRONG, rows), strict=True):
+        at = np.flatnonzero(mask)
         if len(at):
             since[at] = health.last_set(LOOKS_AT[state], rows[at])
     return since
@@ -174,7 +175,7 @@ def _source(setting: TopicSetting) -> pa.Array:
 def _states(health: Health, rows: I64) -> pa.Array:
     """The names of the states that each partition is in."""
     names = list(LOOKS_AT)
-    flags = np.column_stack([health.mask(name)[rows] for name in names])
+    flags = np.column_stack(health.masks_at(names, rows))
     flags = flags.reshape(len(rows), len(names))
     list_offsets = np.zeros(len(rows) + 1, dtype=np.int64)
     np.cumsum(flags.sum(axis=1), out=list_offsets[1:])
