@@ -156,8 +156,11 @@ class DiffCommand(RowsCommand):
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
         """Propose `end` where a POINT comes, else options and paths."""
+        from metashell.commands.framework.completion import takes_value
+
         points = [arg for arg in args if not arg.startswith("-")]
-        if "--with" in args or word.startswith("-") or len(points) >= _TWO:
+        is_value = bool(args) and takes_value(self.manual.options, args[-1]) is not None
+        if is_value or "--with" in args or word.startswith("-") or len(points) >= _TWO:
             return super().complete(context, args, word)
         return [Completion(END, -len(word), END)] if END.startswith(word) else []
 
