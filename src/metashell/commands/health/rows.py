@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 LEVELS: Final = tuple(level.value for level in Level)
 """The worst first."""
 
-_SHARED: Final = frozenset({"severity", "problem", "why", "explanation", "action"})
-"""Columns whose few texts are held once each: in plain they were half of a million rows."""
+_SHARED: Final = frozenset({"severity", "problem", "why", "partitions", "explanation", "action"})
+"""Columns whose few texts are held once each: in plain they were half of a million rows, and the
+explorer measured each of them."""
 _SHARED_TEXT: Final = pa.dictionary(pa.int32(), pa.string())
 TYPES: Final = {
     column.name: _SHARED_TEXT if column.name in _SHARED else cells(column.kind, ()).type
@@ -127,6 +128,9 @@ def of_problem(
     def same(text: str) -> Callable[[], pa.Array]:
         return lambda: pa.DictionaryArray.from_arrays(places, pa.array([text], pa.string()))
 
+    def nulls() -> pa.Array:
+        return pa.nulls(n, pa.string())
+
     writer = _Writer(problem)
     shows_since = columns is None or not _SINCE.isdisjoint(columns)
     since = problem.since() if shows_since else {}
@@ -135,7 +139,7 @@ def of_problem(
         "problem": same(kind.code),
         "subject": writer.subjects,
         "count": lambda: problem.counts,
-        "partitions": problem.partitions or (lambda: pa.nulls(n, TYPES["partitions"])),
+        "partitions": lambda: (problem.partitions or nulls)().dictionary_encode(),
         "since_time": lambda: since["since_time"],
         "why": lambda: (problem.why or writer.details_or_null)().dictionary_encode(),
         "causes": problem.causes or (lambda: pa.array([[]] * n, TYPES["causes"])),

@@ -157,7 +157,10 @@ class HealthView(View):
     HealthView #health-kinds { height: auto; max-height: 40%; padding: 0; }
     HealthView ProblemTable { height: 1fr; width: 1fr; }
     HealthView.-wide #health-body { layout: horizontal; }
-    HealthView.-wide #health-kinds { width: 36; height: 1fr; max-height: 100%; }
+    HealthView.-wide #health-kinds {
+        width: 36; height: 1fr; max-height: 100%; border-right: vkey $foreground 20%;
+    }
+    HealthView.-wide #health-kinds:focus { border-right: thick $primary; }
     HealthView #health-detail {
         height: auto; min-height: 3; max-height: 8; padding: 0 1;
         background: $panel;
