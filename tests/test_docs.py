@@ -228,6 +228,14 @@ def test_links_lead_somewhere(page: Path) -> None:
             assert anchor in slugs, target
 
 
+def test_every_picture_is_shown() -> None:
+    """One that no page shows is not renewed either."""
+    text = "".join(page.read_text() for page in PAGES)
+    pictures = [picture.name for picture in (DOCS / "images").iterdir()]
+    assert pictures
+    assert [name for name in pictures if name not in text] == []
+
+
 def test_every_page_is_linked_from_the_index() -> None:
     """docs/index.md leads to all others."""
     text = (DOCS / "index.md").read_text("utf-8")

@@ -14,7 +14,7 @@ from metashell.tui.records.pane import RecordPane
 from metashell.tui.records.stream import RecordList
 from metashell.tui.screens.export import ExportScreen
 from metashell.tui.views.records import RecordsView
-from support.fixtures import fixture
+from support.fixtures import DEMO, fixture
 from support.live import Cluster
 from support.logs import record, secret_config, topic_batch
 from support.pilot import SMALL, WIDE, Driver, drive, session_on
@@ -217,7 +217,7 @@ def test_header_of_the_columns(size: tuple[int, int], words: list[str]) -> None:
 
 
 def test_details_are_as_wide_as_they_need() -> None:
-    """Beside the list they take what the widest record needs, up to half of the screen."""
+    """Beside the list they take what the widest record needs; longer lines go on below."""
     short = record("TopicRecord", name="a", topic_id=b"\x07" * 16)
     long = record("TopicRecord", name="a" * 200, topic_id=b"\x08" * 16)
 
@@ -230,13 +230,26 @@ def test_details_are_as_wide_as_they_need() -> None:
         assert narrow == widest + 4
         assert view.records.size.width > 90
         await driver.press("home")
-        assert view.pane.outer_size.width == 80
+        assert view.pane.outer_size.width == 52
         await driver.press("end")
-        assert view.pane.outer_size.width == 80
+        assert view.pane.outer_size.width == 52
         await _chip(driver, "grep name=a ")
         assert view.pane.outer_size.width == narrow
 
     drive(test, session_on(_cluster([long], [short]).source), size=WIDE)
+
+
+def test_the_list_names_partitions() -> None:
+    """In one word; what a search finds is marked in the words of `log`."""
+
+    async def test(driver: Driver) -> None:
+        await _open(driver)
+        assert " csv-imports-1 " in driver.screen()
+        assert "partitionId=" not in driver.screen()
+        await _chip(driver, "grep csv-imports")
+        assert "topic=csv-imports partitionId=1" in driver.screen()
+
+    drive(test, session_on(DEMO), size=WIDE)
 
 
 def test_details_scroll_and_wrap() -> None:

@@ -20,6 +20,9 @@ _AROUND: Final = 4
 """Columns around the text: of the border, the padding and the scroll bar."""
 _LEAST: Final = 30
 """Columns that the details take at least."""
+_MOST: Final = (52, 84)
+"""Columns that the details take at most for short and for long rows of bytes: the list has the
+rest, and longer lines go on below."""
 _LONG_ROWS: Final = 187
 """From so many columns of the screen on a row of bytes is a long one beside the list too."""
 
@@ -82,14 +85,15 @@ class RecordPane(LineView):
         self.show(lines, afresh=afresh)
         if self._room:
             widest = max(display_width(line.text) for line in lines) + _AROUND
-            self._needed = max(self._needed, widest)
+            self._needed = max(self._needed, min(widest, _MOST[is_long]))
             self.styles.width = min(self._needed, self._room // 2)
 
 
 def _lines(detail: RecordDetail, width: int) -> Iterator[ValueLine]:
     kind = escape(detail.type)
-    target = "" if detail.target is None else f"  → {escape(detail.target.path)}"
-    yield ValueLine(kind + target, len(kind), 2)
+    yield ValueLine(kind, len(kind), 2)
+    if detail.target is not None:
+        yield ValueLine(f"→ {escape(detail.target.path)}", 0, 2)
     if detail.error is not None:
         yield ValueLine(f"! {escape(detail.error)}", 0, 2, is_marked=True)
     yield from _pairs(detail.fields)

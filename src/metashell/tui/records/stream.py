@@ -29,6 +29,8 @@ WIDE: Final = 110
 _EPOCH: Final = "epoch"
 _LOW: Final = 60
 """Columns below which the name of a column may be cut."""
+_PARTITION: Final = re.compile(r"^topic=([A-Za-z0-9._-]+) partitionId=([0-9]+)(?= |$)")
+"""What says in a record which partition it is about: ``orders-3`` in a list."""
 _DAY: Final = slice(5, 10)
 """The day of a time, without the year."""
 _KEPT: Final = 20_000
@@ -388,8 +390,10 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         return time if len(self._days) <= 1 else f"{day} {time}"
 
     def _summary(self, line: RecordLine, style: Style | None = None) -> Text:
-        """What stands behind the type."""
+        """What stands behind the type; a search marks it as ``log`` prints it."""
         summary = escape(line.summary[:_LONGEST])
+        if self.pattern is None:
+            summary = _PARTITION.sub(r"\1-\2", summary)
         text = Text(no_wrap=True, end="")
         text.append(summary, style)
         if len(line.summary) > _LONGEST:
