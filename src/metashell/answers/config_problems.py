@@ -28,6 +28,10 @@ _RATES: Final = (
 _MIN_ISR: Final = b"min.insync.replicas"
 _LOWERED: Final = (_MIN_ISR, b"retention.ms", b"retention.bytes")
 """Configs that keep less data, or keep it less safely, when they are lowered."""
+_UNITS: Final = {
+    b"retention.ms": (("d", 86_400_000), ("h", 3_600_000), ("min", 60_000), ("s", 1_000)),
+    b"retention.bytes": (("TiB", 1 << 40), ("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)),
+}
 _UNLIMITED: Final = np.iinfo(np.int64).max
 
 
@@ -125,7 +129,7 @@ def _lowered(
     for row, low, high in zip(
         rows[last][is_lower], values[last][is_lower], before[is_lower], strict=True
     ):
-        yield int(row), f"{key.decode()} from {_text(int(high))} to {_text(int(low))}"
+        yield int(row), f"{key.decode()} from {_text(key, int(high))} to {_text(key, int(low))}"
 
 
 def _default_min_isr(image: Image) -> tuple[int, int]:
@@ -150,8 +154,14 @@ def _numbers(texts: pa.Array) -> I64:
     return out
 
 
-def _text(value: int) -> str:
-    return "-1" if value == _UNLIMITED else str(value)
+def _text(key: bytes, value: int) -> str:
+    """A value, with the largest unit that it is whole in: ``3600000 (1 h)``."""
+    if value == _UNLIMITED:
+        return "-1"
+    for unit, size in _UNITS.get(key, ()):
+        if value and not value % size:
+            return f"{value} ({value // size:,} {unit})"
+    return str(value)
 
 
 def _by_resource(image: Image, at: I64) -> MarkedConfigs:

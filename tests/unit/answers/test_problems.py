@@ -428,6 +428,9 @@ def test_configs_that_were_lowered(tmp_path: Path) -> None:
             config(2, "shorter", "retention.bytes", "x"),
             config(2, "shorter", "retention.bytes", "1"),
         ],
+        [topic("day", 7), config(2, "day", "retention.ms", "86400000")],
+        [topic("big", 8), config(2, "big", "retention.bytes", str(5 << 30))],
+        [config(2, "day", "retention.ms", "5400000"), config(2, "big", "retention.bytes", "1000")],
     ]
     encoded, offset = [], 0
     for i, values in enumerate(batches):
@@ -439,6 +442,9 @@ def test_configs_that_were_lowered(tmp_path: Path) -> None:
     assert told == {
         "lowered": f"{key} from 2 to 1",
         "shorter": "retention.ms from -1 to 5",
+        # In the largest unit that the number is whole in.
+        "day": "retention.ms from 86400000 (1 d) to 5400000 (90 min)",
+        "big": "retention.bytes from 5368709120 (5 GiB) to 1000",
     }
 
 

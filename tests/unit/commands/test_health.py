@@ -439,7 +439,7 @@ def test_lowered_configs_are_told_with_their_values() -> None:
         (summary,) = rows(source, "health --summary lowered-config")
     assert [
         "note: lowered-config (5)",
-        *(f"lowered for topic t{i}: retention.ms from 2000 to {i}" for i in range(3)),
+        *(f"lowered for topic t{i}: retention.ms from 2000 (2 s) to {i}" for i in range(3)),
         "2 more topics with lowered configs: see the rows",
     ] == out.splitlines()[:5]
     assert summary["explanation"].startswith("a lower value ")
