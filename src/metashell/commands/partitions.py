@@ -81,6 +81,8 @@ STATES: Final = (
 """Options that ask for a state; without the dashes: its name."""
 
 _SUMMARIES: Final = ("broker", "rack", "topic")
+_OF_BROKERS: Final = frozenset({"--leader", "--replica", "--isr"})
+"""Options that name a broker."""
 _MOST_DIGITS: Final = 10
 
 _RED: Final = ("offline", "under-min-isr", "recovering")
@@ -277,14 +279,18 @@ class PartitionsCommand(RowsCommand):
 
         parsed = query.parsed
         states = [o.flags[0].removeprefix("--") for o in STATES if o.flags[0] in parsed.switches]
-        query.image.expect({name for state in states for name in READS.get(state, ())})
-        health = Health(query.image, assumptions_of(parsed))
+        image, topic = query.image, _only_topic(query.image, parsed)
+        if topic is None:
+            image.expect({name for state in states for name in READS.get(state, ())})
+        else:
+            image = image.narrowed(topic)
+        health = Health(image, assumptions_of(parsed))
         causes = Causes(health)
         masks = [health.mask(state) for state in states]
         masks += _of_options(health, parsed)
         _warn_of_what_is_not_there(query, health)
         if parsed.arguments:
-            masks.append(_named(query, parsed.arguments))
+            masks.append(_named(query, image, parsed.arguments))
         in_order = "--summary" not in parsed.values and query.columns != frozenset()
         every = rows = choose(health, masks, by_name=in_order)
         if "--summary" in parsed.values:
@@ -307,7 +313,7 @@ class PartitionsCommand(RowsCommand):
         from metashell.commands.framework.completion import takes_value
 
         before = args[-1] if args else ""
-        if before in ("--leader", "--replica", "--isr"):
+        if before in _OF_BROKERS:
             return complete_brokers(context, word)
         if before == "--topic" or not (
             word.startswith("-") or takes_value(self.manual.options, before) is not None
@@ -344,7 +350,7 @@ def _warn_of_what_is_not_there(query: RowsQuery, health: Health) -> None:
     glob = query.parsed.values.get("--topic")
     if glob is not None and not topics_like(query.image, [glob]).any():
         tell_unknown(query, glob, "topic", query.image.topics.names)
-    for option in ("--leader", "--replica", "--isr"):
+    for option in sorted(_OF_BROKERS):
         if option in query.parsed.values:
             broker = broker_id(option, query.parsed.values[option])
             refuse_unknown(query, health, option, frozenset({broker}))
@@ -363,7 +369,38 @@ def _directory(text: str) -> bytes:
     return raw
 
 
-def _named(query: RowsQuery, words: Sequence[str]) -> Bools:
+def _only_topic(image: Image, parsed: Parsed) -> int | None:
+    """The topic (its index) that all partitions asked for are of; None where there may be others.
+
+    Of one topic they are found without those of all. Whether there is a broker all of them tell.
+    """
+    if not _OF_BROKERS.isdisjoint(parsed.values):
+        return None
+    words, behind = parsed.arguments, False
+    if not words and "--topic" in parsed.values:
+        words = [parsed.values["--topic"]]
+    found: set[int | None] = set()
+    for word in words:
+        topic = _literal(image, word)
+        if topic is None and behind and _is_number(word):
+            continue  # a partition of the topic before
+        behind = topic is not None
+        if topic is None and parsed.arguments:
+            of, _, number = word.rpartition("/" if "/" in word else "-")
+            topic = _literal(image, of) if _is_number(number) else None
+        found.add(topic)
+    return found.pop() if len(found) == 1 else None
+
+
+def _literal(image: Image, text: str) -> int | None:
+    """The topic (its index) that a glob names without wildcards; None where it is none."""
+    from metashell.fs.pattern import Pattern
+
+    literals = Pattern(text).literals
+    return image.topics.find_name(literals[0]) if literals and len(literals) == 1 else None
+
+
+def _named(query: RowsQuery, image: Image, words: Sequence[str]) -> Bools:
     """The partitions that any of the words names.
 
     A word is a topic, a partition of it (``payments/3``, ``payments-3``), or the number of one
@@ -371,7 +408,6 @@ def _named(query: RowsQuery, words: Sequence[str]) -> Bools:
     """
     import numpy as np
 
-    image = query.image
     partitions = image.partitions
     out = np.zeros(len(partitions), dtype=np.bool_)
     topic: str | None = None
@@ -394,7 +430,7 @@ def _named(query: RowsQuery, words: Sequence[str]) -> Bools:
                     found |= _numbered(image, of, number)
         out |= found
         if not found.any():
-            _tell_unknown(query, name)
+            _tell_unknown(query, image, name)
     return out
 
 
@@ -408,9 +444,8 @@ def _numbered(image: Image, topic: str, number: str) -> Bools:
     return found & (len(number) <= _MOST_DIGITS and image.partitions.partition == int(number))
 
 
-def _tell_unknown(query: RowsQuery, word: str) -> None:
+def _tell_unknown(query: RowsQuery, image: Image, word: str) -> None:
     """Report a word that names no partition."""
-    image = query.image
     name, slash, number = word.rpartition("/" if "/" in word else "-")
     topics = topics_like(image, [name]) if slash and _is_number(number) else None
     if topics is None or not topics.any():

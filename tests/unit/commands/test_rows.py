@@ -26,7 +26,7 @@ from metashell.commands.rows.query import RowsQuery
 from metashell.errors import UsageError
 from metashell.schema.timestamps import iso_time
 from metashell.sources.opening import open_fleet
-from support.fixtures import copy_of
+from support.fixtures import copy_of, fixture
 from support.fleets import SAMPLE, backups
 from support.live import Cluster
 from support.logs import topic_log
@@ -706,3 +706,38 @@ def test_secrets_of_topics_are_redacted(tmp_path: Path) -> None:
         if row["resource_type"] == "TOPIC" and row["value"] == "[redacted]"
     ]
     assert all(f"{row['key']}=[redacted]" in text for row in secret)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "clicks",
+        "clicks-1",
+        "clicks/1 clicks-3",
+        "clicks 1 3",
+        "--topic clicks",
+        "--topic clicks --offline",
+        "clicks --replica 1 --under-replicated",
+        "clicks orders",
+        "click* 1",
+        "{clicks,orders}",
+        "--topic click* clicks",
+        "clicks-9",
+        "clicks 9 nothing",
+        "--topic nothing",
+        "clicks --summary topic",
+        "clicks --leader 99",
+    ],
+)
+def test_partitions_of_one_topic_are_those_among_all(words: str) -> None:
+    """They are found without those of the others; what is told is the same."""
+    alone, whole = (metashell.open(fixture("real-44-broker-down").input) for _ in range(2))
+    assert len(whole.image.partitions)
+    for columns in ("topic,partition,leader,isr,state,why", "all"):
+        shape = "" if "--summary" in words else f" -o json --columns {columns}"
+        expected, found = (run_on(of, f"partitions {words}{shape}") for of in (whole, alone))
+        assert (expected.status, expected.out, expected.err) == (found.status, found.out, found.err)
+        if columns != "all":
+            others = ("click* 1", "{", "clicks orders", "--replica", "--leader", "nothing")
+            is_one = not any(text in words for text in others)
+            assert is_one is not alone.image.has_folded("partitions")
