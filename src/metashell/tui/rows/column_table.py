@@ -1,0 +1,196 @@
+"""A table whose columns are as wide as its rows need and the room allows, and its cursor's column.
+
+What does not fit scrolls beside the first column, a column at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import pyarrow as pa
+from rich.text import Text
+from textual.coordinate import Coordinate
+from textual.geometry import Size
+from textual_fastdatatable import DataTable
+from textual_fastdatatable.column import Column
+
+from metashell.commands.framework.columns import display_width
+from metashell.commands.rows.cell_text import is_number
+from metashell.fs.escape import escape
+from metashell.tui.part import AppPart
+from metashell.tui.rows.cells import TableRows
+from metashell.tui.rows.columns import in_words
+from metashell.tui.rows.sorting import Sort
+from metashell.tui.rows.widths import scrolled_to, squeeze, starts
+from metashell.tui.text import cell
+
+_WIDEST: Final = 60
+_NARROWEST: Final = 24
+"""No column is cut below that."""
+_WIDE: Final = 100
+"""Columns of the terminal from which on a text column may be as wide as it likes."""
+_MOST_FIXED: Final = 0.6
+"""Part of the room that the first column may take and still stand where it is."""
+_UP, _DOWN = " ▲", " ▼"
+
+
+class ColumnTable(AppPart, DataTable):
+    """What lays out columns; `RowTable` has the rows."""
+
+    def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
+        self._laid_out: list[Column] = []  # asked for while the library sets itself up
+        super().__init__(
+            cursor_type="row",
+            render_markup=False,
+            zebra_stripes=True,
+            max_column_content_width=_WIDEST,
+            id=id,
+            classes=classes,
+        )
+        self.table: pa.Table | None = None
+        """All rows, in the order in which they were given."""
+        self._rows: TableRows | None = None
+        self._sort: Sort | None = None
+        self._first: tuple[str, ...] = ()
+
+    @property
+    def columns_shown(self) -> tuple[str, ...]:
+        """Names of the columns shown, in order."""
+        table = self.table
+        if table is None:
+            return ()
+        names = table.column_names
+        chosen = self.explorer.remembered.columns(names)
+        return chosen or self._first or tuple(names)
+
+    @property
+    def ordered_columns(self) -> list[Column]:
+        """The columns as the library draws them."""
+        return self._laid_out
+
+    def on_resize(self) -> None:
+        """Give columns the room that there is."""
+        self._lay_out()
+
+    def _cursor_name(self) -> str | None:
+        names = self.columns_shown
+        return names[self.cursor_column] if self.cursor_column < len(names) else None
+
+    # The column of the cursor.
+
+    def action_cursor_left(self, select: bool = False) -> None:
+        """Go to the column before; where columns do not fit, scroll to it."""
+        self._scroll_columns(-1)
+
+    def action_cursor_right(self, select: bool = False) -> None:
+        """Go to the next column; where columns do not fit, scroll to it."""
+        self._scroll_columns(1)
+
+    def action_cursor_row_start(self, select: bool = False) -> None:
+        """Go to the first column."""
+        self._go_to_column(0)
+
+    def action_cursor_row_end(self, select: bool = False) -> None:
+        """Go to the last column."""
+        self._go_to_column(len(self._laid_out) - 1)
+
+    def _go_to_column(self, column: int) -> None:
+        if not self._laid_out:
+            return
+        column = max(0, min(column, len(self._laid_out) - 1))
+        if column != self.cursor_column:
+            self.set_reactive(DataTable.cursor_coordinate, Coordinate(self.cursor_row, column))
+            self._lay_out()
+        self._bring_column_into_view(column)
+
+    def _scroll_columns(self, by: int) -> None:
+        """Go to the column beside; where columns do not fit, scroll by a column as well."""
+        column, first = self.cursor_column + by, int(self.scroll_x)
+        self._go_to_column(column)
+        most = max(self.virtual_size.width - self.scrollable_content_region.width, 0)
+        begins = starts(self._laid_out, self.fixed_columns)
+        if by > 0 and first < most and column < len(begins) and int(self.scroll_x) <= first:
+            least = next(start for start in begins if start > first)
+            if least <= begins[column]:  # the column itself is still seen
+                self.scroll_to(x=least, animate=False)
+
+    def _bring_column_into_view(self, column: int) -> None:
+        """Scroll so that a column can be seen, and begin with a whole one."""
+        room, x = self.scrollable_content_region.width, int(self.scroll_x)
+        x = scrolled_to(self._laid_out, self.fixed_columns, column, x, room)
+        self.scroll_to(x=x, animate=False)
+
+    # Widths.
+
+    def _lay_out(self) -> None:
+        """Decide about the columns' widths, and draw everything again."""
+        rows = self._rows
+        if rows is None:
+            return
+        room, x = self.size.width or _WIDE, int(self.scroll_x)
+        before = starts(self._laid_out, self.fixed_columns)
+        self._laid_out = self._columns(rows, room, has_arrows=True)
+        if sum(column.render_width for column in self._laid_out) > room:
+            self._laid_out = self._columns(rows, room, has_arrows=False)
+            # What is scrolled to the last one shows it whole, and the first one names the rows.
+            middle = range(1, len(self._laid_out) - 1)
+            texts = [i for i in middle if self._is_text(self.columns_shown[i])]
+            squeeze(self._laid_out, room, texts, _NARROWEST)
+        widths = [column.render_width for column in self._laid_out]
+        # What does not leave room for the others scrolls with them.
+        self.fixed_columns = int(bool(widths) and widths[0] <= room * _MOST_FIXED)
+        self.virtual_size = Size(sum(widths), self.row_count + self.header_height)
+        begins = starts(self._laid_out, self.fixed_columns)
+        beside = before.index(x) if x > 0 and x in before[: len(begins)] else None
+        if beside is not None and begins[beside] != x:
+            # The column beside the fixed one stays there: a header before it can get wider.
+            self.scroll_to(x=begins[beside], animate=False)
+        self.notify_style_update()
+
+    def _columns(self, rows: TableRows, room: int, *, has_arrows: bool) -> list[Column]:
+        """The columns, each as wide as it needs and may be.
+
+        Args:
+            rows: What they hold.
+            room: Cells that all of them have.
+            has_arrows: Whether each header has room for an arrow, not only that of the sorting.
+        """
+        widest = _WIDEST if room >= _WIDE else max(_NARROWEST, room // 3)
+        sorted_by = None if self._sort is None else self._sort[0]
+        found: list[Column] = []
+        for i, (header, width) in enumerate(
+            zip(self._headers(rows), rows.column_content_widths, strict=True)
+        ):
+            arrow = len(_UP) if has_arrows or self.columns_shown[i] == sorted_by else 0
+            is_last = i == len(rows.column_content_widths) - 1
+            # Nothing comes behind the last one: what is scrolled to it shows it whole.
+            most = max(widest, room - found[0].render_width - 2) if is_last and i else widest
+            found.append(
+                Column(
+                    label=self._label(i, header, to_the_right=rows.to_the_right[i]),
+                    content_width=max(display_width(escape(header)) + arrow, width),
+                    auto_width=True,
+                    max_content_width=most,
+                )
+            )
+        return found
+
+    def _is_text(self, name: str) -> bool:
+        """Whether a column that is shown has texts or lists, of which a part tells something."""
+        assert self.table is not None
+        kind = self.table.schema.field(name).type
+        return not (is_number(kind) or pa.types.is_timestamp(kind))
+
+    def _headers(self, rows: TableRows) -> Iterator[str]:
+        """The names of the columns in words, with the day that their times leave out."""
+        for i, name in enumerate(self.columns_shown):
+            day = rows.day_of(i)
+            yield in_words(name if day is None else f"{name.removesuffix('_time')}_{day[5:]}")
+
+    def _label(self, i: int, header: str, *, to_the_right: bool) -> Text:
+        arrow = ""
+        if self._sort is not None and self._sort[0] == self.columns_shown[i]:
+            arrow = _DOWN if self._sort[1] else _UP
+        style = "underline" if i == self.cursor_column else ""
+        return cell(header + arrow, style, to_the_right=to_the_right)
