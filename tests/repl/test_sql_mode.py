@@ -22,6 +22,7 @@ from metashell.repl.complete import LineCompleter
 from metashell.repl.highlight import LineLexer
 from support.fixtures import SAMPLE
 from support.shell import Captured as Out
+from support.statements import ENDLESS
 from support.typed import type_into
 from support.waiting import wait_until
 
@@ -93,12 +94,11 @@ def test_interrupt_ends_what_runs(play: Play, capfd: Captured) -> None:
 
     presser = threading.Thread(target=press)
     presser.start()
-    statement = "select count(*) from range(100000000000000) t(i) where i * 7 % 13 = 99;"
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(SqlMode, "run", run)
         play(
             "sql -o csv\rcreate temp table mine as select 1 as a;\r"
-            f"{statement}\rfrom mine;\r\x04\x04"
+            f"{ENDLESS};\rfrom mine;\r\x04\x04"
         )
     presser.join()
     assert ("a\n1\n", "") == capfd.readouterr()

@@ -160,6 +160,7 @@ class Database:
     def __init__(self, catalog: Catalog) -> None:
         self._catalog = catalog
         self._connection: Any = None
+        self._reader: Any = None
         self._registered: set[str] = set()
         self._watch = _Watch()
         self._running: list[_Job] = []
@@ -171,7 +172,7 @@ class Database:
             self._registered.clear()
 
     def run(self, statement: str, cancelled: Callable[[], bool]) -> Result:
-        """Run a statement.
+        """Run a statement, and end the one before: DuckDB runs one at a time on a connection.
 
         Args:
             statement: One, without a semicolon.
@@ -183,6 +184,9 @@ class Database:
             KeyboardInterrupt: The user wanted it to end.
         """
         connection = self._connected()
+        if self._reader is not None:
+            self._reader.close()
+            self._reader = None
         is_answer = self._check(connection, statement)
         self._watch.failure = None
         self._watch.stopping.clear()
@@ -198,12 +202,14 @@ class Database:
             self._registered -= names_in(statement)
         if reader is None:
             return Result(pa.schema([]), iter(()), False, self._watch.unread)
+        self._reader = reader
         rows = self._batches(reader, statement, cancelled)
         return Result(reader.schema, rows, is_answer, self._watch.unread)
 
     def close(self) -> None:
         """End the connection."""
         connection, self._connection = self._connection, None
+        self._reader = None
         self._registered.clear()
         if connection is not None:
             _close(connection, self._running)

@@ -16,6 +16,7 @@ from metashell.sql.catalog import ClusterCatalog
 from metashell.sql.dataset import RowBatches
 from metashell.sql.duck import Database
 from support.fixtures import SAMPLE, fixture
+from support.statements import ENDLESS
 
 
 def database(source: Source | None = None) -> Database:
@@ -169,7 +170,6 @@ def test_a_source_that_fails_says_why() -> None:
         rows(Database(Failing(source, lambda: source.image)), "from topics")
 
 
-ENDLESS = "select count(*) from range(100000000000000) t(i) where i * 7 % 13 = 99"
 
 
 def test_a_statement_is_ended_and_the_session_goes_on() -> None:
@@ -189,6 +189,18 @@ def test_reading_of_rows_is_ended_too() -> None:
     assert 0 == next(found.batches).column(0)[0].as_py()
     found.batches.close()  # type: ignore[attr-defined]
     assert [{"n": 1}] == rows(db, "select 1 as n")
+
+
+@pytest.mark.parametrize("n_read", [0, 1])
+def test_a_statement_ends_the_one_before(n_read: int) -> None:
+    """Its rows that nobody read are dropped."""
+    db = database()
+    before = db.run("select * from range(100000000000000)", lambda: False)
+    for _ in range(n_read):
+        next(before.batches)
+    assert [{"n": 1}] == rows(db, "select 1 as n")
+    with pytest.raises(MetashellError):
+        next(before.batches)
 
 
 def test_memory_is_bounded() -> None:
