@@ -170,8 +170,6 @@ def test_a_source_that_fails_says_why() -> None:
         rows(Database(Failing(source, lambda: source.image)), "from topics")
 
 
-
-
 def test_a_statement_is_ended_and_the_session_goes_on() -> None:
     """The front end's wish is heard while it runs."""
     db = database()
