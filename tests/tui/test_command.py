@@ -461,6 +461,21 @@ def test_rows_with_a_summary_fill_the_screen_too() -> None:
     drive(test)
 
 
+@pytest.mark.parametrize("size", [(80, 24), (200, 50)])
+def test_the_line_is_seen_below_rows(size: tuple[int, int]) -> None:
+    """More rows than a screen has leave it its place."""
+
+    async def test(driver: Driver) -> None:
+        screen = await opened(driver)
+        (table,) = (await run(driver, "partitions")).row_tables
+        assert table.row_count > size[1]
+        await driver.press("colon", *"topics")
+        assert ":topics" == driver.screen().splitlines()[-2].rstrip()
+        assert screen.line.has_focus
+
+    drive(test, size=size)
+
+
 def test_keys_behind_a_command_are_for_its_rows() -> None:
     """What is typed while it runs waits for its rows, which have the focus then."""
 
