@@ -6,12 +6,13 @@ import json
 
 import pytest
 
+from metashell.schema.registry import load_registry
 from metashell.sources.source import Source
 from metashell.tui.records.chips import ChipBar, ChipPrompt
 from metashell.tui.records.filters import Chip
 from metashell.tui.records.model import Gap
 from metashell.tui.records.pane import RecordPane
-from metashell.tui.records.stream import RecordList
+from metashell.tui.records.stream import TYPE, RecordList
 from metashell.tui.screens.export import ExportScreen
 from metashell.tui.views.records import RecordsView
 from support.fixtures import DEMO, fixture
@@ -41,6 +42,12 @@ async def _chip(driver: Driver, typed: str) -> None:
     assert isinstance(driver.app.screen, ChipPrompt)
     await driver.type(typed)
     await driver.press("enter")
+
+
+def test_a_wide_list_cuts_no_type() -> None:
+    """The longest one fits."""
+    types = [spec.type_name.removesuffix("_RECORD") for spec in load_registry().metadata.values()]
+    assert max(map(len, types)) == TYPE
 
 
 @pytest.mark.slow

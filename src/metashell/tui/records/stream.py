@@ -25,7 +25,9 @@ from metashell.tui.records.model import Gap, Matches
 from metashell.tui.rows.component_style import over_widget
 
 WIDE: Final = 110
-"""From this width on, times have milliseconds and types are written out."""
+"""From this width on, times have milliseconds, and the types of metadata are not cut."""
+TYPE: Final = 28
+"""Columns of the longest type of metadata, without ``_RECORD``."""
 _EPOCH: Final = "epoch"
 _LOW: Final = 60
 """Columns below which the name of a column may be cut."""
@@ -317,7 +319,7 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         # `time 11-22` is as wide as any time of day; more days are beside each time.
         time = max(time, 10) if len(self._days) == 1 else time + 6
         epoch = max(self._epoch, len(_EPOCH)) if self.size.width >= _LOW else self._epoch
-        return min(offset, 19), time, epoch, 31 if is_wide else 17
+        return min(offset, 19), time, epoch, TYPE if is_wide else 17
 
     def _room(self, *, is_scrolled: bool = True) -> int:
         """Columns for what stands behind the type."""
@@ -366,14 +368,13 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         if line is None:
             return head.append(LOADING, dim)
         _, time, epoch, kind = self._widths()
-        is_wide = self.size.width >= WIDE
 
         def style(name: str) -> Style:
             return Style() if is_cursor else over_widget(self, f"record-list--{name}")
 
         if not self.left:
             head.append(f"{self._time(line):<{time}} {line.epoch:>{epoch}} ", style("dim"))
-        shown_kind = escape(line.type if is_wide else line.type.removesuffix("_RECORD"))
+        shown_kind = escape(line.type.removesuffix("_RECORD"))
         if line.is_bad:
             head.append(f"{_BAD}{shown_kind} ", style("bad"))
         else:
