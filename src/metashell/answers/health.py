@@ -12,7 +12,13 @@ from typing import Final
 import numpy as np
 
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
-from metashell.answers.topic_settings import TopicSetting, effective_min_isr
+from metashell.answers.setting_history import SettingHistory
+from metashell.answers.topic_settings import (
+    MIN_INSYNC_REPLICAS,
+    TopicSetting,
+    effective_min_isr,
+    positive_int,
+)
 from metashell.image.image import Image
 from metashell.schema.arena import I32, I64, AnyArray, Bools, rows_with
 from metashell.schema.columns import SpanColumn
@@ -23,7 +29,7 @@ _FEW: Final = 8
 
 LOOKS_AT: Final = {
     "offline": ("leader",),
-    "under-min-isr": ("isr", "leader"),
+    "under-min-isr": ("isr",),
     "recovering": ("leader_recovery_state",),
     "under-replicated": ("isr",),
     "elr": ("elr",),
@@ -31,7 +37,13 @@ LOOKS_AT: Final = {
     "at-min-isr": ("isr",),
     "no-preferred-leader": ("leader",),
 }
-"""The states, the worst first, and the fields of a partition that decide each."""
+"""The states, the worst first, and the fields of a partition that decide each.
+
+What else decides some of them: see `Health.began`.
+"""
+
+_OF_MIN_ISR: Final = {"under-min-isr": np.greater, "at-min-isr": np.equal}
+"""States that min.insync.replicas decides, and how it must compare with the size of the ISR."""
 
 READS: Final[Mapping[str, Sequence[str]]] = {
     "under-min-isr": ("isr",),
@@ -92,6 +104,34 @@ class Health:
             found.append(self._set_by[name][rows])
         newest: AnyArray = np.maximum.reduce(found)
         return newest
+
+    def began(self, state: str, rows: I64) -> I64:
+        """int64[n]: row of the record that brought partitions into a state; -1: not known.
+
+        Args:
+            state: Of `LOOKS_AT`. Of `_OF_MIN_ISR` it can be a record of a config.
+            rows: int64[n]: partitions that are in it.
+        """
+        if state not in _OF_MIN_ISR or not len(rows):
+            return self.last_set(LOOKS_AT[state], rows).astype(np.int64)
+        some, compare = Health(self.image, self.assumptions, rows), _OF_MIN_ISR[state]
+        n_isr = some.n_of("isr")
+        # Without a leader a partition is under min ISR, however many replicas are in sync.
+        since = self.last_set(LOOKS_AT["offline"], rows).astype(np.int64)
+        counted = np.flatnonzero(compare(some.min_isr.values, n_isr))
+        at, history = rows[counted], self._min_isr_history
+        fields = (*LOOKS_AT[state], "leader") if history.is_of_brokers else LOOKS_AT[state]
+        since[counted] = history.since(
+            self._partitions.topic[at].astype(np.int64),
+            self._partitions.leader[at].astype(np.int64),
+            self.last_set(fields, at).astype(np.int64),
+            lambda values, places: compare(values, n_isr[counted[places]]),
+        )
+        return since
+
+    @cached_property
+    def _min_isr_history(self) -> SettingHistory:
+        return SettingHistory(self.image, MIN_INSYNC_REPLICAS, positive_int, self.assumptions)
 
     @cached_property
     def min_isr(self) -> TopicSetting:

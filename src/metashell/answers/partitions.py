@@ -31,8 +31,8 @@ from metashell.schema.uuids import LOST, MIGRATING, UNASSIGNED, uuid_text
 RESERVED_DIRECTORIES: Final = {"MIGRATING": MIGRATING, "UNASSIGNED": UNASSIGNED, "LOST": LOST}
 """Kafka's names of the directory ids that are none. Source: DirectoryId."""
 
-_WRONG: Final = ("under-replicated", "offline")
-"""States whose beginning is told unasked."""
+_WRONG: Final = ("under-replicated", "under-min-isr", "offline")
+"""States whose beginning is told unasked, the worst last."""
 _LISTS: Final = (
     "replicas",
     "isr",
@@ -55,7 +55,7 @@ def partitions_table(
     Args:
         health: Of the image.
         rows: int64[n]: which partitions, in the order wanted.
-        states: The states that were asked for: ``since`` is when what decides them was last set.
+        states: The states that were asked for: ``since`` is when the last of them began.
             Where there are none, it is that of `_WRONG` for partitions in such a state, else the
             last change.
         wanted: The columns to make (``partition`` where that is none of them); all if None.
@@ -100,15 +100,18 @@ class _Rows:
         return self._elections[name]
 
     def why(self) -> pa.Array:
-        """Whom a partition without a leader waits for; else what its missing replicas are on."""
-        (under,) = self.health.masks_at(["under-replicated"], self.rows)
-        under = under & (self.leader != NOBODY)
+        """Whom a partition without a leader waits for; else what its missing replicas are on, and
+        whether it has too few.
+        """
         reasons = self._elections["why"]
-        if not under.any():
+        masks = self.health.masks_at(["under-replicated", "under-min-isr"], self.rows)
+        some = np.logical_or(*masks) & (self.leader != NOBODY)
+        if not some.any():
             return reasons
+        rows = self.rows[some]
+        told = self.whys.of(rows, "under-min-isr")
         at = np.full(len(self.rows), -1, dtype=np.int64)
-        at[under] = np.arange(int(under.sum()))
-        told = self.whys.of(self.rows[under], "under-replicated")
+        at[some] = np.arange(len(rows))
         return pc.coalesce(reasons, told.take(pa.array(at, mask=at < 0)))
 
 
@@ -150,16 +153,17 @@ def _makers(of: _Rows, states: Collection[str]) -> Mapping[str, Callable[[], pa.
 
 
 def _since(health: Health, rows: I64, states: Collection[str]) -> I64:
-    """Row of the record that last set what the states look at."""
-    fields = {field for state in states for field in LOOKS_AT[state]}
-    if fields:
-        return health.last_set(sorted(fields), rows)
-    since = health.image.partitions.changed[rows].copy()
-    # What else changed meanwhile is not when it went wrong; the worse comes last.
+    """Row of the record that brought each partition into the states."""
+    if states:
+        began = [health.began(state, rows) for state in sorted(states)]
+        newest: I64 = np.maximum.reduce(began)
+        return newest
+    since = health.image.partitions.changed[rows].astype(np.int64)
+    # What else changed meanwhile is not when it went wrong.
     for state, mask in zip(_WRONG, health.masks_at(_WRONG, rows), strict=True):
         at = np.flatnonzero(mask)
         if len(at):
-            since[at] = health.last_set(LOOKS_AT[state], rows[at])
+            since[at] = health.began(state, rows[at])
     return since
 
 

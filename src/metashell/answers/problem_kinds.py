@@ -63,7 +63,7 @@ _CRITICAL: Final = (
         "under-min-isr",
         "partitions",
         "fewer replicas are in sync than min.insync.replicas: writes with acks=all fail",
-        "bring the missing brokers back; a lower min.insync.replicas risks data",
+        "bring missing brokers back, or add replicas; a lower min.insync.replicas risks data",
     ),
     (
         "quorum-unreachable",
@@ -223,7 +223,7 @@ _NOTES: Final = (
         "elr-in-use",
         "partitions",
         "the ISR is below its minimum: replicas outside of it may still lead safely",
-        "nothing: this keeps acknowledged records safe",
+        "start the brokers of the ELR: they have all acknowledged records",
     ),
     (
         "reassigning",

@@ -30,7 +30,7 @@ from metashell.answers.config_problems import leftover_throttles, lowered_config
 from metashell.answers.configs import ConfigQuestion, configs_table
 from metashell.answers.coordinator_kinds import COORDINATOR_KINDS, CoordinatorKind
 from metashell.answers.directories import bad_replicas
-from metashell.answers.health import LOOKS_AT, READS, Health
+from metashell.answers.health import READS, Health
 from metashell.answers.nodes import BROKER, HOUR_MS, NodeRow, nodes_of
 from metashell.answers.problem_kinds import KINDS, ProblemKind
 from metashell.answers.ranges import ranges_texts
@@ -48,29 +48,32 @@ from metashell.redact import Redaction
 from metashell.schema.arena import I64, AnyArray, Bools
 from metashell.schema.arrow import fixed_array, string_array
 
-_FIELDS: Final = {
-    "offline-partitions": LOOKS_AT["offline"],
-    NO_COORDINATOR: LOOKS_AT["offline"],
-    "under-min-isr": LOOKS_AT["under-min-isr"],
-    "under-replicated": LOOKS_AT["under-replicated"],
-    "at-min-isr": LOOKS_AT["at-min-isr"],
-    "unclean-possible": LOOKS_AT["under-replicated"],
-    "recovering": LOOKS_AT["recovering"],
-    "elr-in-use": LOOKS_AT["elr"],
-    "reassigning": LOOKS_AT["reassigning"],
-    STUCK: LOOKS_AT["reassigning"],
-    "no-spare-replica": LOOKS_AT["at-min-isr"],
-    "no-preferred-leader": LOOKS_AT["no-preferred-leader"],
-}
-"""Problems of partitions, and the fields of a partition that decide each."""
-
-STATE_OF: Final = {
+_STATES: Final = {
     "offline-partitions": "offline",
+    NO_COORDINATOR: "offline",
     "under-min-isr": "under-min-isr",
     "under-replicated": "under-replicated",
+    "at-min-isr": "at-min-isr",
+    "unclean-possible": "under-replicated",
     "recovering": "recovering",
     "elr-in-use": "elr",
+    "reassigning": "reassigning",
+    STUCK: "reassigning",
+    "no-spare-replica": "at-min-isr",
     "no-preferred-leader": "no-preferred-leader",
+}
+"""Problems of partitions, and the state whose beginning is that of each."""
+
+STATE_OF: Final = {
+    code: _STATES[code]
+    for code in (
+        "offline-partitions",
+        "under-min-isr",
+        "under-replicated",
+        "recovering",
+        "elr-in-use",
+        "no-preferred-leader",
+    )
 }
 """The state of `LOOKS_AT` that each is, of those that are a state and nothing else."""
 
@@ -185,7 +188,7 @@ class Problems:
 
     def _finders(self) -> Mapping[str, Callable[[ProblemKind], Iterator[Problem]]]:
         return {
-            **dict.fromkeys(_FIELDS, self._partitions),
+            **dict.fromkeys(_STATES, self._partitions),
             "lost-directory": self._directories,
             "offline-directory": self._directories,
             ELECTION: self._elections,
@@ -204,7 +207,7 @@ class Problems:
     # Partitions.
 
     def mask(self, code: str) -> Bools:
-        """bool[k]: the partitions that have a problem of `_FIELDS`."""
+        """bool[k]: the partitions that have a problem of `_STATES`."""
         health = self.health
         if code in STATE_OF:
             return health.mask(STATE_OF[code])
@@ -218,7 +221,9 @@ class Problems:
             return health.at_min_isr & under
         if code == "no-spare-replica":
             return health.at_min_isr & ~under & ~health.offline
-        rows = np.flatnonzero(under)
+        # A replica in the ELR has all acknowledged records: its election loses none (KIP-966).
+        in_sync = health.n_of("isr") + health.n_of("elr") + health.n_of("adding_replicas")
+        rows = np.flatnonzero(under & (in_sync < health.n_of("replicas")))
         out = np.zeros(len(under), dtype=np.bool_)
         out[rows] = unclean_election(self.image, health.assumptions, rows).values != 0
         return out
@@ -227,7 +232,7 @@ class Problems:
         rows, links = self._linked(kind.code)
         if not len(rows):
             return
-        since = self.health.last_set(_FIELDS[kind.code], rows)
+        since = self.health.began(_STATES[kind.code], rows)
         if self._detail:
             yield self._each_partition(kind, rows, since, links)
             return

@@ -31,6 +31,7 @@ SOURCES: Final = (
 """Where a value comes from, in order. Source: ConfigEntry.ConfigSource."""
 _TOPIC, _BROKER, _CLUSTER, _STATIC, _DEFAULT = range(len(SOURCES))
 
+ALL_BROKERS: Final = -1
 _INT32_MOST: Final = 2**31 - 1
 
 MIN_INSYNC_REPLICAS: Final = "min.insync.replicas"
@@ -93,7 +94,7 @@ def _effective(
     of_brokers, base = _of_brokers(image, at, parse)
     base_source = _CLUSTER
     if base is None:
-        base, base_source = _beyond(key, parse, assumptions)
+        base, base_source = beyond_metadata(key, parse, assumptions)
     values = np.full(len(topic), base, dtype=np.int32)
     sources = np.full(len(topic), base_source, dtype=np.int8)
     if leaders is not None:
@@ -146,20 +147,20 @@ def _of_brokers(
     of_brokers: dict[int, int] = {}
     base: int | None = None
     for name, text in zip(names, values, strict=True):
-        value = parse(text)
-        if value is None:
+        value, broker = parse(text), broker_of(name)
+        if value is None or broker is None:
             continue
-        if not name:
+        if broker == ALL_BROKERS:
             base = value
-        elif _is_id(name):
-            of_brokers[int(name)] = value
+        else:
+            of_brokers[broker] = value
     return of_brokers, base
 
 
-def _beyond(
+def beyond_metadata(
     key: str, parse: Callable[[str], int | None], assumptions: Assumptions
 ) -> tuple[int, int]:
-    """What counts where the metadata says nothing, and its source."""
+    """What counts where the metadata says nothing, and its source (index into `SOURCES`)."""
     assumed = assumptions.get(key)
     value = None if assumed is None else parse(assumed)
     if value is not None:
@@ -185,8 +186,13 @@ def _truth(text: str) -> int | None:
     return {"true": 1, "false": 0}.get(text.strip().lower())
 
 
-def _is_id(name: str) -> bool:
-    """Whether it names a broker as Kafka does: `007` is another resource than `7`."""
+def broker_of(name: str) -> int | None:
+    """The broker that a config's resource names, `ALL_BROKERS` for the cluster's default.
+
+    None where it names none as Kafka does: `007` is another resource than `7`.
+    """
+    if not name:
+        return ALL_BROKERS
     if not (name.isascii() and name.isdigit()) or len(name) > len(str(_INT32_MOST)):
-        return False
-    return str(int(name)) == name and int(name) <= _INT32_MOST
+        return None
+    return int(name) if str(int(name)) == name and int(name) <= _INT32_MOST else None

@@ -14,12 +14,14 @@ import pyarrow.compute as pc
 
 from metashell.answers.causes import Causes, Links, causes_text
 from metashell.answers.election import HOW, Elections, elect, elr_enabled
-from metashell.answers.topic_settings import unclean_election
+from metashell.answers.topic_settings import effective_min_isr, unclean_election
 from metashell.image.image import Image
 from metashell.schema.arena import I64
 from metashell.schema.arrow import fixed_array, list_array
 
 _OFFLINE: Final = "offline-partitions"
+_UNDER: Final = "under-min-isr"
+_BETWEEN: Final = "; "
 _FEW: Final = 2
 """Reasons of a group of partitions that are told one by one."""
 _HOW: Final = {
@@ -50,7 +52,25 @@ class Whys:
         if problem == _OFFLINE:
             unclean = unclean_election(self._image, self._causes.health.assumptions, rows).values
             return election_reasons(self._image, rows, elect(self._image, rows, unclean != 0))
-        return self._texts(self._causes.links(rows, problem), len(rows))
+        told = self._texts(self._causes.links(rows, problem), len(rows))
+        return _joined(told, self._too_few(rows)) if problem == _UNDER else told
+
+    def _too_few(self, rows: I64) -> pa.Array:
+        """string[n]: of partitions with fewer replicas than min.insync.replicas both numbers; null
+        for others.
+
+        Args:
+            rows: int64[n]: the partitions.
+        """
+        partitions, assumptions = self._image.partitions, self._causes.health.assumptions
+        n_replicas = np.maximum(partitions.list_column("replicas").counts[rows], 0)
+        min_isr = effective_min_isr(self._image, assumptions, rows).values
+        known, at = np.unique(np.column_stack([n_replicas, min_isr]), axis=0, return_inverse=True)
+        texts = [
+            f"{n} replica{'s' * (n != 1)}, min.insync.replicas is {least}" if n < least else None
+            for n, least in known.tolist()
+        ]
+        return pa.array(texts, pa.string()).take(pa.array(at.reshape(-1)))
 
     def of_groups(self, rows: I64, problem: str, links: Links, groups: I64, n: int) -> pa.Array:
         """string[n]: why each group of partitions has a problem; null where nothing explains it.
@@ -62,20 +82,30 @@ class Whys:
             groups: int64[k]: the group of each, ascending.
             n: How many groups there are.
         """
-        if problem != _OFFLINE:
-            return self._texts(Links(groups[links.at], links.cause), n)
-        told = self.of(rows, problem).dictionary_encode()
-        n_texts = max(len(told.dictionary), 1)
-        pairs = np.unique(groups * n_texts + told.indices.to_numpy().astype(np.int64))
+        if problem == _OFFLINE:
+            return self._distinct(self.of(rows, problem), groups, n)
+        told = self._texts(Links(groups[links.at], links.cause), n)
+        if problem != _UNDER:
+            return told
+        return _joined(told, self._distinct(self._too_few(rows), groups, n))
+
+    @staticmethod
+    def _distinct(texts: pa.Array, groups: I64, n: int) -> pa.Array:
+        """string[n]: the different texts of each group, the first few; null where none has one."""
+        coded = texts.drop_null().dictionary_encode()
+        groups = groups[texts.is_valid().to_numpy(zero_copy_only=False)]
+        n_texts = max(len(coded.dictionary), 1)
+        pairs = np.unique(groups * n_texts + coded.indices.to_numpy().astype(np.int64))
         group, text = np.divmod(pairs, n_texts)
         bounds = np.searchsorted(group, np.arange(n + 1))
-        texts = list_array(told.dictionary.take(pa.array(text)), bounds, None)
-        joined = pc.binary_join(pc.list_slice(texts, 0, _FEW), "; ")
+        lists = list_array(coded.dictionary.take(pa.array(text)), bounds, None)
+        joined = pc.binary_join(pc.list_slice(lists, 0, _FEW), _BETWEEN)
         n_more = np.diff(bounds) - _FEW
         more = pc.binary_join_element_wise(
             joined, " and ", pa.array(n_more).cast(pa.string()), " more", ""
         )
-        return pc.if_else(pa.array(n_more > 0), more, joined)
+        told = pc.if_else(pa.array(n_more > 0), more, joined)
+        return pc.if_else(pc.equal(told, ""), None, told)
 
     def _texts(self, links: Links, n: int) -> pa.Array:
         """string[n]: what each follows from; links whose places are the same count together."""
@@ -94,6 +124,11 @@ class Whys:
             for one in encoded.dictionary.to_pylist()
         ]
         return pa.array(texts, pa.string()).take(encoded.indices)
+
+
+def _joined(first: pa.Array, second: pa.Array) -> pa.Array:
+    """string[n]: both texts where there are two; null where there is none."""
+    return pc.coalesce(pc.binary_join_element_wise(first, second, _BETWEEN), first, second)
 
 
 def election_reasons(image: Image, rows: I64, outcome: Elections) -> pa.Array:

@@ -138,9 +138,9 @@ COLUMNS: Final = (
     text("topic_id", "The topic's id.", shown=False),
     integer(
         "since_offset",
-        "Offset of the record that last set the leader, ISR or reassignment asked for. Without "
-        "such an option: since when it has no leader, or lacks replicas; else of the last "
-        "change. Null: the newest checkpoint or older.",
+        "Offset of the record that brought the partition into the states asked for. Without "
+        "such an option: since when it has no leader, is under min ISR or lacks replicas; else "
+        "of the last change. Null: the newest checkpoint or older.",
         shown=False,
     ),
     time_at("since_time", "Time of that record.", priority=4),
@@ -195,7 +195,8 @@ class PartitionsCommand(RowsCommand):
             "the first live eligible leader replica, then the last known leader. If unclean "
             "election is allowed it takes any live replica. A live broker is registered, not "
             "fenced, not in controlled shutdown, and its log directory is online.\n\n"
-            "since_time is the time of the record that last set the state asked for. A checkpoint "
+            "since_time is the time of the record that brought the partition into the state asked "
+            "for: a change of it, or of min.insync.replicas. A checkpoint "
             "has no times: --history reads the files before it. TOPIC may hold wildcards."
         ),
         options=(

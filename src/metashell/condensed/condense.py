@@ -9,7 +9,7 @@ leave out a record only where it is certain that no state, time or fault depends
   A change that touches replicas or directories may not apply, so where there is one all are kept.
 * What comes before a PartitionRecord of the same partition is superseded.
 * Of the writes of a config value that nothing removes in the stretch the first and the last are
-  kept; of the records of producer ids likewise.
+  kept, and all of min.insync.replicas; of the records of producer ids likewise.
 * No-ops are left out.
 * Where a leader epoch or a file begins the records on both sides are kept, counted or not.
 
@@ -44,6 +44,8 @@ from metashell.schema.columns import Columns, SpanColumn
 CLEAR_ELR: Final = "ClearElrRecord"
 _MAY_MISFIT: Final = ("replicas", "directories")
 _KEY: Final = ("topic_id", "partition_id")
+_KEPT: Final = b"min.insync.replicas"
+"""A config that puts partitions into a state, and whose every value decides since when."""
 
 
 @dataclass(slots=True)
@@ -128,7 +130,10 @@ class _Condenser:
         return np.searchsorted(self.walls, rows)
 
     def _configs(self) -> None:
-        """Of each value that is only written keep the first and the last record."""
+        """Of each value that is only written keep the first and the last record.
+
+        Of `_KEPT` each record stays.
+        """
         rows, columns = self._decode(
             "ConfigRecord", ("resource_type", "resource_name", "name", "value")
         )
@@ -144,7 +149,9 @@ class _Condenser:
             self._runs(rows),
         ]
         groups = group_keys(key, len(rows))
+        kept = rows[columns.span("name").find(_KEPT)]
         self._ends_of_groups(groups, rows, ~columns.span("value").valid())
+        self.keep[kept] = True
 
     def _producer_ids(self) -> None:
         rows, _ = self._decode("ProducerIdsRecord", ())

@@ -9,7 +9,7 @@ from metashell.answers.health import Health
 from metashell.answers.whys import Whys
 from support.logs import record
 from support.shell import run_on
-from support.small_cluster import broker, cluster
+from support.small_cluster import broker, cluster, config
 
 TOPIC_ID = bytes([7]) * 16
 OFFLINE = "offline-partitions"
@@ -114,3 +114,25 @@ def test_since_when_without_a_state() -> None:
         told = dict(map(int, line.split(",")) for line in found.splitlines()[1:])
         begun = {number: 4 + number for number in range(6)}
         assert told == {**begun, 5: first + 2}
+
+
+def test_too_few_replicas_are_a_reason() -> None:
+    """Also where nothing is missing; of a topic beside what is down."""
+    values = (*VALUES, config(4, "", "min.insync.replicas", "2"))
+    with cluster(*values) as source:
+        causes = Causes(Health(source.image))
+        whys = Whys(causes)
+        few = "1 replica, min.insync.replicas is 2"
+        told = whys.of(np.array([5, 3]), "under-min-isr").to_pylist()
+        assert told == [few, "broker 1 is fenced"]
+        assert [None] == whys.of(np.array([5]), "at-min-isr").to_pylist()
+        rows = np.array([3, 5])
+        links = causes.links(rows, "under-min-isr")
+        for groups, texts in (
+            ([0, 0], [f"broker 1 is fenced; {few}"]),
+            ([0, 1], ["broker 1 is fenced", few]),
+        ):
+            of = whys.of_groups(rows, "under-min-isr", links, np.array(groups), len(texts))
+            assert texts == of.to_pylist()
+        shown = run_on(source, "partitions orders-5 --columns why,since_offset -o csv").out
+        assert shown == f'why,since_offset\n"{few}",12\n'

@@ -21,8 +21,10 @@ from metashell.sources.source import Source
 from support.cached import HIDDEN, keep
 from support.condensed import condensed_tables, facts_of
 from support.fixtures import differing_directories, fixture
+from support.logs import record
 from support.questions import ROWS, SQL, TABLES, WALKS
 from support.shell import run_on
+from support.small_cluster import broker, cluster, config
 
 DIRECTORIES = [
     name
@@ -90,6 +92,19 @@ def test_answers_are_those_of_the_log(name: str) -> None:
         wanted = run_on(whole, line)
         for source in others:
             assert wanted == run_on(source, line), line
+
+
+@pytest.mark.parametrize("how", [condensed, kept])
+def test_each_value_of_min_isr_counts(how: Callable[[str], Source]) -> None:
+    """A partition with one replica is under min ISR since the default rose first, to 3."""
+    values = [config(4, "", "min.insync.replicas", value) for value in ("1", "3", "2", "2", "4")]
+    topic = record("TopicRecord", name="orders", topic_id=bytes(15) + b"1")
+    one = record("PartitionRecord", topic_id=bytes(15) + b"1", replicas=[1], isr=[1], leader=1)
+    with cluster(broker(1), topic, one, *values) as source:
+        line = "partitions --under-min-isr --columns since_offset -o csv"
+        assert run_on(source, line).out == "since_offset\n4\n"
+        place = source.path
+        assert run_on(how(place), line).out == "since_offset\n4\n"
 
 
 @pytest.mark.slow
