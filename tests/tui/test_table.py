@@ -149,7 +149,7 @@ def test_filter() -> None:
         await driver.settled()
         assert [] == names(table)
         assert table.row is None
-        assert "no row contains that" in driver.screen()
+        assert "no row contains 'absent'" in driver.screen()
         await driver.press("down", "enter", "s", "right", "ctrl+c")
         table.filter_by("")
         await driver.settled()

@@ -16,6 +16,7 @@ from textual.strip import Strip
 from metashell.commands.framework.columns import display_width
 from metashell.tui.node.value import ValueLine
 from metashell.tui.part import AppPart
+from metashell.tui.rows.filter_line import nothing_left, show_filter
 
 Row = tuple[int, int, int]
 """(line, from, to): what of a line stands on a row of the screen."""
@@ -106,14 +107,17 @@ class LineView(AppPart, ScrollView, can_focus=True):
         width = self.scrollable_content_region.width or self.size.width
         wanted = self._filter.casefold()
         rows: list[Row] = []
+        n_shown = 0
         for i, line in enumerate(self._lines):
             if wanted and wanted not in line.text.casefold():
                 continue
+            n_shown += 1
             if self.wraps and width > 0:
                 rows.extend((i, a, b) for a, b in folded(line, width))
             else:
                 rows.append((i, 0, len(line.text)))
         self._rows = rows
+        show_filter(self, self._filter, n_shown, len(self._lines))
         widest = (
             0
             if self.wraps
@@ -127,7 +131,7 @@ class LineView(AppPart, ScrollView, can_focus=True):
         scroll_x, scroll_y = self.scroll_offset
         width, style, at = self.size.width, self.rich_style, scroll_y + y
         if at >= len(self._rows):
-            nothing = " no line contains that" if y == 0 and self._filter else ""
+            nothing = f" {nothing_left('line', self._filter)}" if y == 0 and self._filter else ""
             return (
                 Strip(Text(nothing).render(self.app.console))
                 .extend_cell_length(width, style)

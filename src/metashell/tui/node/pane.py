@@ -304,11 +304,9 @@ class NodePane(AppPart, Vertical):
     def _show_count(self) -> None:
         text, table = "", self._table.table
         if self._look is not None and self._look.table is not None and table is not None:
-            n_shown, n_all = self._table.row_count, len(table)
-            counted = f"{n_shown:,}" if n_shown == n_all else f"{n_shown:,} of {n_all:,}"
-            text = counted
+            text = f"{len(table):,}"
             if self.size.width >= _ROOM:
-                text += f" row{'s' * (n_all != 1)}"
+                text += f" row{'s' * (len(table) != 1)}"
         _say(self.query_one("#node-count", Static), text)
 
     def on_mount(self) -> None:

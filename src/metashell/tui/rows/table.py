@@ -25,6 +25,7 @@ from metashell.tui.jobs import Job
 from metashell.tui.rows.cells import TableRows, order_of, place_of, row_at
 from metashell.tui.rows.column_table import ColumnTable
 from metashell.tui.rows.columns import ColumnsScreen
+from metashell.tui.rows.filter_line import nothing_left, show_filter
 from metashell.tui.rows.sorting import Sort, sort_again, sort_by_letter
 from metashell.tui.rows.table_lines import Styles, draw_row, styles_of, without_cut_column
 
@@ -326,7 +327,8 @@ class RowTable(ColumnTable):
     def render_line(self, y: int) -> Strip:
         """Draw a line; below the header of a table without rows it says so."""
         if y == 1 and self.table is not None and not self.row_count:
-            text = "no row contains that" if self._filter and len(self.table) else "nothing here"
+            is_filtered = bool(self._filter and len(self.table))
+            text = nothing_left("row", self._filter) if is_filtered else "nothing here"
             style = self.rich_style
             return Strip([Segment(f" {text}", style)]).adjust_cell_length(self.size.width, style)
         row = y - self.header_height + int(self.scroll_y)
@@ -380,6 +382,7 @@ class RowTable(ColumnTable):
         self._order = order
         self._rows = TableRows(self.table, self.columns_shown, order, self._marked, self.changed)
         self.backend = self._rows
+        show_filter(self, self._filter, self._rows.row_count, len(self.table))
         at = self._place(row)
         if at is None:
             at = 0 if self._afresh else min(self.cursor_row, max(self.row_count - 1, 0))

@@ -277,6 +277,14 @@ class Outline:
         """The filters of open directories."""
         return {key: listing.text for key, listing in self.listings().items() if listing.text}
 
+    def filtered_around(self, key: NodeKey) -> NodeKey | None:
+        """The nearest directory with a filter, from one upwards; None where there is none."""
+        for n in range(len(key), -1, -1):
+            listing = self.listing(key[:n])
+            if listing is not None and listing.text:
+                return key[:n]
+        return None
+
     def open(self, key: NodeKey, listing: FetchedNames | None = None) -> bool:
         """Open a directory; without a listing, say that it is being fetched.
 

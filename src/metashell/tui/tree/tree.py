@@ -21,6 +21,7 @@ from textual.strip import Strip
 from metashell.tui.jobs import Job
 from metashell.tui.part import AppPart
 from metashell.tui.rows.component_style import over_widget
+from metashell.tui.rows.filter_line import show_filter
 from metashell.tui.tree.drawn_lines import DrawnLines
 from metashell.tui.tree.fetching import Fetching
 from metashell.tui.tree.listing import ChangedNodes, TreeLook, look, with_text
@@ -297,13 +298,25 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         Returns:
             The filter that held; empty where no directory has one.
         """
-        texts = {} if self.outline is None else self.outline.filters()
-        around = [key for key in texts if self.place[: len(key)] == key]
-        key = max(around or texts, key=len, default=None)
+        if self.outline is None:
+            return ""
+        texts, key = self.outline.filters(), self.outline.filtered_around(self.place)
+        if key is None:
+            key = max(texts, key=len, default=None)
         if key is None:
             return ""
         self._filter(key, "")
         return texts[key]
+
+    def _show_filter(self) -> None:
+        """Say which filter holds where the cursor is."""
+        assert self.outline is not None
+        key = self.outline.filtered_around(self.place)
+        listing = None if key is None else self.outline.listing(key)
+        if listing is None:
+            show_filter(self, "", 0, 0)
+        else:
+            show_filter(self, listing.text, len(listing.visible), len(listing.names))
 
     def _filter_again(self, texts: Mapping[NodeKey, str]) -> None:
         """Filter as it was meanwhile asked for."""
@@ -444,6 +457,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         """Put the cursor on a line; `tell` where the user went there."""
         assert self.outline is not None
         before, self.cursor_line = self.cursor_line, line
+        self._show_filter()
         self.refresh_lines(before)
         self.refresh_lines(line)
         if scroll:
@@ -474,6 +488,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         if self.outline is not None:
             self.cursor_line = min(self.cursor_line, self.outline.n_lines - 1)
             self.virtual_size = Size(1, self.outline.n_lines)
+            self._show_filter()
         self.refresh()
         self._come_into_sight()
 
