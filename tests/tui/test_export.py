@@ -55,6 +55,38 @@ def test_writes_a_table(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     drive(test)
 
 
+def test_a_typed_path_takes_the_place_of_the_name(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """The first key replaces the name that is made up; a missing directory is named once."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver, monkeypatch, tmp_path)
+        await driver.type("no/b.csv")
+        assert driver.one(Input).value == "no/b.csv"
+        await driver.press("enter")
+        said = " ".join(driver.screen().split())
+        assert 1 == said.count(f"{tmp_path}/no")
+        assert "make this directory first, or name one that exists" in said
+
+    drive(test, size=(160, 48))
+
+
+def test_the_field_with_the_focus_is_marked(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """A sign stands before it, which needs no colour."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver, monkeypatch, tmp_path)
+        for name in ("File", "Existing", "Table"):
+            marked = [row for row in driver.screen().splitlines() if row.startswith("▌")]
+            assert [f"▌{name}"] == [row.split()[0] for row in marked]
+            await driver.press("tab")
+
+    drive(test)
+
+
 def test_writes_over_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """A file that is there stays, until the other is chosen."""
     file = tmp_path / "topics.csv"

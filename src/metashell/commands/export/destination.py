@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from metashell.sources.source import Source
 
 STDOUT: Final = "-"
+_NO_DIRECTORY: Final = "make this directory first, or name one that exists"
 _BUFFER_BYTES: Final = 1 << 20
 _SHARED: Final = 0o666
 _PRIVATE: Final = 0o600
@@ -122,7 +123,7 @@ class ExportPlace:
         refuse_kafkas(name, target, self.opened)
         parent = os.path.dirname(target)
         if not os.path.isdir(parent):
-            raise MetashellError(f"{escape(parent)}: No such directory", hint=f"to write {name}")
+            raise MetashellError(f"{escape(parent)}: No such directory", hint=_NO_DIRECTORY)
         try:
             mode = os.lstat(target).st_mode
         except OSError:
@@ -141,7 +142,7 @@ class ExportPlace:
             if not os.path.isdir(target):
                 raise MetashellError(f"{name}: exists and is not a directory")
         elif not os.path.isdir(parent):
-            raise MetashellError(f"{escape(parent)}: No such directory", hint=f"to make {name}")
+            raise MetashellError(f"{escape(parent)}: No such directory", hint=_NO_DIRECTORY)
 
     @contextmanager
     def directory(self, typed: str) -> Iterator[None]:

@@ -59,7 +59,8 @@ class ExportScreen(AppPart, ModalScreen[str | None]):
     ExportScreen > Vertical {
         height: auto; background: $surface; border-top: solid $primary;
     }
-    ExportScreen Horizontal { height: 1; padding: 0 1; }
+    ExportScreen Horizontal { height: 1; padding-right: 1; border-left: blank; }
+    ExportScreen Horizontal:focus-within { border-left: outer $primary; }
     ExportScreen Select SelectCurrent .arrow { color: $foreground; }
     ExportScreen Label { width: 9; text-style: bold; color: $text-primary; }
     ExportScreen Select { width: 1fr; }
@@ -134,7 +135,7 @@ class ExportScreen(AppPart, ModalScreen[str | None]):
         form = self.query_one("#export-format", Select).value
         self._named = f"{_plain(name) or 'table'}.{form}"
         typed.value = self._named
-        typed.cursor_position = len(self._named)
+        typed.select_all()  # what is typed next replaces it
 
     @property
     def _table_at(self) -> int:
