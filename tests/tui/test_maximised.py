@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+import pytest
+from textual.widget import Widget
+
 from metashell.tui.frame.key_bar import KeyBar
+from metashell.tui.records.pane import RecordPane
 from metashell.tui.rows.table import RowTable
 from metashell.tui.tree.tree import NodeTree
+from metashell.tui.views.brokers import LoadTable
+from metashell.tui.views.health import KindList
+from metashell.tui.views.quorum import EpochsTable
 from support.pilot import Driver, drive
 
 
@@ -48,9 +55,64 @@ def test_the_bar_says_the_way_back() -> None:
         tree.focus()
         before = tree.styles.max_width
         await driver.press("z")
-        assert tree.styles.max_width is None
+        assert 80 == tree.outer_size.width
         await driver.press("escape")
         assert tree.styles.max_width == before
+
+    drive(test)
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize(
+    ("view", "part", "title"),
+    [
+        ("explorer", NodeTree, "/image/topics"),
+        ("explorer", RowTable, "/image/topics"),
+        ("records", RecordPane, "Records"),
+        ("health", KindList, "Health"),
+        ("quorum", EpochsTable, "Leader epochs"),
+        ("brokers", LoadTable, "2 brokers"),
+    ],
+)
+def test_a_part_fills_the_screen_below_its_name(view: str, part: type[Widget], title: str) -> None:
+    """Every part has all lines but that of the keys, and one that names it."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/topics")
+        await driver.look(view)
+        await driver.settled()
+        widget = driver.view.query(part).first()
+        widget.focus()
+        await driver.press("z")
+        assert (80, 23) == widget.outer_size
+        assert title in driver.screen().splitlines()[0]
+        await driver.press("z")
+        assert widget.outer_size.height < 23
+
+    drive(test)
+
+
+def test_the_name_follows() -> None:
+    """Another path, by the tree or by a row, is named as soon as it is shown."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/topics")
+        await driver.settled()
+        driver.one(RowTable).focus()
+        await driver.press("z", "enter")
+        assert driver.app.path in driver.screen().splitlines()[0]
+        assert "/image/topics" != driver.app.path
+
+    drive(test)
+
+
+def test_a_line_does_not_take_the_whole_screen() -> None:
+    """The timeline has no more to show, and says so."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("t", "z")
+        assert driver.app.screen.maximized is None
+        assert ["this part shows no more on the whole screen"] == driver.told
 
     drive(test)
 

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.containers import Vertical
+from textual.content import Content
 from textual.widgets import Static
 
 from metashell.dataclass import dataclass
@@ -18,12 +19,32 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     import pyarrow as pa
+    from textual.visual import VisualType
+    from textual.widget import Widget
 
     from metashell.tui.scene import Scene
 
 
 _LOW: Final = 12
 """Lines below which what explains rows gives way to them."""
+
+
+class Heading(Static):
+    """A line that names the parts below it, also where one of them hides it."""
+
+    DEFAULT_CSS = """
+    Heading { height: 1; padding: 0 1; text-style: bold; color: $text-primary; }
+    """
+
+    def __init__(self, text: str = "", *, id: str) -> None:
+        super().__init__(text, id=id, markup=False)
+
+    def update(self, content: VisualType = "", *, layout: bool = True) -> None:
+        """Name them in other words."""
+        super().update(content, layout=layout)
+        for view in self.ancestors:
+            if isinstance(view, View):
+                view.name_maximised()
 
 
 class View(AppPart, Vertical):
@@ -75,6 +96,23 @@ class View(AppPart, Vertical):
 
     def fit(self) -> None:
         """Take over that a part got the whole screen, or gave it back."""
+        self.name_maximised()
+
+    def name_maximised(self) -> None:
+        """Name the part that has the whole screen: what names it elsewhere is hidden."""
+        part = self.screen.maximized
+        if part is not None:
+            part.border_title = self.title_of(part)
+
+    def title_of(self, part: Widget) -> Content:
+        """What a part is called: the heading above it, else the view."""
+        title = line(next(spec.title for spec in VIEWS if spec.id == self.id))
+        for widget in self.walk_children():
+            if widget is part:
+                break
+            if isinstance(widget, Heading):
+                title = Content(str(widget.content))
+        return title
 
     @abstractmethod
     def show_scene(self, scene: Scene) -> None:

@@ -127,10 +127,11 @@ class Actions(AppPart):
 
     def action_maximise(self) -> None:
         """Give the focused part the whole screen, or take that back."""
-        if self.explorer.screen.maximized is None and self.explorer.focused is not None:
-            self.explorer.screen.maximize(self.explorer.focused)
-        else:
-            self.explorer.screen.minimize()
+        screen, part = self.explorer.screen, self.explorer.focused
+        if screen.maximized is not None or part is None:
+            screen.minimize()
+        elif not screen.maximize(part):
+            self.explorer.tell("this part shows no more on the whole screen")
 
     async def action_help(self) -> None:
         """Show or hide help for the focused part."""

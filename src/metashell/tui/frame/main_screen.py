@@ -38,8 +38,10 @@ class MainScreen(AppPart, Screen[None]):
         if self.maximized is not None:
             super().minimize()
 
-    def watch_maximized(self) -> None:
+    def watch_maximized(self, before: Widget | None) -> None:
         """Have the view take the room that it has now, and the key bar say how to get back."""
+        if before is not None:
+            before.border_title = None
         explorer = self.explorer
         if explorer.is_open and explorer.view is not None:
             explorer.view.fit()

@@ -42,6 +42,7 @@ class ChipBar(AppPart, Widget, can_focus=True):
         Binding("delete,backspace", "remove", "Remove", id="chips.remove"),
         Binding("enter", "edit", "Change", id="chips.edit"),
     ]
+    ALLOW_MAXIMIZE = False
     DEFAULT_CSS = """
     ChipBar { height: 1; background: $panel; }
     """

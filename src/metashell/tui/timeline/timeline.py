@@ -47,6 +47,7 @@ class Timeline(AppPart, Widget, can_focus=True):
     COMPONENT_CLASSES: ClassVar = COMPONENTS
     DEFAULT_CSS = CSS
     ALLOW_SELECT = False
+    ALLOW_MAXIMIZE = False
     BINDINGS: ClassVar = [
         Binding(
             "left", "move(-1)", "Earlier", id="timeline.earlier", tooltip="travel a column back"

@@ -18,7 +18,7 @@ from metashell.tui.part import AppPart
 from metashell.tui.rows.drawn import DrawnTable
 from metashell.tui.rows.table import RowTable
 from metashell.tui.text import line, lines
-from metashell.tui.view import View
+from metashell.tui.view import Heading, View
 from metashell.tui.views.broker_text import (
     DRAWN,
     RACK_DRAWN,
@@ -83,6 +83,7 @@ class WhatIf(AppPart, Static):
     """The line that says what a loss would mean; Enter or a click lists the partitions."""
 
     can_focus = True
+    ALLOW_MAXIMIZE = False
     HELP = (
         "What happens if the chosen brokers, or the one under the cursor, fail. `enter` lists "
         "the partitions."
@@ -130,7 +131,6 @@ class BrokersView(View):
         Binding("backspace", "back", "Brokers", id="brokers.back"),
     ]
     DEFAULT_CSS = """
-    BrokersView #brokers-title { height: 1; padding: 0 1; text-style: bold; color: $text-primary; }
     BrokersView #brokers-about {
         height: auto; max-height: 8; padding: 0 1; border-top: solid $primary;
         text-wrap: nowrap; text-overflow: ellipsis;
@@ -157,7 +157,7 @@ class BrokersView(View):
 
     def compose(self) -> ComposeResult:
         """The title, the bars, and what the cursor is on."""
-        yield Static("", id="brokers-title", markup=False)
+        yield Heading(id="brokers-title")
         yield LoadTable(drawn=DRAWN, id="brokers-brokers")
         yield LoadTable(drawn=RACK_DRAWN, id="brokers-racks")
         yield LossTable(id="brokers-without")
@@ -250,7 +250,7 @@ class BrokersView(View):
         self.refresh_bindings()
 
     def _title(self, text: str) -> None:
-        self.query_one("#brokers-title", Static).update(line(text))
+        self.query_one("#brokers-title", Heading).update(line(text))
 
     def on_resize(self, event: events.Resize) -> None:
         """Draw bars as wide as there is room."""

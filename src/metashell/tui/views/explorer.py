@@ -9,9 +9,12 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal
+from textual.content import Content
+from textual.widget import Widget
 
 from metashell.tui.node.pane import MODE_KEYS, NodePane
 from metashell.tui.scene import Scene
+from metashell.tui.text import line
 from metashell.tui.tree.breadcrumbs import Breadcrumbs
 from metashell.tui.tree.tree import NodeTree
 from metashell.tui.view import View
@@ -64,7 +67,7 @@ class ExplorerView(View):
         & NodeTree:focus { border-right: thick $primary; }
         &.-wide NodeTree { width: 60%; }
         & NodePane { width: 1fr; }
-        & NodeTree.-maximized { width: 100%; border-right: none; }
+        & NodeTree.-maximized { border-right: none; }
     }
     """
 
@@ -117,7 +120,7 @@ class ExplorerView(View):
         """Go to a path."""
         scene = self.explorer.scene
         if scene is not None and self.query(NodeTree):
-            self.query_one(Breadcrumbs).show(path)
+            self._show_crumbs(path)
             self._tree_to(scene, path)
             self._show_node()
 
@@ -134,7 +137,7 @@ class ExplorerView(View):
         event.stop()
         self._tree_at = event.path
         self.explorer.path = event.path
-        self.query_one(Breadcrumbs).show(event.path)
+        self._show_crumbs(event.path)
         self._stop_timer()
         self._timer = self.set_timer(_SHOWN_AFTER_S, self._rested)
 
@@ -159,8 +162,17 @@ class ExplorerView(View):
         is_free = self.has_class("-wide") or self.tree_side.is_maximized
         self.tree_side.styles.max_width = None if is_free else most
 
+    def _show_crumbs(self, path: str, missing: int = 0) -> None:
+        self.query_one(Breadcrumbs).show(path, missing)
+        self.name_maximised()
+
+    def title_of(self, part: Widget) -> Content:
+        """The path of its node."""
+        return line(self.query_one(Breadcrumbs).path)
+
     def fit(self) -> None:
         """Have the tree as wide as the whole screen where it has that."""
+        super().fit()
         self._bound_tree()
 
     def on_node_tree_arrived(self, event: NodeTree.Arrived) -> None:
@@ -168,7 +180,7 @@ class ExplorerView(View):
         event.stop()
         self._tree_at = event.path
         self.explorer.path = event.path
-        self.query_one(Breadcrumbs).show(event.path, event.missing)
+        self._show_crumbs(event.path, event.missing)
         self._show_node()
 
     def on_breadcrumbs_chosen(self, event: Breadcrumbs.Chosen) -> None:

@@ -19,7 +19,7 @@ from metashell.tui.rows.drawn import DrawnTable
 from metashell.tui.rows.table import RowTable
 from metashell.tui.scene import ask
 from metashell.tui.text import line, lines
-from metashell.tui.view import View
+from metashell.tui.view import Heading, View
 from metashell.tui.views.fleet_text import fleet_table, heading, watched
 
 if TYPE_CHECKING:
@@ -62,7 +62,6 @@ class FleetView(View):
         Binding("u", "update", "Update", id="fleet.update"),
     ]
     DEFAULT_CSS = """
-    FleetView #fleet-title { height: 1; padding: 0 1; text-style: bold; color: $text-primary; }
     FleetView #fleet-about {
         height: auto; max-height: 7; padding: 0 1; border-top: solid $primary;
     }
@@ -82,7 +81,7 @@ class FleetView(View):
 
     def compose(self) -> ComposeResult:
         """The title, the rows, and what the cursor is on."""
-        yield Static("", id="fleet-title", markup=False)
+        yield Heading(id="fleet-title")
         yield FleetTable(id="fleet-rows")
         yield Static("", id="fleet-about", markup=False)
 
@@ -97,7 +96,7 @@ class FleetView(View):
         self._scene = scene
         fleet = scene.fleet
         if fleet is None:
-            self.query_one("#fleet-title", Static).update(_NO_FLEET)
+            self.query_one("#fleet-title", Heading).update(_NO_FLEET)
             return
         # Who only looks into a cluster has not changed the fleet.
         asked = (fleet, _moments(fleet))
@@ -154,7 +153,7 @@ class FleetView(View):
             verdicts = dict(zip(names, words, strict=True))
         table = fleet_table(rows, unread, verdicts)
         self._table.show(table)
-        self.query_one("#fleet-title", Static).update(line(heading(table)))
+        self.query_one("#fleet-title", Heading).update(line(heading(table)))
         self._about()
 
     def action_verify(self) -> None:

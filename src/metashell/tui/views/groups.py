@@ -17,7 +17,7 @@ from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.rows.drawn import DrawnTable
 from metashell.tui.rows.table import RowTable
 from metashell.tui.text import line, lines
-from metashell.tui.view import View
+from metashell.tui.view import Heading, View
 from metashell.tui.views.commit_line import CommitLine, find_commits
 from metashell.tui.views.group_rows import (
     GROUP_COLUMNS,
@@ -132,7 +132,6 @@ class GroupsView(View):
         ),
     ]
     DEFAULT_CSS = """
-    GroupsView .heading { height: 1; padding: 0 1; text-style: bold; color: $text-primary; }
     GroupsView #groups-transactions { height: 40%; }
     GroupsView #groups-members { height: auto; max-height: 35%; }
     GroupsView #groups-about, GroupsView #groups-notes {
@@ -160,10 +159,10 @@ class GroupsView(View):
 
     def compose(self) -> ComposeResult:
         """All groups and transactions, or one group."""
-        yield Static("", id="groups-title", classes="heading", markup=False)
+        yield Heading(id="groups-title")
         yield Static("", id="groups-notes", markup=False)
         yield GroupTable(id="groups-groups")
-        yield Static("", id="groups-heading", classes="heading", markup=False)
+        yield Heading(id="groups-heading")
         yield TransactionTable(id="groups-transactions")
         yield Static("", id="groups-about", markup=False)
         yield MemberTable(id="groups-members")
@@ -308,7 +307,7 @@ class GroupsView(View):
             self._transactions.display = found.transaction_table is not None
             self._say(found.heading)
             heading = f"Transactions: {found.transaction_heading}"
-            self.query_one("#groups-heading", Static).update(line(heading))
+            self.query_one("#groups-heading", Heading).update(line(heading))
         notes: Sequence[str] = ()
         if group is not None:
             self._say(_title(group))
@@ -324,7 +323,7 @@ class GroupsView(View):
         self.refresh_bindings()
 
     def _say(self, text: str) -> None:
-        self.query_one("#groups-title", Static).update(line(text))
+        self.query_one("#groups-title", Heading).update(line(text))
 
     # One group.
 

@@ -21,7 +21,7 @@ from metashell.tui.rows.cluster_rows import applied_at
 from metashell.tui.rows.drawn import DrawnTable
 from metashell.tui.rows.table import RowTable
 from metashell.tui.text import lines
-from metashell.tui.view import View
+from metashell.tui.view import Heading, View
 from metashell.tui.views.lag_history import LagHistory
 from metashell.tui.views.quorum_look import (
     LAG_LINE,
@@ -94,8 +94,7 @@ class QuorumView(View):
     QuorumView.-low #quorum-notes { max-height: 0; }
     QuorumView.-low #quorum-members { max-height: 4; }
     QuorumView.-low #quorum-epochs { min-height: 2; }
-    QuorumView.-low .heading { max-height: 0; }
-    QuorumView .heading { height: 1; padding: 0 1; text-style: bold; color: $text-primary; }
+    QuorumView.-low Heading { max-height: 0; }
     """
     SAMPLE_S: ClassVar[float] = 2.0
     """How often a live quorum is asked."""
@@ -116,10 +115,10 @@ class QuorumView(View):
     def compose(self) -> ComposeResult:
         """The summary, the nodes, what is amiss, the epochs."""
         yield Static("", id="quorum-summary", markup=False)
-        yield Static("Voters and observers", id="quorum-nodes", classes="heading", markup=False)
+        yield Heading("Voters and observers", id="quorum-nodes")
         yield MembersTable(drawn={LAG_LINE: "lag"}, id="quorum-members")
         yield Static("", id="quorum-notes", markup=False)
-        yield Static("Leader epochs", id="quorum-reigns", classes="heading", markup=False)
+        yield Heading("Leader epochs", id="quorum-reigns")
         drawn = {REIGN: "lasted_ms", "lasted": "lasted_ms"}
         yield EpochsTable(drawn=drawn, id="quorum-epochs")
 
@@ -241,7 +240,7 @@ class QuorumView(View):
         title = "Voters and observers"
         if not is_live:
             title += " · lag: live only"
-        self.query_one("#quorum-nodes", Static).update(Content(title))
+        self.query_one("#quorum-nodes", Heading).update(Content(title))
 
     def _show_epochs(self, look: QuorumLook, epochs: pa.Table, changed: pa.Array | None) -> None:
         now: int | None = look.status.column("time").cast(pa.int64())[0].as_py()
