@@ -324,6 +324,26 @@ def test_habits_and_history() -> None:
     drive(test, session_on(habits=Habits(aliases={"where": "pwd"})))
 
 
+def test_escape_closes_from_the_output_too() -> None:
+    """What the output of a command leads back to is the line by its keys, the view by escape."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("colon")
+        await driver.type("help topics")
+        await driver.press("enter", "shift+tab")
+        screen = driver.app.screen
+        assert isinstance(screen, CommandScreen)
+        assert not screen.line.has_focus
+        for key in ("shift+tab", "colon"):
+            await driver.press(key)
+            assert screen.line.has_focus
+            await driver.press("shift+tab")
+        await driver.press("escape")
+        assert driver.app.screen is not screen
+
+    drive(test)
+
+
 def test_streams_until_escape() -> None:
     """What goes on writes as it goes, and escape ends it before it closes the line."""
 

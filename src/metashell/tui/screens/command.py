@@ -277,8 +277,6 @@ class CommandScreen(AppPart, ModalScreen[None]):
             self._job = None
         elif not self.line.has_focus and self.pane.filter_text:
             self.pane.filter_by("")
-        elif not self.line.has_focus and self._result is None:
-            self.line.focus()
         else:
             self.dismiss()
 
