@@ -459,7 +459,7 @@ def test_go_to_completes_and_goes() -> None:
         screen = driver.app.screen
         assert isinstance(screen, GoToScreen)
         await driver.type("/im")
-        assert [p.text for p in screen.proposals] == ["/image/"]
+        assert [p.text for p in screen.line.proposals.items] == ["/image/"]
         await driver.press("tab")
         line = screen.query_one(Input)
         assert line.value == "/image/"
@@ -478,6 +478,23 @@ def test_go_to_completes_and_goes() -> None:
         assert "escape, then f finds a name" in driver.screen()
         await driver.press("escape")
         assert driver.app.path == "/image/topics/byName"
+
+    drive_tree(test)
+
+
+def test_enter_goes_to_what_is_typed() -> None:
+    """Tab chooses no proposal where there is nothing to complete; the arrows do."""
+
+    async def test(driver: Driver) -> None:
+        for keys, path in (
+            (("tab", "tab"), "/image"),
+            (("down",), "/image/acls"),
+        ):
+            await driver.press("g")
+            await driver.type("/image/")
+            await driver.press(*keys)
+            await driver.press("enter")
+            assert driver.app.path == path
 
     drive_tree(test)
 

@@ -10,7 +10,7 @@ from rich.text import Text
 from metashell.commands.framework.command import Completion
 from metashell.errors import UsageError
 from metashell.tui.asking import output_lines as lines
-from metashell.tui.asking.completing import EnteredLines, common_beginning, completed
+from metashell.tui.asking.completing import EnteredLines, common_beginning, completed, taken_by_tab
 from metashell.tui.asking.output_lines import Stream, cleaned, wrapped
 from metashell.tui.screens.export import screenshot_name
 from metashell.tui.screens.find import find_words
@@ -145,3 +145,12 @@ def test_screenshot_name() -> None:
     """It tells what is shown, in characters that any file system takes."""
     assert screenshot_name("demo", "health", 4111) == "metashell-demo-health-4111.svg"
     assert screenshot_name("a/../b [x]\n", "quorum", None) == "metashell-a-..-b-x-quorum.svg"
+
+
+def test_tab_chooses_nothing() -> None:
+    """It takes the proposal that was chosen, or the only one; of several what they share."""
+    items = [proposal("image/", -1), proposal("local/", -1)]
+    assert "ls /" == taken_by_tab("ls /", "", items, None, behind=" ")
+    assert "ls local/" == taken_by_tab("ls /", "", items, items[1], behind=" ")
+    assert "ls image/" == taken_by_tab("ls /", "", items[:1], None, behind=" ")
+    assert "par" == taken_by_tab("p", "", [proposal("par", -1)], None, behind="")

@@ -32,16 +32,39 @@ Completer = Callable[["Scene", str, Callable[[], bool]], Sequence[Completion]]
 """Proposes what may stand at the end of a line: (scene, line, whether nobody wants it any more)."""
 
 
-def completed(line: str, item: Completion, rest: str = "") -> str:
+def completed(line: str, item: Completion, rest: str = "", *, behind: str = " ") -> str:
     """A line up to the cursor with a proposal taken.
 
     Args:
         line: What stands before the cursor.
         item: The proposal.
         rest: What stands behind it.
+        behind: What ends a word.
     """
     text = f"{line[: len(line) + item.start]}{item.text}"
-    return text if text.endswith(("/", "=")) or rest.startswith(" ") else f"{text} "
+    is_open = text.endswith(("/", "=")) or (behind and rest.startswith(behind))
+    return text if is_open else f"{text}{behind}"
+
+
+def taken_by_tab(
+    line: str, rest: str, items: Sequence[Completion], chosen: Completion | None, *, behind: str
+) -> str:
+    """A line up to the cursor as tab completes it.
+
+    That takes the proposal chosen, or the only one, else what all of them begin with: it never
+    chooses, as what stands in the line is what enter goes by.
+
+    Args:
+        line: What stands before the cursor.
+        rest: What stands behind it.
+        items: The proposals.
+        chosen: The one that was gone to with the arrows; None for none.
+        behind: What ends a word.
+    """
+    item = items[0] if len(items) == 1 else chosen
+    if item is None:
+        return common_beginning(line, items)
+    return completed(line, item, rest, behind=behind)
 
 
 def common_beginning(line: str, items: Sequence[Completion]) -> str:
@@ -174,9 +197,9 @@ class CompletingInput(AppPart, Input):
     """
 
     HELP = (
-        "A line with the shell's completion. `tab` takes a proposal, or the common prefix of "
-        "all. `right` takes the one in grey. `down` and `up` choose. `up` without proposals "
-        "recalls earlier lines. `escape` hides the proposals."
+        "A line with the shell's completion. `tab` takes the chosen proposal, or the common "
+        "prefix of all. `right` takes the one in grey. `down` and `up` choose. `up` without "
+        "proposals recalls earlier lines. `escape` hides the proposals."
     )
     DEFAULT_CSS = "CompletingInput { height: 1; background: $surface; }"
     BINDINGS: ClassVar = [
@@ -184,6 +207,9 @@ class CompletingInput(AppPart, Input):
         Binding("down", "choose(1)", "Choose", show=False, id="line.next"),
         Binding("up", "choose(-1)", "Before", show=False, id="line.previous"),
     ]
+
+    BEHIND: ClassVar[str] = " "
+    """What ends a word."""
 
     class Completed(Message):
         """Proposals for a line are there, and its command is imported."""
@@ -297,25 +323,20 @@ class CompletingInput(AppPart, Input):
     # Keys.
 
     def action_take(self) -> None:
-        """Take the proposal chosen, or what all have in common, or the first."""
+        """Take the proposal chosen, or what all have in common."""
         items = self.proposals.items
         if not items or not self.is_up_to_date:
             self._quiet = ""
             self._ask()
             return
-        chosen = self.proposals.chosen
         line, rest = self.value[: self.cursor_position], self.value[self.cursor_position :]
-        if chosen is None and len(items) > 1:
-            common = common_beginning(line, items)
-            if common != line:
-                self._put(common, rest)
-                return
-        self._put(completed(line, chosen or items[0], rest), rest)
+        chosen = self.proposals.chosen
+        self._put(taken_by_tab(line, rest, items, chosen, behind=self.BEHIND), rest)
 
     def take(self, item: Completion) -> None:
         """Take a proposal."""
         line, rest = self.value[: self.cursor_position], self.value[self.cursor_position :]
-        self._put(completed(line, item, rest), rest)
+        self._put(completed(line, item, rest, behind=self.BEHIND), rest)
 
     def _put(self, line: str, rest: str) -> None:
         self.value = line + rest
@@ -339,11 +360,16 @@ class CompletingInput(AppPart, Input):
             self._put(line, "")
             self.dismiss_proposals()
 
-    async def action_submit(self) -> None:
-        """Take the proposal that was chosen, or hand the line over."""
+    def take_chosen(self) -> bool:
+        """Take the proposal that was chosen; whether there is one."""
         chosen = self.proposals.chosen
-        if chosen is not None and self.is_up_to_date:
-            self.take(chosen)
-            return
-        self.dismiss_proposals()
-        await super().action_submit()
+        if chosen is None or not self.is_up_to_date:
+            return False
+        self.take(chosen)
+        return True
+
+    async def action_submit(self) -> None:
+        """Take the proposal that was chosen, or hand the line over as it is typed."""
+        if not self.take_chosen():
+            self.dismiss_proposals()
+            await super().action_submit()

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from metashell.commands.framework.command import Context, Nowhere
+from metashell.commands.framework.command import Completion, Context, Nowhere
 from metashell.commands.framework.command_line import complete_at
 from metashell.commands.framework.completion import complete_paths
 from metashell.dataclass import dataclass
@@ -18,16 +18,6 @@ if TYPE_CHECKING:
     from metashell.tui.scene import Scene
 
 _WITH_OFFSET: Final = re.compile(r"(.*)@(\d{1,18})", re.DOTALL)
-
-
-@dataclass(frozen=True, slots=True)
-class PathProposal:
-    """A way to go on."""
-
-    text: str
-    """The whole line."""
-    shown: str
-    """The component, escaped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +44,8 @@ def directory_at(scene: Scene, path: str) -> str:
 
 def propose(
     scene: Scene, typed: str, cwd: str, cancelled: Callable[[], bool] = lambda: False
-) -> list[PathProposal]:
-    """What may come next; empty where nothing begins so."""
+) -> list[Completion]:
+    """What may come next, each in place of the whole line; empty where nothing begins so."""
     cut = typed.rfind("/") + 1
     head, last = typed[:cut], typed[cut:]
     # The line is no shell's: what would be a quote there is a part of a name here.
@@ -72,7 +62,7 @@ def propose(
     )
     found = complete_paths(context, before + last)
     return [
-        PathProposal(head + complete_at(each.text, len(each.text)).word, each.display)
+        Completion(head + complete_at(each.text, len(each.text)).word, -len(typed), each.display)
         for each in found
     ]
 

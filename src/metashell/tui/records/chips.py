@@ -19,6 +19,7 @@ from textual.widgets.option_list import Option
 from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
+from metashell.tui.asking.completing import completed, taken_by_tab
 from metashell.tui.part import AppPart
 from metashell.tui.records.filters import Chip, chip_of
 from metashell.tui.text import line
@@ -225,8 +226,6 @@ class ChipPrompt(AppPart, ModalScreen[Chip | None]):
                 )
                 for one in self._proposed
             )
-            if self._proposed:
-                proposals.highlighted = 0
 
         self.explorer.jobs.start(
             "completing", lambda _: self._complete(typed), done, owner=self, key="complete"
@@ -236,27 +235,38 @@ class ChipPrompt(AppPart, ModalScreen[Chip | None]):
         """Go through the proposals."""
         proposals = self.query_one(OptionList)
         if self._proposed:
-            proposals.highlighted = ((proposals.highlighted or 0) + by) % len(self._proposed)
+            at = proposals.highlighted
+            first = 0 if by > 0 else -1
+            proposals.highlighted = (first if at is None else at + by) % len(self._proposed)
+
+    @property
+    def _chosen(self) -> Completion | None:
+        """The proposal that was gone to with the arrows."""
+        at = self.query_one(OptionList).highlighted
+        return None if at is None or at >= len(self._proposed) else self._proposed[at]
 
     def action_take(self) -> None:
         """Complete the word."""
-        at = self.query_one(OptionList).highlighted
-        if at is not None and at < len(self._proposed):
-            self._take(self._proposed[at])
+        if self._proposed:
+            typed = self.query_one(Input).value
+            self._put(taken_by_tab(typed, "", self._proposed, self._chosen, behind=" "))
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Complete the word with what was clicked on."""
         event.stop()
-        self._take(self._proposed[event.option_index])
+        self._put(completed(self.query_one(Input).value, self._proposed[event.option_index]))
 
-    def _take(self, found: Completion) -> None:
+    def _put(self, text: str) -> None:
         typed = self.query_one(Input)
-        typed.value = typed.value[: len(typed.value) + found.start] + found.text + " "
-        typed.cursor_position = len(typed.value)
+        typed.value = text
+        typed.cursor_position = len(text)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Check what was typed, and leave with it."""
+        """Take the proposal that was chosen; else check what is typed, and leave with it."""
         event.stop()
+        if self._chosen is not None:
+            self.action_take()
+            return
         try:
             chip = chip_of(event.value)
         except MetashellError as error:

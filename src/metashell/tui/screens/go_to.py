@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import ClassVar
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, ClassVar
 
 from textual.app import ComposeResult
 from textual.binding import Binding
@@ -11,14 +11,35 @@ from textual.containers import Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList, Static
 
+from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError, PathError
 from metashell.fs.escape import escape
-from metashell.tui.asking.typed_path import PathProposal, PathTarget, directory_at, follow, propose
+from metashell.tui.asking.completing import CompletingInput, Proposals
+from metashell.tui.asking.typed_path import PathTarget, directory_at, follow, propose
 from metashell.tui.jobs import Job
 from metashell.tui.part import AppPart
-from metashell.tui.text import line
+
+if TYPE_CHECKING:
+    from metashell.tui.scene import Scene
 
 _HINT = "tab completes · enter goes · PATH@OFFSET travels · escape leaves"
+
+
+class _PathLine(CompletingInput):
+    """The line; what is chosen is gone to at once."""
+
+    BINDINGS: ClassVar = [
+        Binding("tab", "take", "Complete", id="go.complete"),
+        Binding("down", "choose(1)", "Next", show=False, id="go.next"),
+        Binding("up", "choose(-1)", "Previous", show=False, id="go.previous"),
+    ]
+    BEHIND = ""
+
+    async def action_submit(self) -> None:
+        """Hand over the proposal that was chosen, else what is typed."""
+        self.take_chosen()
+        self.dismiss_proposals()
+        await super().action_submit()
 
 
 class GoToScreen(AppPart, ModalScreen[None]):
@@ -31,9 +52,6 @@ class GoToScreen(AppPart, ModalScreen[None]):
     )
     BINDINGS: ClassVar = [
         Binding("escape", "leave", "Leave", id="go.leave"),
-        Binding("tab", "complete", "Complete", id="go.complete", priority=True),
-        Binding("down", "choose(1)", "Next", show=False, priority=True, id="go.next"),
-        Binding("up", "choose(-1)", "Previous", show=False, priority=True, id="go.previous"),
     ]
     DEFAULT_CSS = """
     GoToScreen {
@@ -48,116 +66,60 @@ class GoToScreen(AppPart, ModalScreen[None]):
             border: round $primary;
             background: $surface;
         }
-        & OptionList {
-            height: auto;
-            max-height: 12;
-            background: $surface;
-        }
+        & Proposals { max-height: 12; background: $surface; }
         & Static { height: auto; color: $text-muted; }
         & Static.-error { color: $text-error; text-style: bold; }
     }
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._proposals: Sequence[PathProposal] = ()
-        self._for = ""
-        """The line that they are for."""
-        self._cwd: str | None = None
-
     def compose(self) -> ComposeResult:
         """The line, what may come next, and a hint."""
+        path, proposals = self.explorer.path, Proposals()
+
+        def complete(
+            scene: Scene, typed: str, cancelled: Callable[[], bool]
+        ) -> Sequence[Completion]:
+            return propose(scene, typed, directory_at(scene, path), cancelled)
+
         with Vertical() as box:
             box.border_title = "go to"
-            path = self.explorer.path
-            yield Input(path, placeholder="path", compact=True, select_on_focus=True)
-            options = OptionList(compact=True, markup=False)
-            options.can_focus = False
-            yield options
-            yield Static(_HINT, markup=False)
+            yield _PathLine(complete, proposals, value=path, placeholder="path")
+            yield proposals
+            yield Static(_HINT, id="go-said", markup=False)
 
-    # What may come next.
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Propose how to go on."""
-        event.stop()
-        self._say(_HINT)
-        scene, here, typed = self.explorer.scene, self.explorer.path, event.value
-        if scene is None:
-            return
-
-        def work(job: Job) -> tuple[str, list[PathProposal]]:
-            cwd = self._cwd or directory_at(scene, here)
-            return cwd, propose(scene, typed, cwd, job.cancelled)
-
-        def done(found: tuple[str, list[PathProposal]]) -> None:
-            self._cwd = found[0]
-            self._propose(typed, found[1])
-
-        self.explorer.jobs.start("completing", work, done, owner=self, key="complete")
-
-    def _propose(self, typed: str, proposals: Sequence[PathProposal]) -> None:
-        self._proposals, self._for = proposals, typed
-        options = self.query_one(OptionList)
-        options.clear_options()
-        options.add_options([line(proposal.shown) for proposal in proposals])
-        options.display = bool(proposals)
+    def on_mount(self) -> None:
+        """Have what is typed take the place of the path."""
+        self.line.focus()
+        self.line.select_all()
 
     @property
-    def proposals(self) -> Sequence[PathProposal]:
-        """What may come next."""
-        return self._proposals
+    def line(self) -> CompletingInput:
+        """Where the path is typed."""
+        return self.query_one(CompletingInput)
 
-    def action_choose(self, by: int) -> None:
-        """Go to the next or previous proposal."""
-        options = self.query_one(OptionList)
-        if not self._proposals:
-            return
-        at = options.highlighted
-        first = 0 if by > 0 else len(self._proposals) - 1
-        options.highlighted = first if at is None else (at + by) % len(self._proposals)
-
-    def action_complete(self) -> None:
-        """Take the proposal that is chosen, else what all of them begin with."""
-        typed = self.query_one(Input)
-        if self._for != typed.value or not self._proposals:
-            return
-        at = self.query_one(OptionList).highlighted
-        if at is not None:
-            self._take(self._proposals[at].text)
-            return
-        common = _common([proposal.text for proposal in self._proposals])
-        if len(common) > len(typed.value) or len(self._proposals) == 1:
-            self._take(common)
-        else:
-            self.action_choose(1)
-
-    def _take(self, text: str) -> None:
-        typed = self.query_one(Input)
-        typed.value = text
-        typed.cursor_position = len(text)
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """Say again what keys do."""
+        event.stop()
+        self._say(_HINT)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Take the proposal that was clicked."""
         event.stop()
-        self._take(self._proposals[event.option_index].text)
-        self.query_one(Input).focus()
+        self.line.take(self.line.proposals.items[event.option_index])
+        self.line.focus()
 
     # Going.
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Go to the proposal that is chosen, else to what was typed."""
+        """Go to what stands in the line."""
         event.stop()
-        at = self.query_one(OptionList).highlighted
-        is_chosen = at is not None and self._for == event.value
-        text = self._proposals[at].text if is_chosen and at is not None else event.value
-        scene, here = self.explorer.scene, self.explorer.path
+        text, scene, here = event.value, self.explorer.scene, self.explorer.path
         if scene is None or not text:
             self.dismiss()
             return
 
         def work(_job: Job) -> PathTarget:
-            return follow(scene, text, self._cwd or directory_at(scene, here))
+            return follow(scene, text, directory_at(scene, here))
 
         self.explorer.jobs.start(
             f"going to {text}", work, self._arrive, owner=self, key="go", failed=self._failed,
@@ -176,17 +138,10 @@ class GoToScreen(AppPart, ModalScreen[None]):
         self._say("\n".join(said), is_error=True)
 
     def _say(self, text: str, *, is_error: bool = False) -> None:
-        said = self.query_one(Static)
+        said = self.query_one("#go-said", Static)
         said.set_class(is_error, "-error")
         said.update("\n".join(escape(part) for part in text.split("\n")))
 
     def action_leave(self) -> None:
         """Go nowhere."""
         self.dismiss()
-
-
-def _common(texts: Sequence[str]) -> str:
-    """What all of some texts begin with."""
-    first, last = min(texts), max(texts)
-    n = next((i for i, character in enumerate(first) if character != last[i : i + 1]), len(first))
-    return first[:n]
