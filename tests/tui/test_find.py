@@ -91,9 +91,12 @@ def test_searches_everywhere_where_nothing_is_below() -> None:
         screen = await find(driver, "topic-000")
         assert screen.results.paths[0] == "/image/topics/byName/topic-000"
         assert "2 found everywhere, nothing below /image/provenance" in driver.screen()
-        await find(driver, "no-such-name")
+        await find(driver, "no-such-name-anywhere")
         assert screen.results.paths == []
-        assert "nothing found" in driver.screen()
+        said = "no name contains 'no-such-name-anyw…' · tests: -offline · values: :grep TEXT"
+        assert f" {said}" in driver.screen().splitlines()
+        await find(driver, "-name no-such-name")
+        assert "no node passes these tests · values: :grep TEXT" in driver.screen()
         await find(driver, "provenance")
         assert screen.results.paths == ["/image/provenance"]
         assert "1 found" in driver.screen()
@@ -111,7 +114,7 @@ def test_finds_by_tests() -> None:
         assert all(path.startswith("/image/cluster/brokers/") for path in screen.results.paths)
         await find(driver, "no-such-name")
         assert screen.results.paths == []
-        assert "nothing found" in driver.screen()
+        assert "no name contains 'no-such-name'" in driver.screen()
         assert "ctrl+t" not in driver.screen()
 
     drive(test, session_on(fixture("real-44-broker-down").input))

@@ -26,12 +26,15 @@ from metashell.tui.part import AppPart
 from metashell.tui.scene import CommandAnswer, Scene, ask, is_below
 from metashell.tui.screens.command import complete_on
 from metashell.tui.text import line
+from metashell.tui.tree.tree_lines import cut
 
 if TYPE_CHECKING:
     from metashell.commands.framework.aliases import Habits
 
 _REST_S: Final = 0.2
 """How long nothing is typed before a search begins."""
+_MOST_NAMED: Final = 18
+"""Columns of a searched name that a line has room for, with what else there is."""
 _ACTIONS: Final = frozenset(("-exec", "-print", "-print0", "-printf", "-count"))
 _BEGINS: Final = ("-", "!", "(")
 
@@ -104,6 +107,15 @@ def topics_words(scene: Scene, text: str, start: str) -> list[str] | None:
 def _part(word: Word) -> str:
     """A pattern of names with a word in them; one with wildcards is itself."""
     return word.pattern if word.wild else f"*{word.pattern}*"
+
+
+def _nothing_found(text: str) -> str:
+    """What was looked for in vain, and what else can be looked for; fits a line."""
+    words = split(text)
+    if any(word.startswith(_BEGINS) for word in words):
+        return "no node passes these tests · values: :grep TEXT"
+    names = cut(" ".join(words), _MOST_NAMED)
+    return f"no name contains '{names}' · tests: -offline · values: :grep TEXT"
 
 
 def _find(
@@ -286,7 +298,7 @@ class FindScreen(AppPart, ModalScreen[None]):
         elif answer.warnings and answer.status > 1:
             self._fail(answer.warnings)
         else:
-            found = f"{n:,} found" if n else "nothing found"
+            found = f"{n:,} found" if n else _nothing_found(self.query_one(CompletingInput).value)
             if n and start != where:
                 found += f" everywhere, nothing below {where}"
             self._tell("; ".join((found, *answer.warnings[:1])))
