@@ -162,6 +162,20 @@ def test_help_lists_only_keys_that_matter() -> None:
     drive(test)
 
 
+def test_only_views_of_what_is_open_have_a_key() -> None:
+    """One directory without coordinators' logs has no fleet and no groups, in rows too."""
+
+    async def test(driver: Driver) -> None:
+        for keys in ((), ("colon", *"topics", "enter")):
+            await driver.press(*keys)
+            column = keys_table(driver.app.screen).columns[1].cells
+            described = [str(text) for text in column]
+            assert "Brokers" in described
+            assert not {"Fleet", "Groups"} & set(described)
+
+    drive(test)
+
+
 _MOVES = frozenset(
     ("Up", "Down", "Left", "Right", "Page up", "Page down", "First", "Last", "To the top",
      "To the end", "Next", "Previous", "Newest", "Oldest", "Back", "On", "Open", "Close")

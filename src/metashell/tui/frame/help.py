@@ -14,6 +14,7 @@ from textual.widget import Widget
 from textual.widgets import HelpPanel, Markdown, Static
 
 from metashell.tui.frame.tabs import TabStrip
+from metashell.tui.view import VIEWS
 
 _GENERAL = (
     "{keys} show the views, `tab` goes from part to part, the arrows scroll. `ctrl+p` finds every "
@@ -103,11 +104,13 @@ class HelpKeys(Static):
 def keys_table(screen: Screen[object]) -> Table:
     """The keys of a screen as they are now, each explained unless the text above does so."""
     app, said = screen.app, help_text(screen.focused, screen)
+    strip = app.screen_stack[0].query_one(TabStrip)
+    absent = {f"view.{view.id}" for view in VIEWS if view not in strip.shown}
     keys: dict[tuple[object, str], tuple[list[str], str]] = {}
     for node, binding, enabled, _ in screen.active_bindings.values():
         if not enabled or binding.system or not binding.description:
             continue
-        if binding.id is None and not binding.show:
+        if (binding.id is None and not binding.show) or binding.id in absent:
             continue
         key = app.get_key_display(binding)
         is_said = any(f"`{name}`" in said for name in (key, binding.key))
