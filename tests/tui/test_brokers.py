@@ -93,7 +93,8 @@ def test_bars() -> None:
         assert first.index("│") == second.index("│")
         screen = driver.screen()
         assert "4 brokers · 3 active, 1 not-registered" in screen
-        assert "leads 4 (+140 % of an even share)" in screen
+        assert "broker 1 · active" in screen
+        assert "leads 4 (140 % above an even share)" in screen
         assert driver.app.focused is view_of(driver).table
 
     drive(test, small())
@@ -156,7 +157,7 @@ def test_what_if() -> None:
         await driver.until(lambda: view.loss is not None, "not worked out")
         assert view.loss is not None
         assert (view.loss.brokers, view.loss.offline) == ((1,), 2)
-        assert "without broker 1: 2 partitions offline" in driver.screen()
+        assert "without broker 1: 2 more partitions offline" in driver.screen()
         await driver.press("w")
         assert column(driver, "partition") == [2, 4]
         assert driver.app.focused is view.table
@@ -168,6 +169,20 @@ def test_what_if() -> None:
         assert column(driver, "broker") == [1, 2, 3, 9]
 
     drive(test, small())
+
+
+def test_one_partition_is_listed_in_the_singular() -> None:
+    """The title counts what fails."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        view = view_of(driver)
+        await driver.press("w")
+        await driver.until(lambda: view.listed is not None, "not listed")
+        title = driver.screen().splitlines()[1]
+        assert " without broker 1: 1 partition offline or under min ISR" == title
+
+    drive(test, small(lambda: racked()[:4] + racked()[6:7]))
 
 
 def test_loss_of_several() -> None:

@@ -22,11 +22,12 @@ def test_even_shares() -> None:
     ("counts", "text"),
     [
         ((0, 0, 0, 0), "without broker 7: nothing else would fail"),
-        ((1, 0, 0, 0), "without broker 7: 1 partition offline"),
-        ((0, 0, 3, 3), "without broker 7: 3 partitions under min ISR (all already)"),
+        ((1, 0, 0, 0), "without broker 7: 1 more partition offline"),
+        ((0, 0, 3, 3), "without broker 7: 3 partitions under min ISR already"),
         (
             (4, 1, 5, 0),
-            "without broker 7: 4 partitions offline (1 already), 5 partitions under min ISR",
+            "without broker 7: 3 more partitions offline, 1 partition offline already, "
+            "5 more partitions under min ISR",
         ),
     ],
 )

@@ -185,7 +185,7 @@ def about_broker(load: BrokerLoad, broker: int) -> list[str]:
         flags.append(_since(texts, "fenced"))
     if texts["in_controlled_shutdown"] == "yes":
         flags += [" and" if flags else "", " in controlled shutdown"]
-    state = "".join(flags).strip() or "in service"
+    state = "".join(flags).strip() or "active"
     return [
         joined((f"broker {broker}", state, f"rack {texts['rack']}", f"Kafka {texts['release']}")),
         about_load(load.brokers, "broker", broker),
@@ -221,7 +221,10 @@ def about_load(table: pa.Table, key: str, value: int | str | None) -> str:
     (row,) = table.filter(keep).to_pylist()
 
     def far(skew: float | None) -> str:
-        return "" if skew is None else f" ({skew:+g} % of an even share)"
+        if skew is None:
+            return ""
+        beside = f"{abs(skew):g} % {'above' if skew > 0 else 'below'} " if skew else ""
+        return f" ({beside}an even share)"
 
     return joined(
         (
@@ -252,6 +255,11 @@ def _since(texts: Mapping[str, str], what: str) -> str:
 # What if.
 
 
+def partitions(n: int, more: str = "") -> str:
+    """So many partitions."""
+    return f"{n:,} {more}partition{'' if n == 1 else 's'}"
+
+
 @dataclass(frozen=True, slots=True)
 class Loss:
     """What would fail without some brokers."""
@@ -272,9 +280,10 @@ class Loss:
             (self.offline, self.offline_already, "offline"),
             (self.under, self.under_already, "under min ISR"),
         ):
-            if n:
-                now = f" ({'all' if already == n else already} already)" if already else ""
-                parts.append(f"{n} partition{'' if n == 1 else 's'} {what}{now}")
+            if n > already:
+                parts.append(f"{partitions(n - already, 'more ')} {what}")
+            if already:
+                parts.append(f"{partitions(already)} {what} already")
         return f"{begin}: {', '.join(parts)}"
 
 

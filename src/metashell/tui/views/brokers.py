@@ -31,6 +31,7 @@ from metashell.tui.views.broker_text import (
     load_of,
     loss_of,
     named,
+    partitions,
     rack_rows,
     without,
 )
@@ -243,7 +244,7 @@ class BrokersView(View):
         if seen is not None and had_focus:
             seen.focus()
         if listed is not None:
-            found = f"{len(listed.table)} partitions offline or under min ISR"
+            found = f"{partitions(len(listed.table))} offline or under min ISR"
             self._title(f"without {named(listed.brokers)}: {found}")
         elif load is not None:
             self._title(heading(load, by_rack=self.by_rack))
