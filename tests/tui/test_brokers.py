@@ -275,8 +275,12 @@ def test_travels_and_marks_changes() -> None:
         assert row["broker"] == 2
         load = view_of(driver).load
         assert load is not None
-        assert load.changed_brokers is not None
-        assert load.changed_brokers.to_pylist() == [True, True, True]
+        assert load.changed_brokers.rows is not None
+        assert load.changed_brokers.rows.to_pylist() == [True, True, True]
+        changed = view_of(driver).table.changed
+        assert [True, True, True] == changed["replicas"].to_pylist()
+        assert [True, True, False] == changed["leaders"].to_pylist()
+        assert {"broker", "rack", "state"}.isdisjoint(changed)
         await driver.press("E")
         assert column(driver, "broker") == [1, 2, 3, 9]
 

@@ -2,13 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from metashell.commands.rows.cell_colours import shows_the_worst
 from metashell.commands.rows.cell_text import is_list, plain_texts
+from metashell.dataclass import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Changed:
+    """What is not as it was at the previous stop."""
+
+    rows: pa.Array | None
+    """bool[n]; None without such a stop."""
+    cells: Mapping[str, pa.Array]
+    """As `changed_cells` has them."""
+
+    @classmethod
+    def between(cls, table: pa.Table, before: pa.Table, key: str) -> Changed:
+        """Compare all of two tables of the same kind, by the column that names a row."""
+        keys, keys_before = (rows.column(key).to_pylist() for rows in (table, before))
+        return cls(
+            changed_rows(table, before, key), changed_cells(table, before, keys, keys_before)
+        )
+
+
+UNCHANGED: Final = Changed(None, {})
 
 
 def changed_rows(

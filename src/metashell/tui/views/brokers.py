@@ -229,8 +229,11 @@ class BrokersView(View):
         if load is None:
             return
         width = next(cells for least, cells in _BARS if self.size.width >= least)
-        self._brokers.show(broker_rows(load, width, self.picked), load.changed_brokers)
-        self._racks.show(rack_rows(load, width), load.changed_racks)
+        for table, rows, changed in (
+            (self._brokers, broker_rows(load, width, self.picked), load.changed_brokers),
+            (self._racks, rack_rows(load, width), load.changed_racks),
+        ):
+            table.show(rows, changed.rows, changed=changed.cells)
 
     def _arrange(self) -> None:
         """Show the table that is wanted, and its title."""
