@@ -154,7 +154,7 @@ def test_overview() -> None:
         assert "brokers     2, 2 fenced" in said
         assert "topics      59" in said
         assert "partitions  234, 234 offline, 234 under-replicated" in said
-        assert "health      critical: 3 shows what to do" in said
+        assert "health      critical: press 3 to see what to do" in said
         assert "  ● offline-partitions 234, under-min-isr 234" in said
         assert " ".join(said[-1].split()) == "? help; ctrl+p finds every action"
         assert said[-1][12:] in driver.screen()

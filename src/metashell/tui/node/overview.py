@@ -143,7 +143,7 @@ def _health(answer: CommandAnswer) -> tuple[str, Sequence[str]]:
         of_level = [row for row in rows if row["severity"] == level]
         found = [f"{escape(row['problem'])} {told_count(row):,}" for row in of_level]
         told += [f"  {_SYMBOLS[level]} {', '.join(found)}"] if found else []
-    return f"{rows[0]['severity']}: 3 shows what to do", told
+    return f"{rows[0]['severity']}: press 3 to see what to do", told
 
 
 def _sum(table: pa.Table, name: str) -> int:
