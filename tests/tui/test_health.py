@@ -103,8 +103,9 @@ def test_explains_the_row_and_goes_to_it() -> None:
         await opened(driver)
         await to_kind(driver, "offline-partitions")
         (row,) = said(driver.scene.source, "health offline-partitions")
-        about = f"{row['subject']} · partitions {row['partitions']} · since {row['since_offset']} "
-        for text in (about, row["explanation"], row["action"], f"$ {row['command']}"):
+        about = f"offline-partitions · {row['subject']} · partitions {row['partitions']}"
+        since = f" · since {row['since_offset']} "
+        for text in (f"{about}{since}", row["explanation"], row["action"], f"$ {row['command']}"):
             assert text in words(driver, "#health-detail")
         await driver.press("enter")
         table = driver.one(RowTable)

@@ -164,8 +164,8 @@ def why_text(row: Mapping[str, Any]) -> str:
 
 
 def subject_text(row: Mapping[str, Any]) -> str:
-    """What a row is about, in a line: the subject, its partitions, and since when."""
-    parts = [str(row["subject"])]
+    """What a row is about, in a line: the problem, its subject and partitions, and since when."""
+    parts = [str(row["problem"]), str(row["subject"])]
     parts += [f"partitions {row['partitions']}"] if row["partitions"] else []
     if row["since_offset"] is not None:
         time = "" if row["since_time"] is None else f" {seconds_text(row['since_time'])}"
