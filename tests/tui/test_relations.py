@@ -11,7 +11,7 @@ from metashell.tui.records.filters import Chip
 from metashell.tui.scene import Scene
 from metashell.tui.screens.relations import RelationsScreen
 from metashell.tui.views.records import RecordsView
-from support.fixtures import DEMO
+from support.fixtures import DEMO, fixture
 from support.pilot import Driver, drive, session_on
 
 ORDERS = "/image/topics/byName/orders"
@@ -106,6 +106,34 @@ def test_to_configs_and_records() -> None:
         await driver.settled()
         await driver.press("R", "r", "enter")
         assert [Chip("--broker", "102")] == view.chips
+
+    drive(test, session_on(DEMO))
+
+
+def test_fenced_brokers_are_named() -> None:
+    """A broker that is fenced says so before what it leads and follows; so does the group."""
+    source = metashell.open(fixture("real-44-broker-down").input)
+    found = relations_of(Scene(opened=source, cluster=source), ORDERS)
+    assert found is not None
+    (group,) = (group for group in found.groups if group.name == "brokers")
+    assert "3, 1 fenced" == group.told
+    told = {child.name: child.told for child in group.children}
+    assert "fenced, follows 0 1 2 3 4" == told["103"]
+    assert not told["101"].startswith("fenced")
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("keys", [("R",), ("g",), ("B",), ("at",), ("2", "a")])
+def test_a_box_has_its_own_keys(keys: tuple[str, ...]) -> None:
+    """The last line shows the keys of what is open above the view, not those below it."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go(ORDERS)
+        await driver.settled()
+        await driver.press(*keys)
+        bar = driver.screen().splitlines()[-1]
+        assert "esc" in bar
+        assert "Filter" not in bar
 
     drive(test, session_on(DEMO))
 

@@ -117,7 +117,7 @@ def _of_topic(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterator
         rows = [row for row in rows if str(row["partition"]) == below[1]]
     else:
         yield _partitions(rows)
-    yield _brokers(rows)
+    yield _brokers(asked, rows)
     acls = asked.rows("acls", "--resource", f"topic:{topic}")
     yield _group("ACLs", "a", [_acl(row) for row in acls])
     yield _quotas(asked, {str(row["principal"]).partition(":")[2] for row in acls})
@@ -153,8 +153,12 @@ def _partitions(rows: Sequence[Row]) -> Relation:
         for row in rows
     ]
     n_offline = sum(row["leader"] is None for row in rows)
-    told = f"{len(rows):,}" + (f", {n_offline:,} offline" if n_offline else "")
-    return _group("partitions", "p", found, told)
+    return _group("partitions", "p", found, _counted(rows, n_offline, "offline"))
+
+
+def _counted(rows: Sequence[object], n_odd: int, odd: str) -> str:
+    """How many there are, and how many of them are not as they should be."""
+    return f"{len(rows):,}" + (f", {n_odd:,} {odd}" if n_odd else "")
 
 
 def _partition_words(row: Row) -> str:
@@ -163,8 +167,9 @@ def _partition_words(row: Row) -> str:
     return f"leader {leader}, isr {isr or 'none'}"
 
 
-def _brokers(rows: Sequence[Row]) -> Relation:
-    """Brokers that have replicas, with the partitions that they lead and follow."""
+def _brokers(asked: _Asked, rows: Sequence[Row]) -> Relation:
+    """Brokers that have replicas: whether one is fenced, and what it leads and follows."""
+    fenced = {row["id"] for row in asked.rows("nodes", "--brokers") if row["fenced"]}
     leads: dict[int, list[int]] = {}
     follows: dict[int, list[int]] = {}
     for row in rows:
@@ -174,9 +179,11 @@ def _brokers(rows: Sequence[Row]) -> Relation:
     found = []
     for broker in sorted({*leads, *follows}):
         sides = (("leads", leads.get(broker)), ("follows", follows.get(broker)))
-        told = ", ".join(f"{word} {_numbers(those)}" for word, those in sides if those)
-        found.append(Relation(str(broker), told, _broker_path(broker)))
-    return _group("brokers", "b", found)
+        told = ["fenced"] if broker in fenced else []
+        told += [f"{word} {_numbers(those)}" for word, those in sides if those]
+        found.append(Relation(str(broker), ", ".join(told), _broker_path(broker)))
+    n_fenced = len(fenced.intersection(leads.keys() | follows.keys()))
+    return _group("brokers", "b", found, _counted(found, n_fenced, "fenced"))
 
 
 def _numbers(numbers: Sequence[int]) -> str:
@@ -217,7 +224,7 @@ def _of_configs(asked: _Asked, place: NodePlace, below: Sequence[str]) -> Iterat
     if kind == "TOPIC":
         path = encode_path((_IMAGE, "topics", "byName", name))
         yield Relation("topic", name, path, key="t")
-        yield _brokers(asked.rows("partitions", "--", name))
+        yield _brokers(asked, asked.rows("partitions", "--", name))
         yield _records("--topic", name)
     elif kind == "BROKER" and name:
         yield Relation("broker", name, encode_path((_IMAGE, "cluster", "brokers", name)), key="b")

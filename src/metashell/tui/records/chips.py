@@ -20,6 +20,7 @@ from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
 from metashell.tui.asking.completing import completed, taken_by_tab
+from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.part import AppPart
 from metashell.tui.records.filters import Chip, chip_of
 from metashell.tui.text import line
@@ -203,6 +204,7 @@ class ChipPrompt(AppPart, ModalScreen[Chip | None]):
             proposals = OptionList(markup=False, compact=True)
             proposals.can_focus = False
             yield proposals
+        yield KeyBar()
 
     def on_mount(self) -> None:
         """Begin to propose."""

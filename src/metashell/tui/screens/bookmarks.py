@@ -12,6 +12,7 @@ from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.part import AppPart
 from metashell.tui.places import VisitedNode
 from metashell.tui.text import line
@@ -61,6 +62,7 @@ class BookmarksScreen(AppPart, ModalScreen[None]):
             box.border_title = "bookmarks"
             yield OptionList(compact=True, markup=False)
             yield Static(_HINT, markup=False)
+        yield KeyBar()
 
     def on_mount(self) -> None:
         """List the places."""

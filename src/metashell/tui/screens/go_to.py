@@ -16,6 +16,7 @@ from metashell.errors import MetashellError, PathError
 from metashell.fs.escape import escape
 from metashell.tui.asking.completing import CompletingInput, Proposals
 from metashell.tui.asking.typed_path import PathTarget, directory_at, follow, propose
+from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
 from metashell.tui.part import AppPart
 
@@ -86,6 +87,7 @@ class GoToScreen(AppPart, ModalScreen[None]):
             yield _PathLine(complete, proposals, value=path, placeholder="path")
             yield proposals
             yield Static(_HINT, id="go-said", markup=False)
+        yield KeyBar()
 
     def on_mount(self) -> None:
         """Have what is typed take the place of the path."""

@@ -10,6 +10,7 @@ from textual.containers import Horizontal, Vertical
 from textual.screen import ModalScreen
 from textual.widgets import Input, Label, Static
 
+from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.part import AppPart
 from metashell.tui.text import line
 
@@ -50,6 +51,7 @@ class PromptScreen(AppPart, ModalScreen[str | None]):
                 yield Label(line(f"{self._what} "), markup=False)
                 yield Input(self._value, compact=True, select_on_focus=False)
             yield Static(line(f"{self._hint}; enter goes on, escape back"), markup=False)
+        yield KeyBar()
 
     def on_mount(self) -> None:
         """Begin to type."""

@@ -10,17 +10,27 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.screen import ModalScreen
-from textual.widgets import OptionList, Static
+from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
 from metashell.tui.node.relations import Relation, Relations, relations_of
 from metashell.tui.part import AppPart
 from metashell.tui.text import line
 
-_HINT: Final = "enter goes there · right shows its neighbours, left goes back · escape leaves"
 _NONE: Final = "no neighbours of this node are known"
 _WIDEST: Final = 28
+
+
+class _Neighbours(OptionList):
+    """The lines of the tree."""
+
+    BINDINGS: ClassVar = [
+        Binding("enter", "select", "Go there", id="relations.go"),
+        Binding("right,l", "screen.into", "Neighbours", id="relations.into"),
+        Binding("left,h", "screen.out", "Back", id="relations.out"),
+    ]
 
 
 class RelationsScreen(AppPart, ModalScreen[None]):
@@ -34,8 +44,6 @@ class RelationsScreen(AppPart, ModalScreen[None]):
     )
     BINDINGS: ClassVar = [
         Binding("escape,R,q", "leave", "Leave", id="relations.leave"),
-        Binding("right,l", "into", "Neighbours", id="relations.into"),
-        Binding("left,h", "out", "Back", id="relations.out"),
         Binding("j", "app.simulate_key('down')", "Down", show=False, id="relations.down"),
         Binding("k", "app.simulate_key('up')", "Up", show=False, id="relations.up"),
     ]
@@ -52,7 +60,6 @@ class RelationsScreen(AppPart, ModalScreen[None]):
             background: $surface;
         }
         & OptionList { height: 1fr; background: $surface; }
-        & Static { height: auto; color: $text-muted; }
     }
     """
 
@@ -64,10 +71,10 @@ class RelationsScreen(AppPart, ModalScreen[None]):
         """What each line is about; None for the heading."""
 
     def compose(self) -> ComposeResult:
-        """The list, and a hint."""
+        """The list, and the keys."""
         with Vertical():
-            yield OptionList(compact=True, markup=False)
-            yield Static(_HINT, markup=False)
+            yield _Neighbours(compact=True, markup=False)
+        yield KeyBar()
 
     def on_mount(self) -> None:
         """Find the neighbours."""
