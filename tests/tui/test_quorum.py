@@ -15,7 +15,7 @@ from metashell.tui.views.lag_history import LagHistory
 from metashell.tui.views.quorum import EpochsTable, MembersTable, QuorumView
 from metashell.tui.views.quorum_look import QuorumLook
 from support.fake_server import FakeQuorumServer
-from support.fixtures import copy_of, fixture
+from support.fixtures import DEMO, copy_of, fixture
 from support.fleets import backups
 from support.pilot import SAMPLE, Driver, drive, session_on
 from support.shell import run_on
@@ -46,10 +46,23 @@ def test_of_a_directory() -> None:
         screen = driver.screen()
         assert "leader 1 · epoch 2" in screen
         assert "3 voters, 2 are a majority: 1 may be lost" in screen
-        assert "lag: live only" in screen
+        assert 1 == screen.count("only a live quorum tells the lag")
+        assert 1 == screen.count(" live ")
         assert driver.app.focused is driver.one(MembersTable)
 
     drive(test)
+
+
+def test_endpoints_are_whole_where_there_is_room() -> None:
+    """No text is cut beside cells that nothing takes."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("quorum")
+        assert "CONTROLLER://127.0.0.1:23001" in driver.screen()
+        columns = driver.one(MembersTable).ordered_columns
+        assert sum(column.render_width for column in columns) <= 80
+
+    drive(test, session_on(DEMO))
 
 
 def test_only_another_width_draws_it_anew(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -67,7 +67,6 @@ def _status(**fields: object) -> LiveStatus:
 
 def test_connection() -> None:
     """Who answers, how long ago, and what is wrong."""
-    assert connection_text(None) == "files: lag is live only"
     assert connection_text(_status()) == "connected to localhost:9093 · last answer 400ms ago"
     lost = _status(leader_address=None, last_word_s=None, problem="nobody answers")
     assert connection_text(lost) == "not connected to a leader · no answer yet"

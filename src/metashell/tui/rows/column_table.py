@@ -22,7 +22,7 @@ from metashell.tui.part import AppPart
 from metashell.tui.rows.cells import TableRows
 from metashell.tui.rows.columns import in_words
 from metashell.tui.rows.sorting import Sort
-from metashell.tui.rows.widths import scrolled_to, squeeze, starts
+from metashell.tui.rows.widths import scrolled_to, squeeze, starts, widen
 from metashell.tui.text import cell
 
 _WIDEST: Final = 60
@@ -137,6 +137,7 @@ class ColumnTable(AppPart, DataTable):
             middle = range(1, len(self._laid_out) - 1)
             texts = [i for i in middle if self._is_text(self.columns_shown[i])]
             squeeze(self._laid_out, room, texts, _NARROWEST)
+        widen(self._laid_out, room)
         widths = [column.render_width for column in self._laid_out]
         # What does not leave room for the others scrolls with them.
         self.fixed_columns = int(bool(widths) and widths[0] <= room * _MOST_FIXED)

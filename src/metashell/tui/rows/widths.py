@@ -33,6 +33,21 @@ def squeeze(columns: Sequence[Column], room: int, which: Sequence[int], least: i
         columns[i].max_content_width = width
 
 
+def widen(columns: Sequence[Column], room: int) -> None:
+    """Give the cells that no column takes to those that are cut, the first ones first.
+
+    Args:
+        columns: All columns.
+        room: Cells that there are.
+    """
+    left = room - sum(column.render_width for column in columns)
+    for column in columns:
+        if left > 0 and column.max_content_width is not None:
+            more = min(max(column.content_width - column.max_content_width, 0), left)
+            column.max_content_width += more
+            left -= more
+
+
 def starts(columns: Sequence[Column], n_fixed: int) -> list[int]:
     """By column, how far the table is scrolled where it stands first behind what is fixed."""
     begins = list(accumulate((column.render_width for column in columns), initial=0))

@@ -239,7 +239,7 @@ class QuorumView(View):
         members.show(table, look.changed_members, first=member_columns(table))
         title = "Voters and observers"
         if not is_live:
-            title += " · lag: live only"
+            title += " · only a live quorum tells the lag"
         self.query_one("#quorum-nodes", Heading).update(Content(title))
 
     def _show_epochs(self, look: QuorumLook, epochs: pa.Table, changed: pa.Array | None) -> None:

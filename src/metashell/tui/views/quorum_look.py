@@ -178,7 +178,7 @@ def summary_lines(look: QuorumLook) -> list[str]:
     lag, lag_ms = look.number("max_follower_lag"), look.number("max_follower_lag_ms")
     behind = None if lag_ms is None or lag_ms < 0 else age_text(lag_ms)
     observers = f"{n_observers} observer{'' if n_observers == 1 else 's'}"
-    return [
+    lines = [
         joined(
             (f"cluster {look.text('cluster_id')}", f"kraft.version {look.text('kraft_version')}")
         ),
@@ -193,8 +193,8 @@ def summary_lines(look: QuorumLook) -> list[str]:
         ),
         joined((majority_text(n_voters, n_silent(look)), observers if n_observers else None)),
         f"from {look.text('origin')}, {short_time(look.text('time'))}",
-        connection_text(look.live),
     ]
+    return lines if look.live is None else [*lines, connection_text(look.live)]
 
 
 def _leader_text(look: QuorumLook) -> str:
@@ -206,10 +206,8 @@ def _leader_text(look: QuorumLook) -> str:
     return leader_words(live.leader_now, leader if live.leader_id is None else live.leader_id)
 
 
-def connection_text(status: LiveStatus | None) -> str:
+def connection_text(status: LiveStatus) -> str:
     """How the connection stands; why nothing comes is told elsewhere."""
-    if status is None:
-        return "files: lag is live only"
     word = status.last_word_s
     age = "no answer yet" if word is None else f"last answer {age_text(int(word * 1000))} ago"
     if status.leader_address is None:
