@@ -175,6 +175,20 @@ def test_all_of_a_change_stands_below_the_history() -> None:
     looking(test)
 
 
+def test_a_history_keeps_its_order() -> None:
+    """What the user sorts it by holds when it is shown again, in place of other rows."""
+
+    async def test(look: Looking) -> None:
+        await look.at(ORDERS)
+        await look.driver.press("h", "s", "s", "d")
+        assert LookMode.TABLE is look.mode()
+        await look.driver.press("h")
+        assert LookMode.HISTORY is look.mode()
+        assert ("offset", False) == look.rows.sorted_by
+
+    looking(test)
+
+
 def test_changes_in_words_are_seen_to_their_end() -> None:
     """They have the room that is left beside the tree, up to the edge."""
 

@@ -295,7 +295,8 @@ class NodePane(AppPart, Vertical):
         """Show all of a history's row, of which the table shows what there is room for."""
         look, change = self._look, self.query_one("#node-change", Static)
         is_history = look is not None and look.mode is LookMode.HISTORY
-        row = self._table.row if is_history and self.size.height >= _ROOM_FOR_CHANGE else None
+        has_room = self.size.height >= _ROOM_FOR_CHANGE
+        row = self._table.row if is_history and has_room and self._has_rows_of_look else None
         if row is not None:
             name = f"{row['node']}: " if look is not None and "node" in look.first else ""
             change.update(line(f"{name}{row['what']}"))
@@ -333,6 +334,11 @@ class NodePane(AppPart, Vertical):
     def _table(self) -> NodeTable:
         return self.query_one(NodeTable)
 
+    @property
+    def _has_rows_of_look(self) -> bool:
+        """Whether the table shows the rows of what is looked at: they are sorted in a job first."""
+        return self._look is not None and self._table.table is self._look.table
+
     # What the user does.
 
     def action_look(self, mode: str) -> None:
@@ -360,7 +366,7 @@ class NodePane(AppPart, Vertical):
         """Go to what the row is about; in a history, to the offset of the change."""
         event.stop()
         look = self._look
-        if look is None:
+        if look is None or not self._has_rows_of_look:
             return
         path = look.path_of(event.row)
         if look.mode is not LookMode.HISTORY:
