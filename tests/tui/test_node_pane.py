@@ -140,14 +140,15 @@ def test_history_travels() -> None:
         assert look.driver.told[0].endswith("shown is the state after offset 4106")
         assert len(look.driver.told) == 1
         look.driver.app.clear_notifications()
-        assert "when" not in look.rows.columns_shown
+        assert not [words for words in look.column("what") if str(words).startswith("later: ")]
         look.driver.app.travel(3499)
         await look.driver.settled()
         await look.at(f"{ORDERS}/0")
         assert [3981, None, 2980] == look.column("offset")
-        assert ["later", None, None] == look.column("when")
-        assert "when" in look.rows.columns_shown
-        assert "later" in look.driver.screen()
+        later = [str(words).startswith("later: leader ") for words in look.column("what")]
+        assert [True, False, False] == later
+        assert ("offset", "time", "what") == look.rows.columns_shown
+        assert "later: leader " in look.driver.screen()
         await look.driver.press("home", "down", "enter")
         assert ["only a checkpoint holds this: it has no offset"] == look.driver.told
 
@@ -173,6 +174,26 @@ def test_all_of_a_change_stands_below_the_history() -> None:
         assert not change.display
 
     looking(test)
+
+
+def test_a_narrow_history_shows_time_node_and_words() -> None:
+    """The names of nodes are cut there, and not on a wide screen."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go(ORDERS)
+        await driver.settled()
+        await driver.press("h")
+        driver.app.travel(3499)
+        await driver.settled()
+        assert ("offset", "time", "node", "what") == driver.one(RowTable).columns_shown
+        shown = " ".join(driver.screen().split())
+        assert "• 3981 08:28:53 0 later: leader 101 → -1," in shown
+        assert "configs/…" in shown
+        await driver.pilot.resize_terminal(200, 50)
+        await driver.settled()
+        assert "configs/retention.ms" in driver.screen()
+
+    drive(test)
 
 
 def test_a_history_keeps_its_order() -> None:

@@ -19,17 +19,19 @@ from metashell.tui.scene import Scene, ask
 if TYPE_CHECKING:
     from metashell.sources.source import Source
 
+NAME: Final = "node"
+"""The column that names a node below."""
 _TOPICS: Final = ("image", "topics")
 _CONFIGS: Final = ("image", "configs")
 _TOPIC_DEPTH: Final = 4
 _IN_TOPIC: Final = "configs"
 """How the history of a topic calls the directory of its configs."""
-_SHOWN: Final = ("offset", "when", "time", "what")
+_SHOWN: Final = ("offset", "time", "what")
 """Columns that are shown at first; `what` is the change in words, and the last has most room."""
-_OF_NODES: Final = ("offset", "when", "what", "node", "time")
-"""The same where nodes below have changes too: 80 columns hide some of their names, no words."""
-LATER: Final = "later"
-"""`when` of a change that lies behind the state that is shown."""
+_OF_NODES: Final = ("offset", "time", NAME, "what")
+"""The same where nodes below have changes too."""
+_LATER: Final = "later: "
+"""Before the words of a change that lies behind the state that is shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,13 +121,9 @@ def find_history(
     changed = table.column("path").to_pylist()
     below = [name_below(one, paths) for one in changed]
     called = [name or split(one)[-1] for name, one in zip(below, changed, strict=True)]
-    table = table.append_column("node", pa.array(called, pa.string()))
-    table = table.append_column("what", pa.array(_words(table), pa.string()))
-    when = _when(table, cluster)
-    table = table.append_column("when", when)
-    first = list(_OF_NODES if any(below) else _SHOWN)
-    if when.null_count == len(when):
-        first.remove("when")
+    table = table.append_column(NAME, pa.array(called, pa.string()))
+    table = table.append_column("what", _words(table, cluster))
+    first = _OF_NODES if any(below) else _SHOWN
     is_whole = not any("older ones were not" in said for said in answer.warnings)
     return NodeHistory(table, first, _marks(table, span), answer.warnings, is_whole)
 
@@ -156,24 +154,11 @@ def name_below(path: str, of: Sequence[str]) -> str:
     return path
 
 
-def _when(table: pa.Table, cluster: Source) -> pa.Array:
-    """string[n]: `LATER` for changes behind the state that is shown, null for the others."""
-    offset, time = cluster.moment_offset, cluster.moment_ms
-    nothing = pa.nulls(len(table), pa.string())
-    if offset is None:
-        return nothing
-    is_later = pc.greater(table.column("offset"), offset)
-    if time is not None:  # offsets of a coordinator's log are others
-        behind = pc.greater(table.column("time").cast(pa.int64()), time)
-        is_later = pc.if_else(pc.is_null(table.column("log")), is_later, behind)
-    return pc.if_else(is_later, LATER, nothing).combine_chunks()
-
-
-def _words(table: pa.Table) -> list[str]:
-    """Each change as the command words it."""
+def _words(table: pa.Table, cluster: Source) -> pa.Array:
+    """string[n]: each change as the command words it, and whether it is later than the state."""
     names = ("change", "fields", "type", "reason", "offset")
     rows = zip(*(table.column(name).to_pylist() for name in names), strict=True)
-    return [
+    words = [
         change_text(
             verb,
             fields_of(fields),
@@ -183,6 +168,20 @@ def _words(table: pa.Table) -> list[str]:
         )
         for verb, fields, record, reason, offset in rows
     ]
+    before = pc.if_else(pc.fill_null(_are_later(table, cluster), False), _LATER, "")
+    return pc.binary_join_element_wise(before, pa.array(words, pa.string()), "").combine_chunks()
+
+
+def _are_later(table: pa.Table, cluster: Source) -> pa.ChunkedArray:
+    """bool[n]: which changes lie behind the state that is shown; null for those of checkpoints."""
+    offset, time = cluster.moment_offset, cluster.moment_ms
+    if offset is None:
+        return pa.chunked_array([pa.nulls(len(table), pa.bool_())])
+    are_later = pc.greater(table.column("offset"), offset)
+    if time is not None:  # offsets of a coordinator's log are others
+        behind = pc.greater(table.column("time").cast(pa.int64()), time)
+        are_later = pc.if_else(pc.is_null(table.column("log")), are_later, behind)
+    return are_later
 
 
 def fields_of(fields: str | Mapping[str, Any] | None) -> Mapping[str, Any]:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import ClassVar
 
 from textual.binding import Binding
 
+from metashell.tui.node.history import NAME
 from metashell.tui.node.node_look import LookMode
 from metashell.tui.rows.table import RowTable
 
@@ -26,6 +28,7 @@ class NodeTable(RowTable):
         ),
     ]
 
+    NARROW: ClassVar[Collection[str]] = (NAME,)
     mode: LookMode | None = None
     """How the node is looked at."""
 

@@ -14,6 +14,7 @@ from textual.widgets import Static
 
 from metashell.errors import MetashellError
 from metashell.tui.jobs import READING_OLDER, Job
+from metashell.tui.node.history import NAME
 from metashell.tui.node.look import Seen
 from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.node_look import LookMode, NodeLook
@@ -298,7 +299,7 @@ class NodePane(AppPart, Vertical):
         has_room = self.size.height >= _ROOM_FOR_CHANGE
         row = self._table.row if is_history and has_room and self._has_rows_of_look else None
         if row is not None:
-            name = f"{row['node']}: " if look is not None and "node" in look.first else ""
+            name = f"{row[NAME]}: " if look is not None and NAME in look.first else ""
             change.update(line(f"{name}{row['what']}"))
         change.display = row is not None
 

@@ -5,8 +5,8 @@ What does not fit scrolls beside the first column, a column at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Collection, Iterator
+from typing import ClassVar, Final
 
 import pyarrow as pa
 from rich.text import Text
@@ -37,6 +37,9 @@ _UP, _DOWN = " ▲", " ▼"
 
 class ColumnTable(AppPart, DataTable):
     """What lays out columns; `RowTable` has the rows."""
+
+    NARROW: ClassVar[Collection[str]] = ()
+    """Columns that leave the room to others on a narrow screen."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         self._laid_out: list[Column] = []  # asked for while the library sets itself up
@@ -157,13 +160,13 @@ class ColumnTable(AppPart, DataTable):
             room: Cells that all of them have.
             has_arrows: Whether each header has room for an arrow, not only that of the sorting.
         """
-        widest = _WIDEST if room >= _WIDE else max(_NARROWEST, room // 3)
         sorted_by = None if self._sort is None else self._sort[0]
         found: list[Column] = []
         for i, (header, width) in enumerate(
             zip(self._headers(rows), rows.column_content_widths, strict=True)
         ):
             arrow = len(_UP) if has_arrows or self.columns_shown[i] == sorted_by else 0
+            widest = _widest(room, is_narrow=self.columns_shown[i] in self.NARROW)
             is_last = i == len(rows.column_content_widths) - 1
             # Nothing comes behind the last one: what is scrolled to it shows it whole.
             most = max(widest, room - found[0].render_width - 2) if is_last and i else widest
@@ -195,3 +198,10 @@ class ColumnTable(AppPart, DataTable):
             arrow = _DOWN if self._sort[1] else _UP
         style = "underline" if i == self.cursor_column else ""
         return cell(header + arrow, style, to_the_right=to_the_right)
+
+
+def _widest(room: int, *, is_narrow: bool) -> int:
+    """How wide a text of a column may be at most."""
+    if room >= _WIDE:
+        return _WIDEST
+    return room // 6 if is_narrow else max(_NARROWEST, room // 3)
