@@ -21,7 +21,7 @@ from metashell.tui.frame.help import Help
 from metashell.tui.rows.table import RowTable
 from metashell.tui.scene import Scene
 from metashell.tui.screens.command import CommandScreen
-from metashell.tui.screens.prompt import PromptScreen
+from metashell.tui.screens.moment import MomentScreen
 from metashell.tui.screens.relations import RelationsScreen
 from support.pilot import Driver, drain, drive, session_on
 from support.waiting import LIMIT_S
@@ -381,11 +381,36 @@ def test_asks_for_a_point() -> None:
 
     async def test(driver: Driver) -> None:
         await driver.press("at")
-        assert isinstance(driver.app.screen, PromptScreen)
+        assert isinstance(driver.app.screen, MomentScreen)
         assert "offset" in driver.screen()
         await driver.press("escape")
         assert driver.scene.is_newest
         await driver.press("at", "3", "4", "9", "9", "enter")
+        assert driver.scene.source.moment_offset == 3499
+
+    drive(test)
+
+
+@pytest.mark.parametrize(
+    ("typed", "reason"),
+    [
+        ("yesterday", "yesterday"),
+        ("999999", "offset 999999 is not covered: the files hold the states at"),
+    ],
+)
+def test_a_wrong_point_can_be_mended(typed: str, reason: str) -> None:
+    """The prompt stays, with what was typed and why that is nowhere, until that is another."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("at", *typed, "enter")
+        assert isinstance(driver.app.screen, MomentScreen)
+        assert f"at {typed}" in driver.screen()
+        assert reason in " ".join(driver.screen().split())
+        assert not driver.told
+        await driver.press(*["backspace"] * len(typed))
+        assert reason not in " ".join(driver.screen().split())
+        await driver.press("3", "4", "9", "9", "enter")
+        assert not isinstance(driver.app.screen, MomentScreen)
         assert driver.scene.source.moment_offset == 3499
 
     drive(test)

@@ -9,7 +9,7 @@ from textual.containers import VerticalScroll
 from metashell.tui.frame.help import Help, HelpKeys, help_text, keys_table
 from metashell.tui.frame.themes import HIGH_CONTRAST
 from metashell.tui.rows.table import RowTable
-from metashell.tui.screens.prompt import PromptScreen
+from metashell.tui.screens.moment import MomentScreen
 from support.bindings import shown
 from support.pilot import Driver, drive, session_on
 from support.seeds import chosen
@@ -221,7 +221,7 @@ def test_help_of_a_line() -> None:
 
     async def test(driver: Driver) -> None:
         app = driver.app
-        app.push_screen(PromptScreen("at", "an offset"))
+        app.push_screen(MomentScreen())
         await driver.settled()
         assert "escape" in help_text(app.focused, app.screen)
         await driver.press("f1")
@@ -261,7 +261,7 @@ def test_escape_closes_help_before_a_screen() -> None:
     """Above a line that is typed the first escape closes help, the second one the line."""
 
     async def test(driver: Driver) -> None:
-        screen = PromptScreen("at", "an offset")
+        screen = MomentScreen()
         driver.app.push_screen(screen)
         await driver.settled()
         await driver.press("f1", "escape")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from metashell.dataclass import dataclass
+from metashell.errors import SourceError
 from metashell.tui.part import AppPart
 from metashell.tui.places import VisitedNode
 from metashell.tui.scene import (
@@ -25,6 +27,16 @@ if TYPE_CHECKING:
 SCENE: Final = "scene"
 """Key of the job that makes another scene."""
 _FIRST_VIEW: Final = VIEWS[0]
+
+
+@dataclass(frozen=True, slots=True)
+class Arrival:
+    """An offset or a time that was reached, and is not shown yet."""
+
+    scene: Scene
+    """The state there."""
+    point: str
+    """What was typed."""
 
 
 class Moving(AppPart):
@@ -126,6 +138,32 @@ class Moving(AppPart):
             point=point,
         )
 
+    def way_to(self, point: str) -> Callable[[], Arrival]:
+        """How to reach an offset or a time that was typed: a job calls it, then `arrive` shows it.
+
+        Calling it raises `MetashellError` where the files do not cover the point.
+        """
+        app = self.explorer
+        scene, path = app.scene, app.path
+        assert scene is not None
+
+        def find() -> Arrival:
+            if scene.cluster is None and cluster_at(scene, path) == scene.prefix:
+                raise SourceError(scene.why_no_cluster)
+            return Arrival(_looked_at(scene_there(scene, path, moves=True, point=point)), point)
+
+        return find
+
+    def arrive(self, arrival: Arrival | None) -> None:
+        """Show what was reached; None to stay."""
+        app = self.explorer
+        if arrival is None:
+            return
+        if app.timeline is not None:
+            app.timeline.give_up()
+        app.jobs.cancel(app, SCENE)
+        self._arrived(arrival.scene, arrival.point)
+
     def _renew(
         self,
         title: str,
@@ -147,25 +185,26 @@ class Moving(AppPart):
             app.timeline.give_up()
 
         def work(_job: Job) -> Scene:
-            scene = make()
-            if scene.cluster is not None:
-                scene.cluster.status()  # what everything asks first
-            return scene
+            return _looked_at(make())
 
         def failed(error: MetashellError) -> None:
             app.job_failed(error)
             self.moved_to(app.path)  # the cluster that is looked at, whichever state it is in
 
         def done(scene: Scene) -> None:
-            self._arrived(scene)
-            app.tell_offset(point, None if scene.cluster is None else scene.cluster.moment_offset)
+            self._arrived(scene, point)
             if leads and app.view is not None:
                 app.jobs.lead(app.view, "look")
 
         app.jobs.start(title, work, done, owner=app, key=SCENE, failed=failed, leads=leads)
 
-    def _arrived(self, scene: Scene) -> None:
-        """Show the scene that was gone to, unless the user went elsewhere meanwhile."""
+    def _arrived(self, scene: Scene, point: int | str | None) -> None:
+        """Show the scene that was gone to, unless the user went elsewhere meanwhile.
+
+        Args:
+            scene: What is shown.
+            point: As for `_renew`.
+        """
         app = self.explorer
         before = app.scene
         if before is not None and is_older(scene, before):
@@ -175,6 +214,7 @@ class Moving(AppPart):
         if scene.problem is not None and cluster_at(scene, app.path) == scene.prefix:
             app.tell(f"{scene.prefix}: {scene.problem}", "error")
         self.moved_to(app.path)
+        app.tell_offset(point, None if scene.cluster is None else scene.cluster.moment_offset)
 
     def show_source(self, source: Source) -> None:
         """Show the cluster at hand as a source has it, which a command made of that cluster."""
@@ -182,3 +222,10 @@ class Moving(AppPart):
         scene = app.scene
         if scene is not None:
             self._renew("going there", lambda: scene_with(scene, source))
+
+
+def _looked_at(scene: Scene) -> Scene:
+    """A scene of which is known what everything asks first."""
+    if scene.cluster is not None:
+        scene.cluster.status()
+    return scene

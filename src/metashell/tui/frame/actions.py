@@ -90,12 +90,9 @@ class Actions(AppPart):
 
     def action_travel_to(self) -> None:
         """Ask for an offset or a time, and go there."""
-        from metashell.tui.screens.prompt import PromptScreen
+        from metashell.tui.screens.moment import MomentScreen
 
-        self.explorer.push_screen(
-            PromptScreen("at", "an offset, a time (2026-11-21T08:28Z) or an age (-2h)"),
-            lambda point: self.explorer.travel(point) if point else None,
-        )
+        self._push_on_scene(MomentScreen, self.explorer.arrive)
 
     def action_travel_end(self) -> None:
         """Show the end of the log, and follow it."""
@@ -269,8 +266,10 @@ class Actions(AppPart):
 
         screenshot(self.explorer)
 
-    def _push_on_scene(self, screen: Callable[[], Any]) -> None:
+    def _push_on_scene(
+        self, screen: Callable[[], Any], then: Callable[[Any], None] | None = None
+    ) -> None:
         if self.explorer.scene is None:
             self.explorer.tell("the source is not open yet")
         else:
-            self.explorer.push_screen(screen())
+            self.explorer.push_screen(screen(), then)

@@ -9,12 +9,12 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.screen import ModalScreen
-from textual.widgets import Input, OptionList, Static
+from textual.widgets import Input, OptionList
 
 from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError, PathError
-from metashell.fs.escape import escape
 from metashell.tui.asking.completing import CompletingInput, Proposals
+from metashell.tui.asking.hint import Hint
 from metashell.tui.asking.typed_path import PathTarget, directory_at, follow, propose
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
@@ -68,8 +68,6 @@ class GoToScreen(AppPart, ModalScreen[None]):
             background: $surface;
         }
         & Proposals { max-height: 12; background: $surface; }
-        & Static { height: auto; color: $text-muted; }
-        & Static.-error { color: $text-error; text-style: bold; }
     }
     """
 
@@ -86,7 +84,7 @@ class GoToScreen(AppPart, ModalScreen[None]):
             box.border_title = "go to"
             yield _PathLine(complete, proposals, value=path, placeholder="path")
             yield proposals
-            yield Static(_HINT, id="go-said", markup=False)
+            yield Hint(_HINT)
         yield KeyBar()
 
     def on_mount(self) -> None:
@@ -102,7 +100,7 @@ class GoToScreen(AppPart, ModalScreen[None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Say again what keys do."""
         event.stop()
-        self._say(_HINT)
+        self.query_one(Hint).say(None)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Take the proposal that was clicked."""
@@ -137,12 +135,7 @@ class GoToScreen(AppPart, ModalScreen[None]):
         if isinstance(error, PathError) and error.hint is None:
             find = self.explorer.session.keys.get("find", "f").partition(",")[0]
             said = [*said, f"  hint: escape, then {find} finds a name in the whole tree"]
-        self._say("\n".join(said), is_error=True)
-
-    def _say(self, text: str, *, is_error: bool = False) -> None:
-        said = self.query_one("#go-said", Static)
-        said.set_class(is_error, "-error")
-        said.update("\n".join(escape(part) for part in text.split("\n")))
+        self.query_one(Hint).say("\n".join(said))
 
     def action_leave(self) -> None:
         """Go nowhere."""
