@@ -351,6 +351,24 @@ def test_says_that_a_batch_counts_whole(key: str) -> None:
     drive(test)
 
 
+def test_goes_to_the_record_at_an_offset() -> None:
+    """Also inside a batch: the list then ends with the batch, elsewhere the state is before it."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("at", *"1884", "enter")
+        assert driver.scene.source.moment_offset == 1877
+        view = await _open(driver)
+        await driver.press("at", *"1884", "enter")
+        assert driver.scene.source.moment_offset == 1891
+        assert view.records.here == 1884
+        (told,) = driver.told[-1:]
+        assert told.startswith("offset 1884 lies inside the batch of offsets 1878 to 1891")
+        await driver.press("at", *"1851", "enter")
+        assert (driver.scene.source.moment_offset, view.records.here) == (1851, 1851)
+
+    drive(test, session_on(DEMO))
+
+
 @pytest.mark.slow
 def test_chips() -> None:
     """Filters are added, changed and removed, one holding beside the other."""

@@ -9,6 +9,7 @@ from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.tui.part import AppPart
 from metashell.tui.places import VisitedNode
+from metashell.tui.rows.cluster_rows import batch_around
 from metashell.tui.scene import (
     Scene,
     cluster_at,
@@ -37,6 +38,8 @@ class Arrival:
     """The state there."""
     point: str
     """What was typed."""
+    batch: tuple[int, int] | None = None
+    """The first and the last offset of the batch, whose records are listed, that it lies in."""
 
 
 class Moving(AppPart):
@@ -141,16 +144,24 @@ class Moving(AppPart):
     def way_to(self, point: str) -> Callable[[], Arrival]:
         """How to reach an offset or a time that was typed: a job calls it, then `arrive` shows it.
 
-        Calling it raises `MetashellError` where the files do not cover the point.
+        Calling it raises `MetashellError` where the files do not cover the point. A view that lists
+        records reaches the end of the batch: before that it has no record of it.
         """
         app = self.explorer
         scene, path = app.scene, app.path
         assert scene is not None
+        is_listed = app.view is not None and app.view.lists_records and point.isdecimal()
 
         def find() -> Arrival:
             if scene.cluster is None and cluster_at(scene, path) == scene.prefix:
                 raise SourceError(scene.why_no_cluster)
-            return Arrival(_looked_at(scene_there(scene, path, moves=True, point=point)), point)
+            found = scene_there(scene, path, moves=True, point=point)
+            if not is_listed:
+                return Arrival(_looked_at(found), point)
+            batch = batch_around(found, path, int(point), of_history=True)
+            if batch[1] != int(point):
+                found = scene_there(scene, path, moves=True, point=batch[1])
+            return Arrival(_looked_at(found), point, batch)
 
         return find
 
@@ -162,7 +173,13 @@ class Moving(AppPart):
         if app.timeline is not None:
             app.timeline.give_up()
         app.jobs.cancel(app, SCENE)
-        self._arrived(arrival.scene, arrival.point)
+        if arrival.batch is None or app.view is None:
+            self._arrived(arrival.scene, arrival.point)
+            return
+        offset = int(arrival.point)
+        self._arrived(arrival.scene, None)
+        app.view.show_offset(offset)
+        app.tell_batch(offset, arrival.batch)
 
     def _renew(
         self,

@@ -57,6 +57,9 @@ class View(AppPart, Vertical):
     HELP: ClassVar[str] = ""
     """What F1 says about it, in Markdown."""
 
+    lists_records: ClassVar[bool] = False
+    """Whether an offset that the user goes to is a record to be seen, and not only a state."""
+
     is_ready = False
     """Whether it shows the scene and has the focus since it came into sight: keys wait for that."""
 
@@ -120,6 +123,9 @@ class View(AppPart, Vertical):
 
     def show_path(self, path: str) -> None:
         """Go to a path, where the view is about paths."""
+
+    def show_offset(self, offset: int) -> None:
+        """Put the cursor on the record at an offset, where the view lists records."""
 
     def with_node(self, then: Callable[[str], object]) -> None:
         """Do something with the path of the node that the cursor is on."""

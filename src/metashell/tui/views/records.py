@@ -42,6 +42,7 @@ class RecordsView(FilteredRecords):
     """The view."""
 
     HELP = RecordList.HELP
+    lists_records = True
     BINDINGS: ClassVar = [
         Binding("d", "details", "Details", id="records.details"),
         Binding("n", "next(1)", "Next like it", id="records.next"),
@@ -115,6 +116,11 @@ class RecordsView(FilteredRecords):
         """Focus the list."""
         for records in self.query(RecordList):
             records.focus()
+
+    def show_offset(self, offset: int) -> None:
+        """Put the cursor on the record at an offset."""
+        for records in self.query(RecordList):
+            records.go_to(offset)
 
     # The log.
 
