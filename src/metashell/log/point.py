@@ -123,13 +123,33 @@ class LogClock:
             known = [limit for limit in limits if limit is not None]
             is_behind = bool(known) and found.timestamp_ms > max(known)
         if is_behind:
-            time = "" if self.last_ms is None else f" of {iso_time(self.last_ms)}"
             raise NotCoveredError(
-                f"{point_text(found)} is not covered: the last record is offset"
-                f" {self.last_offset}{time}",
+                f"{point_text(found)} is not covered: {self._last_record}",
                 hint=behind_hint(found, self),
             )
         return found
+
+    @property
+    def is_earlier(self) -> bool:
+        """Whether the log goes on behind the state."""
+        return self.last_offset < self.end_offset
+
+    def is_in_log(self, point: Point) -> bool:
+        """Whether an offset or a time does not lie behind the last record of the whole log."""
+        if point.offset is not None:
+            return point.offset <= self.end_offset
+        assert point.timestamp_ms is not None
+        return self.end_ms is not None and point.timestamp_ms <= self.end_ms
+
+    @property
+    def _last_record(self) -> str:
+        """Where the state ends, and the log if that is not all of it."""
+        last = f"offset {self.last_offset}"
+        if self.last_ms is not None:
+            last += f" of {iso_time(self.last_ms)}"
+        if not self.is_earlier:
+            return f"the last record is {last}"
+        return f"the state shown ends at {last}, the log goes on to offset {self.end_offset}"
 
 
 def parse_point(text: str) -> Point:
@@ -169,7 +189,9 @@ def point_text(point: Point) -> str:
 
 
 def behind_hint(point: Point, clock: LogClock) -> str:
-    """What to type in place of a point behind the last record."""
+    """What to type in place of a point behind the last record, or before it."""
+    if clock.is_earlier and clock.is_in_log(point):
+        return "show the end of the log first: `at end`, or leave out --at"
     if _TIME_OF_DAY.fullmatch(point.text) and point.timestamp_ms is not None:
         before = iso_time(point.timestamp_ms - _DAY_MS)
         return f"the day before it is {before}; `end` is the last record"

@@ -15,7 +15,7 @@ from metashell.log.point import LogClock, Point, parse_point
 from metashell.read_settings import ReadSettings
 from metashell.sources.condensed import source_of
 from metashell.sources.log_clock import clock_of
-from support.fixtures import fixture
+from support.fixtures import DEMO, fixture
 from support.live import Cluster
 from support.logs import record
 from support.shell import run_on
@@ -99,10 +99,30 @@ def test_no_points(text: str) -> None:
 @pytest.mark.parametrize("text", ["92", "12:00:01", "now", "now-1h", "2027-01-01", "end"])
 def test_behind_the_last_record(text: str) -> None:
     """A point behind the last record shown is not covered; the next offset is."""
-    with pytest.raises(NotCoveredError, match="is not covered: the last record is offset 90 of"):
+    with pytest.raises(NotCoveredError, match="is not covered: the state shown ends at offset 90"):
         CLOCK.covered(parse_point(text))
     assert CLOCK.covered(parse_point("91")).offset == 91
     assert CLOCK.covered(parse_point("12:00")).timestamp_ms == LAST
+
+
+@pytest.mark.parametrize("text", ["92", "12:00:01", "now", "2027-01-01"])
+def test_behind_the_end_of_the_log(text: str) -> None:
+    """There the last record is that of the log."""
+    newest = replace(CLOCK, end_offset=90, end_ms=LAST)
+    with pytest.raises(NotCoveredError, match="is not covered: the last record is offset 90 of"):
+        newest.covered(parse_point(text))
+
+
+@pytest.mark.parametrize("point", ["1891", "12:40"])
+def test_an_earlier_state_is_not_the_end_of_the_log(point: str) -> None:
+    """What the log has behind the state that is shown is named, and how to see it."""
+    source = metashell.open(DEMO).at(1851)
+    ran = run_on(source, f"changes --until {point} /image")
+    assert (1, "") == (ran.status, ran.out)
+    told, hint = ran.err
+    assert "is not covered: the state shown ends at offset 1851 of 2026-11-22T12:39:10" in told
+    assert told.endswith(", the log goes on to offset 2049")
+    assert "  hint: show the end of the log first: `at end`, or leave out --at" == hint
 
 
 def test_no_time_to_count_from() -> None:
