@@ -140,7 +140,10 @@ def drive(
         async with app.run_test(size=size, notifications=True) as pilot:
             driver = Driver(app, pilot)
             # What is told stays there until a test has looked, however long that takes.
-            with resting(pilot), patch("metashell.tui.frame.passing._TOLD_S", LIMIT_S):
+            with (
+                resting(pilot),
+                patch.multiple("metashell.tui.frame.passing", _TOLD_S=LIMIT_S, _READ_S=LIMIT_S),
+            ):
                 await driver.until(
                     lambda: app.scene is not None or app.failure or app.defect, "not opened"
                 )

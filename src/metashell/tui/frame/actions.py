@@ -137,6 +137,7 @@ class Actions(AppPart):
         if self.explorer.screen.query("HelpPanel"):
             self.explorer.action_hide_help_panel()
         else:
+            self.explorer.end_messages()
             await self.explorer.screen.mount(Help())
 
     async def action_filter(self) -> None:

@@ -38,6 +38,10 @@ class MainScreen(AppPart, Screen[None]):
         if self.maximized is not None:
             super().minimize()
 
+    def on_screen_suspend(self) -> None:
+        """Have a message go with what it is about: something is asked above it now."""
+        self.explorer.end_messages()
+
     def watch_maximized(self, before: Widget | None) -> None:
         """Have the view take the room that it has now, and the key bar say how to get back."""
         if before is not None:

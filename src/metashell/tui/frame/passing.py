@@ -1,19 +1,26 @@
-"""What the user is told: messages, which go with the next key that changes what is shown."""
+"""What the user is told: one message, which goes with the next key once it can have been read."""
 
 from __future__ import annotations
 
+from time import time
 from typing import TYPE_CHECKING, Any, Final
+
+from textual.widgets._toast import ToastRack
 
 from metashell.fs.escape import escape
 
 if TYPE_CHECKING:
-    from textual.notifications import Notification, SeverityLevel
+    from collections.abc import Iterable
+
+    from textual.notifications import Notification, Notify, SeverityLevel
 
 _TOLD_S: Final = 6.0
-"""How long a message stays."""
+"""How long a message stays where no key is pressed."""
+_READ_S: Final = 1.0
+"""How long it stays whatever is pressed, unless that shows something else."""
 
 _PASSING: Final = ("information", "warning")
-"""Errors stay for their time: they may be told while a key is held."""
+"""Errors stay long enough to be read: they may be told while a key is held."""
 
 
 class PassingMessages:
@@ -38,9 +45,12 @@ class PassingMessages:
         """Show a message for a while; it may hold data."""
         app: Any = self
         shown = "\n".join(escape(line) for line in text.split("\n"))
-        for before in [told for told in app._notifications if told.message == shown]:
-            app._unnotify(before)
         app.notify(shown, severity=severity, timeout=_TOLD_S, markup=False)
+
+    def on_notify(self, event: Notify) -> None:
+        """Show a message in place of the one before."""
+        app: Any = self
+        self._end(list(app._notifications))
 
     def tell_batch(self, offset: int, batch: tuple[int, int]) -> None:
         """Say why another state is shown than that of an offset, where it is: a batch counts whole.
@@ -70,16 +80,30 @@ class PassingMessages:
             )
 
     def note_key(self) -> None:
-        """Note what was told before a key."""
+        """End what was there long enough to be read, and note what else was told before a key."""
         app: Any = self
+        now = time()
+        self._end([told for told in app._notifications if now - told.raised_at >= _READ_S])
         self._told_before = tuple(app._notifications)
 
-    def pass_messages(self) -> None:
+    def end_messages(self) -> None:
         """Take away what was told before the last key: something else is shown now."""
-        app: Any = self
         before, self._told_before = self._told_before, ()
-        for told in before:
-            if told.severity in _PASSING and told in app._notifications:
-                app._unnotify(told)
+        self._end([told for told in before if told.severity in _PASSING])
+
+    def pass_messages(self) -> None:
+        """Take away messages, and what the timeline says besides, of what was shown before."""
+        self.end_messages()
+        app: Any = self
         for timeline in app.screen_stack[0].query_children("Timeline"):
             timeline.drop_remark()
+
+    def _end(self, messages: Iterable[Notification]) -> None:
+        app: Any = self
+        for told in messages:
+            if told not in app._notifications:
+                continue
+            app._unnotify(told)
+            # The library takes the text away and leaves what holds it, which moves the next one.
+            for screen in app.screen_stack:
+                screen.query(f"#{ToastRack._toast_id(told)}").remove()
