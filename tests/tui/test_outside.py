@@ -75,6 +75,16 @@ def test_editor(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [] == list(scratch.iterdir())
 
 
+@pytest.mark.parametrize(("name", "told"), [("INT", []), ("TERM", ["mine was ended by SIGTERM"])])
+def test_signals(
+    scratch: Path, monkeypatch: pytest.MonkeyPatch, name: str, told: list[str]
+) -> None:
+    """A signal is named; of ^C, which is the user's own, nothing is told."""
+    install(scratch, "mine", f"kill -{name} $$")
+    monkeypatch.setenv("PAGER", "mine")
+    assert told == shown_in(monkeypatch, "pager")
+
+
 def test_no_editor(scratch: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A program that is not there is told of."""
     monkeypatch.setenv("EDITOR", "absent")

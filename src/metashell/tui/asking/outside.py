@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from metashell.tui.app import Explorer
 
 _NOT_FOUND: Final = 127
+_SIGNALLED: Final = 128
+"""The status of what a signal ended is this and the number of the signal."""
 _HINTS: Final = {
     "pager": "no pager: PAGER names none that is installed",
     "editor": "no editor: set VISUAL or EDITOR to one that is installed",
@@ -57,8 +59,8 @@ def show_in(explorer: Explorer, program: str, what: str, text: str) -> None:
             path.unlink()
     if status == _NOT_FOUND:
         explorer.tell(f"{command}: not found", "error")
-    elif status:
-        explorer.tell(f"{command} ended with status {status}", "warning")
+    elif (end := _end_of(status)) is not None:
+        explorer.tell(f"{command} {end}", "warning")
 
 
 def command_of(program: str, environ: Mapping[str, str]) -> str | None:
@@ -111,7 +113,17 @@ def run(command: str, path: Path, environ: Mapping[str, str]) -> int:
     line = f"{command} {shlex.quote(str(path))}"
     with _interrupts_left_to_it():
         # The command line is the user's own, and the file's name is ours.
-        return subprocess.run(line, shell=True, env=dict(environ), check=False).returncode
+        status = subprocess.run(line, shell=True, env=dict(environ), check=False).returncode
+    return status if status >= 0 else _SIGNALLED - status
+
+
+def _end_of(status: int) -> str | None:
+    """How a program ended, by its status in a shell; None where the user ended it."""
+    if status in (0, _SIGNALLED + signal.SIGINT):
+        return None
+    with suppress(ValueError):
+        return f"was ended by {signal.Signals(status - _SIGNALLED).name}"
+    return f"ended with status {status}"
 
 
 @contextmanager
