@@ -247,14 +247,33 @@ def test_details_are_as_wide_as_they_need() -> None:
 
 
 def test_the_list_names_partitions() -> None:
-    """In one word; what a search finds is marked in the words of `log`."""
+    """In one word, which a search finds; only a match that the word leaves out shows all words."""
+
+    def marked(view: RecordsView) -> list[str]:
+        line = view.records.line_at(view.records.cursor)
+        assert line is not None
+        text = view.records._summary(line)
+        return [text.plain[span.start : span.end] for span in text.spans if span.style]
 
     async def test(driver: Driver) -> None:
-        await _open(driver)
+        view = await _open(driver)
         assert " csv-imports-1 " in driver.screen()
         assert "partitionId=" not in driver.screen()
-        await _chip(driver, "grep csv-imports")
+        for typed, match in (
+            ("csv-imports-1", "csv-imports-1"),
+            ("ts-1", "csv-imports-1"),
+            ("csv-imports", "csv-imports"),
+            ("isr=\\[\\]", "isr=[]"),
+        ):
+            await _chip(driver, f"grep '{typed}'")
+            assert view.model.n_records > 1, typed
+            assert match in marked(view)
+            assert "partitionId=" not in driver.screen()
+        await _chip(driver, "grep csv-imports-1")
+        assert "csv-imports-3" not in driver.screen()
+        await _chip(driver, "grep partitionId=1")
         assert "topic=csv-imports partitionId=1" in driver.screen()
+        assert ["partitionId=1"] == marked(view)[:1]
 
     drive(test, session_on(DEMO), size=WIDE)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from itertools import islice
 from typing import ClassVar, Final
 
 from rich.segment import Segment
@@ -22,6 +21,7 @@ from metashell.fs.escape import escape
 from metashell.records.window import RecordLine
 from metashell.tui.part import AppPart
 from metashell.tui.records.model import Gap, Matches
+from metashell.tui.records.short_lines import short_line
 from metashell.tui.rows.component_style import over_widget
 
 WIDE: Final = 110
@@ -31,8 +31,6 @@ TYPE: Final = 28
 _EPOCH: Final = "epoch"
 _LOW: Final = 60
 """Columns below which the name of a column may be cut."""
-_PARTITION: Final = re.compile(r"^topic=([A-Za-z0-9._-]+) partitionId=([0-9]+)(?= |$)")
-"""What says in a record which partition it is about: ``orders-3`` in a list."""
 _DAY: Final = slice(5, 10)
 """The day of a time, without the year."""
 _KEPT: Final = 20_000
@@ -47,8 +45,6 @@ _BRACKET: Final = {
 _MORE: Final = "…"
 _LONGEST: Final = 4096
 """Characters of a record that are drawn, wherever is scrolled to."""
-_MOST_MARKED: Final = 50
-"""Matches in a line that are marked."""
 LOADING: Final = "loading…"
 
 
@@ -175,8 +171,9 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         if not self._seeks or line is None or self.pattern is None:
             return
         self._seeks = False
-        for first, behind in _matches(self.pattern, line)[:1]:
-            begin, end = (display_width(line.summary[:at]) for at in (first, behind))
+        text, spans = short_line(line, self.pattern)
+        for span in spans[:1]:
+            begin, end = (display_width(text[:at]) for at in span)
             if end > self._room(is_scrolled=False):
                 self.left = max(min(end - self._room() + 2, begin, self._most_left()), 1)
 
@@ -391,27 +388,18 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         return time if len(self._days) <= 1 else f"{day} {time}"
 
     def _summary(self, line: RecordLine, style: Style | None = None) -> Text:
-        """What stands behind the type; a search marks it as ``log`` prints it."""
-        summary = escape(line.summary[:_LONGEST])
-        if self.pattern is None:
-            summary = _PARTITION.sub(r"\1-\2", summary)
+        """What stands behind the type, with what a search matches marked."""
+        told, spans = short_line(line, self.pattern)
+        summary = escape(told[:_LONGEST])
         text = Text(no_wrap=True, end="")
         text.append(summary, style)
-        if len(line.summary) > _LONGEST:
+        if len(told) > _LONGEST:
             text.append(_MORE)
-        if self.pattern is not None and summary == line.summary:
+        if spans and summary == told:
             marked = self.get_component_rich_style("record-list--match", partial=True)
-            for first, behind in _matches(self.pattern, line):
+            for first, behind in spans:
                 text.stylize(marked, first, behind)
         return text
-
-
-def _matches(pattern: re.Pattern[str], line: RecordLine) -> list[tuple[int, int]]:
-    """Where a line's summary matches, in the line as ``log`` prints it."""
-    head = f"{line.offset} {line.time} {line.epoch} {line.type} "
-    found = islice(pattern.finditer(head + line.summary), _MOST_MARKED)
-    spans = ((max(m.start() - len(head), 0), m.end() - len(head)) for m in found)
-    return [(first, behind) for first, behind in spans if first < behind]
 
 
 def _at_column(text: str, column: int) -> int:
