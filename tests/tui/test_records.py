@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
+from pathlib import Path
 
 import pytest
 
+from kraftgen.batch import Codec, Record, encode_batch, encode_batch_record
 from metashell.schema.registry import load_registry
 from metashell.sources.source import Source
 from metashell.tui.records.chips import ChipBar, ChipPrompt
@@ -17,7 +20,7 @@ from metashell.tui.screens.export import ExportScreen
 from metashell.tui.views.records import RecordsView
 from support.fixtures import DEMO, fixture
 from support.live import Cluster
-from support.logs import record, secret_config, topic_batch
+from support.logs import make_directory, record, secret_config, topic_batch
 from support.pilot import SMALL, WIDE, Driver, drive, session_on
 
 _FIRST, _LAST = 2881, 4107
@@ -102,6 +105,40 @@ def test_details() -> None:
         assert view.pane.display
 
     drive(test, size=WIDE)
+
+
+def _position(text: str) -> tuple[int, int]:
+    """Position and length in what is said of a place."""
+    found = re.fullmatch(r"(\d+) \(0x[0-9a-f]+\)(?: of the inflated batch)?, (\d+) bytes", text)
+    assert found is not None
+    return int(found[1]), int(found[2])
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_positions(tmp_path: Path, codec: Codec) -> None:
+    """Record, value and batch have theirs in the file, or in what the batch inflates to."""
+    value = record("TopicRecord", name="orders", topic_id=b"\x07" * 16)
+    made = [Record(value=value, headers=((b"k", b"v" * 40), (b"n", None))), Record(value=value)]
+    before, batch = topic_batch(0), encode_batch(made, base_offset=1, codec=codec)
+    directory = make_directory(tmp_path, (0, before + batch))
+    records = b"".join(encode_batch_record(one, at) for at, one in enumerate(made))
+    inside = before + batch if codec == "none" else records
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        for at in (1, 0):
+            detail = view.detail
+            assert detail is not None
+            whole = encode_batch_record(made[at], at)
+            begin, size = _position(dict(detail.place)["position"])
+            assert whole == inside[begin : begin + size]
+            assert detail.value.data == value
+            assert inside[detail.value.position :].startswith(value)
+            assert f"value: position {detail.value.position} (0x" in driver.screen()
+            assert _position(dict(detail.batch)["position"]) == (len(before), len(batch))
+            await driver.press("up")
+
+    drive(test, session_on(directory), size=WIDE)
 
 
 def test_enter_goes_to_the_node() -> None:

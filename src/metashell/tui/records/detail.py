@@ -31,6 +31,8 @@ from metashell.schema.timestamps import iso_time
 from metashell.tui.records.words import with_words
 
 _TRANSACTIONAL: Final = 0x10
+_MOST_HEADERS: Final = 65_536
+"""Bytes of a record's headers that are looked through for its end."""
 _SHOWN_TEXT: Final = 10_000
 """Characters of a field's value that are shown."""
 
@@ -123,7 +125,7 @@ def record_detail(reader: LogReader, piece: LogPiece, offset: int) -> RecordDeta
         type=kind,
         api_key=key,
         topic=topic,
-        place=_place(said),
+        place=_place(said, records, row),
         batch=_batch(records, row),
         span=span,
         fields=tuple(
@@ -131,7 +133,7 @@ def record_detail(reader: LogReader, piece: LogPiece, offset: int) -> RecordDeta
         ),
         error=said.get("error"),
         is_hidden=hidden is not None,
-        is_inflated=int(frames.start[row]) >= records.loaded.size,
+        is_inflated=_is_inflated(records, row),
         key=key_bytes,
         value=value_bytes,
         target=None if values is None or spec is None else _target(reader, spec, values, span),
@@ -178,7 +180,19 @@ def _values(
     return next(iter(to_rows(columns)), None) if len(good) else None
 
 
-def _place(said: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
+def position_text(position: int, n_bytes: int, *, is_inflated: bool = False) -> str:
+    """Where something is, behind the word ``position``, and how long it is.
+
+    Args:
+        position: In the file, or in the inflated batch.
+        n_bytes: Its length.
+        is_inflated: Which of the two.
+    """
+    where = " of the inflated batch" if is_inflated else ""
+    return f"{position} (0x{position:x}){where}, {n_bytes} bytes"
+
+
+def _place(said: Mapping[str, Any], records: Records, row: int) -> tuple[tuple[str, str], ...]:
     time = said["timestamp"]
     place = [
         ("offset", str(said["offset"])),
@@ -189,7 +203,14 @@ def _place(said: Mapping[str, Any]) -> tuple[tuple[str, str], ...]:
         place.append(("version", str(said["version"])))
     if said.get("topic") is not None:
         place.append(("topic", str(said["topic"])))
-    return (*place, ("file", str(said["file"])))
+    place.append(("file", str(said["file"])))
+    span = _span(records, row)
+    if span is not None:
+        begin, end = span
+        is_inflated = _is_inflated(records, row)
+        at = position_text(begin - _origin(records, row), end - begin, is_inflated=is_inflated)
+        place.append(("position", at))
+    return tuple(place)
 
 
 def _batch(records: Records, row: int) -> tuple[tuple[str, str], ...]:
@@ -208,7 +229,7 @@ def _batch(records: Records, row: int) -> tuple[tuple[str, str], ...]:
     ]
     producer, count = int(header["producer_id"]), int(header["count"])
     return (
-        ("position", f"{pos - records.file_of(row).start}, {size} bytes"),
+        ("position", position_text(pos - records.file_of(row).start, size)),
         (
             "offsets",
             f"{base} to {base + int(header['last_delta'])}, {count} record{'s' * (count != 1)}",
@@ -228,7 +249,7 @@ def _bytes(records: Records, row: int) -> tuple[Bytes, Bytes]:
     frames = records.frames
     start, stop = int(frames.start[row]), int(frames.stop[row])
     value = int(frames.values(np.array([row]))[0])
-    file_start = records.file_of(row).start if start < records.loaded.size else start
+    origin = _origin(records, row)
     head = frames.arena.slice(start, max(value, start))
     _, at = _varint(head, 1)
     _, at = _varint(head, at)
@@ -236,7 +257,40 @@ def _bytes(records: Records, row: int) -> tuple[Bytes, Bytes]:
     key = head[at : at + length] if length >= 0 else None
     value_length, _ = _varint(head, at + max(length, 0))
     data = records.raw(row) if value_length >= 0 and stop >= value else None
-    return Bytes(key, start + at - file_start), Bytes(data, value - file_start)
+    return Bytes(key, start + at - origin), Bytes(data, value - origin)
+
+
+def _is_inflated(records: Records, row: int) -> bool:
+    """Whether a record lies in what was inflated, behind what was read."""
+    return int(records.frames.start[row]) >= records.loaded.size
+
+
+def _origin(records: Records, row: int) -> int:
+    """What positions of a record count from: where its file begins, or its inflated batch."""
+    if not _is_inflated(records, row):
+        return records.file_of(row).start
+    frames = records.frames
+    first = int(frames.batches.first_row[int(frames.batch[row])])
+    span = _span(records, first)
+    return int(frames.start[first]) if span is None else span[0]
+
+
+def _span(records: Records, row: int) -> tuple[int, int] | None:
+    """Where a record begins, with its length, and ends; None where its headers hide the end."""
+    arena, frames = records.frames.arena, records.frames
+    start, stop = int(frames.start[row]), int(frames.stop[row])
+    headers = arena.slice(stop, min(stop + _MOST_HEADERS, arena.size))
+    count, at = _varint(headers, 0)
+    for _ in range(2 * count):
+        if not 0 <= at <= len(headers):
+            break
+        length, at = _varint(headers, at)
+        at += max(length, 0)
+    if not 0 <= at <= len(headers):
+        return None
+    end = stop + at
+    width = max(-((2 * (end - start)).bit_length() // -7), 1)
+    return start - width, end
 
 
 def _varint(data: bytes, at: int) -> tuple[int, int]:

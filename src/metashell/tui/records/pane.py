@@ -12,7 +12,7 @@ from metashell.fs.escape import escape
 from metashell.redact import REDACTED
 from metashell.tui.node.node_lines import LineView
 from metashell.tui.node.value import ValueLine
-from metashell.tui.records.detail import Bytes, RecordDetail
+from metashell.tui.records.detail import Bytes, RecordDetail, position_text
 from metashell.tui.records.hex import fitting_width, hex_lines
 
 _HIDDEN: Final = "not shown: this record may hold secrets"
@@ -126,9 +126,7 @@ def _bytes(what: str, found: Bytes, detail: RecordDetail, width: int) -> Iterato
     if found.data is None:
         yield _title(f"{what}: none")
         return
-    where = " of the inflated batch" if detail.is_inflated else ""
-    yield _title(
-        f"{what}: {len(found.data)} bytes, position {found.position} (0x{found.position:x}){where}"
-    )
+    where = position_text(found.position, len(found.data), is_inflated=detail.is_inflated)
+    yield _title(f"{what}: position {where}")
     for text in hex_lines(found.data, found.position, width):
         yield ValueLine(text)
