@@ -16,7 +16,7 @@ from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.moving import Arrival
 from metashell.tui.part import AppPart
 
-_HINT: Final = "an offset, time (2026-11-21T08:28Z) or age (-2h) · enter goes · escape leaves"
+_HINT: Final = "an offset, a time (2026-11-21T08:28Z), an age (-2h); enter goes, escape leaves"
 
 
 class MomentScreen(AppPart, ModalScreen[Arrival | None]):
