@@ -246,6 +246,7 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         if timeline is not None:
             timeline.show_scene(scene)
         self.query_one(TabStrip).show_scene(scene)
+        self.refresh_bindings()
         self._bring_up_to_date()
 
     def _bring_up_to_date(self) -> None:
@@ -269,6 +270,12 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         self.show_scene(
             scene_of(source, self.path, previous=scene.cluster, has_groups=scene.has_groups)
         )
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer a comparison once there are two stops to compare."""
+        if action == "changes":
+            return self.scene is not None and self.scene.previous is not None
+        return super().check_action(action, parameters)
 
     def pass_by(self, source: Source, status: SourceStatus) -> bool:
         """Ask a newer state of the source that looks the same; only where it ends is drawn.

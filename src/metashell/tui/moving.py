@@ -23,6 +23,7 @@ from metashell.tui.view import VIEWS
 if TYPE_CHECKING:
     from metashell.errors import MetashellError
     from metashell.sources.source import Source
+    from metashell.tui.asking.results import CommandResult
     from metashell.tui.jobs import Job
 
 SCENE: Final = "scene"
@@ -233,6 +234,36 @@ class Moving(AppPart):
         self.moved_to(app.path)
         app.tell_offset(point, None if scene.cluster is None else scene.cluster.moment_offset)
 
+    def action_changes(self) -> None:
+        """List what changed since the previous stop, and in the batch that ends here."""
+        app = self.explorer
+        scene, path = app.scene, app.path
+        if scene is None:
+            return
+
+        def work(job: Job) -> CommandResult | None:
+            from metashell.tui.node.history import changes_between
+            from metashell.tui.node.look import MOST_CHANGES, MOST_RECORDS
+
+            records = _records_between(scene, path)
+            if records is None or scene.cluster is None:
+                return None
+            return changes_between(
+                scene.cluster,
+                *records,
+                most_changes=MOST_CHANGES,
+                most_records=MOST_RECORDS,
+                cancelled=job.cancelled,
+            )
+
+        def done(found: CommandResult | None) -> None:
+            if found is None:
+                app.tell("nothing changed since the previous stop")
+            else:
+                app.show_result(found)
+
+        app.jobs.start("changes", work, done, owner=app, key="changes", leads=True)
+
     def show_source(self, source: Source) -> None:
         """Show the cluster at hand as a source has it, which a command made of that cluster."""
         app = self.explorer
@@ -246,3 +277,19 @@ def _looked_at(scene: Scene) -> Scene:
     if scene.cluster is not None:
         scene.cluster.status()
     return scene
+
+
+def _records_between(scene: Scene, path: str) -> tuple[int, int] | None:
+    """The first and the last offset of what brought about two stops; None for one and the same.
+
+    After a move back these are the records of the last batch that still counts, too: what happened
+    at this stop.
+    """
+    span = scene.span
+    if span is None or scene.cluster is None:
+        return None
+    low, high = span
+    if scene.cluster.status().offset == high:
+        return low + 1, high
+    first, last = batch_around(scene, path, low - 1, of_history=True)
+    return (first if last == low else low), high

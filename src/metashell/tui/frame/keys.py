@@ -152,6 +152,13 @@ KEYS: Final = (
         tooltip="travel to the next batch with a change",
     ),
     Binding(
+        "equals_sign",
+        "changes",
+        "What changed",
+        id="time.changes",
+        tooltip="list what changed since the previous stop, from what to what",
+    ),
+    Binding(
         "at", "travel_to", "At", show=False, id="time.at", tooltip="travel to an offset or a time"
     ),
     Binding(

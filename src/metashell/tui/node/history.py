@@ -14,6 +14,7 @@ from metashell.errors import PathError
 from metashell.fs.change_texts import change_text
 from metashell.fs.node import Leaf
 from metashell.fs.path import decode_name, encode_path, resolve, split
+from metashell.tui.asking.results import CommandResult
 from metashell.tui.scene import Scene, ask
 
 if TYPE_CHECKING:
@@ -126,6 +127,41 @@ def find_history(
     first = _OF_NODES if any(below) else _SHOWN
     is_whole = not any("older ones were not" in said for said in answer.warnings)
     return NodeHistory(table, first, _marks(table, span), answer.warnings, is_whole)
+
+
+def changes_between(
+    cluster: Source,
+    first: int,
+    last: int,
+    *,
+    most_changes: int,
+    most_records: int,
+    cancelled: Callable[[], bool],
+) -> CommandResult | None:
+    """What some records changed in the image, in the order of the log.
+
+    Args:
+        cluster: The cluster as it is shown; changes behind that are marked as later.
+        first: The offset of the first record.
+        last: That of the last one.
+        most_changes: How many, the newest.
+        most_records: Records that they are made from, the newest.
+        cancelled: Asked by long loops.
+
+    Returns:
+        The rows as those of a command; None where nothing changed.
+    """
+    newest = cluster.newest
+    words = ["changes", "--since", str(first), "--until", str(last), "/image"]
+    asked = [*words, "-o", "table", "--columns", "all", "-n", str(most_changes)]
+    asked += ["--newest", str(most_records)]
+    answer = ask(Scene(opened=newest, cluster=newest), asked, cancelled=cancelled)
+    table = answer.table
+    if table is None or not len(table):
+        return None
+    table = table.append_column("what", _words(table, cluster))
+    answer.tables = [table.select(["offset", "time", "path", "what"])]
+    return CommandResult(" ".join(words), answer, "/")
 
 
 def _newest_first(table: pa.Table, most: int) -> pa.Table:

@@ -213,8 +213,8 @@ def _cell(cell: Text, width: int, style: Style, row: int, column: int) -> list[S
 
 def _shortened(plain: str, room: int) -> str:
     """A text in so many cells; of a path the end stays, which tells most."""
-    head, slash, last = plain.rpartition("/")
-    left = room - cell_len(last) - 2
-    if slash and last and left >= 0 and " " not in plain:
-        return f"{set_cell_size(head, left)}…/{last}"
-    return set_cell_size(plain, room - 1) + "…" if room else ""
+    if not room:
+        return ""
+    if "/" not in plain or " " in plain:
+        return set_cell_size(plain, room - 1) + "…"
+    return "…" + set_cell_size(plain[::-1], room - 1)[::-1]
