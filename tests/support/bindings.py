@@ -58,6 +58,7 @@ def table() -> str:
 
 _CHARACTERS = {
     "at": "@",
+    "equals_sign": "=",
     "colon": ":",
     "greater_than_sign": ">",
     "comma": ",",

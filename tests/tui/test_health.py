@@ -90,7 +90,7 @@ def test_shows_what_the_command_says(size: tuple[int, int]) -> None:
         await to_kind(driver, "")
         assert "● offline-partitions  3" in driver.screen()
         assert "▲ " in driver.screen()
-        assert words(driver, "#health-words").startswith("● 2 critical  ▲ 4 warnings")
+        assert words(driver, "#health-words").startswith("● 2 critical  ▲ 3 warnings")
 
     drive(test, session_on(down), size)
 
