@@ -228,7 +228,8 @@ def compare(session: ExplorerSession, *keys: str) -> None:
         pane = next(iter(driver.app.query(NodePane)), None)
         mode = None if pane is None else pane.mode
         records = [view.records.here for view in driver.app.query(RecordsView)]
-        return driver.app.path, driver.view.id, driver.app.here.offset, mode, records
+        screen = type(driver.app.screen)
+        return driver.app.path, driver.view.id, driver.app.here.offset, mode, records, screen
 
     async def one_by_one(driver: Driver) -> None:
         for key in keys:
@@ -255,6 +256,11 @@ _PLACES: Final = {
     "a command": (":", *"topics", "enter", "/", *"topic-027", "enter", "enter"),
     "a directory of a command": (":", *"cd", "space", *"/image/topics", "enter", "right", "right"),
     "a search": ("f", *"topic-02", "enter", "enter", "down"),
+    "a problem": ("3", "tab", "down", "enter", "h"),
+    "the beginning of a problem": ("3", "tab", "down", "m", "equals_sign", "down", "enter"),
+    "what changed": ("comma", "equals_sign", "down", "down", "enter"),
+    "a broker": ("5", "down", "enter", "left_square_bracket", "equals_sign"),
+    "an epoch": ("4", "tab", "tab", "down", "enter", "1"),
     "neighbours": ("g", *"/image/topics/byName/topic-000", "enter", "R", "c", "enter"),
 }  # fmt: skip
 """What keys lead to, and keys that go on there."""
@@ -277,6 +283,31 @@ def test_into_a_cluster(tmp_path: Path) -> None:
 
     session = session_on(lambda: open_fleet(paths))  # type: ignore[arg-type,return-value]
     compare(session, "enter", "right", "right", "down")
+
+
+@pytest.mark.parametrize("key", ["1", ":", "?", "q"])
+def test_no_key_waits_for_a_view_that_it_leaves(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows of a view can take long; keys that are for them wait, others do not."""
+    goes_on = threading.Event()
+    monkeypatch.setattr("metashell.tui.views.health.ask_health", lambda *_, **__: goes_on.wait())
+
+    async def test(driver: Driver) -> None:
+        driver.app.post_message(Key("3", "3"))
+        await driver.until(lambda: driver.app.jobs.leading is not None, "Health looks")
+        driver.app.post_message(Key(_NAMES.get(key, key), key))
+        await driver.until(
+            lambda: (
+                driver.view.id != "health"
+                or driver.app.screen.is_modal
+                or driver.app.screen.query(Help)
+                or driver.app._exit
+            ),
+            "it does what it does",
+        )
+        driver.app.jobs.cancel_all()
+        goes_on.set()
+
+    drive(test)
 
 
 def test_escape_ends_what_keys_wait_for() -> None:

@@ -272,9 +272,9 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         )
 
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
-        """Offer a comparison once there are two stops to compare."""
+        """Offer a comparison once there are two stops to compare, or will be."""
         if action == "changes":
-            return self.scene is not None and self.scene.previous is not None
+            return self.is_moving or (self.scene is not None and self.scene.previous is not None)
         return super().check_action(action, parameters)
 
     def pass_by(self, source: Source, status: SourceStatus) -> bool:

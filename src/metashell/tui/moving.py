@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 SCENE: Final = "scene"
 """Key of the job that makes another scene."""
+MOMENT: Final = "moment"
+"""Key of the jobs that look for the offset at which something began."""
+_MOVES: Final = (SCENE, MOMENT, "jump")
+"""Keys of the jobs that move in time."""
 _FIRST_VIEW: Final = VIEWS[0]
 
 
@@ -233,6 +237,13 @@ class Moving(AppPart):
             app.tell(f"{scene.prefix}: {scene.problem}", "error")
         self.moved_to(app.path)
         app.tell_offset(point, None if scene.cluster is None else scene.cluster.moment_offset)
+
+    @property
+    def is_moving(self) -> bool:
+        """Whether another state is about to be shown, because somebody asked for it."""
+        app = self.explorer
+        is_aiming = app.timeline is not None and app.timeline.is_aiming
+        return is_aiming or any(job.key in _MOVES for job in app.jobs.running)
 
     def action_changes(self) -> None:
         """List what changed since the previous stop, and in the batch that ends here."""

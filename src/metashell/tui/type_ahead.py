@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final
 
 from textual.events import Key, Paste
 
 from metashell.fs.escape import escape
 from metashell.tui.keyboard import MOST_PASTED
+from metashell.tui.view import View
 
 if TYPE_CHECKING:
     from textual.dom import DOMNode
@@ -30,10 +31,10 @@ _AT_ONCE: Final = ("ctrl+c", _SUSPEND)
 """Keys that wait for nothing while it is."""
 _GIVING_UP: Final = ("ctrl+c", "escape")
 """Keys that end what other keys wait for."""
-_VIEW: Final = "view"
-"""What a key does that leads to another view."""
-_IN_VIEW: Final = "look"
-"""Key of the jobs that end within their view: they follow a path in its tree."""
+_ELSEWHERE: Final = ("view", "command_line", "find", "go_to", "help", "quit")
+"""What keys do that is the same whatever a job finds that ends within its view."""
+_COMPARES: Final = "changes"
+"""What a key does that is for where a move in time ends."""
 _PATIENCE_S: Final = 0.5
 """So long they wait for a job as well: what was typed in one go stays in order."""
 _LEAST_ROUNDS: Final = 3
@@ -45,9 +46,10 @@ _MOST: Final = 10_000
 """Keys that are kept; what is typed beyond waits in the terminal."""
 
 
-def _nodes_around(job: Job) -> Sequence[object]:
+def _view_of(job: Job) -> View | None:
+    """The view that a job ends within; None where it can lead out of it."""
     owner: Any = job.owner
-    return tuple(owner.ancestors_with_self)
+    return next((node for node in owner.ancestors_with_self if isinstance(node, View)), None)
 
 
 class TypeAhead:
@@ -128,23 +130,21 @@ class TypeAhead:
 
     @property
     def _leading(self) -> Job | None:
-        """What keys wait for besides each other: not for the lines of a tree that is not seen."""
+        """What keys wait for besides each other: for nothing in a view that is not seen."""
         if not self._app.is_open:
             return None
-        job, view = self._app.jobs.leading, self._app.view
-        if job is None or job.key != _IN_VIEW or view in _nodes_around(job):
-            return job
-        return None
+        job = self._app.jobs.leading
+        return None if job is None or _view_of(job) not in (None, self._app.view) else job
 
     def _is_led(self, event: Key | Paste) -> bool:
         """Whether the way to what a key is for goes on."""
         view, job = self._app.view, self._leading
         if self._moving is not None or (view is not None and not view.is_ready):
             return True
-        if job is None:
-            return False
-        # To another view the way is the same, whatever comes of the tree.
-        return job.key != _IN_VIEW or self._action(event) != _VIEW
+        action = self._action(event)
+        if action == _COMPARES and self._app.is_moving:
+            return True
+        return job is not None and (_view_of(job) is None or action not in _ELSEWHERE)
 
     def _gives_up(self, event: Key | Paste) -> bool:
         """Whether a key ends what the others wait for, which takes long."""

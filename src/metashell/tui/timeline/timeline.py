@@ -122,6 +122,12 @@ class Timeline(AppPart, Widget, can_focus=True):
         self.refresh()
 
     @property
+    def is_aiming(self) -> bool:
+        """Whether a move begins once the log is known, or once the cursor rests."""
+        is_looking = self._job is not None and not self._job.cancelled()
+        return (self._waiting is not None and is_looking) or self._debounce is not None
+
+    @property
     def is_travelling(self) -> bool:
         """Whether another scene is on its way."""
         return any(job.key == "scene" for job in self.explorer.jobs.running)
@@ -281,6 +287,7 @@ class Timeline(AppPart, Widget, can_focus=True):
         if not self.is_travelling and (scene.is_newest if is_newest else offset == self.shown):
             self._tentative = None
             self.refresh()
+            self.explorer.type_ahead.go_on_behind()
             return
         self.explorer.travel(None if is_newest else offset)
         if self._watch is None:

@@ -211,8 +211,9 @@ class BrokersView(View):
                 return load_of(scene, job.cancelled)
 
         self.explorer.jobs.start(
-            "counting leaders and replicas", work, self._loaded, owner=self, key="load"
-        )
+            "counting leaders and replicas", work, self._loaded, owner=self, key="load",
+            leads=self.load is None,
+        )  # fmt: skip
 
     def _loaded(self, load: BrokerLoad) -> None:
         is_first, self.load = self.load is None, load

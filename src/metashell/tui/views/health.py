@@ -19,6 +19,7 @@ from metashell.commands.rows.cell_text import plain
 from metashell.fs.path import cluster_path
 from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.jobs import READING_OLDER, Job
+from metashell.tui.moving import MOMENT
 from metashell.tui.part import AppPart
 from metashell.tui.rows.cluster_rows import applied_at
 from metashell.tui.rows.table import RowTable
@@ -239,8 +240,9 @@ class HealthView(View):
         self._is_stale = False
         self.explorer.jobs.cancel(self, _OLDER)
         self._job = self.explorer.jobs.start(
-            title, work, self._show, owner=self, key="health", failed=self._failed
-        )
+            title, work, self._show, owner=self, key="health", failed=self._failed,
+            leads=self.found is None,
+        )  # fmt: skip
 
     def _failed(self, error: MetashellError) -> None:
         self.found = None
@@ -383,9 +385,9 @@ class HealthView(View):
         def done(end: int) -> None:
             self._go(path, end)
             if scene.cluster is not None:
-                self.explorer.tell("as it began; [ goes to the state before, h to its history")
+                self.explorer.tell("as it began; = lists what changed, [ goes to the state before")
 
-        self.explorer.jobs.start("finding the moment", work, done, owner=self, key="moment")
+        self.explorer.jobs.start("finding the moment", work, done, owner=self, key=MOMENT)
 
     def action_run_command(self) -> None:
         """Run the command that helps with the row under the cursor, in the row's cluster."""

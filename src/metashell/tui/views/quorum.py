@@ -17,6 +17,7 @@ from textual.widgets import Static
 
 from metashell.fs.escape import escape
 from metashell.tui.frame.taking_focus import take_focus
+from metashell.tui.moving import MOMENT
 from metashell.tui.rows.cluster_rows import applied_at
 from metashell.tui.rows.drawn import DrawnTable
 from metashell.tui.rows.table import RowTable
@@ -155,6 +156,7 @@ class QuorumView(View):
             self._looked,
             owner=self,
             key="look",
+            leads=self.look is None,
         )
 
     def _forget(self) -> None:
@@ -280,7 +282,7 @@ class QuorumView(View):
             return applied_at(scene, self.explorer.path, offset, of_history=True)
 
         self.explorer.jobs.start(
-            "finding the moment", work, self.explorer.travel, owner=self, key="moment"
+            "finding the moment", work, self.explorer.travel, owner=self, key=MOMENT
         )
 
     def _go_to(self, row: dict[str, Any]) -> None:
