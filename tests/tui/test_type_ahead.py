@@ -349,6 +349,7 @@ def test_goes_on_whatever_a_key_does() -> None:
             driver.app.post_message(Key(key, None))
         await driver.until(lambda: driver.app.screen.is_modal, "the next key does something")
         is_over.set()
+        await driver.settled()  # a list of everything that is half there can't be left
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("metashell.tui.type_ahead._LONGEST_S", 0.05)

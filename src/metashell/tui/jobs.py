@@ -59,6 +59,7 @@ class Job:
         turns: Turns,
         *,
         leads: bool = False,
+        is_awaited: bool = False,
         comes_last: bool = False,
     ) -> None:
         self.title = title
@@ -67,7 +68,10 @@ class Job:
         self.key = key
         self.began = time.monotonic()
         self.leads = leads
-        """Whether the keys typed behind it are for where it leads: they wait for it."""
+        """Whether the keys typed behind it are for where it leads: they wait for it, and so do
+        other jobs for a moment."""
+        self.is_awaited = is_awaited
+        """Whether keys alone wait for it."""
         self.progress: tuple[int, int] | None = None
         """(done, in all) where it tells."""
         self.comes_last = self.waits = comes_last
@@ -159,6 +163,7 @@ class Jobs:
         key: str = "",
         failed: Callable[[MetashellError], object] | None = None,
         leads: bool = False,
+        is_awaited: bool = False,
         comes_last: bool = False,
     ) -> Job:
         """Begin a job; one of the same owner and key is cancelled.
@@ -171,6 +176,7 @@ class Jobs:
             key: Which of its jobs it is.
             failed: Called in place of `done` for an error that is no defect; else it is shown.
             leads: Whether the keys typed behind it are for where it leads.
+            is_awaited: Whether they are for what it finds, which may take long.
             comes_last: Begin once nothing else goes on that the user waits for: two jobs that fold
                 all partitions take the memory of both.
         """
@@ -178,6 +184,7 @@ class Jobs:
         job = Job(
             *(title, owner, key, self._app.post_message, self._turns),
             leads=leads,
+            is_awaited=is_awaited,
             comes_last=comes_last,
         )
         older = tuple(self._running)
@@ -211,7 +218,8 @@ class Jobs:
     def leading(self) -> Job | None:
         """The newest one that keys wait for."""
         running = reversed(self.running)
-        return next((job for job in running if job.leads and job.owner.is_attached), None)
+        awaited = (job for job in running if job.leads or job.is_awaited)
+        return next((job for job in awaited if job.owner.is_attached), None)
 
     def lead(self, part: DOMNode, *keys: str) -> None:
         """Have keys wait for what goes on in a part: they are for what it will show.

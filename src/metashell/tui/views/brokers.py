@@ -212,7 +212,7 @@ class BrokersView(View):
 
         self.explorer.jobs.start(
             "counting leaders and replicas", work, self._loaded, owner=self, key="load",
-            leads=self.load is None,
+            is_awaited=self.load is None,
         )  # fmt: skip
 
     def _loaded(self, load: BrokerLoad) -> None:

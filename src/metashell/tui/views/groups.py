@@ -237,7 +237,7 @@ class GroupsView(View):
             owner=self,
             key="groups",
             failed=self._failed,
-            leads=self.found is None,
+            is_awaited=self.found is None,
         )
 
     def _failed(self, error: MetashellError) -> None:

@@ -241,7 +241,7 @@ class HealthView(View):
         self.explorer.jobs.cancel(self, _OLDER)
         self._job = self.explorer.jobs.start(
             title, work, self._show, owner=self, key="health", failed=self._failed,
-            leads=self.found is None,
+            is_awaited=self.found is None,
         )  # fmt: skip
 
     def _failed(self, error: MetashellError) -> None:

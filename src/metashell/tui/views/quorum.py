@@ -156,7 +156,7 @@ class QuorumView(View):
             self._looked,
             owner=self,
             key="look",
-            leads=self.look is None,
+            is_awaited=self.look is None,
         )
 
     def _forget(self) -> None:
