@@ -535,6 +535,25 @@ def test_next_like_it() -> None:
     drive(test)
 
 
+def test_a_search_says_where_it_ends() -> None:
+    """At an earlier state it leaves out what comes later, which is said with the way there."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        await driver.press("at", *"955", "enter")
+        assert view.records.here == 955
+        await driver.press("n")
+        assert ["no later record of payments up to offset 955: E shows the rest"] == driver.told
+        await _chip(driver, "type RemoveTopic")
+        assert not len(view.model)
+        none = "no record matches up to offset 955: E shows the rest, c drops the filters"
+        assert none in driver.screen()
+        await driver.press("E")
+        assert view.model.n_records > 0
+
+    drive(test, session_on(DEMO))
+
+
 def test_secrets() -> None:
     """Records that may hold secrets show no bytes, and say so."""
 
