@@ -190,6 +190,26 @@ def test_batches() -> None:
     drive(test, session_on(_cluster(topics[:3], topics[3:4], topics[4:]).source))
 
 
+def test_brackets_join_what_is_shown() -> None:
+    """Records that a filter hides have no part in them, as the help says."""
+    topics = [record("TopicRecord", name=name, topic_id=name.encode() * 16) for name in "abac"]
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+
+        def brackets() -> list[str]:
+            lines = driver.screen().splitlines()[view.records.region.y :]
+            return [line[1] for line in lines[: len(view.model)]]
+
+        await _chip(driver, "grep name=a")
+        assert ["┌", "└"] == brackets()
+        await _chip(driver, "grep name=b")
+        assert ["─"] == brackets()
+        assert "joins the shown records of a batch; `─` means that one is shown" in RecordList.HELP
+
+    drive(test, session_on(_cluster(topics).source))
+
+
 @pytest.mark.slow
 def test_long_lines_scroll() -> None:
     """Sideways, with a sign that there is more; offset and type stay."""

@@ -41,7 +41,7 @@ _BRACKET: Final = {
     (False, False): "│",
     (False, True): "└",
 }
-"""What joins the records of a batch: by whether one is the first and the last of it."""
+"""What joins the shown records of a batch: by whether one is the first and the last of them."""
 _MORE: Final = "…"
 _LONGEST: Final = 4096
 """Characters of a record that are drawn, wherever is scrolled to."""
@@ -56,8 +56,8 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         "then. `m` shows the whole cluster at the record. `n` and `N` go to the next and "
         "previous record of the same topic. Without a topic, they go by the record's type. "
         "`end` goes to the newest record and stays there.\n\n"
-        "A bracket joins the records of a batch, `─` stands for a batch with one. `J` and `K` go "
-        "from batch to batch. `right` and `left` scroll long lines; offset and type stay, and "
+        "A bracket joins the shown records of a batch; `─` means that one is shown. `J` and `K` "
+        "go from batch to batch. `right` and `left` scroll long lines; offset and type stay, and "
         "`…` says that there is more.\n\n"
         "`a` adds a filter, `/` filters by a regular expression, `c` drops all filters. `h` "
         "shows or hides NoOp records, `d` the details. `ctrl+c` copies the record, unless a job "
