@@ -536,6 +536,19 @@ def test_search() -> None:
     drive(test)
 
 
+def test_a_search_counts_no_noops() -> None:
+    """Also where all records of a piece are NoOps."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        assert view.model.n_hidden > 0
+        await _chip(driver, "grep audit-log")
+        assert (view.model.n_records, view.model.n_hidden) == (22, 0)
+        assert "NoOps hidden" not in driver.screen()
+
+    drive(test, session_on(DEMO))
+
+
 def test_next_like_it() -> None:
     """The next record of the same topic, or of the same type where it is about none."""
 

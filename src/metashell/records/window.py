@@ -312,11 +312,12 @@ class LogReader:
         n_hidden = 0
         if wanted.hide is not None:
             kept = rows[frames.api_key[rows] != wanted.hide]
-            n_hidden, rows = len(rows) - len(kept), kept
+            # Of what a search would match among them nothing is known.
+            n_hidden = len(rows) - len(kept) if wanted.grep is None else 0
+            rows = kept
         if wanted.grep is not None and len(rows):
             with self._lock:
                 rows = matching_rows(partial(self._writer.lines, records), rows, wanted.grep)
-            n_hidden = 0
         offsets = frames.offset[rows].astype(np.int64)
         batches = frames.batches.header["base_offset"][frames.batch[rows]].astype(np.int64)
         if np.array_equal(offsets, batches):
