@@ -404,11 +404,26 @@ def test_as_of() -> None:
         last = view.model.at(len(view.model) - 1)
         assert isinstance(last, int)
         assert here <= last <= detail.span[1]
-        await driver.press("E")
+        driver.app.travel(None)
+        await driver.settled()
         assert (view.records.here, view.records.follows) == (here, False)
         assert view.model.n_records == 994
 
     drive(test)
+
+
+@pytest.mark.parametrize("earlier", ["955", "2049"])
+def test_e_goes_to_the_newest_record(earlier: str) -> None:
+    """From an earlier state or from an earlier record, and stays there as `end` does."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        await driver.press("at", *earlier, "enter", "pageup", "E")
+        assert driver.scene.is_newest
+        assert (view.records.here, view.records.follows) == (1935, True)
+        assert "1935" in driver.screen()
+
+    drive(test, session_on(DEMO))
 
 
 @pytest.mark.parametrize("key", ["m", "enter"])

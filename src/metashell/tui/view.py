@@ -127,6 +127,9 @@ class View(AppPart, Vertical):
     def show_offset(self, offset: int) -> None:
         """Put the cursor on the record at an offset, where the view lists records."""
 
+    def follow(self) -> None:
+        """Go to the newest record and stay there, where the view lists records."""
+
     def with_node(self, then: Callable[[str], object]) -> None:
         """Do something with the path of the node that the cursor is on."""
         then(self.explorer.path_of_row() or self.explorer.path)

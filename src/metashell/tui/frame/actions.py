@@ -96,6 +96,8 @@ class Actions(AppPart):
 
     def action_travel_end(self) -> None:
         """Show the end of the log, and follow it."""
+        if self.explorer.view is not None:
+            self.explorer.view.follow()
         self.explorer.travel(None)
 
     def action_step(self, by: int) -> None:

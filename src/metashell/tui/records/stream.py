@@ -55,7 +55,7 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         "Records by offset. The arrows move. `enter` goes to the record's node as it was "
         "then. `m` shows the whole cluster at the record. `n` and `N` go to the next and "
         "previous record of the same topic. Without a topic, they go by the record's type. "
-        "`end` goes to the newest record and stays there.\n\n"
+        "`end` goes to the newest record and stays there, `E` also from an earlier state.\n\n"
         "A bracket joins the shown records of a batch; `─` means that one is shown. `J` and `K` "
         "go from batch to batch. `right` and `left` scroll long lines; offset and type stay, and "
         "`…` says that there is more.\n\n"
@@ -218,6 +218,11 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         self.follows, self.kept = False, offset
         self.reshape()
 
+    def follow(self) -> None:
+        """Put the cursor on the last row, and keep it there whatever comes."""
+        self.follows = True
+        self.reshape()
+
     def move_to(self, row: int) -> None:
         """Put the cursor on a row."""
         if not len(self.model):
@@ -237,8 +242,11 @@ class RecordList(AppPart, ScrollView, can_focus=True):
 
     def action_edge(self, is_end: bool) -> None:
         """Go to the first or last row."""
-        self.move_to(len(self.model) - 1 if is_end else 0)
-        if not is_end and isinstance(self.here, Gap):
+        if is_end:
+            self.follow()
+            return
+        self.move_to(0)
+        if isinstance(self.here, Gap):
             self.follows = False  # the first record is wanted, as soon as it is known
 
     def action_batch(self, by: int) -> None:

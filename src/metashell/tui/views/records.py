@@ -122,6 +122,11 @@ class RecordsView(FilteredRecords):
         for records in self.query(RecordList):
             records.go_to(offset)
 
+    def follow(self) -> None:
+        """Put the cursor on the newest record, and keep it there."""
+        for records in self.query(RecordList):
+            records.follow()
+
     # The log.
 
     def show_scene(self, scene: Scene) -> None:
@@ -175,10 +180,7 @@ class RecordsView(FilteredRecords):
     def _up_to(self, limit: int | None, end: int | None) -> None:
         """Show the records up to an offset; `end` is the last one that was there before."""
         records = self.records
-        was_following = records.follows
         is_newest = limit is None
-        # Going back to the newest is no reason to leave the record that is looked at.
-        records.follows = was_following and (self._was_newest or not is_newest)
         if is_newest and not records.follows and self._was_newest and self._seen is None:
             self._seen = end
         self._was_newest = is_newest
