@@ -226,7 +226,7 @@ def test_long_lines_scroll() -> None:
         assert "…" not in shown()[:-1]
         await driver.press("right")
         assert records.left > 0
-        assert shown().startswith("▸─     0 TOPIC             …")
+        assert shown().startswith("▸─     0 TOPIC            …")
         assert driver.screen().splitlines()[records.region.y - 1].startswith("  offset type  ")
         assert shown().endswith("…")
         await driver.press(*["right"] * 20)
@@ -303,14 +303,16 @@ def test_details_are_as_wide_as_they_need() -> None:
     drive(test, session_on(_cluster([long], [short]).source), size=WIDE)
 
 
+def _marked(view: RecordsView) -> list[str]:
+    """What is marked in the line of the cursor."""
+    line = view.records.line_at(view.records.cursor)
+    assert line is not None
+    text = view.records._summary(line)
+    return [text.plain[span.start : span.end] for span in text.spans if span.style]
+
+
 def test_the_list_names_partitions() -> None:
     """In one word, which a search finds; only a match that the word leaves out shows all words."""
-
-    def marked(view: RecordsView) -> list[str]:
-        line = view.records.line_at(view.records.cursor)
-        assert line is not None
-        text = view.records._summary(line)
-        return [text.plain[span.start : span.end] for span in text.spans if span.style]
 
     async def test(driver: Driver) -> None:
         view = await _open(driver)
@@ -318,21 +320,47 @@ def test_the_list_names_partitions() -> None:
         assert "partitionId=" not in driver.screen()
         for typed, match in (
             ("csv-imports-1", "csv-imports-1"),
-            ("ts-1", "csv-imports-1"),
+            ("ts-1", "ts-1"),
             ("csv-imports", "csv-imports"),
             ("isr=\\[\\]", "isr=[]"),
         ):
             await _chip(driver, f"grep '{typed}'")
             assert view.model.n_records > 1, typed
-            assert match in marked(view)
+            assert match in _marked(view)
             assert "partitionId=" not in driver.screen()
         await _chip(driver, "grep csv-imports-1")
         assert "csv-imports-3" not in driver.screen()
         await _chip(driver, "grep partitionId=1")
         assert "topic=csv-imports partitionId=1" in driver.screen()
-        assert ["partitionId=1"] == marked(view)[:1]
+        assert ["partitionId=1"] == _marked(view)[:1]
 
     drive(test, session_on(DEMO), size=WIDE)
+
+
+def test_the_list_names_configs() -> None:
+    """As `/image/configs` does, so that the value is seen; a search finds these words."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        for typed, n_records, match in (
+            ("TOPIC:payments", 3, "payments"),
+            ("replicas=1", 5, "replicas=1"),
+            ("BROKER:101", 6, "101"),
+            ("TOPIC:payments min.insync.replicas=1", 1, "payments min.insync.replicas=1"),
+        ):
+            await _chip(driver, f"grep '{typed}'")
+            assert (typed, n_records) == (typed, view.model.n_records)
+            assert match in _marked(view)
+            assert "resourceType=" not in driver.screen()
+        assert "  TOPIC:payments min.insync.replicas=1" in driver.screen()
+        await _chip(driver, "grep resourceName=payments")
+        assert "resourceName=payments name=" in driver.screen()
+        await driver.press("c")
+        await _chip(driver, "type Config")
+        await driver.press("home")
+        assert "BROKER min.insync.replicas=2" in driver.screen()
+
+    drive(test, session_on(DEMO))
 
 
 def test_details_scroll_and_wrap() -> None:

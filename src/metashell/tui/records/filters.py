@@ -12,7 +12,7 @@ from metashell.commands.log.options import parse_request
 from metashell.dataclass import dataclass
 from metashell.errors import UsageError
 from metashell.records.window import Filter
-from metashell.tui.records.short_lines import with_partitions
+from metashell.tui.records.short_lines import with_short_words
 
 if TYPE_CHECKING:
     from metashell.sources.source import Source
@@ -137,7 +137,7 @@ def filter_of(context: Context, chips: Sequence[Chip]) -> Filter:
     request = parse_request(COMMAND, context, words)
     noop = context.needs_source().registry.by_name.get("NoOpRecord")
     hide = noop.api_key if noop is not None and request.hides_noops else None
-    return Filter(request.selection, with_partitions(request.grep), hide)
+    return Filter(request.selection, with_short_words(request.grep), hide)
 
 
 def complete_chip(context: Context, typed: str) -> list[Completion]:

@@ -1,61 +1,110 @@
-"""What a list says of a record: partitions in one word, and where a search matches. Pure."""
+"""What a list says of a record: partitions and configs in fewer words, and where a search matches.
+
+Pure.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import islice
 from typing import Final
 
+from metashell.image.configs import resource_directory
 from metashell.records.window import RecordLine
+from metashell.schema.resource_types import ResourceType
 
-_PARTITION: Final = re.compile(r"^topic=([A-Za-z0-9._-]+) partitionId=([0-9]+)(?= |$)")
+_NAME: Final = "[A-Za-z0-9._-]"
+_PARTITION: Final = re.compile(rf"topic=({_NAME}+) partitionId=(?=[0-9]+(?: |$))")
 """What says in a record which partition it is about: ``orders-3`` in a list."""
-_IN_A_WORD: Final = re.compile(r"([A-Za-z0-9._-]+)-([0-9]+)")
+_CONFIG: Final = re.compile(
+    rf'resourceType=([0-9]{{1,3}}) resourceName=(?:"")?({_NAME}*)( )name=({_NAME}+) value(?==)'
+)
+"""What says which config it is about: ``TOPIC:orders retention.ms=1`` in a list."""
+_PARTITION_WORD: Final = re.compile(rf"({_NAME}+)-([0-9]+)")
+_CONFIG_WORDS: Final = re.compile(
+    rf"(?:({'|'.join(each.name for each in ResourceType)}):({_NAME}+))?"
+    rf"(?:(?:^| )({_NAME}+)=([^()]*))?"
+)
+"""Such words where they are searched; a group would stand twice in the search."""
 _MOST_MARKED: Final = 50
 """Matches in a line that are marked."""
 
 Span = tuple[int, int]
+_Piece = tuple[str, int]
+"""A text of a list, and where the line as ``log`` prints it has it; -1 for nowhere."""
 
 
-def with_partitions(pattern: re.Pattern[str] | None) -> re.Pattern[str] | None:
-    """A search in lines of ``log`` that finds a partition by its one word, too."""
-    word = None if pattern is None else _IN_A_WORD.fullmatch(pattern.pattern)
-    if word is None:
+def with_short_words(pattern: re.Pattern[str] | None) -> re.Pattern[str] | None:
+    """A search in lines of ``log`` that finds a record by the words of the list, too."""
+    if pattern is None:
+        return None
+    if word := _PARTITION_WORD.fullmatch(pattern.pattern):
+        other = rf"{word[1]} partitionId={word[2]}(?= |$)"
+    elif words := _CONFIG_WORDS.fullmatch(pattern.pattern):
+        other = _in_a_config(*words.groups())
+    else:
         return pattern
-    topic, number = word.groups()
-    return re.compile(rf"{word[0]}|\btopic=\S*{topic} partitionId={number}(?= |$)")
+    return re.compile(f"{pattern.pattern}|{other}") if other else pattern
+
+
+def _in_a_config(kind: str | None, name: str, key: str | None, value: str) -> str:
+    """What finds the records of a config by its words; empty without any."""
+    pair = "" if key is None else f"{key} value={value}"
+    if kind is None:
+        return pair
+    rest = rf" name={pair}" if pair else r"(?=\S* name=\S+ value=)"
+    return f"(?<=resourceType={ResourceType[kind].value} resourceName=){name}{rest}"
 
 
 def short_line(line: RecordLine, pattern: re.Pattern[str] | None) -> tuple[str, list[Span]]:
     """What stands behind the type, and what to mark in it.
 
-    A partition is one word unless the search matches a part that the word leaves out.
+    It has fewer words unless a match begins or ends in one that would be left out.
 
     Args:
         line: The record as ``log`` prints it.
         pattern: What was searched.
     """
     spans = [] if pattern is None else _matches(pattern, line)
-    partition = _PARTITION.match(line.summary)
-    if partition is None:
-        return line.summary, spans
-    word = f"{partition[1]}-{partition[2]}"
-    moved = [span for one in spans if (span := _moved(one, partition, len(word))) is not None]
+    pieces = _pieces(line.summary)
+    moved = [span for one in spans if (span := _moved(one, pieces)) is not None]
     if len(moved) < len(spans):
         return line.summary, spans
-    return word + line.summary[partition.end() :], moved
+    return "".join(text for text, _ in pieces), moved
 
 
-def _moved(span: Span, partition: re.Match[str], width: int) -> Span | None:
-    """Where a match stands once the partition is a word of some width; None for nowhere."""
-    if span == partition.span():
-        return 0, width
-    (topic, topic_end), (number, number_end) = partition.span(1), partition.span(2)
-    first, behind = span
-    if topic <= first and behind <= topic_end:
-        return first - topic, behind - topic
-    by = number_end - width  # the number, and what stands behind it, end or begin there
-    return (first - by, behind - by) if number <= first else None
+def _pieces(summary: str) -> Sequence[_Piece]:
+    """The pieces of the short line."""
+    if found := _PARTITION.match(summary):
+        number = found.end()
+        return (found[1], found.start(1)), ("-", -1), (summary[number:], number)
+    if found := _CONFIG.match(summary):
+        code, name, gap, key = found.groups()
+        kind = resource_directory(int(code), name).removesuffix(name)
+        value = found.end()
+        return (
+            (kind, -1),
+            (name, found.start(2)),
+            (gap, found.start(3)),
+            (key, found.start(4)),
+            (summary[value:], value),
+        )
+    return ((summary, 0),)
+
+
+def _moved(span: Span, pieces: Sequence[_Piece]) -> Span | None:
+    """Where a match stands in the pieces; None where it begins or ends beside them."""
+    first = behind = None
+    at = 0
+    for text, start in pieces:
+        end = start + len(text)
+        if 0 <= start <= span[0] < end:
+            first = at + span[0] - start
+        if 0 <= start < span[1] <= end:
+            behind = at + span[1] - start
+        at += len(text)
+    return None if first is None or behind is None else (first, behind)
 
 
 def _matches(pattern: re.Pattern[str], line: RecordLine) -> list[Span]:

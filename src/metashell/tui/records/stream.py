@@ -28,6 +28,8 @@ WIDE: Final = 110
 """From this width on, times have milliseconds, and the types of metadata are not cut."""
 TYPE: Final = 28
 """Columns of the longest type of metadata, without ``_RECORD``."""
+_TYPE: Final = 16
+"""Columns of a type where there is less room: of ``PARTITION_CHANGE``."""
 _EPOCH: Final = "epoch"
 _LOW: Final = 60
 """Columns below which the name of a column may be cut."""
@@ -324,7 +326,7 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         # `time 11-22` is as wide as any time of day; more days are beside each time.
         time = max(time, 10) if len(self._days) == 1 else time + 6
         epoch = max(self._epoch, len(_EPOCH)) if self.size.width >= _LOW else self._epoch
-        return min(offset, 19), time, epoch, TYPE if is_wide else 17
+        return min(offset, 19), time, epoch, TYPE if is_wide else _TYPE
 
     def _room(self, *, is_scrolled: bool = True) -> int:
         """Columns for what stands behind the type."""
