@@ -92,7 +92,7 @@ def test_jumps_stop_where_numbers_rise(tmp_path: Path) -> None:
         assert "offline 0 → 1 " in told[1]
         assert "under-replicated 0 → 1 " in told[2]
         await driver.press("comma")
-        assert "no earlier rise of offline or under-" in rows(driver)[2]
+        assert "no earlier rise; here: under-replicated 0 → 1 " in rows(driver)[2]
         await driver.press("full_stop")
         await driver.until(lambda: driver.one(Timeline).shown == 3, "not there")
 

@@ -27,7 +27,7 @@ of offline partitions. `░` to `▓` is the number of under-replicated ones, if
 | `<` `>` | the previous or next change of leader: of the selected topic or partition, else of the \
 quorum |
 | `,` `.` | the previous or next rise of offline or under-replicated partitions |
-| `(` `)` | the previous or next fault; this may decode the whole log |
+| `(` `)` | the previous or next fault in the log's files; this may decode the whole log |
 | space | play; at the end, play from the beginning; any key stops |
 | `+` `-` | play faster, slower |
 | a | columns equally wide in time, or in offsets |

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 _KINDS: Final = {
     "node": "change of {path}",
     "leader": "change of leader",
-    "fault": "fault",
-    "state": "rise of offline or under-replicated partitions",
+    "fault": "fault in the log's files",
+    "state": "rise",
 }
 _OF_CLUSTER: Final = ("fault", "state")
 """Jumps that do not depend on the node at hand."""
