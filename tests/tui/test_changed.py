@@ -18,6 +18,7 @@ from metashell.tui.node.value_changes import changed_lines
 from metashell.tui.rows.changes import changed_cells
 from metashell.tui.rows.table import RowTable
 from metashell.tui.timeline.timeline import Timeline
+from support.fixtures import fixture
 from support.logs import make_directory, record
 from support.pilot import WIDE, Driver, drive, session_on
 
@@ -237,3 +238,28 @@ def test_a_state_that_is_shown_the_same_has_no_mark() -> None:
     now = rows(["offline", "under-min-isr"], ["under-min-isr"])
     found = changed_cells(now, before, [0, 1], [0, 1])
     assert {"state": [False, True]} == {name: marks.to_pylist() for name, marks in found.items()}
+
+
+def test_a_move_scrolls_to_what_changed() -> None:
+    """The first field that changed comes into sight; without one, or after it, nothing scrolls."""
+
+    async def test(driver: Driver) -> None:
+        async def go(offset: int) -> None:
+            driver.app.travel(offset)
+            await driver.settled()
+
+        driver.app.go("/image/cluster/brokers/103")
+        await driver.settled()
+        lines = driver.one(LineView)
+        await go(147)
+        assert "• fenced " in driver.screen()
+        lines.focus()
+        await driver.press("home")
+        assert lines.scroll_offset.y == 0
+        await go(146)
+        assert lines.scroll_offset.y == 0
+        await go(234)
+        assert lines.scroll_offset.y > 0
+        assert "• fenced                false → true" in driver.screen()
+
+    drive(test, session_on(fixture("real-44-broker-down").input))

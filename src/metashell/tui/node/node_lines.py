@@ -83,6 +83,27 @@ class LineView(AppPart, ScrollView, can_focus=True):
             self.scroll_to(x=0, y=0, animate=False)
         self._lay_out()
 
+    def show_change(self) -> bool:
+        """Scroll to the first field that changed, once there is room; whether there is one."""
+        is_there = self._row_of_change is not None
+        if is_there:
+            self.call_after_refresh(self._scroll_to_change)
+        return is_there
+
+    def _scroll_to_change(self) -> None:
+        row, height = self._row_of_change, self.size.height
+        if row is not None and not 0 <= row - self.scroll_offset.y < height:
+            self.scroll_to(y=max(row - height // 2, 0), animate=False)
+
+    @property
+    def _row_of_change(self) -> int | None:
+        """The first row with both sides of a field, without the names that it stands below."""
+        for row, (i, _, _) in enumerate(self._rows):
+            line = self._lines[i]
+            if line.is_marked and len(line.text) > line.key:
+                return row
+        return None
+
     def filter_by(self, text: str) -> None:
         """Show only lines that contain a text, whatever the case."""
         if text != self._filter:

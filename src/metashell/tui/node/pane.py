@@ -136,6 +136,8 @@ class NodePane(AppPart, Vertical):
         self._of_leaf: tuple[LookMode, ...] = ()
         self._of_directory: tuple[LookMode, ...] = ()
         """Ways to look that the user took, the last one first."""
+        self._seeks_change = False
+        """Whether the field that a move in time changed is yet to be scrolled to."""
         self._reading: Job | None = None
         self._look: NodeLook | None = None
         self._has_keys = True
@@ -170,6 +172,8 @@ class NodePane(AppPart, Vertical):
         is_news = (
             before is not None and before.is_newest and scene.is_newest and path == path_before
         )
+        # What the user reads stays in sight when there are news.
+        self._seeks_change = before is not None and before.serial != scene.serial and not is_news
         # Times that are shown do not go away for a moment.
         self._start(reads_older=is_news and self._look is not None and not self._look.lacks_times)
 
@@ -271,6 +275,8 @@ class NodePane(AppPart, Vertical):
             )  # fmt: skip
         else:
             lines.show(look.lines or (), afresh=is_afresh)
+            if self._seeks_change:
+                self._seeks_change = not lines.show_change()
         lines.display, table.display = look.table is None, look.table is not None
         if had_focus:
             (lines if look.table is None else table).focus(scroll_visible=False)
