@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -16,9 +17,11 @@ from kraftgen.batch import encode_batch
 from metashell.sources.opening import open_fleet
 from metashell.sources.source import Source
 from metashell.tui.rows.table import RowTable
+from metashell.tui.scene import Scene
 from metashell.tui.screens.command import CommandScreen
 from metashell.tui.views.health import HealthView, KindList, ProblemTable
-from support.fixtures import fixture
+from metashell.tui.views.health_text import HealthRows, ask_health
+from support.fixtures import DEMO, fixture
 from support.fleets import backups
 from support.live import Cluster
 from support.logs import record
@@ -300,10 +303,55 @@ def test_a_deep_check() -> None:
             assert "leader-not-in-isr" not in kinds.codes
             await driver.press("d")
             assert "leader-not-in-isr" in kinds.codes
+            assert "check found 1 more problem" in words(driver, "#health-words")
             await driver.press("d")
             assert "leader-not-in-isr" not in kinds.codes
+            assert "check" not in words(driver, "#health-words")
 
         drive(test, session_on(directory))
+
+
+def test_says_that_check_found_nothing() -> None:
+    """In the first line, which has room for it on a small screen, and only where it ran."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        before = words(driver, "#health-words")
+        assert before.splitlines()[0].endswith("  (kinds of problems)")
+        await driver.press("d")
+        assert driver.screen().splitlines()[1].endswith("  check found nothing more")
+        await driver.press("d")
+        assert before == words(driver, "#health-words")
+
+    drive(test, session_on(DEMO))
+
+
+def test_a_check_that_was_cancelled_did_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first line says that it runs, and how to end it; then all is as it was."""
+    may_end = threading.Event()
+
+    def ask(scene: Scene, **options: Any) -> HealthRows:
+        if options["is_deep"]:
+            may_end.wait()
+        return ask_health(scene, **options)
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        before = words(driver, "#health-words")
+        await driver.pilot.press("d")
+        runs = "  check runs: escape cancels"
+        await driver.until(
+            lambda: words(driver, "#health-words").splitlines()[0].endswith(runs), "not said"
+        )
+        await driver.press("escape")
+        assert before == words(driver, "#health-words")
+        may_end.set()
+
+    monkeypatch.setattr("metashell.tui.views.health.ask_health", ask)
+    try:
+        drive(test, session_on(DEMO))
+    finally:
+        may_end.set()
 
 
 def test_tells_what_problems_follow_from() -> None:

@@ -424,6 +424,8 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
             self._drop_filter()
             return
         self.tell(f"cancelled: {job.title}")
+        if isinstance(job.owner, View):
+            job.owner.gave_up(job.key)
         scene = self.scene
         if job.key == SCENE and scene is not None and cluster_at(scene, self.path) != scene.prefix:
             self.path = scene.prefix or "/"  # where one was before

@@ -130,6 +130,9 @@ class View(AppPart, Vertical):
     def follow(self) -> None:
         """Go to the newest record and stay there, where the view lists records."""
 
+    def gave_up(self, key: str) -> None:
+        """Take back what was said of a job of the view, which the user has cancelled."""
+
     def with_node(self, then: Callable[[str], object]) -> None:
         """Do something with the path of the node that the cursor is on."""
         then(self.explorer.path_of_row() or self.explorer.path)

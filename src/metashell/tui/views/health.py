@@ -49,6 +49,8 @@ _FIRST: Final = (
 """Columns shown at first; of one kind without what is the same in all of its rows."""
 _SAME_IN_KIND: Final = ("problem", "severity")
 _WIDE_CELLS: Final = 110
+_HEALTH: Final = "health"
+"""Key of the job that looks for problems."""
 _OLDER: Final = "older"
 """Key of the job that reads older files."""
 _NO_NODE: Final = "this problem has no node"
@@ -108,8 +110,9 @@ class HealthView(View):
     HELP = (
         "Everything that is wrong, like the command `health`. The kinds of problems come "
         "worst first: `●` critical, `▲` warning, `·` note. Beside them are the rows of the "
-        "chosen kind. Below is the meaning of a row, and what to do. `d` also runs every "
-        "check of `check`."
+        "chosen kind. Below is the meaning of a row, and what to do. `d` also runs the "
+        "command `check`, which reads all files; the first line says what it found. `d` again "
+        "leaves that out."
     )
     BINDINGS: ClassVar = [
         Binding(
@@ -138,7 +141,7 @@ class HealthView(View):
             "deep",
             "Deep check",
             id="health.deep",
-            tooltip="also run the checks of check, or stop that",
+            tooltip="also run the command check, or leave it out",
         ),
         Binding(
             "r",
@@ -229,6 +232,8 @@ class HealthView(View):
             title += f" of {len(fleet.members):,} clusters"
         if self.found is None:
             self._say(f"{title}... this may take a while: escape cancels, r looks again", "")
+        else:
+            self._say_found(check_runs=is_deep)
 
         def work(job: Job) -> HealthRows:
             # What takes long holds up no other view: all of a fleet, and the files.
@@ -240,7 +245,7 @@ class HealthView(View):
         self._is_stale = False
         self.explorer.jobs.cancel(self, _OLDER)
         self._job = self.explorer.jobs.start(
-            title, work, self._show, owner=self, key="health", failed=self._failed,
+            title, work, self._show, owner=self, key=_HEALTH, failed=self._failed,
             is_awaited=self.found is None,
         )  # fmt: skip
 
@@ -252,10 +257,7 @@ class HealthView(View):
     def _show(self, found: HealthRows) -> None:
         self.found = found
         self._tell(found.warnings)
-        levels = [kind["severity"] for kind in found.kinds]
-        worst = levels[0] if levels else "note"
-        words = in_short(found) or "\n".join(("health is not available", *found.warnings))
-        self._say(words, f"-{worst}" if worst in LEVELS[:2] else "-fine")
+        self._say_found()
         self.set_class(not len(found.rows), "-empty")
         if found.rows.column_names:
             self.query_one(KindList).show(found.kinds)
@@ -281,6 +283,22 @@ class HealthView(View):
         if warnings and list(warnings) != list(self._told):
             self.explorer.tell("\n".join(warnings), "warning")
         self._told = warnings
+
+    def _say_found(self, *, check_runs: bool = False) -> None:
+        """Say how it is, or that `check` is looking for more."""
+        found = self.found
+        assert found is not None
+        levels = [kind["severity"] for kind in found.kinds]
+        worst = levels[0] if levels else "note"
+        words = in_short(found, check_runs=check_runs)
+        words = words or "\n".join(("health is not available", *found.warnings))
+        self._say(words, f"-{worst}" if worst in LEVELS[:2] else "-fine")
+
+    def gave_up(self, key: str) -> None:
+        """Show what was found before a check that was cancelled."""
+        if key == _HEALTH and self.found is not None:
+            self._is_deep = self.found.is_deep
+            self._say_found()
 
     def _say(self, words: str, css_class: str) -> None:
         static = self.query_one("#health-words", Static)

@@ -10,6 +10,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from metashell.answers.problem_kinds import KINDS
 from metashell.commands.health.rows import LEVELS, summary_of
 from metashell.commands.health.verdict import ELECTION_DUE, HealthVerdict
 from metashell.commands.rows.cell_text import plain_texts
@@ -60,6 +61,8 @@ class HealthRows:
     warnings: Sequence[str]
     lacks_times: bool = False
     """Whether older files were not read that tell more."""
+    is_deep: bool = False
+    """Whether `check` ran, too."""
 
     def of_kind(self, code: str) -> pa.Table:
         """The rows of a kind, or of `EVERY`. None is kept: of all together there may be 100 MB."""
@@ -88,7 +91,7 @@ def ask_health(
     )
     found = _found_in(answer, in_cluster=cluster is not None)
     lacks_times = not reads_older and cluster is not None and is_unread(cluster)
-    return replace(found, lacks_times=lacks_times)
+    return replace(found, lacks_times=lacks_times, is_deep=is_deep)
 
 
 def ask_with_times(scene: Scene, cancelled: Callable[[], bool]) -> HealthRows:
@@ -119,17 +122,32 @@ def _found_in(answer: CommandAnswer, *, in_cluster: bool) -> HealthRows:
     return HealthRows(words, verdict, rows, kinds, answer.warnings)
 
 
-def in_short(found: HealthRows) -> str:
-    """How it is, in as few words as fit above the kinds themselves."""
+def in_short(found: HealthRows, *, check_runs: bool = False) -> str:
+    """How it is, and what `check` found, in as few words as fit above the kinds themselves.
+
+    Args:
+        found: What was found.
+        check_runs: Whether `check` is looking for more.
+    """
+    of_check = "check runs: escape cancels" if check_runs else _of_check(found)
     levels = [kind["severity"] for kind in found.kinds]
     if not set(LEVELS[:2]).intersection(levels):
-        return found.words
+        return "\n".join(text for text in (of_check, found.words) if text)
     told = [
         f"{SYMBOLS[level]} {n} {level}{'s' * (n != 1 and level != LEVELS[0])}"
         for level in LEVELS
         if (n := levels.count(level))
     ]
-    return "\n".join((f"{'  '.join(told)}  (kinds of problems)", *_reasons(found)))
+    told.append(of_check or "(kinds of problems)")
+    return "\n".join(("  ".join(told), *_reasons(found)))
+
+
+def _of_check(found: HealthRows) -> str:
+    """How much `check` found that `health` does not know; empty where it did not run."""
+    if not found.is_deep:
+        return ""
+    n = sum(kind["subjects"] for kind in found.kinds if kind["problem"] not in KINDS)
+    return f"check found {n:,} more problem{'s' * (n != 1)}" if n else "check found nothing more"
 
 
 def _reasons(found: HealthRows) -> Sequence[str]:
