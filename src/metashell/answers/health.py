@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 
 from metashell.answers.assume import NO_ASSUMPTIONS, Assumptions
-from metashell.answers.setting_history import SettingHistory
+from metashell.answers.setting_history import SettingHistory, setting_history
 from metashell.answers.topic_settings import (
     MIN_INSYNC_REPLICAS,
     TopicSetting,
@@ -112,26 +112,40 @@ class Health:
             state: Of `LOOKS_AT`. Of `_OF_MIN_ISR` it can be a record of a config.
             rows: int64[n]: partitions that are in it.
         """
-        if state not in _OF_MIN_ISR or not len(rows):
-            return self.last_set(LOOKS_AT[state], rows).astype(np.int64)
-        some, compare = Health(self.image, self.assumptions, rows), _OF_MIN_ISR[state]
-        n_isr = some.n_of("isr")
-        # Without a leader a partition is under min ISR, however many replicas are in sync.
-        since = self.last_set(LOOKS_AT["offline"], rows).astype(np.int64)
-        counted = np.flatnonzero(compare(some.min_isr.values, n_isr))
-        at, history = rows[counted], self._min_isr_history
-        fields = (*LOOKS_AT[state], "leader") if history.is_of_brokers else LOOKS_AT[state]
-        since[counted] = history.since(
-            self._partitions.topic[at].astype(np.int64),
-            self._partitions.leader[at].astype(np.int64),
-            self.last_set(fields, at).astype(np.int64),
-            lambda values, places: compare(values, n_isr[counted[places]]),
+        since = self.last_set(LOOKS_AT[state], rows).astype(np.int64)
+        if state not in _OF_MIN_ISR:
+            return since
+        counted: I64 | slice = slice(None)
+        if state == "under-min-isr":
+            # Without a leader a partition is in it, however many replicas are in sync.
+            some = Health(self.image, self.assumptions, rows)
+            is_short = some.n_of("isr") < some.min_isr.values
+            since[~is_short] = self.last_set(LOOKS_AT["offline"], rows[~is_short])
+            counted = np.flatnonzero(is_short)
+        history = self._min_isr_history
+        if history is not None:
+            since[counted] = self._began_by_config(history, state, rows[counted], since[counted])
+        return since
+
+    def _began_by_config(self, history: SettingHistory, state: str, rows: I64, since: I64) -> I64:
+        """int64[n]: row of the record since which the ISR of partitions compares as it does."""
+        partitions = self._partitions
+        if history.is_of_brokers:
+            since = np.maximum(since, self.last_set(("leader",), rows))
+        at = np.flatnonzero(since < history.last_row)
+        n_isr = Health(self.image, self.assumptions, rows[at]).n_of("isr")
+        compare = _OF_MIN_ISR[state]
+        since[at] = history.since(
+            partitions.topic[rows[at]].astype(np.int64),
+            partitions.leader[rows[at]].astype(np.int64),
+            since[at],
+            lambda values, places: compare(values, n_isr[places]),
         )
         return since
 
     @cached_property
-    def _min_isr_history(self) -> SettingHistory:
-        return SettingHistory(self.image, MIN_INSYNC_REPLICAS, positive_int, self.assumptions)
+    def _min_isr_history(self) -> SettingHistory | None:
+        return setting_history(self.image, MIN_INSYNC_REPLICAS, positive_int, self.assumptions)
 
     @cached_property
     def min_isr(self) -> TopicSetting:

@@ -55,6 +55,18 @@ class _Changes:
         return rows, values
 
 
+def setting_history(
+    image: Image, key: str, parse: Callable[[str], int | None], assumptions: Assumptions
+) -> SettingHistory | None:
+    """What a key was; None where only a checkpoint has configs, which tells no times.
+
+    For the arguments see `SettingHistory`.
+    """
+    newest = image.records.rows("ConfigRecord")[-1:]
+    is_known = len(newest) and image.records.offsets(newest)[1].all()
+    return SettingHistory(image, key, parse, assumptions) if is_known else None
+
+
 class SettingHistory:
     """What a key was at any record of an image's log, for its partitions.
 
