@@ -45,7 +45,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         "- `right` or `enter` opens a directory\n"
         "- `left` closes it, or goes to the parent; `backspace` always goes to the parent\n"
         "- `enter` on a leaf, or `tab`, goes to the right side\n"
-        "- `i`, or typing, jumps to a name in the directory of the cursor\n"
+        "- `i` jumps to a name in the directory of the cursor, from the right side too\n"
         "- `/` shows only names that contain a text, in the same directory\n"
         "- `w` makes the tree wider, `z` gives it the whole screen\n\n"
         f"`{MARK}` marks changes since the previous stop in time."
@@ -61,7 +61,6 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         Binding("right,l", "into", "Open", show=False, id="tree.into"),
         Binding("left", "out", "Close", show=False, id="tree.out"),
         Binding("backspace", "parent", "Parent", show=False, id="tree.parent"),
-        Binding("i", "type_ahead", "Jump", id="tree.jump"),
     ]
     COMPONENT_CLASSES: ClassVar[set[str]] = {
         f"node-tree--{part}" for part in ("cursor", "directory", "guide", "mark", "note")
@@ -411,8 +410,8 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         if line is not None and self.outline is not None and self.cursor_line:
             self._go(self.outline.nearest(line.place))
 
-    async def action_type_ahead(self) -> None:
-        """Type the beginning of a name."""
+    async def begin_jump(self) -> None:
+        """Have the beginning of a name typed."""
         from metashell.tui.tree.jump_bar import JumpBar
 
         if not self.explorer.query(JumpBar):

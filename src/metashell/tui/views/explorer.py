@@ -54,6 +54,7 @@ class ExplorerView(View):
             id="explorer.width",
             tooltip="make the tree wider, or as it was",
         ),
+        Binding("i", "jump_to_name", "Jump", id="tree.jump"),
         *MODE_KEYS,
     ]
     DEFAULT_CSS = """
@@ -201,6 +202,13 @@ class ExplorerView(View):
     def action_parent(self) -> None:
         """Go to the directory above."""
         self.tree_side.action_parent()
+
+    async def action_jump_to_name(self) -> None:
+        """Go to the tree, and type the beginning of a name."""
+        if not self.tree_side.is_maximized:
+            self.screen.minimize()  # the right side would hide the tree
+        self.tree_side.focus()
+        await self.tree_side.begin_jump()
 
     def action_widen(self) -> None:
         """Make the tree wider, or as it was; not where it, or the node, has the whole screen."""
