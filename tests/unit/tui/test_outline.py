@@ -205,8 +205,8 @@ def test_a_million_names_cost_nothing() -> None:
         outline.line(i)
     outline.close(key)
     assert outline.n_lines == 1_000_002
-    assert outline.beginning_with(("topics",), "topic-0099") == "topic-00990000"
-    assert outline.beginning_with(("topics",), "Topic") is None
+    assert outline.first_like(("topics",), "topic-0099") == "topic-00990000"
+    assert outline.first_like(("topics",), "Topic") is None
     assert many.n_children <= 52
     assert names.n_asked < 500
 

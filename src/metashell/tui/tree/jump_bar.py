@@ -2,52 +2,74 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING, ClassVar, Final
 
+from textual.app import ComposeResult
 from textual.binding import Binding
-from textual.widgets import Input
+from textual.containers import Horizontal
+from textual.widgets import Input, Label
 
 if TYPE_CHECKING:
     from metashell.tui.tree.tree import NodeTree
 
+_LABEL: Final = "jump to "
+_NONE: Final = "no name begins with "
+"""In its place where nothing fits what is typed."""
 
-class JumpBar(Input):
+
+class _JumpLine(Input):
+    """What is typed."""
+
+    BINDINGS: ClassVar = [Binding("enter", "submit", "Stay there", id="jump.stay")]
+
+
+class JumpBar(Horizontal):
     """The beginning of a name: the cursor of the tree goes there as it is typed."""
 
     HELP = (
-        "Jumps to the first name that begins with the text, in the directory of the cursor. "
-        "`up` and `down` go on from there, `enter` stays, `escape` goes back."
+        "Jumps to the first name that begins with the text, else to one that contains it, in the "
+        "directory of the cursor. `up` and `down` go on from there, `enter` stays, `escape` goes "
+        "back."
     )
     BINDINGS: ClassVar = [
-        Binding("escape", "drop", "Back", show=False, id="jump.leave"),
-        Binding("down", "move(1)", "Next", show=False, id="jump.next"),
-        Binding("up", "move(-1)", "Previous", show=False, id="jump.previous"),
+        Binding("escape", "drop", "Back", id="jump.leave"),
+        Binding("down", "move(1)", "Next", id="jump.next"),
+        Binding("up", "move(-1)", "Previous", id="jump.previous"),
     ]
     DEFAULT_CSS = """
-    JumpBar { height: 1; }
-    JumpBar.-none { text-style: underline; color: $text-warning; }
+    JumpBar { height: 1; background: $surface; padding: 0 1; }
+    JumpBar Label { width: auto; text-style: bold; color: $text-primary; }
+    JumpBar.-none Label { color: $text-warning; }
+    JumpBar Input, JumpBar Input:focus { width: 1fr; height: 1; background: $surface; }
     """
 
     def __init__(self, tree: NodeTree) -> None:
-        super().__init__(placeholder="jump to the name that begins with …", compact=True)
+        super().__init__()
         self._tree = tree
         self._place = tree.place
         self._line = tree.cursor_line
 
+    def compose(self) -> ComposeResult:
+        """What the line is for, and the line."""
+        yield Label(_LABEL, markup=False)
+        yield _JumpLine(placeholder="the name that begins with …", compact=True)
+
     def on_mount(self) -> None:
         """Take what is typed."""
-        self.focus()
+        self.query_one(_JumpLine).focus()
 
     def on_input_changed(self, event: Input.Changed) -> None:
-        """Go to the first name that begins so; where none does, stay and say so."""
+        """Go to the first name that fits; where none does, stay and say so."""
         event.stop()
         is_there = not event.value or self._tree.jump(self._place, event.value)
         self.set_class(not is_there, "-none")
+        self.query_one(Label).update(_LABEL if is_there else _NONE)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Stay there."""
+        """Stay there; what fits nothing stays to be mended."""
         event.stop()
-        self._end()
+        if not self.has_class("-none"):
+            self._end()
 
     def action_move(self, by: int) -> None:
         """Go on from there."""
@@ -58,7 +80,7 @@ class JumpBar(Input):
         self._tree.action_move(self._line - self._tree.cursor_line)
         self._end()
 
-    def on_blur(self) -> None:
+    def on_descendant_blur(self) -> None:
         """End where the user goes elsewhere."""
         self.remove()
 

@@ -231,10 +231,10 @@ class Outline:
             key = key[:-1]
         return line
 
-    def beginning_with(self, key: NodeKey, text: str) -> str | None:
-        """The first visible name in an open directory that begins with a text.
+    def first_like(self, key: NodeKey, text: str) -> str | None:
+        """The first visible name in an open directory that begins with a text, else contains it.
 
-        In a small directory the case does not count where nothing begins with the very text.
+        In a small directory the case does not count; in a large one only beginnings do.
         """
         here = self._find(key)
         names = () if here is None else here.names
@@ -244,7 +244,9 @@ class Outline:
         if len(names) > _SMALL:
             return None
         folded = text.casefold()
-        return next((name for name in names if name.casefold().startswith(folded)), None)
+        like = [name for name in names if folded in name.casefold()]
+        begins = (name for name in like if name.casefold().startswith(folded))
+        return next(begins, like[0] if like else None)
 
     # Opening.
 

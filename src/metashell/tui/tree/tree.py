@@ -418,12 +418,12 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
             await self.explorer.mount(JumpBar(self), before="StatusLine")
 
     def jump(self, key: NodeKey, text: str) -> bool:
-        """Go to the first name in an open directory that begins with a text.
+        """Go to the first name in an open directory that begins with a text, else contains it.
 
         Returns:
             Whether there is one.
         """
-        name = None if self.outline is None else self.outline.beginning_with(key, text)
+        name = None if self.outline is None else self.outline.first_like(key, text)
         line = None
         if self.outline is not None and name is not None:
             line = self.outline.line_of((*key, name))
