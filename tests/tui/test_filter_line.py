@@ -70,3 +70,24 @@ def test_the_rows_of_a_command_name_their_filter() -> None:
         assert "filter fenced: " in driver.screen()
 
     drive(test)
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("view", ["health", "quorum", "brokers"])
+@pytest.mark.parametrize("end", ["enter", "down", "escape"])
+def test_the_focus_goes_back(view: str, end: str) -> None:
+    """Whatever ends the line, the part that had the focus before has it again."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look(view)
+        for part in driver.view.query("*"):
+            if not part.focusable:
+                continue
+            part.focus()
+            await driver.press("slash")
+            await driver.type("1")
+            await driver.press(end)
+            assert part.has_focus
+            driver.view.drop_filter()
+
+    drive(test)

@@ -5,7 +5,10 @@ from __future__ import annotations
 from typing import ClassVar, Final, Protocol
 
 from textual.binding import Binding
+from textual.widget import Widget
 from textual.widgets import Input
+
+from metashell.tui.frame.taking_focus import give_back
 
 
 class Filterable(Protocol):
@@ -58,9 +61,11 @@ class FilterBar(Input):
         )
         self._view = view
         self._has_ended = False
+        self._came_from: Widget | None = None
 
     def on_mount(self) -> None:
         """Take what is typed."""
+        self._came_from = self.screen.focused
         self.screen.add_class(_FILTERING)
         self.focus()
 
@@ -94,5 +99,5 @@ class FilterBar(Input):
     def _end(self) -> None:
         # What was typed last has come before this.
         self._has_ended = True
-        self._view.focus_content()
+        give_back(self._view, self._came_from)
         self.remove()

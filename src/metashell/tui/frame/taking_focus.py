@@ -1,8 +1,17 @@
-"""The focus of a view that comes into sight."""
+"""The focus of a view that comes into sight, or that gets it back."""
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from metashell.tui.view import View
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+
+    from textual.widget import Widget
+
+    from metashell.tui.frame.filter_bar import Filterable
 
 
 def take_focus(view: View) -> None:
@@ -20,3 +29,12 @@ def leave_timeline(view: View) -> None:
     timeline = view.explorer.timeline
     if timeline is not None and view.explorer.focused is timeline:
         view.focus_content()
+
+
+def give_back(content: Filterable, before: Widget | None) -> None:
+    """Focus the part of a content that had the focus before, else where its user goes on."""
+    around: Collection[object] = () if before is None else before.ancestors
+    if before is not None and before.focusable and content in around:
+        before.focus()
+    else:
+        content.focus_content()

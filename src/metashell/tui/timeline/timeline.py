@@ -13,6 +13,7 @@ from textual.timer import Timer
 from textual.widget import Widget
 
 from metashell.records.density import Axis
+from metashell.tui.frame.taking_focus import give_back
 from metashell.tui.part import AppPart
 from metashell.tui.text import line
 from metashell.tui.timeline.bar import Stand, draw
@@ -406,11 +407,8 @@ class Timeline(AppPart, Widget, can_focus=True):
         if any(job.key in ("scene", "jump") for job in self.explorer.jobs.running):
             self.explorer.action_cancel()
             return
-        view, before = self.explorer.view, self._came_from
-        if before is not None and before.focusable and view in before.ancestors:
-            before.focus()
-        elif view is not None:
-            view.focus_content()
+        if self.explorer.view is not None:
+            give_back(self.explorer.view, self._came_from)
 
     # The mouse.
 
