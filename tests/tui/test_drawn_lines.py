@@ -73,3 +73,20 @@ def test_lines_are_drawn_anew_where_they_look_otherwise() -> None:
             assert kept == picture(tree), step
 
     drive(test, size=LOW)
+
+
+def test_a_border_is_no_line_of_the_tree() -> None:
+    """With the whole screen, and with a filter, each line is there once and both borders are."""
+
+    async def test(driver: Driver) -> None:
+        tree = driver.one(NodeTree)
+        await driver.press("z")
+        lines = [strip.text for strip in picture(tree)]
+        assert "/" in lines[0]
+        assert 1 == sum("quorum" in text for text in lines)
+        await driver.press("z")
+        tree.filter_by("qu")
+        await driver.settled()
+        assert "filter qu: 1 of " in picture(tree)[-1].text
+
+    drive(test, size=(80, 40))

@@ -31,7 +31,7 @@ class DrawnLines:
         """The lines of a region of a widget.
 
         Args:
-            widget: The widget; it has no title.
+            widget: The widget.
             crop: The region, relative to the widget.
             shown: For each line of it all that the line depends on, but for styles.
             draw: Draws a region.

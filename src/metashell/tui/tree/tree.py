@@ -540,7 +540,10 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
 
     def render_lines(self, crop: Region) -> list[Strip]:
         """Draw some lines of the screen, but those that only moved."""
-        shown = [self._shown_in(y) for y in crop.line_range]
+        rows = range(self.size.height)
+        at = [y - self.gutter.top for y in crop.line_range]
+        titles = str(self.border_title), str(self.border_subtitle)
+        shown = [self._shown_in(y) if y in rows else (y, *titles) for y in at]
         return self._drawn.lines(self, crop, shown, super().render_lines)
 
     def _shown_in(self, y: int) -> str | tuple[TreeLine, bool, bool]:
