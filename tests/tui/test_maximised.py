@@ -12,7 +12,7 @@ from metashell.tui.tree.tree import NodeTree
 from metashell.tui.views.brokers import LoadTable
 from metashell.tui.views.health import KindList
 from metashell.tui.views.quorum import EpochsTable
-from support.pilot import Driver, drive
+from support.pilot import SMALL, Driver, drive
 
 
 def test_keys_stay_and_width_says_why_not() -> None:
@@ -75,7 +75,7 @@ def test_the_bar_says_the_way_back() -> None:
     ],
 )
 def test_a_part_fills_the_screen_below_its_name(view: str, part: type[Widget], title: str) -> None:
-    """Every part has all lines but that of the keys, and one that names it."""
+    """Every part has all lines but those of status and keys, below a line that names it."""
 
     async def test(driver: Driver) -> None:
         driver.app.go("/image/topics")
@@ -84,10 +84,11 @@ def test_a_part_fills_the_screen_below_its_name(view: str, part: type[Widget], t
         widget = driver.view.query(part).first()
         widget.focus()
         await driver.press("z")
-        assert (80, 23) == widget.outer_size
+        assert (80, 22) == widget.outer_size
+        assert "offset " in driver.screen().splitlines()[-2]
         assert title in driver.screen().splitlines()[0]
         await driver.press("z")
-        assert widget.outer_size.height < 23
+        assert widget.outer_size.height < 22
 
     drive(test)
 
@@ -128,5 +129,47 @@ def test_another_part_takes_it_back() -> None:
         await driver.press("1", "z", "t")
         assert app.screen.maximized is None
         assert app.focused is app.timeline
+
+    drive(test)
+
+
+@pytest.mark.parametrize("size", [SMALL, (40, 12)])
+def test_the_state_shown_is_named(size: tuple[int, int]) -> None:
+    """Moves in time are seen in the status line, also where a part has the whole screen."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("z")
+        for key in ("left_square_bracket", "E"):
+            await driver.press(key)
+            assert driver.app.screen.maximized is not None
+            assert str(driver.scene.source.status().offset) in driver.screen().splitlines()[-2]
+
+    drive(test, size=size)
+
+
+def test_a_jump_is_typed_below_the_tree() -> None:
+    """The line of a jump can be seen where the tree has the whole screen."""
+
+    async def test(driver: Driver) -> None:
+        await driver.press("z", "i")
+        assert "jump to" in driver.screen().splitlines()[-3]
+
+    drive(test)
+
+
+@pytest.mark.cases(2)
+@pytest.mark.parametrize("key", ["i", "slash", "f1"])
+def test_escape_first_ends_what_is_open(key: str) -> None:
+    """A line, and help, are ended before the part gives the whole screen back."""
+
+    async def test(driver: Driver) -> None:
+        screen = driver.app.screen
+        await driver.press("z", key)
+        n_open = len(screen.children)
+        await driver.press("escape")
+        assert n_open - 1 == len(screen.children)
+        assert screen.maximized is not None
+        await driver.press("escape")
+        assert screen.maximized is None
 
     drive(test)

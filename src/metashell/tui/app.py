@@ -81,7 +81,7 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
     ENABLE_COMMAND_PALETTE = True
     COMMANDS: ClassVar = {_providers}
     BINDINGS: ClassVar = list(KEYS)
-    ALLOW_IN_MAXIMIZED_VIEW: ClassVar = "KeyBar, FilterBar, HelpPanel"
+    ALLOW_IN_MAXIMIZED_VIEW: ClassVar = "StatusLine, KeyBar, FilterBar, JumpBar, HelpPanel"
     """What stays beside a part that has the whole screen."""
 
     def __init__(self, session: ExplorerSession) -> None:
@@ -177,6 +177,12 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
             await super().on_event(event)
             is_text = is_line and (isinstance(event, Paste) or event.is_printable)
             self.type_ahead.follow(is_text=is_text)
+
+    @property
+    def escape_to_minimize(self) -> bool:
+        """Whether escape takes the whole screen back: a line and help are ended first."""
+        is_above = isinstance(self.focused, Input) or bool(self.screen.query_children("HelpPanel"))
+        return super().escape_to_minimize and not is_above
 
     @property
     def view(self) -> View | None:
