@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from threading import Event
 
+import pytest
+from textual.geometry import Region
+
 from metashell.tui.node.pane import ModeTab
 from support.fixtures import fixture
 from support.pilot import Driver, drive, session_on
@@ -67,5 +70,27 @@ def test_offers_no_keys_that_do_not_work() -> None:
             assert f"{name} does nothing in the timeline: escape leaves it" in driver.told
         await driver.press("escape")
         assert tabs() == before
+
+    drive(test, session_on(fixture("real-44-broker-down").input))
+
+
+def test_the_focus_is_seen_without_colours(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the focus the offset and its time are drawn reversed; without it they are not."""
+    monkeypatch.setenv("NO_COLOR", "1")
+
+    async def test(driver: Driver) -> None:
+        timeline = driver.app.timeline
+        assert timeline is not None
+
+        def reversed_text() -> str:
+            lines = timeline.render_lines(Region(0, 0, *timeline.size))
+            found = (s.text for s in lines[-1] if s.style is not None and s.style.reverse)
+            return "".join(found)
+
+        assert not reversed_text()
+        await driver.press("t")
+        assert reversed_text().startswith("newest ")
+        await driver.press("escape")
+        assert not reversed_text()
 
     drive(test, session_on(fixture("real-44-broker-down").input))

@@ -22,6 +22,8 @@ _WIDE: Final = 120
 """Columns from which on there is room for dates and seconds."""
 _OF_DAY: Final = len("12:00:00")
 """Columns of a time without its day."""
+_MARKED: Final = Style(reverse=True, bold=True)
+"""Seen without colours too."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,6 +45,8 @@ class Stand:
     """(the offset that it is for, what to say there, whether that is about the timeline)."""
     state: str
     """What goes on, such as ``▶ 4/s``."""
+    has_focus: bool = False
+    """Whether keys are for it: where it stands is then marked."""
     states: StateHistory | None = None
     """Partitions that were not well; None where that is not known."""
     has_state_line: bool = False
@@ -71,7 +75,7 @@ def _bar(stand: Stand, style_of: Callable[[str], Style]) -> Content:
     glyph, style = pieces[cursor]
     # A sign stays a sign; a height says nothing once it is reversed.
     glyph = CURSOR if glyph == " " or glyph in BLOCKS else glyph
-    pieces[cursor] = (glyph, style + Style(reverse=True, bold=True))
+    pieces[cursor] = (glyph, style + _MARKED)
     return Content.assemble(*pieces)
 
 
@@ -123,7 +127,9 @@ def _middle(stand: Stand, style_of: Callable[[str], Style], *, is_wide: bool) ->
     start = " ".join(part for part in (stand.state, where, str(offset), time) if part)
     has_note = stand.note is not None and stand.note[0] == offset
     states = "" if stand.states is None or has_note else states_text(stand.states, offset)
-    pieces = [line(f"{start}  "), line(text).stylize(style_of(group))]
+    pieces = [line(start), line("  "), line(text).stylize(style_of(group))]
+    if stand.has_focus:
+        pieces[0] = pieces[0].stylize(_MARKED)
     if states:
         is_offline = bool(stand.states and stand.states.at(offset)[0])
         pieces += [line("  "), line(states).stylize(style_of("offline" if is_offline else "under"))]

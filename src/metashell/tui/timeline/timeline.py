@@ -490,6 +490,7 @@ class Timeline(AppPart, Widget, can_focus=True):
             state=state,
             states=None if scene is None else self.states.history(scene.prefix),
             has_state_line=self.has_class("-states"),
+            has_focus=self.has_focus,
         )
         return draw(stand, self._style)
 
