@@ -171,6 +171,11 @@ class OutputPane(AppPart, Vertical):
 
     # Keys.
 
+    def page(self, by: int) -> None:
+        """Go a page up or down in the table, or else in the text."""
+        shown = self._table or self.text
+        (shown.action_page_up if by < 0 else shown.action_page_down)()
+
     def action_copy(self) -> None:
         """Copy the row, or else the text."""
         if self.text.has_focus or self._table is None:

@@ -70,7 +70,8 @@ class CommandScreen(AppPart, ModalScreen[None]):
         "rows, then closes the line. `cd` "
         "goes to a directory, `at` in time. Rows fill the screen: `s` sorts them, `/` filters "
         "them, `x` exports them. `enter` goes to the node of a row, `alt+left` back to the "
-        "rows. `:` goes to the line, `escape` back to the view."
+        "rows. `page up` and `page down` scroll the output from the line, too. `:` goes to the "
+        "line, `escape` back to the view."
     )
     DEFAULT_CSS = """
     CommandScreen { background: transparent; align: left bottom; }
@@ -95,6 +96,8 @@ class CommandScreen(AppPart, ModalScreen[None]):
         Binding("escape", "leave", "Close", id="command.close"),
         Binding("colon", "type", "Command", show=False, id="command"),
         Binding("shift+tab", "look", "Output", id="command.output"),
+        Binding("pageup", "page(-1)", "Page up", show=False, id="command.page-up"),
+        Binding("pagedown", "page(1)", "Page down", show=False, id="command.page-down"),
         Binding("slash", "filter_rows", "Filter", show=False, id="filter"),
         Binding("f1", "app.help", "Help", id="help"),
     ]
@@ -286,6 +289,10 @@ class CommandScreen(AppPart, ModalScreen[None]):
             self.pane.focus_content()
         else:
             self.line.focus()
+
+    def action_page(self, by: int) -> None:
+        """Go a page up or down in what was said, from the line too."""
+        self.pane.page(by)
 
     def action_export(self) -> None:
         """Write the rows to a file; say how text is written."""
