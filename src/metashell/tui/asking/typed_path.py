@@ -12,7 +12,15 @@ from metashell.commands.framework.completion import complete_paths
 from metashell.dataclass import dataclass
 from metashell.errors import PathError
 from metashell.fs.node import Directory
-from metashell.fs.path import encode_name, is_absolute, join, normalise, resolve
+from metashell.fs.path import (
+    decode_name,
+    encode_name,
+    encode_path,
+    is_absolute,
+    join,
+    normalise,
+    resolve,
+)
 
 if TYPE_CHECKING:
     from metashell.tui.scene import Scene
@@ -27,6 +35,8 @@ class PathTarget:
     path: str
     """Absolute."""
     offset: int | None = None
+    is_topic: bool = False
+    """Whether the line is no path, but the name of the topic that is there."""
 
 
 def directory_at(scene: Scene, path: str) -> str:
@@ -68,16 +78,29 @@ def propose(
 
 
 def follow(scene: Scene, typed: str, cwd: str) -> PathTarget:
-    """Where a line leads: a path, or ``PATH@OFFSET``.
+    """Where a line leads: a path, ``PATH@OFFSET``, or else the topic of that name.
 
     Raises:
         PathError: Nothing is there, and no other offset was asked for.
     """
-    typed = typed if is_absolute(typed) else join(cwd, typed)
+    path = typed if is_absolute(typed) else join(cwd, typed)
     try:
-        return PathTarget(resolve(scene.root, typed.rstrip("/") or "/").encoded())
+        return PathTarget(resolve(scene.root, path.rstrip("/") or "/").encoded())
     except PathError:
-        match = _WITH_OFFSET.fullmatch(typed)
-        if match is None:
+        match = _WITH_OFFSET.fullmatch(path)
+        topic = topic_path(scene, decode_name(typed))
+        if match is None and topic is None:
             raise
+    if match is None:
+        assert topic is not None
+        return PathTarget(topic, is_topic=True)
     return PathTarget(normalise(match[1]), int(match[2]))
+
+
+def topic_path(scene: Scene, name: str) -> str | None:
+    """The absolute path of a topic; None where no topic has that name."""
+    path = scene.prefix + encode_path(["image", "topics", "byName", name])
+    try:
+        return resolve(scene.root, path).encoded()
+    except PathError:
+        return None

@@ -20,6 +20,7 @@ from metashell.fs.path import encode_path, resolve
 from metashell.tui.asking.completing import CompletingInput, Proposals
 from metashell.tui.asking.output_lines import MOST_LINES, Stream
 from metashell.tui.asking.path_list import PathList
+from metashell.tui.asking.typed_path import topic_path
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
 from metashell.tui.part import AppPart
@@ -74,13 +75,8 @@ def topic_named(scene: Scene, text: str, start: str) -> str | None:
     words = split(text)
     if len(words) != 1 or words[0].wild or words[0].startswith(_BEGINS):
         return None
-    path = scene.prefix + encode_path(["image", "topics", "byName", str(words[0])])
-    if not is_below(path, start.rstrip("/")):
-        return None
-    try:
-        return resolve(scene.root, path).encoded()
-    except PathError:
-        return None
+    path = topic_path(scene, str(words[0]))
+    return path if path is not None and is_below(path, start.rstrip("/")) else None
 
 
 def topics_words(scene: Scene, text: str, start: str) -> list[str] | None:

@@ -71,6 +71,9 @@ class GoToScreen(AppPart, ModalScreen[None]):
     }
     """
 
+    _proposed: PathTarget | None = None
+    """What the hint names in place of what is typed: enter goes there."""
+
     def compose(self) -> ComposeResult:
         """The line, what may come next, and a hint."""
         path, proposals = self.explorer.path, Proposals()
@@ -100,6 +103,7 @@ class GoToScreen(AppPart, ModalScreen[None]):
     def on_input_changed(self, event: Input.Changed) -> None:
         """Say again what keys do."""
         event.stop()
+        self._proposed = None
         self.query_one(Hint).say(None)
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
@@ -127,6 +131,13 @@ class GoToScreen(AppPart, ModalScreen[None]):
         )  # fmt: skip
 
     def _arrive(self, target: PathTarget) -> None:
+        if target.is_topic and self._proposed != target:
+            self._proposed = target
+            name = self.line.value
+            self.query_one(Hint).say(
+                f"no such name here\n  topic {name}: {target.path}\n  hint: enter goes there"
+            )
+            return
         self.dismiss()
         self.explorer.go(target.path, offset=target.offset)
 
