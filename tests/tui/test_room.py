@@ -10,7 +10,9 @@ from metashell.tui.records.pane import RecordPane
 from metashell.tui.records.stream import RecordList
 from metashell.tui.rows.table import RowTable
 from metashell.tui.tree.tree import NodeTree
-from support.pilot import Driver, drive
+from metashell.tui.views.health import KindList
+from support.fixtures import fixture
+from support.pilot import Driver, drive, session_on
 
 
 @pytest.mark.parametrize(
@@ -89,3 +91,26 @@ def test_the_focus_is_seen_among_records() -> None:
         assert chips.render().spans[0].style == "reverse bold"
 
     drive(test)
+
+
+def test_the_kinds_of_problems_have_the_lines_that_rows_leave() -> None:
+    """Few rows leave lines to the kinds, three rows always have room, and the choice is seen."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("health")
+        kinds, table = driver.one(KindList), driver.one(RowTable)
+        body = driver.app.query_one("#health-body")
+        before = kinds.size.height
+        kinds.focus()
+        for code in kinds.codes[1:]:
+            await driver.press("down")
+            assert code == kinds.code
+            assert 3 <= table.size.height - table.header_height
+            assert kinds.highlighted is not None
+            top = kinds.scroll_offset.y
+            assert top <= kinds.highlighted < top + kinds.size.height
+            if table.row_count <= 3:
+                assert kinds.size.height > before
+                assert body.size.height == kinds.size.height + table.outer_size.height
+
+    drive(test, session_on(fixture("real-44-broker-down").input))

@@ -51,6 +51,10 @@ _SAME_IN_KIND: Final = ("problem", "severity")
 _WIDE_CELLS: Final = 110
 _HEALTH: Final = "health"
 """Key of the job that looks for problems."""
+_LEAST_ROWS: Final = 3
+"""Rows that have room whatever the kinds need."""
+_KINDS_PERCENT: Final = 40
+"""What the kinds get of the lines where the rows need all."""
 _OLDER: Final = "older"
 """Key of the job that reads older files."""
 _NO_NODE: Final = "this problem has no node"
@@ -102,6 +106,25 @@ class ProblemTable(RowTable):
         "problem began. `!` runs the command below, `i` copies it. `s` sorts by the column "
         "of the cursor, `/` filters."
     )
+
+
+class HealthBody(Container):
+    """The kinds of problems and their rows."""
+
+    def on_resize(self) -> None:
+        """Share the lines that there are now."""
+        self.share()
+
+    def share(self) -> None:
+        """Give the kinds the lines that the rows do not need, where they stand above them."""
+        table, room = self.query_one(ProblemTable), self.size.height
+        around = table.outer_size.height - table.scrollable_content_region.height
+        needed = table.header_height + max(table.row_count, _LEAST_ROWS) + around
+        view, kinds = self.query_ancestor(HealthView), self.query_one(KindList)
+        is_fixed = view.has_class("-wide") or view.has_class("-low")
+        most = max(room - needed, room * _KINDS_PERCENT // 100, 1)
+        kinds.styles.max_height = None if is_fixed else most
+        kinds.call_after_refresh(kinds.scroll_to_highlight)
 
 
 class HealthView(View):
@@ -158,7 +181,7 @@ class HealthView(View):
     HealthView #health-words.-warning { color: $text-warning; }
     HealthView #health-words.-fine { color: $text-success; }
     HealthView #health-body { height: 1fr; layout: vertical; }
-    HealthView #health-kinds { height: auto; max-height: 40%; padding: 0; }
+    HealthView #health-kinds { height: auto; padding: 0; }
     HealthView ProblemTable { height: 1fr; width: 1fr; }
     HealthView.-wide #health-body { layout: horizontal; }
     HealthView.-wide #health-kinds {
@@ -190,7 +213,7 @@ class HealthView(View):
     def compose(self) -> ComposeResult:
         """How it is; the kinds; the rows; what the row means."""
         yield Static(id="health-words", markup=False)
-        with Container(id="health-body"):
+        with HealthBody(id="health-body"):
             yield KindList()
             yield ProblemTable(id="health-rows")
         yield Static(id="health-detail", markup=False)
@@ -348,9 +371,10 @@ class HealthView(View):
         self._explain()
 
     def on_row_table_drawn(self, event: RowTable.Drawn) -> None:
-        """Explain the row that is under the cursor now."""
+        """Explain the row that is under the cursor now, and leave it the lines that it needs."""
         event.stop()
         self._explain()
+        self.query_one(HealthBody).share()
 
     def on_row_table_chosen(self, event: RowTable.Chosen) -> None:
         """Go to the row's node."""
