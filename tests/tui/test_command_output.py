@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from metashell.tui.asking.output_pane import path_of
 from metashell.tui.screens.command import CommandScreen
 from support.pilot import Driver, drive
+
+FIRST = 3262
+"""The first offset whose state the sample knows."""
 
 
 async def run(driver: Driver, line: str) -> CommandScreen:
@@ -43,5 +47,29 @@ def test_pages_of_rows_from_the_line() -> None:
         await driver.press("pageup")
         assert 0 == table.cursor_row
         assert screen.line.has_focus
+
+    drive(test)
+
+
+def test_a_node_of_another_state_is_named() -> None:
+    """Enter, and the key of neighbours, on a node that was made later say where it is not."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.travel(FIRST)
+        await driver.settled()
+        await driver.press("equals_sign")
+        screen = driver.app.screen
+        assert isinstance(screen, CommandScreen)
+        table, scene = screen.pane.row_tables[0], driver.scene
+        assert table.shown is not None
+        paths = table.shown.column("path").to_pylist()
+        at = next(
+            i for i in range(len(paths)) if path_of({"path": paths[i]}, scene.root, "") is None
+        )
+        table.move_cursor(row=at)
+        for key in ("enter", "R"):
+            await driver.press(key)
+            assert [f"{paths[at]} is not there at offset {FIRST}"] == driver.told
+            assert driver.app.screen is screen
 
     drive(test)

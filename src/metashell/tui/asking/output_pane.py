@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.fs.node import Directory
-    from metashell.tui.scene import CommandAnswer
+    from metashell.tui.scene import CommandAnswer, Scene
 
 _MOST_TABLES: Final = 4
 """Tables that are shown; no command has more."""
@@ -189,9 +189,10 @@ class OutputPane(AppPart, Vertical):
 
     def action_relations(self) -> None:
         """Leave the rows for the neighbours of the node of one."""
-        path = self.explorer.path_of_row()
+        path, scene, table = self.explorer.path_of_row(), self.explorer.scene, self._table
         if path is None:
-            self.explorer.tell("this row has no node")
+            row = None if table is None else table.row
+            self.explorer.tell(why_no_node(row or {}, scene))
         else:
             self.screen.dismiss()
             self.explorer.call_later(self.explorer.show_relations, path)
@@ -224,6 +225,16 @@ def path_of(row: Mapping[str, Any], root: Directory, prefix: str) -> str | None:
             except PathError:
                 continue
     return None
+
+
+def why_no_node(row: Mapping[str, Any], scene: Scene | None) -> str:
+    """Why a row leads nowhere: it names no node, or one that the state shown does not have."""
+    names = next(iter(_candidates(row)), None)
+    offset = None if scene is None or scene.cluster is None else scene.cluster.status().offset
+    if names is None or offset is None:
+        return "this row has no node"
+    path = names if isinstance(names, str) else encode_path(names)
+    return f"{path} is not there at offset {offset}"
 
 
 def _candidates(row: Mapping[str, Any]) -> list[str | list[str]]:

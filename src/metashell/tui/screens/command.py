@@ -23,7 +23,7 @@ from metashell.fs.path import resolve
 from metashell.places.uri import holds_credentials
 from metashell.tui.asking.completing import CompletingInput, EnteredLines, Proposals
 from metashell.tui.asking.output_lines import Stream
-from metashell.tui.asking.output_pane import OutputPane, path_of
+from metashell.tui.asking.output_pane import OutputPane, path_of, why_no_node
 from metashell.tui.asking.results import CommandResult, FollowedResult
 from metashell.tui.frame.filter_bar import FilterBar
 from metashell.tui.frame.key_bar import KeyBar
@@ -333,7 +333,7 @@ class CommandScreen(AppPart, ModalScreen[None]):
             return
         path = path_of(event.row, scene.root, scene.prefix)
         if path is None:
-            self.explorer.tell("this row has no node")
+            self.explorer.tell(why_no_node(event.row, scene))
             return
         left = self.explorer.here
         self.dismiss()
