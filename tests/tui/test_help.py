@@ -11,7 +11,7 @@ from metashell.tui.frame.themes import HIGH_CONTRAST
 from metashell.tui.rows.table import RowTable
 from metashell.tui.screens.moment import MomentScreen
 from support.bindings import shown
-from support.pilot import Driver, drive, session_on
+from support.pilot import SMALL, Driver, drive, session_on
 from support.seeds import chosen
 
 _LEAST = 7.0
@@ -292,3 +292,20 @@ def test_no_color_has_no_shades_of_grey(monkeypatch: pytest.MonkeyPatch) -> None
         assert all(c is None or c.is_default for s in styles for c in (s.color, s.bgcolor))
 
     drive(test)
+
+
+@pytest.mark.parametrize("size", [SMALL, (99, 24), (100, 24)])
+def test_help_has_the_width_that_it_needs(size: tuple[int, int]) -> None:
+    """Below 100 columns it lies above the view, which stays as it is; else it stands beside it."""
+
+    async def test(driver: Driver) -> None:
+        before, room = driver.screen(), driver.view.size
+        await driver.press("question_mark")
+        is_narrow = size[0] < 100
+        assert is_narrow is (driver.one(Help).outer_size.width == size[0])
+        assert is_narrow is (driver.view.size == room)
+        assert "escape closes" in driver.screen().split("\n")[0]
+        await driver.press("escape")
+        assert before == driver.screen()
+
+    drive(test, size=size)

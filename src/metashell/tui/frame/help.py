@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from textwrap import dedent
+from typing import Final
 
 from rich.table import Table
 from rich.text import Text
@@ -20,6 +21,8 @@ _GENERAL = (
     "{keys} show the views, `tab` goes from part to part, the arrows scroll. `ctrl+p` finds every "
     "action."
 )
+_WIDE: Final = 100
+"""Columns of the screen from which on there is room for help and a view side by side."""
 _HOW = "escape closes, page up/down scroll"
 
 
@@ -28,6 +31,9 @@ class Help(HelpPanel):
 
     DEFAULT_CSS = """
     Help { width: 45%; min-width: 34; max-width: 56; padding: 0; background: $panel; }
+    Help.-narrow {
+        split: none; dock: top; layer: help; width: 100%; max-width: 100%; border-left: none;
+    }
     Help > VerticalScroll { height: 1fr; }
     Help > VerticalScroll:focus { background-tint: $foreground 5%; }
     Help #widget-help, Help.-show-help #widget-help {
@@ -44,6 +50,14 @@ class Help(HelpPanel):
         with VerticalScroll(can_focus=True):
             yield Markdown(id="widget-help")
             yield HelpKeys()
+
+    def fit(self) -> None:
+        """Lie above the whole view where there is no room beside it."""
+        self.set_class(self.app.size.width < _WIDE, "-narrow")
+
+    def on_resize(self) -> None:
+        """Fit another width of the screen."""
+        self.fit()
 
     def take_key(self, key: str) -> None:
         """Close on escape, else scroll by a page."""
@@ -68,6 +82,7 @@ class Help(HelpPanel):
 
     def on_mount(self) -> None:
         """Follow the focus."""
+        self.fit()
         self.screen.bindings_updated_signal.subscribe(self, self._bindings_changed)
 
     def _bindings_changed(self, _screen: Screen[object]) -> None:
