@@ -427,7 +427,7 @@ class HealthView(View):
         def done(end: int) -> None:
             self._go(path, end)
             if scene.cluster is not None:
-                self.explorer.tell("as it began; = lists what changed, [ goes to the state before")
+                self.explorer.tell("as it began: = lists what changed, [ goes back")
 
         self.explorer.jobs.start("finding the moment", work, done, owner=self, key=MOMENT)
 
