@@ -112,5 +112,10 @@ def test_the_kinds_of_problems_have_the_lines_that_rows_leave() -> None:
             if table.row_count <= 3:
                 assert kinds.size.height > before
                 assert body.size.height == kinds.size.height + table.outer_size.height
+        shared = kinds.size
+        await driver.press("z")
+        assert (80, 22) == kinds.outer_size
+        await driver.press("z")
+        assert shared == kinds.size
 
     drive(test, session_on(fixture("real-44-broker-down").input))

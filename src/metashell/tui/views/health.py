@@ -121,7 +121,7 @@ class HealthBody(Container):
         around = table.outer_size.height - table.scrollable_content_region.height
         needed = table.header_height + max(table.row_count, _LEAST_ROWS) + around
         view, kinds = self.query_ancestor(HealthView), self.query_one(KindList)
-        is_fixed = view.has_class("-wide") or view.has_class("-low")
+        is_fixed = view.has_class("-wide") or view.has_class("-low") or kinds.is_maximized
         most = max(room - needed, room * _KINDS_PERCENT // 100, 1)
         kinds.styles.max_height = None if is_fixed else most
         kinds.call_after_refresh(kinds.scroll_to_highlight)
@@ -225,6 +225,12 @@ class HealthView(View):
     def on_resize(self, event: events.Resize) -> None:
         """Put the kinds beside the rows where there is room."""
         self.set_class(event.size.width >= _WIDE_CELLS, "-wide")
+
+    def fit(self) -> None:
+        """Have the kinds as high as the whole screen where they have that."""
+        super().fit()
+        for body in self.query(HealthBody):
+            body.share()
 
     # Asking.
 
