@@ -424,7 +424,7 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         self.tell(f"{what} copied")
 
     def action_cancel(self) -> None:
-        """Stop what was begun last; where nothing goes on, drop the filter that holds."""
+        """Stop what was begun last, else drop the filter that holds, else go back in the view."""
         job = self.jobs.cancel_newest()
         if job is None:
             self._drop_filter()
@@ -439,8 +439,10 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
                 self.view.show_path(self.path)
 
     def _drop_filter(self) -> None:
-        text = "" if self.view is None else self.view.drop_filter()
-        self.tell(f"filter dropped: {text}" if text else "no job runs and no filter holds")
+        view = self.view
+        text = "" if view is None else view.drop_filter()
+        if text or view is None or not view.leave():
+            self.tell(f"filter dropped: {text}" if text else "no job runs and no filter holds")
 
     def _handle_exception(self, error: Exception) -> None:
         """Take what goes wrong in this thread. A program that ends mounts no parts any more.

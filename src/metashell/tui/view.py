@@ -154,6 +154,10 @@ class View(AppPart, Vertical):
         """The filter that holds; None where nothing can be filtered at the moment."""
         return None
 
+    def leave(self) -> bool:
+        """Go back from what was opened within the view; whether there was anything."""
+        return False
+
     def drop_filter(self) -> str:
         """Show again what a filter hides.
 

@@ -260,6 +260,13 @@ def partitions(n: int, more: str = "") -> str:
     return f"{n:,} {more}partition{'' if n == 1 else 's'}"
 
 
+def what_fails(table: pa.Table) -> str:
+    """How many partitions a loss takes, by the rows of ``brokers --without``."""
+    n_now = pc.sum(table["already"]).as_py() or 0
+    found = f"{partitions(len(table) - n_now, 'more ')} offline or under min ISR"
+    return f"{found}, {n_now:,} already" if n_now else found
+
+
 @dataclass(frozen=True, slots=True)
 class Loss:
     """What would fail without some brokers."""

@@ -31,8 +31,8 @@ from metashell.tui.views.broker_text import (
     load_of,
     loss_of,
     named,
-    partitions,
     rack_rows,
+    what_fails,
     without,
 )
 
@@ -248,8 +248,7 @@ class BrokersView(View):
         if seen is not None and had_focus:
             seen.focus()
         if listed is not None:
-            found = f"{partitions(len(listed.table))} offline or under min ISR"
-            self._title(f"without {named(listed.brokers)}: {found}")
+            self._title(f"without {named(listed.brokers)}: {what_fails(listed.table)}")
         elif load is not None:
             self._title(heading(load, by_rack=self.by_rack))
         self.refresh_bindings()
@@ -391,6 +390,13 @@ class BrokersView(View):
         self.listed = None
         self._arrange()
         self._about()
+
+    def leave(self) -> bool:
+        """Go back from what would fail; whether that was shown."""
+        is_listed = self.listed is not None
+        if is_listed:
+            self.action_back()
+        return is_listed
 
     def _list(self, brokers: tuple[int, ...]) -> None:
         scene = self._scene

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 _NO_CLUSTER: Final = "A fleet is open: go into one of /clusters to see its groups."
 _PAUSE_S: Final = 0.2
 """How long the cursor rests before the history of an offset is read."""
-_LISTS: Final = "#groups-groups, #groups-heading, #groups-transactions, #groups-about"
+_LISTS: Final = "#groups-groups, #groups-heading, #groups-transactions"
 _GROUP: Final = "#groups-members, #groups-offsets, #groups-history"
 
 
@@ -320,7 +320,7 @@ class GroupsView(View):
         shown.update(lines("\n".join(notes)))
         if had_focus and not self.explorer.focused.display:  # type: ignore[union-attr]
             self.table.focus()
-        self.refresh_bindings()
+        self._about()
 
     def _say(self, text: str) -> None:
         self.query_one("#groups-title", Heading).update(line(text))
@@ -365,6 +365,12 @@ class GroupsView(View):
         self.group = self.commits = self._at_hand = None
         self._arrange()
         self.table.focus()
+
+    def leave(self) -> bool:
+        """Go back from a group; whether one was shown."""
+        is_open = self.group is not None
+        self.action_back()
+        return is_open
 
     def _begin_history(self) -> None:
         """Have the history of the offset under the cursor read, once the cursor rests."""
