@@ -514,6 +514,7 @@ def test_the_line_is_seen_below_rows(size: tuple[int, int]) -> None:
         screen = await opened(driver)
         (table,) = (await run(driver, "partitions")).row_tables
         assert table.row_count > size[1]
+        assert ":keys are for what is above" in driver.screen()
         await driver.press("colon", *"topics")
         assert ":topics" == driver.screen().splitlines()[-2].rstrip()
         assert screen.line.has_focus

@@ -44,8 +44,17 @@ _MARGIN: Final = 2
 """Columns that a command leaves to the scroll bar."""
 
 
+_EXAMPLE: Final = "a command of the shell, such as partitions --offline"
+_BACK_HERE: Final = "keys are for what is above; : begins another command"
+
+
 class _CommandLine(CompletingInput):
     """The line, which is there already where `:` is typed to get to it."""
+
+    def watch_has_focus(self, has_focus: bool) -> None:
+        """Say what can be typed here, or how to get here."""
+        super().watch_has_focus(has_focus)
+        self.placeholder = _EXAMPLE if has_focus else _BACK_HERE
 
     def on_key(self, event: events.Key) -> None:
         """Begin no command with a colon: none has one."""
@@ -135,7 +144,7 @@ class CommandScreen(AppPart, ModalScreen[None]):
                     proposals,
                     history=EnteredLines(kept),
                     value=self._text,
-                    placeholder="a command of the shell, such as partitions --offline",
+                    placeholder=_EXAMPLE,
                 )
             yield KeyBar()
 
