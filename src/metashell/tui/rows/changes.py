@@ -14,7 +14,7 @@ from metashell.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class TableChanges:
     """What is not as it was at the previous stop."""
 
     rows: pa.Array | None
@@ -23,7 +23,7 @@ class Changed:
     """As `changed_cells` has them."""
 
     @classmethod
-    def between(cls, table: pa.Table, before: pa.Table, key: str) -> Changed:
+    def between(cls, table: pa.Table, before: pa.Table, key: str) -> TableChanges:
         """Compare all of two tables of the same kind, by the column that names a row."""
         keys, keys_before = (rows.column(key).to_pylist() for rows in (table, before))
         return cls(
@@ -31,7 +31,7 @@ class Changed:
         )
 
 
-UNCHANGED: Final = Changed(None, {})
+UNCHANGED: Final = TableChanges(None, {})
 
 
 def changed_rows(

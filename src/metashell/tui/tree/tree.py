@@ -45,7 +45,6 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         "- `right` or `enter` opens a directory\n"
         "- `left` closes it, or goes to the parent; `backspace` always goes to the parent\n"
         "- `enter` on a leaf, or `tab`, goes to the right side\n"
-        "- `i` jumps to a name in the directory of the cursor, from the right side too\n"
         "- `/` shows only names that contain a text, in the same directory\n"
         "- `w` makes the tree wider, `z` gives it the whole screen\n\n"
         f"`{MARK}` marks changes since the previous stop in time."

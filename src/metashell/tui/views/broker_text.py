@@ -13,7 +13,7 @@ from metashell.dataclass import dataclass
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
 from metashell.tui.rows.bars import bars
-from metashell.tui.rows.changes import UNCHANGED, Changed
+from metashell.tui.rows.changes import UNCHANGED, TableChanges
 from metashell.tui.rows.cluster_rows import cluster_rows, joined, previous_scene
 from metashell.tui.rows.drawn import with_columns
 from metashell.tui.text import short_time
@@ -39,9 +39,9 @@ class BrokerLoad:
     """Who leads and holds what."""
 
     brokers: pa.Table
-    changed_brokers: Changed
+    changed_brokers: TableChanges
     racks: pa.Table
-    changed_racks: Changed
+    changed_racks: TableChanges
     rows: Mapping[int, int]
     """Row of each broker in `nodes`."""
     nodes: pa.Table
@@ -72,9 +72,9 @@ def load_of(scene: Scene, cancelled: Callable[[], bool]) -> BrokerLoad:
     if before is not None:
         try:
             old = cluster_rows(before, "brokers", cancelled=cancelled).table
-            changed = Changed.between(brokers, old, "broker")
+            changed = TableChanges.between(brokers, old, "broker")
             old = cluster_rows(before, "brokers", "--by", "rack", cancelled=cancelled).table
-            changed_racks = Changed.between(racks, old, "rack")
+            changed_racks = TableChanges.between(racks, old, "rack")
         except MetashellError:
             pass  # what was shown before can't be read any more: nothing to compare with
     registered = [

@@ -34,8 +34,8 @@ class ExplorerView(View):
     """All nodes as a tree, and one of them."""
 
     HELP = (
-        "The tree is on the left, the selected node on the right. `tab` changes sides. A click "
-        "on a part of the path above goes there."
+        "The tree is on the left, the selected node on the right. `tab` changes sides. `i` jumps "
+        "to a name in the tree. A click on a part of the path above goes there."
     )
     BINDINGS: ClassVar = [
         Binding(
