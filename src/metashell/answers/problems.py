@@ -221,11 +221,13 @@ class Problems:
             return health.at_min_isr & under
         if code == "no-spare-replica":
             return health.at_min_isr & ~under & ~health.offline
+        rows = np.flatnonzero(under)
+        rows = rows[unclean_election(self.image, health.assumptions, rows).values != 0]
         # A replica in the ELR has all acknowledged records: its election loses none (KIP-966).
-        in_sync = health.n_of("isr") + health.n_of("elr") + health.n_of("adding_replicas")
-        rows = np.flatnonzero(under & (in_sync < health.n_of("replicas")))
+        some = Health(self.image, health.assumptions, rows)
+        in_sync = some.n_of("isr") + some.n_of("elr") + some.n_of("adding_replicas")
         out = np.zeros(len(under), dtype=np.bool_)
-        out[rows] = unclean_election(self.image, health.assumptions, rows).values != 0
+        out[rows[in_sync < some.n_of("replicas")]] = True
         return out
 
     def _partitions(self, kind: ProblemKind) -> Iterator[Problem]:

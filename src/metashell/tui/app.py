@@ -120,6 +120,7 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         """What commands keep from one run to the next."""
         self.ahead = ViewsAhead(self)
         """Mounts views before they are asked for."""
+        self._timeline: Timeline | None = None
         self._collecting = Collecting()
         self._shown: dict[str, int] = {}
         """By view, the serial of the scene that it shows."""
@@ -197,9 +198,8 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
     @property
     def timeline(self) -> Timeline | None:
         """The bar over the log; None until the source is open."""
-        from metashell.tui.timeline.timeline import Timeline
-
-        return next(iter(self.query(Timeline)), None)
+        # Asked for at each key: not looked for among all widgets.
+        return self._timeline if self._timeline is not None and self._timeline.is_attached else None
 
     # The source.
 
@@ -234,7 +234,8 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
         from metashell.tui.timeline.timeline import Timeline
 
         self.query_one(TabStrip).name_source(self.session.title(scene.opened))
-        self.mount(Timeline(), before=self._status_line)
+        self._timeline = Timeline()
+        self.mount(self._timeline, before=self._status_line)
         self.places.bookmarks = self.remembered.bookmarks(self.cluster_id)
         self.show_scene(scene)
         self.show_view(first_view(scene, self.session.path))
@@ -280,7 +281,8 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
     def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
         """Offer a comparison once there are two stops to compare, or will be."""
         if action == "changes":
-            return self.is_moving or (self.scene is not None and self.scene.previous is not None)
+            scene = self.scene
+            return (scene is not None and scene.previous is not None) or self.is_moving
         return super().check_action(action, parameters)
 
     def pass_by(self, source: Source, status: SourceStatus) -> bool:

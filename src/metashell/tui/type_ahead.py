@@ -15,7 +15,6 @@ from textual.events import Key, Paste
 
 from metashell.fs.escape import escape
 from metashell.tui.keyboard import MOST_PASTED
-from metashell.tui.view import View
 
 if TYPE_CHECKING:
     from textual.dom import DOMNode
@@ -32,7 +31,9 @@ _AT_ONCE: Final = ("ctrl+c", _SUSPEND)
 _GIVING_UP: Final = ("ctrl+c", "escape")
 """Keys that end what other keys wait for."""
 _ELSEWHERE: Final = ("view", "command_line", "find", "go_to", "help", "quit")
-"""What keys do that is the same whatever a job finds that ends within its view."""
+"""What keys do that is the same whatever a view finds."""
+_IN_VIEW: Final = "look"
+"""Key of the jobs that follow a path in the tree of their view."""
 _COMPARES: Final = "changes"
 """What a key does that is for where a move in time ends."""
 _PATIENCE_S: Final = 0.5
@@ -46,10 +47,9 @@ _MOST: Final = 10_000
 """Keys that are kept; what is typed beyond waits in the terminal."""
 
 
-def _view_of(job: Job) -> View | None:
-    """The view that a job ends within; None where it can lead out of it."""
-    owner: Any = job.owner
-    return next((node for node in owner.ancestors_with_self if isinstance(node, View)), None)
+def _is_long(job: Job) -> bool:
+    """Whether a job that keys wait for can take long, and ends within its view."""
+    return job.is_awaited or job.key == _IN_VIEW
 
 
 class TypeAhead:
@@ -130,11 +130,14 @@ class TypeAhead:
 
     @property
     def _leading(self) -> Job | None:
-        """What keys wait for besides each other: for nothing in a view that is not seen."""
+        """What keys wait for besides each other: not for what is long within a view not seen."""
         if not self._app.is_open:
             return None
         job = self._app.jobs.leading
-        return None if job is None or _view_of(job) not in (None, self._app.view) else job
+        if job is None or not _is_long(job):
+            return job
+        owner: Any = job.owner
+        return job if self._app.view in owner.ancestors_with_self else None
 
     def _is_led(self, event: Key | Paste) -> bool:
         """Whether the way to what a key is for goes on."""
@@ -144,7 +147,8 @@ class TypeAhead:
         action = self._action(event)
         if action == _COMPARES and self._app.is_moving:
             return True
-        return job is not None and (_view_of(job) is None or action not in _ELSEWHERE)
+        # The keys that leave a view do so whatever it finds.
+        return job is not None and not (_is_long(job) and action in _ELSEWHERE)
 
     def _gives_up(self, event: Key | Paste) -> bool:
         """Whether a key ends what the others wait for, which takes long."""
