@@ -33,6 +33,7 @@ class _Changes:
         order = np.lexsort((rows, things))
         self._things, starts = np.unique(things[order], return_index=True)
         self._bounds = np.append(starts, len(order))
+        self._places = np.repeat(np.arange(len(starts)), np.diff(self._bounds))
         self._rows, self._values = rows[order], values[order]
 
     def last(self, things: I64, before: I64) -> tuple[I64, I64]:
@@ -47,8 +48,8 @@ class _Changes:
         first, end = self._bounds[place[known]], self._bounds[place[known] + 1]
         # A thing's rows lie between others': its place and a row make one number to search for.
         scale = max(int(self._rows.max(initial=0)), int(before.max(initial=0))) + 1
-        of_rows = np.repeat(np.arange(len(self._things)), np.diff(self._bounds))
-        at = np.searchsorted(of_rows * scale + self._rows, place[known] * scale + before[known])
+        rows_of_things = self._places * scale + self._rows
+        at = np.searchsorted(rows_of_things, place[known] * scale + before[known])
         at = np.minimum(at, end) - 1
         some = at >= first
         rows[known[some]], values[known[some]] = self._rows[at[some]], self._values[at[some]]

@@ -35,7 +35,7 @@ from metashell.tui.frame.taking_focus import leave_timeline, take_focus
 from metashell.tui.frame.themes import DEFAULT_THEME, register_themes
 from metashell.tui.gc_policy import Collecting
 from metashell.tui.jobs import IMPORTING, Job, Jobs, Told
-from metashell.tui.moving import SCENE, Moving
+from metashell.tui.moving import SCENE, Moving, looked_at
 from metashell.tui.places import Places
 from metashell.tui.preload import import_first, import_later
 from metashell.tui.remembered import Remembered, bookmarked_cluster
@@ -212,9 +212,7 @@ class Explorer(Actions, Moving, PassingMessages, IdleKeys, App[int]):
 
             imported = import_first()
             try:
-                scene = scene_of(session.open(progress), session.path)
-                if scene.cluster is not None:
-                    scene.cluster.status()  # what everything asks first
+                scene = looked_at(scene_of(session.open(progress), session.path))
                 self.cluster_id = bookmarked_cluster(scene)
             except KeyboardInterrupt:
                 raise SourceError(f"{session.name} was not opened: that was cancelled") from None

@@ -162,11 +162,11 @@ class Moving(AppPart):
                 raise SourceError(scene.why_no_cluster)
             found = scene_there(scene, path, moves=True, point=point)
             if not is_listed:
-                return Arrival(_looked_at(found), point)
+                return Arrival(looked_at(found), point)
             batch = batch_around(found, path, int(point), of_history=True)
             if batch[1] != int(point):
                 found = scene_there(scene, path, moves=True, point=batch[1])
-            return Arrival(_looked_at(found), point, batch)
+            return Arrival(looked_at(found), point, batch)
 
         return find
 
@@ -207,7 +207,7 @@ class Moving(AppPart):
             app.timeline.give_up()
 
         def work(_job: Job) -> Scene:
-            return _looked_at(make())
+            return looked_at(make())
 
         def failed(error: MetashellError) -> None:
             app.job_failed(error)
@@ -283,7 +283,7 @@ class Moving(AppPart):
             self._renew("going there", lambda: scene_with(scene, source))
 
 
-def _looked_at(scene: Scene) -> Scene:
+def looked_at(scene: Scene) -> Scene:
     """A scene of which is known what everything asks first."""
     if scene.cluster is not None:
         scene.cluster.status()
