@@ -1,4 +1,4 @@
-"""The kernel writes the same lines of JSON as Python, of any records, or leaves them to it."""
+"""The kernel writes the same lines as Python, of any records, or leaves them to it."""
 
 from __future__ import annotations
 
@@ -15,21 +15,25 @@ from kraftgen.batch import encode_batch
 from kraftgen.files import segment_name
 from metashell.kernel import load
 from metashell.kernel.ids import Ids
+from metashell.kernel.lines import LineTexts
 from metashell.log.read import load as load_files
 from metashell.records.filter import TopicNames
-from metashell.records.json_lines import json_lines
 from metashell.records.keyed_json_lines import keyed_json_lines
 from metashell.records.keyed_lines import KeyedJsonLines
 from metashell.records.keyed_records import KeyedRecords
-from metashell.records.lines import JsonLines
+from metashell.records.line_writers import json_lines, readable_lines
+from metashell.records.lines import JsonLines, LineWriter, ReadableLines
+from metashell.records.native_lines import add_literal, add_times, write_lines
 from metashell.records.records import Records
 from metashell.records.rows import RecordRows
 from metashell.redact import Redaction
+from metashell.schema.arena import Arena
 from metashell.schema.coordinators import CoordinatorLog, load_record_types
 from metashell.schema.encode import encode_record
 from metashell.schema.model import NO_VERSIONS, FieldSpec, MessageSpec, Versions
 from metashell.schema.registry import Registry
 from metashell.schema.scalar import default_value
+from metashell.schema.timestamps import iso_time
 from support.coordinators import RecordedSegment, differing_segments
 from support.fixtures import differing, fixture, fixture_names
 from support.seeds import examples
@@ -51,10 +55,12 @@ anywhere = settings(suppress_health_check=[HealthCheck.function_scoped_fixture],
 def both(
     path: Path, registry: Registry, redaction: Redaction, rows: Sequence[int] | None = None
 ) -> tuple[list[str], list[str]]:
-    """The lines of some records of a file, by Python and by the kernel."""
-    return _written(path, registry, redaction, rows, JsonLines), _written(
-        path, registry, redaction, rows, json_lines
+    """The lines of some records of a file, of JSON and to be read, by Python and by the kernel."""
+    by_python, by_kernel = (
+        [line for writer in writers for line in _written(path, registry, redaction, rows, writer)]
+        for writers in ((JsonLines, ReadableLines), (json_lines, readable_lines))
     )
+    return by_python, by_kernel
 
 
 def _written(
@@ -62,7 +68,7 @@ def _written(
     registry: Registry,
     redaction: Redaction,
     rows: Sequence[int] | None,
-    writer: Callable[[Registry, TopicNames, Redaction], JsonLines],
+    writer: Callable[[Registry, TopicNames, Redaction], LineWriter],
 ) -> list[str]:
     records = Records(load_files([str(path)]), registry)
     names = TopicNames()
@@ -183,6 +189,9 @@ EDGES = [
     "\U00010000\U0010ffff",
     "\u2028\u2029\u202e",
     "x" * 32_767,
+    "a=b",
+    "[redacted]",
+    "{}",
 ]
 NOT_UTF8 = [
     b"\xed\xa0\x80",  # a surrogate
@@ -245,7 +254,7 @@ def test_bytes_that_are_not_utf8(tmp_path: Path) -> None:
     raws += [b"fine", *NOT_UTF8]
     values = [header + len(raw).to_bytes(2, "big") + raw for raw in raws]
     lines = of_values(tmp_path, values, Registry((spec,)))
-    assert all("\ufffd" in line for line in lines if '"fine"' not in line)
+    assert all("\ufffd" in line for line in lines if "fine" not in line)
 
 
 def test_ids_get_numbers_in_the_order_in_which_they_come() -> None:
@@ -271,6 +280,51 @@ def test_ids_get_numbers_in_the_order_in_which_they_come() -> None:
     assert [0] * 5 == numbered.numbers(constant).tolist()
 
 
+@given(
+    st.lists(
+        st.sampled_from([-(1 << 63), (1 << 63) - 1, -1, 0, 951_782_400_000])
+        | st.integers(-(1 << 63), (1 << 63) - 1)
+        | st.integers(-62_200_000_000_000, 253_500_000_000_000),
+        min_size=1,
+    )
+)
+def test_times(times: list[int]) -> None:
+    """Any number of milliseconds, before the year 0 and after 9999."""
+    library = load.library()
+    assert library is not None
+    texts = LineTexts()
+    add_times(texts, "", np.array(times, dtype=np.int64))
+    add_literal(texts, "\n")
+    n = len(times)
+    kinds, kind_of = [(texts, n)], np.zeros(n, dtype=np.int32)
+    lines, left = write_lines(library, Arena.from_bytes(b""), kinds, kind_of)
+    assert [iso_time(time) for time in times] == list(lines)
+    assert not len(left)
+
+
+@pytest.mark.parametrize("knows", [False, True])
+def test_topics_without_a_name(tmp_path: Path, knows: bool) -> None:
+    """Their ids stand in a line to be read."""
+    spec = builtin_registry().by_name["PartitionRecord"]
+    fields = {field.column_name: default_value(field) for field in spec.fields}
+    ids = [bytes([i]) * 16 for i in (1, 2, 1)]
+    values = [encode_record(spec, 0, fields | {"topic_id": topic_id}) for topic_id in ids]
+    path = tmp_path / segment_name(0)
+    path.write_bytes(encode_batch(values))
+    records = Records(load_files([str(path)]), builtin_registry())
+    found = []
+    for writer in (ReadableLines, readable_lines):
+        names = TopicNames()
+        lines = writer(builtin_registry(), names, Redaction())
+        parts = [list(lines.lines(records, np.arange(3)))]
+        # A name that comes by later is used.
+        names.names.update({ids[0]: "orders"} if knows else {})
+        found.append([*parts, list(lines.lines(records, np.arange(3)))])
+    assert found[0] == found[1]
+    assert ["topic=orders" in line for line in found[1][1]] == [knows, False, knows]
+    assert all("topicId=" in line for line in found[1][0])
+
+
 def test_plain_records_are_left_to_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The kernel writes each record of a type without secrets."""
     spec = builtin_registry().by_name["PartitionRecord"]
@@ -278,11 +332,14 @@ def test_plain_records_are_left_to_nobody(tmp_path: Path, monkeypatch: pytest.Mo
     values = [encode_record(spec, version, fields) for version in range(3)]
     path = tmp_path / segment_name(0)
     path.write_bytes(encode_batch(values))
-    monkeypatch.setattr(JsonLines, "lines", None)
+    monkeypatch.setattr(LineWriter, "bodies", None)
     records = Records(load_files([str(path)]), builtin_registry())
     lines = json_lines(builtin_registry(), TopicNames(), Redaction()).lines(records, np.arange(3))
     assert 3 == len(lines)
     assert all('"type":"PARTITION_RECORD"' in line for line in lines)
+    names = TopicNames(names={bytes(16): "orders"})
+    read = readable_lines(builtin_registry(), names, Redaction()).lines(records, np.arange(3))
+    assert all(" PARTITION_RECORD topic=orders partitionId=-1 " in line for line in read)
     assert [lines[1], lines[2]] == list(lines[1:]) == list(lines[-2:])
     assert [lines[0], lines[2]] == list(lines[::2])
     assert 0 == len(lines[3:])

@@ -1,4 +1,4 @@
-"""Writes lines of JSON from columns in C; tables tell what stands in a line."""
+"""Writes lines from columns in C; tables tell what stands in a line."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ UUIDS: Final = 8
 STRUCTS: Final = 9
 STRINGS: Final = 10
 CHOICE: Final = 11
+TIME: Final = 12
 """Kinds of texts; what each means stands in ``kernel.h``."""
 
 TEXT: Final = np.dtype(
@@ -32,6 +33,8 @@ TEXT: Final = np.dtype(
         ("is_signed", "i4"),
         ("is_of_line", "i4"),
         ("has_default", "i4"),
+        ("needs_elements", "i4"),
+        ("is_bare", "i4"),
         ("default_number", "i8"),
         ("default_bytes", "u8"),
         ("key", "u8"),
@@ -81,9 +84,13 @@ class LineTexts:
     """What stands in a line, piece after piece.
 
     Keeps every array and text alive that the table points to.
+
+    Args:
+        is_bare: Whether texts stand without quotes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, is_bare: bool = False) -> None:
+        self.is_bare = is_bare
         self._rows: list[dict[str, int]] = []
         self._kept: list[object] = []
 
@@ -112,7 +119,7 @@ class LineTexts:
         if width is None:
             width = 1 if values is None else values.dtype.itemsize
         row = {"kind": kind, "width": width, "is_signed": is_signed, "is_of_line": is_of_line}
-        row |= {"key": self._address_of(key), "key_size": len(key)}
+        row |= {"key": self._address_of(key), "key_size": len(key), "is_bare": self.is_bare}
         for name, array in (("values", values), ("counts", counts)):
             if array is not None:
                 self._kept.append(array)
@@ -131,6 +138,10 @@ class LineTexts:
         row = self._rows[-1]
         row |= {"has_default": 1, "default_number": number}
         row["default_bytes"] = self._address_of(content)
+
+    def leave_out_empty(self) -> None:
+        """Leave the piece added last out where it has no elements."""
+        self._rows[-1]["needs_elements"] = 1
 
     def choose(self, choices: _AnyArray, bounds: _AnyArray) -> None:
         """Let the piece added last choose among texts.
@@ -175,7 +186,7 @@ def write(
     data: npt.NDArray[np.uint8],
     kinds: Sequence[tuple[LineTexts, int]],
     kind_of: npt.NDArray[np.int32],
-) -> tuple[bytes, npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
+) -> tuple[npt.NDArray[np.uint8], npt.NDArray[np.int64], npt.NDArray[np.bool_]]:
     """Write lines.
 
     Args:
@@ -186,8 +197,8 @@ def write(
             messages in their order.
 
     Returns:
-        (the lines; int64[n]: where each ends; bool[n]: those left out, because they are of no kind
-        or have a string that is not UTF-8).
+        (uint8[size]: the lines; int64[n]: where each ends; bool[n]: those left out, because they
+        are of no kind or have a text that can't be written, as `kernel.h` says).
     """
     n = len(kind_of)
     table = np.zeros(max(len(kinds), 1), dtype=_KIND)
@@ -203,9 +214,9 @@ def write(
             *(data.ctypes.data, len(data), table.ctypes.data, kind_of.ctypes.data, byref(cursor)),
             *(n, out.ctypes.data, len(out), stops.ctypes.data, is_left.ctypes.data),
         )
-        pieces.append(out[: cursor.written].tobytes())
+        pieces.append(out[: cursor.written])
         stops[first : cursor.line] += size
         size += cursor.written
-        if cursor.needed > len(out):
-            out = np.empty(cursor.needed, dtype=np.uint8)
-    return pieces[0] if len(pieces) == 1 else b"".join(pieces), stops, is_left
+        if cursor.line < n:
+            out = np.empty(max(cursor.needed, _CALL_BYTES), dtype=np.uint8)
+    return pieces[0] if len(pieces) == 1 else np.concatenate(pieces or [out[:0]]), stops, is_left

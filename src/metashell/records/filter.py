@@ -118,11 +118,11 @@ class TopicNames:
         ids, names = columns.fields.get("topic_id"), columns.fields.get("name")
         if not isinstance(ids, FixedColumn) or not isinstance(names, SpanColumn):
             return
-        new = dict(zip(ids.values.tolist(), names.texts(), strict=True))
+        new = list(zip(ids.values.tolist(), names.texts(), strict=True))
         self.names.update(new)
         if self.matcher is not None:
             matcher = self.matcher
-            self.matching.update(i for i, name in new.items() if matcher(name))
+            self.matching.update(i for i, name in new if matcher(name))
 
     def look_up(self, ids: Iterable[bytes]) -> None:
         """Make sure that the ids which are known anywhere are known here."""

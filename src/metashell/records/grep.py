@@ -7,18 +7,22 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from itertools import accumulate
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
+
+from metashell.records.written_lines import WrittenLines, bounds, whole
 
 if TYPE_CHECKING:
     from metashell.schema.arena import I64
 
 GREP_CHARS: Final = 65_536
 """Characters of a line that are looked at."""
-_SIGNS: Final = frozenset("\\.^$*+?{}[]|()\n")
-"""Characters that mean something else than themselves, or end a line."""
+_WITHIN_A_LINE: Final = re.compile(
+    r"(?: [^\\^$(+\x00-\x1f] | \\[^\w\s] | \\[dwSb] | \((?!\?) | (?<![*+?}])\+ )*", re.VERBOSE
+)
+"""Patterns that match no newline, and match in a line whatever stands around it: without anchors,
+assertions, complements, and repetitions that give nothing back."""
 
 
 def matching_rows(
@@ -38,23 +42,39 @@ def matching_rows(
 
 def matching(lines: Sequence[str], pattern: re.Pattern[str]) -> Iterator[int]:
     """Which lines match, ascending; none of them has a newline."""
-    if max(map(len, lines), default=0) > GREP_CHARS:
-        lines = [line[:GREP_CHARS] for line in lines]
-    text = pattern.pattern
-    if pattern.flags == re.UNICODE and text and _SIGNS.isdisjoint(text):
-        return _containing(lines, text)
+    if lines and pattern.flags == re.UNICODE and _WITHIN_A_LINE.fullmatch(pattern.pattern):
+        return _among(lines, pattern)
     search = pattern.search
-    return (i for i, line in enumerate(lines) if search(line))
+    return (i for i, line in enumerate(lines) if search(line, 0, GREP_CHARS))
 
 
-def _containing(lines: Sequence[str], text: str) -> Iterator[int]:
-    """Which lines contain a text: looked for in all of them at once."""
-    whole = "\n".join(lines)
-    at = whole.find(text)
-    ends: list[int] = []
-    while at >= 0:
-        if not ends:
-            ends = list(accumulate(len(line) + 1 for line in lines))
-        i = bisect_right(ends, at)
-        yield i
-        at = whole.find(text, ends[i])
+def _among(lines: Sequence[str], pattern: re.Pattern[str]) -> Iterator[int]:
+    """Which lines match, looked for in many of them at once; they are one at least.
+
+    A search keeps other threads waiting, so it takes no more than the longest line would.
+    """
+    find, begins, first = _finder(lines, pattern), bounds(lines), 0
+    while first < len(lines):
+        behind = max(bisect_right(begins, begins[first] + GREP_CHARS) - 1, first + 1)
+        end = min(begins[behind], begins[first] + GREP_CHARS)
+        at = find(begins[first], end)
+        while 0 <= at < end:
+            i = bisect_right(begins, at) - 1
+            yield i
+            at = find(begins[i + 1], end)
+        first = behind
+
+
+def _finder(lines: Sequence[str], pattern: re.Pattern[str]) -> Callable[[int, int], int]:
+    """Tells where the first match between two places begins, -1 where there is none."""
+    text = pattern.pattern
+    if isinstance(lines, WrittenLines) and lines.is_ascii and text.isascii():
+        # Bytes that are there already take no copy; of ASCII they match as characters do.
+        in_bytes, raw = re.compile(text.encode()), lines.raw
+        return lambda at, end: _begin(in_bytes.search(raw, at, end))
+    all_lines = whole(lines)
+    return lambda at, end: _begin(pattern.search(all_lines, at, end))
+
+
+def _begin(match: re.Match[Any] | None) -> int:
+    return -1 if match is None else match.start()

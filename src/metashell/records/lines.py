@@ -150,6 +150,10 @@ class LineWriter(ABC):
     def _string(self, text: str | None) -> str:
         """A string as a value."""
 
+    def _strings(self, texts: Sequence[str]) -> Sequence[str]:
+        """Strings as values."""
+        return [self._string(text) for text in texts]
+
     @abstractmethod
     def _quoted(self, text: str) -> str:
         """A text that needs no escapes, such as that of a uuid, as a value."""
@@ -443,9 +447,15 @@ class ReadableLines(LineWriter):
         if text is None:
             return "null"
         # What could be mistaken for the line's own signs is quoted.
-        if text and text.isprintable() and not _NEEDS_QUOTES.intersection(text):
+        if text and text.isprintable() and _NEEDS_QUOTES.isdisjoint(text):
             return text
         return text if text == REDACTED else to_json(text, ascii_only=not text.isprintable())
+
+    def _strings(self, texts: Sequence[str]) -> Sequence[str]:
+        together = "".join(texts)
+        if all(texts) and together.isprintable() and not any(c in together for c in _NEEDS_QUOTES):
+            return texts
+        return super()._strings(texts)
 
     def _quoted(self, text: str) -> str:
         return text
@@ -462,13 +472,18 @@ class ReadableLines(LineWriter):
     def _body(
         self, spec: MessageSpec, key: int, version: int, texts: list[str], topics: list[str] | None
     ) -> list[str]:
-        name = control_name(key) if key <= CONTROL_KEY else spec.type_name
+        name = self._type(spec, key)
         if topics is None or spec.name == "TopicRecord":
             return [f"{name} {text}" if text else name for text in texts]
         return [
             f"{name} {topic} {text}" if text else f"{name} {topic}"
             for text, topic in zip(texts, topics, strict=True)
         ]
+
+    @staticmethod
+    def _type(spec: MessageSpec, key: int) -> str:
+        """What a line calls the type of a record."""
+        return control_name(key) if key <= CONTROL_KEY else spec.type_name
 
     def _topic(self, name: str | None, topic_id: bytes) -> str:
         return f"topicId={uuid_text(topic_id)}" if name is None else f"topic={self._string(name)}"

@@ -1,8 +1,9 @@
-"""JSON lines by the kernel: columns become its tables, and what it writes is the lines' bytes.
+"""Lines by the kernel: columns become its tables, and what it writes is the lines' bytes.
 
-The lines are those of `metashell.records.lines.JsonLines`, byte for byte. What the kernel does not
-write is left to that: types that may hold secrets, records at fault, doubles, structs that may be
-null, and strings that are not UTF-8.
+The lines are those of `metashell.records.lines`, byte for byte. What the kernel does not write is
+left to that: types that may hold secrets, records at fault, doubles, structs that may be null, and
+strings that are not UTF-8; of lines to be read all structs, strings that need quotes, and topics
+without a name.
 """
 
 from __future__ import annotations
@@ -61,6 +62,11 @@ def add_numbers(texts: LineTexts, key: str, values: AnyArray) -> None:
     texts.add(kernel.NUMBER, key.encode(), values, is_of_line=True)
 
 
+def add_times(texts: LineTexts, key: str, values: I64) -> None:
+    """Add a time of each line, in milliseconds, as text."""
+    texts.add(kernel.TIME, key.encode(), values, is_of_line=True)
+
+
 def add_flag(texts: LineTexts, key: str, values: Bools) -> None:
     """Add whether something holds of each line."""
     texts.add(kernel.BOOL, key.encode(), values, is_of_line=True, is_signed=False)
@@ -87,35 +93,41 @@ class Names:
     Args:
         library: The kernel's.
         names: What is known.
-        texts: How lines say the topic of an id, which stays so once it was said; added to.
-        text_of: How a line says a name; None is none.
+        texts_of: How lines say names.
+        no_name: How a line says that there is none.
     """
 
     def __init__(
         self,
         library: CDLL,
         names: TopicNames,
-        texts: dict[bytes, str],
-        text_of: Callable[[str | None], str],
+        texts_of: Callable[[Sequence[str]], Sequence[str]],
+        no_name: str,
     ) -> None:
-        self._ids, self._names, self._texts, self._text_of = Ids(library), names, texts, text_of
+        self._ids, self._names, self._texts_of = Ids(library), names, texts_of
         self._data, self._bounds = b"", np.zeros(1, dtype=np.int64)
         self._choice_of = np.empty(0, dtype=np.int64)
         """int64: which text is that of each id; 0, that of no name, may yet change."""
         self._said: list[str | None] = []
         """Each text, None for that of no name."""
-        self._add([text_of(None)])
+        self._add([no_name])
         self._said[0] = None
 
-    def add_to(self, texts: LineTexts, key: str, ids: AnyArray) -> None:
+    def add_to(
+        self, texts: LineTexts, key: str, ids: AnyArray, *, leaves_unknown: bool = False
+    ) -> None:
         """Add the name of each message's topic to what stands in a line.
 
         Args:
             texts: What stands in a line.
             key: What stands before the name.
             ids: V16[n]: the topics' ids.
+            leaves_unknown: Whether a line is left to Python where nothing tells its name.
         """
-        texts.add(kernel.CHOICE, key.encode(), self._choices(ids))
+        choices = self._choices(ids)
+        if leaves_unknown:
+            choices = np.where(choices == 0, -1, choices)
+        texts.add(kernel.CHOICE, key.encode(), choices)
         texts.choose(np.frombuffer(self._data, dtype=np.uint8), self._bounds)
 
     def said(self, ids: AnyArray) -> list[str | None]:
@@ -135,29 +147,28 @@ class Names:
 
     def _look_up(self, numbers: I64) -> None:
         ids = self._ids.at(numbers)
-        unsaid = [topic_id for topic_id in ids if topic_id not in self._texts]
-        self._names.look_up(unsaid)
-        known = self._names.names
+        self._names.look_up(ids)
         # A name that nothing tells yet may still come by.
-        self._texts.update((i, self._text_of(known[i])) for i in unsaid if i in known)
-        is_said = np.array([topic_id in self._texts for topic_id in ids])
+        names = list(map(self._names.names.get, ids))
+        is_known = np.array([name is not None for name in names])
         n = len(self._bounds) - 1
-        self._add([self._texts[topic_id] for topic_id in ids if topic_id in self._texts])
-        self._choice_of[numbers[is_said]] = np.arange(n, len(self._bounds) - 1)
+        self._add(self._texts_of([name for name in names if name is not None]))
+        self._choice_of[numbers[is_known]] = np.arange(n, len(self._bounds) - 1)
 
     def _add(self, texts: Sequence[str]) -> None:
         if texts:
-            raws = [text.encode(*ENCODING) for text in texts]
+            together = "".join(texts)
+            raws = texts if together.isascii() else [text.encode(*ENCODING) for text in texts]
             ends = self._bounds[-1] + np.cumsum([len(raw) for raw in raws])
             self._said += texts
-            self._data += b"".join(raws)
+            self._data += together.encode(*ENCODING)
             self._bounds = np.append(self._bounds, ends)
 
 
 def add_fields(
     texts: LineTexts, specs: Sequence[FieldSpec], version: int, columns: Columns, arena: Arena
 ) -> bool:
-    """Add the fields of messages, all of one version, as JSON has them.
+    """Add the fields of messages, all of one version.
 
     Returns:
         Whether the kernel can write all of them.
@@ -172,24 +183,27 @@ def add_fields(
 def _add_field(
     texts: LineTexts, spec: FieldSpec, version: int, columns: Columns, arena: Arena
 ) -> bool:
-    key, column = f',"{spec.json_name}":'.encode(), columns.fields[spec.column_name]
+    key = f" {spec.json_name}=" if texts.is_bare else f',"{spec.json_name}":'
+    column = columns.fields[spec.column_name]
     is_tagged = version in spec.tagged
     if isinstance(column, FixedColumn):
-        return _add_fixed(texts, spec, key, column.values, is_tagged)
+        return _add_fixed(texts, spec, key.encode(), column.values, is_tagged)
     default = default_value(spec) if is_tagged else None
     if isinstance(column, SpanColumn):
-        if column.arena is not arena or not _add_span(texts, spec, key, column):
+        if column.arena is not arena or not _add_span(texts, spec, key.encode(), column):
             return False
         content = default.encode() if isinstance(default, str) else default
         number = -1 if content is None else len(content) if isinstance(content, bytes) else 0
     elif isinstance(column, StructArrayColumn):
-        if not _add_structs(texts, spec, key, version, column, arena):
+        if not _add_structs(*(texts, spec, key.encode(), version, column, arena)):
             return False
         content, number = b"", -1 if default is None else 0
     else:
         return False
     if is_tagged:
         texts.leave_out(number, content if isinstance(content, bytes) else b"")
+    elif texts.is_bare and spec.is_array:
+        texts.leave_out_empty()
     return True
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from metashell.log.frames import CONTROL_KEY, NO_KEY
 from metashell.records.filter import TopicNames
-from metashell.records.json_lines import record_data
+from metashell.records.line_writers import record_data
 from metashell.records.lines import JsonLines, control_name
 from metashell.records.records import Records
 from metashell.redact import Redaction

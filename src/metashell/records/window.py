@@ -34,7 +34,8 @@ from metashell.records.filter import (
     select_rows,
 )
 from metashell.records.grep import matching_rows
-from metashell.records.lines import JsonLines, ReadableLines
+from metashell.records.line_writers import readable_lines
+from metashell.records.lines import JsonLines
 from metashell.records.records import Records
 from metashell.records.rows import RecordRows
 from metashell.records.stream import records_with_names
@@ -203,7 +204,7 @@ class LogReader:
             if any(piece.name in names for piece in earlier.pieces):
                 self._learnt = earlier._learnt
             # Else it goes on behind a checkpoint, which knows the topics made in the gap.
-        self._writer = ReadableLines(registry, self.names, redaction)
+        self._writer = readable_lines(registry, self.names, redaction)
         self._json = JsonLines(registry, self.names, redaction)
         self._lock = RLock()
         self._kept: dict[LogPiece, Records] = {}
@@ -307,7 +308,8 @@ class LogReader:
         n_faults += len(records.unframed)
         with self._lock:
             self.names.learn(records)
-            names.learn(records)
+            if names.matcher is not None:
+                names.learn(records)
         rows = select_rows(records, wanted.selection, names)
         n_hidden = 0
         if wanted.hide is not None:

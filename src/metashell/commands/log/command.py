@@ -320,12 +320,12 @@ class _Run:
         )
 
     def _text_writer(self, names: TopicNames) -> LineWriter:
-        from metashell.records.lines import ReadableLines
+        from metashell.records.line_writers import readable_lines
 
-        return ReadableLines(self._source.registry, names, self._source.redaction)
+        return readable_lines(self._source.registry, names, self._source.redaction)
 
     def _json_writer(self, names: TopicNames) -> LineWriter:
-        from metashell.records.json_lines import json_lines
+        from metashell.records.line_writers import json_lines
 
         return json_lines(self._source.registry, names, self._source.redaction)
 

@@ -54,15 +54,16 @@ static void draw_choice(struct text *text) {
 }
 
 static struct text drawn_text(int64_t size, int64_t n_rows, int depth) {
-    struct text text = {.kind = (int32_t)below(TEXT_CHOICE + 1), .width = 1, .count_width = 8};
+    struct text text = {.kind = (int32_t)below(TEXT_TIME + 1), .width = 1, .count_width = 8};
     text.key_size = below(4);
     text.key = kept_bytes(text.key_size);
     text.is_of_line = n_rows <= LINES && depth == 0 && one_in(4);
     if (text.is_of_line)
         n_rows = LINES;
-    if (depth == 2 && text.kind >= TEXT_STRUCTS)
+    if (depth == 2 && (text.kind == TEXT_STRUCTS || text.kind == TEXT_STRINGS))
         text.kind = TEXT_STRING;
     text.is_signed = one_in(2);
+    text.is_bare = one_in(3);
     switch (text.kind) {
     case TEXT_LITERAL:
     case TEXT_OPEN:
@@ -79,6 +80,10 @@ static struct text drawn_text(int64_t size, int64_t n_rows, int depth) {
         text.width = 16;
         text.values = drawn_values(n_rows, 16);
         break;
+    case TEXT_TIME:
+        text.width = 8;
+        text.values = drawn_values(n_rows, 8);
+        return text;
     case TEXT_CHOICE:
         draw_choice(&text);
         text.values = drawn_numbers(n_rows, 8, text.n_choices);
@@ -95,6 +100,7 @@ static struct text drawn_text(int64_t size, int64_t n_rows, int depth) {
             text.children = drawn_texts(size, text.n_elements, depth + 1, &text.n_children);
         }
         text.values = drawn_numbers(n_rows, 8, text.kind >= TEXT_STRUCTS ? 4 : size);
+        text.needs_elements = one_in(4);
     }
     text.has_default = one_in(3);
     text.default_number = text.kind == TEXT_UUID ? 0 : below(4) - 1;

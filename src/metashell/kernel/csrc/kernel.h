@@ -310,7 +310,8 @@ enum text_kind {
     TEXT_UUIDS = 8,   /* an array of uuids in the bytes */
     TEXT_STRUCTS = 9, /* an array of structs */
     TEXT_STRINGS = 10, /* an array of strings: structs with one field, which is a string */
-    TEXT_CHOICE = 11  /* one of some texts */
+    TEXT_CHOICE = 11, /* one of some texts */
+    TEXT_TIME = 12    /* milliseconds since 1970, as 2026-09-21T14:14:09.410Z */
 };
 
 /* Values of a column. A step of 0 gives all rows the same value. */
@@ -323,6 +324,7 @@ struct values {
  * One piece of a line: an operation of the writer. What `values` and `counts` hold, by kind:
  *
  *   number, bool, uuid   the value, of `width` bytes, in the machine's order
+ *   time                 int64
  *   string, bytes        int64: position of the first byte; int32 or int64: how many, < 0 for null
  *   numbers, uuids       the same, in elements of `width` bytes
  *   structs, strings     int64: row of the first element; int32 or int64: how many, < 0 for null
@@ -335,6 +337,8 @@ struct text {
     int32_t is_signed;
     int32_t is_of_line;  /* whether values are by the line's row, not by that of its message */
     int32_t has_default; /* whether the piece is left out where it holds this value: */
+    int32_t needs_elements; /* whether the piece is left out where it has none, or is null */
+    int32_t is_bare;        /* whether texts stand without quotes */
     int64_t default_number;      /* a number or bool; otherwise bytes or elements, -1 for null */
     const uint8_t *default_bytes;
     const uint8_t *key; /* what stands before the value */
@@ -367,8 +371,9 @@ struct line_cursor {
 /*
  * Write lines, each as the texts of its kind, up to `end` or as far as `capacity` goes.
  *
- * A line of no kind (-1) has no bytes, and one with a text that is not UTF-8 neither; `is_left` of
- * it becomes 1. `stops` says where each line ends among the bytes written.
+ * A line of no kind (-1) has no bytes, and one with a text that can't be written neither: one that
+ * is not UTF-8, a bare one that would need quotes, a choice that is none. `is_left` of it becomes 1.
+ * `stops` says where each line ends among the bytes written.
  */
 void metashell_lines(const uint8_t *data, int64_t size, struct line_kind *kinds,
                      const int32_t *kind_of, struct line_cursor *cursor, int64_t end, uint8_t *out,

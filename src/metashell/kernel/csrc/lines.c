@@ -1,5 +1,5 @@
 /*
- * From columns to lines of JSON: runs the pieces of a line, one record after the other.
+ * From columns to lines, of JSON or to be read: runs the pieces of a line, one record after the other.
  *
  * Each line is measured before it is written: `most_of_line` counts what it can take at most, so
  * that nothing below compares with the end of the buffer. Positions and counts come from the decoder,
@@ -13,6 +13,7 @@ enum {
     MOST_OF_NULL = 4,
     UUID_SIZE = 16,
     MOST_OF_UUID = 24, /* 22 characters in quotes */
+    MOST_OF_TIME = 30, /* +292278994-08-17T07:12:55.807Z */
     MOST_OF_BYTE = 6   /* a control character as an escape */
 };
 
@@ -22,7 +23,7 @@ struct writer {
     int64_t size;
     uint8_t *p;
     bool is_first; /* whether the next key loses the comma in front of it */
-    bool is_sound; /* whether all strings were UTF-8 */
+    bool is_sound; /* whether all texts can be written */
 };
 
 /* ---- columns ------------------------------------------------------------------------------- */
@@ -100,6 +101,53 @@ INLINE uint8_t *put_number(uint8_t *p, int64_t value) {
     return put(p, first, digits + sizeof digits - first);
 }
 
+/* A number of n digits, of which the first may be 0. */
+INLINE uint8_t *put_digits(uint8_t *p, int64_t value, int n) {
+    for (int i = n - 1; i >= 0; i--, value /= 10)
+        p[i] = (uint8_t)('0' + value % 10);
+    return p + n;
+}
+
+INLINE int64_t divide_down(int64_t value, int64_t by) {
+    return value / by - (value % by < 0);
+}
+
+/*
+ * A time of UTC in the proleptic calendar, as schema/timestamps.py has it.
+ *
+ * Years begin in March here, so that the leap day is a year's last; an era is 400 years.
+ */
+static uint8_t *put_time(uint8_t *p, int64_t ms) {
+    int64_t days = divide_down(ms, 86400000) + 719468;
+    int64_t of_day = ms % 86400000 + (ms % 86400000 < 0 ? 86400000 : 0);
+    int64_t era = divide_down(days, 146097), day_of_era = days - era * 146097;
+    int64_t year =
+        (day_of_era - day_of_era / 1460 + day_of_era / 36524 - day_of_era / 146096) / 365;
+    int64_t day = day_of_era - (365 * year + year / 4 - year / 100); /* of the year */
+    int64_t month = (5 * day + 2) / 153;
+    day -= (153 * month + 2) / 5 - 1;
+    month += month < 10 ? 3 : -9;
+    year += era * 400 + (month <= 2);
+    if (year < 0 || year > 9999)
+        *p++ = year < 0 ? '-' : '+';
+    year = year < 0 ? -year : year;
+    p = year > 9999 ? put_number(p, year) : put_digits(p, year, 4);
+    *p++ = '-';
+    p = put_digits(p, month, 2);
+    *p++ = '-';
+    p = put_digits(p, day, 2);
+    *p++ = 'T';
+    p = put_digits(p, of_day / 3600000, 2);
+    *p++ = ':';
+    p = put_digits(p, of_day / 60000 % 60, 2);
+    *p++ = ':';
+    p = put_digits(p, of_day / 1000 % 60, 2);
+    *p++ = '.';
+    p = put_digits(p, of_day % 1000, 3);
+    *p++ = 'Z';
+    return p;
+}
+
 /* Base64 of n bytes by an alphabet of 64 characters. */
 static uint8_t *put_base64(uint8_t *p, const uint8_t *from, int64_t n, const char *alphabet,
                            bool is_padded) {
@@ -127,10 +175,12 @@ static const char BASE64[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwx
 static const char BASE64_OF_URLS[] =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
-static uint8_t *put_uuid(uint8_t *p, const uint8_t *from) {
-    *p++ = '"';
+static uint8_t *put_uuid(uint8_t *p, const uint8_t *from, bool is_bare) {
+    if (!is_bare)
+        *p++ = '"';
     p = put_base64(p, from, UUID_SIZE, BASE64_OF_URLS, false);
-    *p++ = '"';
+    if (!is_bare)
+        *p++ = '"';
     return p;
 }
 
@@ -203,13 +253,22 @@ static uint8_t *put_string(struct writer *writer, uint8_t *p, const uint8_t *fro
     return p;
 }
 
+/* A string without quotes. The writer becomes unsound where a line could be misread by that. */
+static uint8_t *put_bare(struct writer *writer, uint8_t *p, const uint8_t *from, int64_t n) {
+    bool is_sound = n > 0;
+    for (int64_t i = 0; i < n; i++)
+        is_sound &= from[i] > ' ' && from[i] < 0x7F && memchr("\"=[]{}", from[i], 6) == NULL;
+    writer->is_sound = is_sound;
+    return put(p, from, n);
+}
+
 static uint8_t *put_array(uint8_t *p, const struct text *text, const uint8_t *from, int64_t n) {
     *p++ = '[';
     for (int64_t i = 0; i < n; i++, from += text->width) {
         if (i > 0)
             *p++ = ',';
         if (text->kind == TEXT_UUIDS)
-            p = put_uuid(p, from);
+            p = put_uuid(p, from, text->is_bare);
         else
             p = put_number(p, load_number_be(from, text->width, text->is_signed));
     }
@@ -238,7 +297,7 @@ static int64_t most_of_texts(const struct writer *writer, const struct text *tex
     for (const struct text *text = texts; text < texts + n; text++) {
         int64_t at = row_of(text, line, row);
         /* Quotes or brackets, and the longest of a value of fixed size. */
-        most += text->key_size + MOST_OF_UUID;
+        most += text->key_size + MOST_OF_TIME;
         if (is_span(text)) {
             int64_t count = count_at(text, at), start = load_int64(value_at(&text->values, at));
             if (count <= 0)
@@ -272,8 +331,10 @@ static int64_t most_of_texts(const struct writer *writer, const struct text *tex
     return most;
 }
 
-/* Whether a piece holds its default, and is left out. */
+/* Whether a piece holds its default or nothing, and is left out. */
 INLINE bool is_left_out(const struct writer *writer, const struct text *text, int64_t at) {
+    if (text->needs_elements)
+        return count_at(text, at) <= 0;
     if (!text->has_default)
         return false;
     if (text->kind == TEXT_NUMBER || text->kind == TEXT_BOOL)
@@ -322,12 +383,14 @@ static uint8_t *put_counted(struct writer *writer, uint8_t *p, const struct text
     /* An empty one may be said to lie anywhere. */
     const uint8_t *from = count > 0 ? writer->data + start : writer->data;
     if (text->kind == TEXT_STRING)
-        return put_string(writer, p, from, count);
+        return (text->is_bare ? put_bare : put_string)(writer, p, from, count);
     if (text->kind != TEXT_BYTES)
         return put_array(p, text, from, count);
-    *p++ = '"';
+    if (!text->is_bare)
+        *p++ = '"';
     p = put_base64(p, from, count, BASE64, true);
-    *p++ = '"';
+    if (!text->is_bare)
+        *p++ = '"';
     return p;
 }
 
@@ -352,7 +415,10 @@ static uint8_t *put_texts(struct writer *writer, uint8_t *p, const struct text *
             p = *value ? put(p, "true", 4) : put(p, "false", MOST_OF_BOOL);
             break;
         case TEXT_UUID:
-            p = put_uuid(p, value);
+            p = put_uuid(p, value, text->is_bare);
+            break;
+        case TEXT_TIME:
+            p = put_time(p, load_int64(value));
             break;
         case TEXT_CHOICE: {
             const int64_t *bounds = text->choice_bounds + load_int64(value);

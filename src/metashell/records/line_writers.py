@@ -1,10 +1,11 @@
-"""Which implementation writes records as JSON lines: the kernel's or Python's.
+"""Which implementation writes records as lines: the kernel's or Python's.
 
 The one place that knows. Both write the same lines.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from ctypes import CDLL
 
@@ -14,12 +15,13 @@ from metashell.kernel import load
 from metashell.kernel.lines import LineTexts
 from metashell.log.frames import CONTROL_KEY
 from metashell.records.filter import TopicNames
-from metashell.records.lines import JsonLines, control_name
+from metashell.records.lines import JsonLines, LineWriter, ReadableLines, control_name
 from metashell.records.native_lines import (
     Names,
     add_fields,
     add_literal,
     add_numbers,
+    add_times,
     write_lines,
 )
 from metashell.records.records import Records
@@ -36,10 +38,18 @@ def json_lines(registry: Registry, names: TopicNames, redaction: Redaction) -> J
     found = load.library()
     if found is None:
         return JsonLines(registry, names, redaction)
-    return _ByKernel(registry, names, redaction, found)
+    return _JsonByKernel(registry, names, redaction, found)
 
 
-class _ByKernel(JsonLines):
+def readable_lines(registry: Registry, names: TopicNames, redaction: Redaction) -> ReadableLines:
+    """A writer of lines to be read."""
+    found = load.library()
+    if found is None:
+        return ReadableLines(registry, names, redaction)
+    return _ReadableByKernel(registry, names, redaction, found)
+
+
+class _ByKernel(LineWriter):
     """Writes with the kernel, and the lines that it leaves with Python."""
 
     def __init__(
@@ -47,7 +57,7 @@ class _ByKernel(JsonLines):
     ) -> None:
         super().__init__(registry, names, redaction)
         self._library = library
-        self._topic_names = Names(library, names, self._topic_texts, self._string)
+        self._topic_names = Names(library, names, self._strings, self._string(None))
 
     def lines(self, records: Records, rows: I64) -> Sequence[str]:
         """The line of each row, without its end."""
@@ -63,8 +73,27 @@ class _ByKernel(JsonLines):
             return written
         return written.with_others(left, super().lines(records, rows[left]))
 
+    @abstractmethod
     def _places_of(self, records: Records, rows: I64) -> LineTexts:
         """What a line says first: where its record stands."""
+
+    @abstractmethod
+    def _add_message(
+        self,
+        texts: LineTexts,
+        spec: MessageSpec,
+        key: int,
+        version: int,
+        columns: Columns,
+        records: Records,
+    ) -> bool:
+        """Add what a line says of its message; returns whether the kernel can write it."""
+
+
+class _JsonByKernel(_ByKernel, JsonLines):
+    """Lines of JSON."""
+
+    def _places_of(self, records: Records, rows: I64) -> LineTexts:
         frames, texts = records.frames, LineTexts()
         file = records.file_of(int(rows[0]))
         add_literal(texts, f'{{"file":{json_text(file.name)}')
@@ -83,7 +112,6 @@ class _ByKernel(JsonLines):
         columns: Columns,
         records: Records,
     ) -> bool:
-        """Add what a line says of its message; returns whether the kernel can write it."""
         if key <= CONTROL_KEY:
             start = f',"control":"{control_name(key)}","data":{{'
         else:
@@ -100,6 +128,37 @@ class _ByKernel(JsonLines):
         return True
 
 
+class _ReadableByKernel(_ByKernel, ReadableLines):
+    """Lines to be read."""
+
+    def _places_of(self, records: Records, rows: I64) -> LineTexts:
+        frames, texts = records.frames, LineTexts(is_bare=True)
+        add_numbers(texts, "", frames.offset[rows])
+        add_times(texts, " ", frames.timestamps(rows))
+        add_numbers(texts, " ", frames.epochs(rows))
+        return texts
+
+    def _add_message(
+        self,
+        texts: LineTexts,
+        spec: MessageSpec,
+        key: int,
+        version: int,
+        columns: Columns,
+        records: Records,
+    ) -> bool:
+        if not self._is_flat(spec, version):
+            return False
+        add_literal(texts, f" {self._type(spec, key)}")
+        ids = _topic_ids(columns)
+        if ids is not None and spec.name != "TopicRecord":
+            self._topic_names.add_to(texts, " topic=", ids, leaves_unknown=True)
+        if not add_fields(texts, self._fields(spec), version, columns, records.frames.arena):
+            return False
+        add_literal(texts, "\n")
+        return True
+
+
 class RecordData:
     """Writes what lines have as ``data`` and ``topic``, by the kernel; one for a whole log.
 
@@ -109,7 +168,7 @@ class RecordData:
     """
 
     def __init__(self, names: TopicNames, library: CDLL) -> None:
-        self._library, self._names = library, Names(library, names, {}, lambda name: name or "")
+        self._library, self._names = library, Names(library, names, lambda names: names, "")
 
     def parts(
         self, records: Records, rows: I64
