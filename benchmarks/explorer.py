@@ -7,10 +7,12 @@ from typing import Final
 from children import BY_NAME, middle_topic
 from directories import Directories
 from measure import Measurement
-from terminal import DOWN_AND_UP, bytes_of_views, first_paint, key_press, keys_while_busy
+from terminal import DOWN_AND_UP, bytes_of_views, first_paint, key_press, keys_while_busy, search
 
 _PRESSES_A_RUN: Final = 15
 """Of `tui-busy-keys`: seven runs take as long as the work."""
+PATTERN: Final = r"partitionId=7 .*isr=\[1,"
+"""A few of all records match it; `log-grep` takes it, too."""
 _OPEN: Final = b"end of the log"
 """What the explorer draws once its source is open."""
 
@@ -52,6 +54,11 @@ def tui_view_bytes(directories: Directories, runs: int) -> Measurement:
     """What a switch between the views sends."""
     keys = (b"1", b"2", b"3", b"4", b"5")
     return bytes_of_views(_tui_among_topics(directories), _OPEN, keys, runs)
+
+
+def tui_search(directories: Directories, runs: int) -> Measurement:
+    """A regular expression over the records of a large log."""
+    return search(_tui_among_topics(directories), _OPEN, PATTERN, runs)
 
 
 def _tui_among_topics(directories: Directories) -> list[str]:

@@ -6,6 +6,8 @@ raises `WrongOutputError` where the program answers wrongly, and never judges a 
 
 from __future__ import annotations
 
+import re
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -16,11 +18,13 @@ import group_figures
 from children import BY_NAME, PROGRAM, ask, check, environment, middle_topic, oracle_text, work
 from directories import HERE, Cluster, Directories, Sizes
 from explorer import (
+    PATTERN,
     tui_busy_keys,
     tui_first_paint,
     tui_first_paint_large,
     tui_focus,
     tui_key,
+    tui_search,
     tui_view,
     tui_view_bytes,
 )
@@ -185,6 +189,16 @@ def log_json(directories: Directories, runs: int) -> Measurement:
     argv = [*PROGRAM, "-d", str(directories.changed().log_dir), "log", "--all", "--json"]
     output, measurement = run_often(argv, runs)
     check(output.n_lines >= directories.sizes.changes, f"{output.n_lines} records")
+    return measurement
+
+
+def log_grep(directories: Directories, runs: int) -> Measurement:
+    """The records whose line matches a regular expression."""
+    log = [*PROGRAM, "-d", str(directories.changed().log_dir), "log"]
+    output, measurement = run_often([*log, "--grep", PATTERN], runs)
+    lines = subprocess.run(log, env=environment(), stdout=subprocess.PIPE, check=True).stdout
+    found = sum(1 for line in lines.decode().splitlines() if re.search(PATTERN, line))
+    check(output.n_lines == found, f"{output.n_lines} lines where {found} match")
     return measurement
 
 
@@ -435,6 +449,10 @@ FIGURES: Final = (
         "≤ 500 ms", "ms", jump,
     ),
     Figure("log-json", "`log --all --json` of every record", "≤ 8 s", "s", log_json),
+    Figure(
+        "log-grep", "`log --grep` of a regular expression that a few records match",
+        "-", "s", log_grep,
+    ),
     Figure("log-topic", "`log --topic` of one topic", "≤ 1.5 s", "s", log_topic),
     Figure("check", "`check`", "≤ 6 s", "s", check_all),
     Figure(
@@ -520,6 +538,10 @@ FIGURES: Final = (
     Figure(
         "tui-busy-keys", "the slowest arrow key in the tree while Health folds all partitions",
         "≤ 50 ms, ≤ 700 MB", "ms at most", tui_busy_keys,
+    ),
+    Figure(
+        "tui-search", "the same search in Records, from `enter` until all is counted and drawn",
+        "≤ `log-grep`", "s", tui_search,
     ),
     Figure(
         "tui-view-bytes", "the most that a switch between views sends, at 120 × 35",

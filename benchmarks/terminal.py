@@ -114,6 +114,32 @@ def keys_while_busy(
     return measurement
 
 
+def search(arguments: Sequence[str], marker: bytes, pattern: str, runs: int) -> Measurement:
+    """A search of Records, from `enter` until nothing more is drawn; each in a program of its own.
+
+    Args:
+        arguments: Of the program.
+        marker: What is drawn when the source is open.
+        pattern: A regular expression, which is typed at once.
+        runs: How often.
+    """
+    measurement = Measurement()
+    for _ in range(runs):
+        explorer = _Explorer(arguments, LARGE)
+        explorer.read_until(marker)
+        for key in (b"2", b"/"):
+            explorer.write(key)
+            explorer.read_until_quiet()
+        begin = time.perf_counter()
+        explorer.write(f"{pattern}\r".encode())
+        explorer.read_until_quiet()
+        measurement.wall_s.append(time.perf_counter() - begin - _QUIET_S)
+        user, rss = explorer.quit()
+        measurement.user_s.append(user)
+        measurement.peak_rss_bytes = max(measurement.peak_rss_bytes, rss)
+    return measurement
+
+
 def bytes_of_views(
     arguments: Sequence[str], marker: bytes, keys: Sequence[bytes], runs: int
 ) -> Measurement:

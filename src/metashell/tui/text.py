@@ -6,11 +6,15 @@ Everything that comes from a cluster goes through here before a widget has it.
 from __future__ import annotations
 
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from rich.text import Text
 from textual.content import Content
 
 from metashell.fs.escape import escape, escape_text
+
+if TYPE_CHECKING:
+    from textual.widgets import Static
 
 
 def line(text: str, style: str = "") -> Content:
@@ -27,6 +31,20 @@ def short_time(text: str) -> str:
     """A time as ISO 8601 has it, in a line: ``2026-11-22 12:43:40Z``; what is none stays."""
     day, t, time = text.partition("T")
     return f"{day} {time.partition('.')[0].removesuffix('Z')}Z" if t else text
+
+
+def say(static: Static, text: str, *, sets_width: bool = False) -> None:
+    """Show a line of data where it is not shown: every layout looks at the whole screen.
+
+    Args:
+        static: Where.
+        text: The line.
+        sets_width: Whether the widget is as wide as its text.
+    """
+    said, before = line(text), static.content
+    if before != said:
+        width = before.cell_length if isinstance(before, Content) else 0
+        static.update(said, layout=sets_width and said.cell_length != width)
 
 
 def lines(text: str) -> Content:

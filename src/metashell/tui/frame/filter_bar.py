@@ -29,7 +29,7 @@ class Filterable(Protocol):
 
 
 _FILTERING: Final = "-filtering"
-"""Class of a screen that has such a line."""
+"""Class of the rack of messages on a screen that has such a line."""
 
 
 class FilterBar(Input):
@@ -66,12 +66,12 @@ class FilterBar(Input):
     def on_mount(self) -> None:
         """Take what is typed."""
         self._came_from = self.screen.focused
-        self.screen.add_class(_FILTERING)
+        self.screen.query("ToastRack").add_class(_FILTERING)
         self.focus()
 
     def on_unmount(self) -> None:
         """Give the line back."""
-        self.screen.remove_class(_FILTERING)
+        self.screen.query("ToastRack").remove_class(_FILTERING)
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Filter by what is typed so far."""

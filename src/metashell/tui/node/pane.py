@@ -24,7 +24,7 @@ from metashell.tui.part import AppPart
 from metashell.tui.rows.cluster_rows import batch_around
 from metashell.tui.rows.table import RowTable
 from metashell.tui.scene import Scene
-from metashell.tui.text import line
+from metashell.tui.text import line, say
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -90,7 +90,7 @@ class ModeTab(AppPart, Static):
         """Say what it shows, and its key where that works."""
         title = title or self._title
         key = f"{self._key} " if has_key else ""
-        _say(self, f" {key}{_SHORT.get(title, title) if is_narrow else title} ", layout=True)
+        say(self, f" {key}{_SHORT.get(title, title) if is_narrow else title} ", sets_width=True)
 
     def on_click(self, event: events.Click) -> None:
         """Look at the node so."""
@@ -261,7 +261,7 @@ class NodePane(AppPart, Vertical):
         if self._reading is not None:
             self._reading.leads = False  # the rest of it is no other place
         is_afresh = before is None or (before.path, before.mode) != (look.path, look.mode)
-        _say(self.query_one("#node-head", Static), look.head)
+        say(self.query_one("#node-head", Static), look.head)
         self._show_tabs()
         lines, table = self._lines, self._table
         had_focus = lines.has_focus or table.has_focus
@@ -281,7 +281,7 @@ class NodePane(AppPart, Vertical):
         if had_focus:
             (lines if look.table is None else table).focus(scroll_visible=False)
         note = self.query_one("#node-note", Static)
-        _say(note, look.note)
+        say(note, look.note)
         note.display = bool(look.note)
         self._show_change()
         self._show_count()
@@ -315,7 +315,7 @@ class NodePane(AppPart, Vertical):
             text = f"{len(table):,}"
             if self.size.width >= _ROOM:
                 text += f" row{'s' * (len(table) != 1)}"
-        _say(self.query_one("#node-count", Static), text)
+        say(self.query_one("#node-count", Static), text)
 
     def on_mount(self) -> None:
         """Follow the focus."""
@@ -474,19 +474,6 @@ class NodePane(AppPart, Vertical):
             text = self._table.row_text
             return None if text is None else ("row", text)
         return None if look.copy is None else (look.mode.value, look.copy())
-
-
-def _say(static: Static, text: str, *, layout: bool = False) -> None:
-    """Show a line of data where it is not shown: every layout looks at the whole screen.
-
-    Args:
-        static: Where.
-        text: The line.
-        layout: Whether the width of the widget is that of its text.
-    """
-    said = line(text)
-    if static.content != said:
-        static.update(said, layout=layout)
 
 
 def _name_below(path: str, directory: str) -> str | None:

@@ -25,10 +25,8 @@ if TYPE_CHECKING:
     from metashell.sources.source import Source
     from metashell.tui.jobs import Job
 
-_TELL_S: Final = 0.1
+_TELL_S: Final = 0.25
 """How often what was found is handed on."""
-_BREATH_S: Final = 0.001
-"""Given to the thread that draws after each piece."""
 _MOST_EXPORTED: Final = 100_000
 _MOST_AT_ONCE: Final = 4
 """Pieces of news that are looked through before they are shown."""
@@ -96,7 +94,6 @@ def look_through(
             if time.monotonic() - told >= _TELL_S:
                 job.tell(tell, found)
                 found, told = [], time.monotonic()
-        time.sleep(_BREATH_S)
         done += piece.size
         job.progress = (done, n_bytes)
     if found:

@@ -40,7 +40,7 @@ def with_short_words(pattern: re.Pattern[str] | None) -> re.Pattern[str] | None:
     if pattern is None:
         return None
     if word := _PARTITION_WORD.fullmatch(pattern.pattern):
-        other = rf"{word[1]} partitionId={word[2]}(?= |$)"
+        other = rf"{word[1]} partitionId={word[2]}\b"
     elif words := _CONFIG_WORDS.fullmatch(pattern.pattern):
         other = _in_a_config(*words.groups())
     else:

@@ -28,7 +28,7 @@ from metashell.tui.records.reading import (
     rows_table,
 )
 from metashell.tui.records.stream import RecordList
-from metashell.tui.text import line
+from metashell.tui.text import say
 
 if TYPE_CHECKING:
     from metashell.tui.scene import Scene
@@ -381,8 +381,8 @@ class RecordsView(FilteredRecords):
                 del parts[needless]
         count = self.query_one("#records-count", Static)
         count.display = bool(parts)
-        count.update(line(" · ".join(parts)))
-        self.query_one("#records-columns", Static).update(line(header))
+        say(count, " · ".join(parts), sets_width=True)
+        say(self.query_one("#records-columns", Static), header)
 
     @property
     def n_new(self) -> int:
