@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from metashell.tui.app import Explorer
 
 _EVERY_S: Final = 0.1
-_REST_S: Final = 0.3
+_REST_S: Final = 1.0
 """How long nobody must have typed."""
 
 

@@ -7,11 +7,15 @@ from typing import Final
 from textual.geometry import Size
 from textual.reactive import Reactive
 from textual.screen import Screen
+from textual.timer import Timer
 from textual.widget import Widget
 
 from metashell.tui.frame.compositor import LineCompositor
 from metashell.tui.part import AppPart
 
+_FRAME_S: Final = 1 / 120
+"""The least time between two drawings. The library's timer takes twice as long where it was paused
+before: a key pressed right behind news would wait for two of its sixtieths of a second."""
 _SOON_S: Final = 0.001
 """How long widgets are given to draw what they are told; they are many, and each takes a turn."""
 
@@ -29,9 +33,16 @@ class MainScreen(AppPart, Screen[None]):
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self._compositor: LineCompositor = LineCompositor()
+        self._timer: Timer | None = None
         self._is_laying_out = False
         self._is_put_off = False
         """Whether a layout is still to be drawn."""
+
+    @property
+    def _update_timer(self) -> Timer:
+        if self._timer is None:
+            self._timer = self.set_interval(_FRAME_S, self._on_timer_update, pause=True)
+        return self._timer
 
     def minimize(self) -> None:
         """As in Textual, but nothing scrolls where no part has the whole screen."""

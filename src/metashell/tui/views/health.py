@@ -196,11 +196,10 @@ class HealthView(View):
     HealthView.-low #health-kinds { max-height: 1; }
     HealthView.-low.-wide #health-kinds { max-height: 100%; }
     HealthView.-low #health-detail { min-height: 1; max-height: 1; }
-    HealthView.-empty #health-body, HealthView.-empty #health-detail { display: none; }
     """
 
     def __init__(self, *, id: str | None = None) -> None:
-        super().__init__(id=id, classes="-empty")
+        super().__init__(id=id)
         self.found: HealthRows | None = None
         """What was found; None until the first answer."""
         self._scene: Scene | None = None
@@ -213,10 +212,17 @@ class HealthView(View):
     def compose(self) -> ComposeResult:
         """How it is; the kinds; the rows; what the row means."""
         yield Static(id="health-words", markup=False)
-        with HealthBody(id="health-body"):
+        body, detail = HealthBody(id="health-body"), Static(id="health-detail", markup=False)
+        body.display = detail.display = False
+        with body:
             yield KindList()
             yield ProblemTable(id="health-rows")
-        yield Static(id="health-detail", markup=False)
+        yield detail
+
+    def _show_parts(self, are_shown: bool) -> None:
+        """Show what is below the words: a class of the view would style each part of it anew."""
+        for part in self.query("#health-body, #health-detail"):
+            part.display = are_shown
 
     @property
     def _table(self) -> ProblemTable:
@@ -244,7 +250,7 @@ class HealthView(View):
             return
         if before is not None and not is_news:
             self.found = None
-            self.add_class("-empty")
+            self._show_parts(False)
         is_newest = before is not None and before.is_newest and scene.is_newest
         # Times that are shown do not go away for a moment.
         knows_times = self.found is not None and not self.found.lacks_times
@@ -280,14 +286,14 @@ class HealthView(View):
 
     def _failed(self, error: MetashellError) -> None:
         self.found = None
-        self.add_class("-empty")
+        self._show_parts(False)
         self._say("\n".join(error.lines("")), "-critical")
 
     def _show(self, found: HealthRows) -> None:
         self.found = found
         self._tell(found.warnings)
         self._say_found()
-        self.set_class(not len(found.rows), "-empty")
+        self._show_parts(len(found.rows) > 0)
         if found.rows.column_names:
             self.query_one(KindList).show(found.kinds)
             self._show_kind()
