@@ -18,7 +18,7 @@ from metashell.sources.opening import open_fleet
 from metashell.tui.node import look as node_look
 from metashell.tui.node.look import Seen
 from metashell.tui.node.node_lines import LineView
-from metashell.tui.node.node_look import LookMode
+from metashell.tui.node.node_look import LookMode, NodeLook
 from metashell.tui.node.pane import NodePane
 from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
@@ -350,6 +350,17 @@ def test_marks_the_same_going_back(path: str, mode: LookMode, key: str) -> None:
     common = back.keys() & forward.keys()
     assert {name: forward[name] for name in common} == {name: back[name] for name in common}
     assert any(back.values()) is (path != "/image/configs")
+
+
+def test_tells_ahead_what_is_compared() -> None:
+    """A table is told without its marks only where those of its cells are yet to be found."""
+    newest = scene_of(metashell.open(SAMPLE), "/")
+    for scene, is_told in ((newest, False), (scene_at(newest, 3879), True)):
+        told: list[NodeLook] = []
+        modes = [LookMode.TABLE]
+        look = Seen(scene, ORDERS, lambda: False).look(modes, modes, told.append)
+        assert [one.changed for one in told] == [None] * is_told
+        assert (look.changed is not None) is is_told
 
 
 @pytest.mark.slow

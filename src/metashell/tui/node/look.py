@@ -157,7 +157,7 @@ class Seen:
         content = self._content(mode, place, described, offset)
         if mode is LookMode.TABLE and described is not None:
             content["lacks_times"] = _hides_times(content.get("table")) and self._lacks_times
-            if not content["lacks_times"]:
+            if not content["lacks_times"] and self._compares(content):
                 tell(NodeLook(**base, **content))
                 content |= self._cells(described, content)
         return NodeLook(**base, **self._with_legend(content))
@@ -330,11 +330,16 @@ class Seen:
             [names is not None and tuple(names) in changed for names in below], pa.bool_()
         )
 
+    def _compares(self, content: Mapping[str, Any]) -> bool:
+        """Whether a described table is compared with that of the previous stop."""
+        table = content.get("table")
+        knows_previous = self._previous is not None and self._span is not None
+        return knows_previous and table is not None and len(table) <= _COMPARED
+
     def _cells(self, described: Description, content: Mapping[str, Any]) -> dict[str, Any]:
         """Cells of a described table that changed. Cost: may decode the previous stop."""
-        table, previous = content.get("table"), self._previous
-        if table is None or previous is None or self._span is None or len(table) > _COMPARED:
-            return {}
+        table, previous = content["table"], self._previous
+        assert previous is not None
         scene = Scene(opened=previous, cluster=previous)
         before = ask(scene, described.words, cancelled=self._cancelled).table
         if before is None or len(before) > _COMPARED:

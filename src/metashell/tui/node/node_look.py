@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
 from metashell.dataclass import dataclass
+from metashell.tui.rows.cells import rows_ahead
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.tui.node.value import ValueLine
+    from metashell.tui.remembered import Remembered
+    from metashell.tui.rows.cells import TableRows
 
 
 class LookMode(StrEnum):
@@ -50,6 +53,8 @@ class NodeLook:
     marked: pa.Array | None = None
     changed: Mapping[str, pa.Array] | None = None
     """By column, cells that changed since the previous stop."""
+    rows: TableRows | None = None
+    """The rows as they are drawn, made ahead."""
     note: str = ""
     """What is to be known besides."""
     lacks_times: bool = False
@@ -60,3 +65,11 @@ class NodeLook:
     """Of the record that last changed it."""
     path_of: Callable[[Mapping[str, Any]], str | None] = field(default=lambda _: None)
     """The path of the node that a row is about."""
+
+
+def with_rows(look: NodeLook, remembered: Remembered) -> NodeLook:
+    """The same with its rows made ahead, in a job."""
+    if look.table is None:
+        return look
+    rows = rows_ahead(remembered, look.table, look.marked, look.first, look.changed)
+    return replace(look, rows=rows)

@@ -17,7 +17,7 @@ from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.node.history import NAME
 from metashell.tui.node.look import Seen
 from metashell.tui.node.node_lines import LineView
-from metashell.tui.node.node_look import LookMode, NodeLook
+from metashell.tui.node.node_look import LookMode, NodeLook, with_rows
 from metashell.tui.node.node_table import NodeTable
 from metashell.tui.node.value import ValueLine
 from metashell.tui.part import AppPart
@@ -216,17 +216,20 @@ class NodePane(AppPart, Vertical):
         if scene is None or path is None:
             return
 
-        jobs = self.explorer.jobs
+        jobs, remembered = self.explorer.jobs, self.explorer.remembered
         jobs.cancel(self, _OLDER)
 
         def work(job: Job) -> NodeLook:
+            def tell(look: NodeLook) -> None:
+                job.tell(self._show, with_rows(look, remembered))
+
             seen = Seen(scene, path, job.cancelled, reads_older=reads_older, turn=job.turn)
-            return seen.look(of_leaf, of_directory, lambda look: job.tell(self._show, look))
+            return with_rows(seen.look(of_leaf, of_directory, tell), remembered)
 
         def with_times(job: Job) -> NodeLook:
             seen = Seen(scene, path, job.cancelled, reads_older=True, turn=job.turn)
             seen.read_older()
-            return seen.look(of_leaf, of_directory)
+            return with_rows(seen.look(of_leaf, of_directory), remembered)
 
         def done(look: NodeLook) -> None:
             self._show(look)
@@ -271,7 +274,7 @@ class NodePane(AppPart, Vertical):
             at = {look.table.column_names[0]: came_from} if is_afresh and came_from else None
             table.show(
                 look.table, look.marked, first=look.first, afresh=is_afresh, at=at,
-                changed=look.changed,
+                changed=look.changed, rows=look.rows,
             )  # fmt: skip
         else:
             lines.show(look.lines or (), afresh=is_afresh)

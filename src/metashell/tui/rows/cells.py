@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from types import MappingProxyType
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +30,9 @@ from metashell.commands.rows.cell_text import is_json, is_list, is_number, shown
 from metashell.commands.rows.output import sort_rows
 from metashell.commands.rows.short_times import newest_day, short_times
 from metashell.tui.text import cell
+
+if TYPE_CHECKING:
+    from metashell.tui.remembered import Remembered
 
 _SAMPLE_ROWS: Final = 500
 """Rows at each of some places whose texts decide how wide a column is."""
@@ -79,6 +82,7 @@ class TableRows(ArrowBackend):
     ) -> None:
         shown = table.select(list(names))
         super().__init__(shown)
+        self._given = table, tuple(names)
         self.render_markup = False
         self._shown = shown
         self._words = [colours_of(field) for field in shown.schema]
@@ -99,6 +103,15 @@ class TableRows(ArrowBackend):
         """By column, whether its cells stand to the right."""
         self._widths: list[int] = []
         self._blocks: dict[int, list[list[Text]]] = {}
+
+    def are_all_of(self, table: pa.Table, names: Sequence[str]) -> bool:
+        """Whether they are all rows of a table as they are, in these columns."""
+        return self._order is None and self._given[0] is table and self._given[1] == tuple(names)
+
+    def get_ready(self) -> None:
+        """Format what is drawn first; called where nobody waits for a key."""
+        if self.row_count and self.column_content_widths:
+            self.get_row_at(0)
 
     @property
     def row_count(self) -> int:
@@ -186,6 +199,44 @@ class TableRows(ArrowBackend):
         """The date that the times of a column leave out; None where it is no column of times."""
         is_time = pa.types.is_timestamp(self._shown.schema.field(at).type)
         return self._day if is_time else None
+
+
+def columns_of(table: pa.Table, first: Sequence[str], remembered: Remembered) -> tuple[str, ...]:
+    """Names of the columns that are shown of a table.
+
+    Args:
+        table: The rows.
+        first: Those shown unless the user chose others; all if empty.
+        remembered: What the user chose.
+    """
+    return remembered.columns(table.column_names) or tuple(first) or tuple(table.column_names)
+
+
+def rows_ahead(
+    remembered: Remembered,
+    table: pa.Table,
+    marked: pa.Array | None,
+    first: Sequence[str],
+    changed: Mapping[str, pa.Array] | None,
+) -> TableRows:
+    """Rows for `RowTable.show`, made in a job: to format them takes as long as to draw them.
+
+    Args:
+        remembered: Which columns the user chose.
+        table: As for `RowTable.show`, and so are the others.
+        marked: Likewise.
+        first: Likewise.
+        changed: Likewise.
+    """
+    names = columns_of(table, there(table, first), remembered)
+    rows = TableRows(table, names, None, marked, changed or {})
+    rows.get_ready()
+    return rows
+
+
+def there(table: pa.Table, names: Sequence[str]) -> tuple[str, ...]:
+    """Those of the columns that a table has."""
+    return tuple(name for name in names if name in table.column_names)
 
 
 def _befores(table: pa.Table, names: Sequence[str]) -> dict[int, pa.ChunkedArray]:

@@ -19,7 +19,7 @@ from metashell.commands.framework.columns import display_width
 from metashell.commands.rows.cell_text import is_number
 from metashell.fs.escape import escape
 from metashell.tui.part import AppPart
-from metashell.tui.rows.cells import TableRows
+from metashell.tui.rows.cells import TableRows, columns_of
 from metashell.tui.rows.columns import in_words
 from metashell.tui.rows.sorting import Sort
 from metashell.tui.rows.widths import scrolled_to, squeeze, starts, widen
@@ -60,12 +60,9 @@ class ColumnTable(AppPart, DataTable):
     @property
     def columns_shown(self) -> tuple[str, ...]:
         """Names of the columns shown, in order."""
-        table = self.table
-        if table is None:
+        if self.table is None:
             return ()
-        names = table.column_names
-        chosen = self.explorer.remembered.columns(names)
-        return chosen or self._first or tuple(names)
+        return columns_of(self.table, self._first, self.explorer.remembered)
 
     @property
     def ordered_columns(self) -> list[Column]:

@@ -22,7 +22,7 @@ from textual_fastdatatable import DataTable
 from metashell.commands.rows.cell_colours import CellColour
 from metashell.commands.rows.cell_text import is_number
 from metashell.tui.jobs import Job
-from metashell.tui.rows.cells import TableRows, order_of, place_of, row_at
+from metashell.tui.rows.cells import TableRows, order_of, place_of, row_at, there
 from metashell.tui.rows.column_table import ColumnTable
 from metashell.tui.rows.columns import ColumnsScreen
 from metashell.tui.rows.filter_line import nothing_left, show_filter
@@ -112,6 +112,7 @@ class RowTable(ColumnTable):
         self._given: tuple[pa.Table, pa.Array | None] | None = None
         """Rows that are shown, or will be once they are arranged, and their marks."""
         self._marked: pa.Array | None = None
+        self._rows_ahead: TableRows | None = None
         self.changed: Mapping[str, pa.Array] = {}
         """By column, bool[n]: cells that changed since the previous stop."""
         self._order: pa.Array | None = None
@@ -134,6 +135,7 @@ class RowTable(ColumnTable):
         afresh: bool = False,
         at: Mapping[str, Any] | None = None,
         changed: Mapping[str, pa.Array] | None = None,
+        rows: TableRows | None = None,
     ) -> None:
         """Show rows in place of those before; order, filter and place of the cursor are kept.
 
@@ -147,12 +149,13 @@ class RowTable(ColumnTable):
                 which the user chose for such rows.
             at: Where the cursor goes then: values of some columns of that row.
             changed: By column, bool[n]: cells that changed since the previous stop.
+            rows: The same as `rows_ahead` made them.
         """
-        self.changed = changed or {}
+        self.changed, self._rows_ahead = changed or {}, rows
         is_first = self._given is None
         self._given, self._first = (
             (table, marked),
-            tuple(n for n in first if n in table.schema.names),
+            there(table, first),
         )
         if afresh:
             self._sort, self._filter = None, ""
@@ -380,13 +383,15 @@ class RowTable(ColumnTable):
         name = self._cursor_name()
         self.table, self._marked = self._given
         self._order = order
-        self._rows = TableRows(self.table, self.columns_shown, order, self._marked, self.changed)
+        names, rows = self.columns_shown, self._rows_ahead
+        if rows is None or order is not None or not rows.are_all_of(self.table, names):
+            rows = TableRows(self.table, names, order, self._marked, self.changed)
+        self._rows, self._rows_ahead = rows, None
         self.backend = self._rows
         show_filter(self, self._filter, self._rows.row_count, len(self.table))
         at = self._place(row)
         if at is None:
             at = 0 if self._afresh else min(self.cursor_row, max(self.row_count - 1, 0))
-        names = self.columns_shown
         column = names.index(name) if name in names and not self._afresh else 0
         # Not a move of the user's, who is not to be taken there.
         self.set_reactive(DataTable.cursor_coordinate, Coordinate(at, column))

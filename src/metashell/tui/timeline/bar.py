@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import groupby
 from typing import TYPE_CHECKING, Final
 
 from textual.content import Content
@@ -16,7 +18,7 @@ from metashell.tui.timeline.track import BLOCKS, CURSOR
 if TYPE_CHECKING:
     from metashell.answers.state_history import StateHistory
     from metashell.records.density import Axis
-    from metashell.tui.timeline.track import Track
+    from metashell.tui.timeline.track import Cell, Track
 
 _WIDE: Final = 120
 """Columns from which on there is room for dates and seconds."""
@@ -60,6 +62,7 @@ def draw(stand: Stand, style_of: Callable[[str], Style]) -> Content:
         stand: What to draw.
         style_of: The style of a part: a group's name, ``fault``, ``label`` and others.
     """
+    style_of = cache(style_of)
     lines: list[Content | str] = [_bar(stand, style_of), "\n"]
     if stand.has_state_line:
         lines += [_states(stand, style_of), "\n"]
@@ -70,13 +73,20 @@ def _bar(stand: Stand, style_of: Callable[[str], Style]) -> Content:
     track, width = stand.track, stand.width
     cursor = track.column_of(stand.at, width, stand.axis)
     cells = track.bar(width, stand.axis, stand.before)
-    styles = {cell.style: style_of(cell.style) for cell in cells}
-    pieces = [(cell.glyph, styles[cell.style]) for cell in cells]
-    glyph, style = pieces[cursor]
+    here = cells[cursor]
     # A sign stays a sign; a height says nothing once it is reversed.
-    glyph = CURSOR if glyph == " " or glyph in BLOCKS else glyph
-    pieces[cursor] = (glyph, style + _MARKED)
-    return Content.assemble(*pieces)
+    glyph = CURSOR if here.glyph == " " or here.glyph in BLOCKS else here.glyph
+    return Content.assemble(
+        *_runs(cells[:cursor], style_of),
+        (glyph, style_of(here.style) + _MARKED),
+        *_runs(cells[cursor + 1 :], style_of),
+    )
+
+
+def _runs(cells: Sequence[Cell], style_of: Callable[[str], Style]) -> Iterator[tuple[str, Style]]:
+    """Cells side by side of one style, as one text: it takes long to find a style."""
+    for style, run in groupby(cells, key=lambda cell: cell.style):
+        yield "".join(cell.glyph for cell in run), style_of(style)
 
 
 def _states(stand: Stand, style_of: Callable[[str], Style]) -> Content:
@@ -85,7 +95,7 @@ def _states(stand: Stand, style_of: Callable[[str], Style]) -> Content:
         return line(" " * stand.width)
     edges = stand.track.edges(stand.width, stand.axis)
     cells = state_cells(stand.states, edges, stand.track.density)
-    return Content.assemble(*((cell.glyph, style_of(cell.style)) for cell in cells))
+    return Content.assemble(*_runs(cells, style_of))
 
 
 def _labels(stand: Stand, style_of: Callable[[str], Style]) -> Content:

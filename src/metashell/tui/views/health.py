@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Final
 
 from textual import events
@@ -21,6 +22,7 @@ from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.moving import MOMENT
 from metashell.tui.part import AppPart
+from metashell.tui.rows.cells import rows_ahead
 from metashell.tui.rows.cluster_rows import applied_at
 from metashell.tui.rows.table import RowTable
 from metashell.tui.scene import Scene
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.errors import MetashellError
+    from metashell.tui.remembered import Remembered
 
 _STYLES: Final = dict(zip(LEVELS, ("$text-error", "$text-warning", ""), strict=True))
 _FIRST: Final = (
@@ -261,7 +264,7 @@ class HealthView(View):
         if scene is None:
             return
         in_cluster, is_deep = scene.cluster is not None, self._is_deep
-        fleet = scene.fleet
+        fleet, remembered = scene.fleet, self.explorer.remembered
         title = "looking for problems" if not is_deep else "checking everything"
         if fleet is not None and not in_cluster:
             title += f" of {len(fleet.members):,} clusters"
@@ -273,9 +276,10 @@ class HealthView(View):
         def work(job: Job) -> HealthRows:
             # What takes long holds up no other view: all of a fleet, and the files.
             with job.turn() if in_cluster and not is_deep else nullcontext():
-                return ask_health(
+                found = ask_health(
                     scene, is_deep=is_deep, reads_older=reads_older, cancelled=job.cancelled
                 )
+            return _with_rows(found, remembered)
 
         self._is_stale = False
         self.explorer.jobs.cancel(self, _OLDER)
@@ -305,11 +309,11 @@ class HealthView(View):
 
     def _read_on(self) -> None:
         """Read older files in the background, and tell since when."""
-        scene = self._scene
+        scene, remembered = self._scene, self.explorer.remembered
         assert scene is not None
 
         def work(job: Job) -> HealthRows:
-            return ask_with_times(scene, job.cancelled)
+            return _with_rows(ask_with_times(scene, job.cancelled), remembered)
 
         self.explorer.jobs.start(READING_OLDER, work, self._show, owner=self, key=_OLDER)
 
@@ -348,7 +352,9 @@ class HealthView(View):
         self._shown_code = code
         same = () if code == EVERY else _SAME_IN_KIND
         self._table.show(
-            self.found.of_kind(code), first=[name for name in _FIRST if name not in same]
+            self.found.of_kind(code),
+            first=[name for name in _FIRST if name not in same],
+            rows=self.found.rows_ahead,
         )
 
     def _explain(self) -> None:
@@ -497,3 +503,8 @@ class HealthView(View):
         if row is None or not row["command"]:
             return None
         return "command", str(row["command"])
+
+
+def _with_rows(found: HealthRows, remembered: Remembered) -> HealthRows:
+    """The same with its rows made ahead, in a job."""
+    return replace(found, rows_ahead=rows_ahead(remembered, found.rows, None, _FIRST, None))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from itertools import compress
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -20,6 +20,9 @@ from metashell.schema.timestamps import iso_time
 from metashell.sources.older import is_unread, read_older
 from metashell.tui.scene import CommandAnswer, Scene, ask
 from metashell.tui.text import seconds_text
+
+if TYPE_CHECKING:
+    from metashell.tui.rows.cells import TableRows
 
 SYMBOLS: Final = dict(zip(LEVELS, ("●", "▲", "·"), strict=True))
 EVERY: Final = ""
@@ -63,6 +66,8 @@ class HealthRows:
     """Whether older files were not read that tell more."""
     is_deep: bool = False
     """Whether `check` ran, too."""
+    rows_ahead: TableRows | None = None
+    """All rows as they are drawn, made ahead."""
 
     def of_kind(self, code: str) -> pa.Table:
         """The rows of a kind, or of `EVERY`. None is kept: of all together there may be 100 MB."""
