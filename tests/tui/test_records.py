@@ -22,6 +22,7 @@ from support.fixtures import DEMO, fixture
 from support.live import Cluster
 from support.logs import make_directory, record, secret_config, topic_batch
 from support.pilot import SMALL, WIDE, Driver, drive, session_on
+from support.shell import run_on
 
 _FIRST, _LAST = 2881, 4107
 
@@ -436,6 +437,33 @@ def test_as_of() -> None:
         await driver.settled()
         assert (view.records.here, view.records.follows) == (here, False)
         assert view.model.n_records == 994
+
+    drive(test)
+
+
+@pytest.mark.slow
+def test_changes_of_the_record_s_node() -> None:
+    """`{` leads to the last change of what the record is about, not of a node elsewhere."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/cluster")
+        await driver.settled()
+        view = await _open(driver)
+        await _chip(driver, "topic orders")
+        await driver.press("end")
+        detail = view.detail
+        assert detail is not None
+        assert detail.target is not None
+        rows = run_on(driver.scene.source, f"changes -o tsv --columns offset {detail.target.path}")
+        last = max(int(row) for row in rows.out.splitlines()[1:] if row)
+        await driver.press("left_curly_bracket")
+        await driver.until(lambda: not driver.scene.is_newest, "nobody travels")
+        timeline = driver.app.timeline
+        assert timeline is not None
+        assert timeline.track is not None
+        density = timeline.track.density
+        assert driver.scene.source.moment_offset == density.last[density.applied(last - 1)]
+        assert "/image/cluster" == driver.app.path
 
     drive(test)
 

@@ -71,8 +71,8 @@ def test_walks() -> None:
         await driver.press("b", "down", "down")
         assert screen.chosen is not None
         assert ("102", SECOND) == (screen.chosen.name, screen.chosen.path)
-        assert "leads 2 3, follows 0 1 4 5" == screen.chosen.told
-        assert "leads 2 3, follows 0 1 4 5" in driver.screen()
+        assert "leads p2 p3, follows p0 p1 p4 p5" == screen.chosen.told
+        assert "leads p2 p3, follows p0 p1 p4 p5" in driver.screen()
         await driver.press("right")
         assert ["configs", "partitions"] == [r.name for r in screen.shown if r.key][:2]
         await driver.press("left", "b", "down", "down", "enter")
@@ -118,7 +118,7 @@ def test_fenced_brokers_are_named() -> None:
     (group,) = (group for group in found.groups if group.name == "brokers")
     assert "3, 1 fenced" == group.told
     told = {child.name: child.told for child in group.children}
-    assert "fenced, follows 0 1 2 3 4" == told["103"]
+    assert "fenced, follows p0 p1 p2 p3 p4" == told["103"]
     assert not told["101"].startswith("fenced")
 
 

@@ -106,9 +106,17 @@ class Actions(AppPart):
             self.explorer.timeline.step(by)
 
     def action_jump(self, what: str, by: int) -> None:
-        """Move to the next (1) or previous (-1) change of the node, election, or fault."""
-        if self.explorer.timeline is not None:
-            self.explorer.timeline.jump(what, by)
+        """Move to the next (1) or previous (-1) change of the node, election, or fault.
+
+        Where records are listed, the node is that of the record under the cursor.
+        """
+        timeline, view = self.explorer.timeline, self.explorer.view
+        if timeline is None:
+            return
+        if what == "node" and view is not None and view.lists_records:
+            view.with_node(lambda path: timeline.jump(what, by, path))
+        else:
+            timeline.jump(what, by, self.explorer.path)
 
     def action_play(self) -> None:
         """Play the log like a recording, or stop."""

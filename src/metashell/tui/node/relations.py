@@ -187,11 +187,11 @@ def _brokers(asked: _Asked, rows: Sequence[Row]) -> Relation:
 
 
 def _numbers(numbers: Sequence[int]) -> str:
-    """Some numbers, or how many they are."""
+    """Some partitions, or how many they are; a number alone would read as how many."""
     few = 8
     if len(numbers) > few:
         return f"{len(numbers):,} partitions"
-    return " ".join(map(str, sorted(numbers)))
+    return " ".join(f"p{number}" for number in sorted(numbers))
 
 
 def _broker_path(broker: int) -> str:

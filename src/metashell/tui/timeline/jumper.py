@@ -40,18 +40,21 @@ class Jumper:
         """Look for all stops anew: the log is another one."""
         self._stops.clear()
 
-    def jump(self, what: str, by: int, scene: Scene, track: Track, facts: TimelineFacts) -> None:
+    def jump(
+        self, what: str, by: int, path: str, scene: Scene, track: Track, facts: TimelineFacts
+    ) -> None:
         """Move to the next or previous ``node`` change, ``leader`` election, ``fault``, or rise of
         partitions that are not well (``state``).
 
         Args:
             what: Which of these.
             by: 1 for the next, -1 for the previous one.
+            path: The node, an absolute path of the whole tree.
             scene: What is shown, with a cluster.
             track: The cluster's log.
             facts: What is known of it.
         """
-        path = self._own_path(scene)
+        path = _own_path(scene, path)
         key = (what, "" if what in _OF_CLUSTER else path)
         if key in self._stops:
             self._jump_among(self._stops[key], what, by, path)
@@ -84,11 +87,6 @@ class Jumper:
         title = f"looking for a {_KINDS[what].format(path=path)}"
         timeline.explorer.jobs.start(title, work, done, owner=timeline, key="jump")
 
-    def _own_path(self, scene: Scene) -> str:
-        """The selected node's path in the cluster's own tree."""
-        path = self._timeline.explorer.path
-        return (path.removeprefix(scene.prefix) if is_below(path, scene.prefix) else path) or "/"
-
     def _jump_among(self, stops: Stops, what: str, by: int, path: str) -> None:
         timeline = self._timeline
         offset = stops.beside(timeline.at, by)
@@ -102,3 +100,8 @@ class Jumper:
         timeline.aim(offset, note=note)
         if what == "fault":
             timeline.explorer.tell(note, "warning")
+
+
+def _own_path(scene: Scene, path: str) -> str:
+    """The path of a node in the cluster's own tree."""
+    return (path.removeprefix(scene.prefix) if is_below(path, scene.prefix) else path) or "/"

@@ -354,13 +354,13 @@ class Timeline(AppPart, Widget, can_focus=True):
 
     # Jumping.
 
-    def jump(self, what: str, by: int) -> None:
-        """Move to the next (1) or previous (-1) one of what `Jumper.jump` names."""
-        track = self._with_track(lambda: self.jump(what, by))
+    def jump(self, what: str, by: int, path: str) -> None:
+        """Move to the next (1) or previous (-1) one of what `Jumper.jump` names, of a node."""
+        track = self._with_track(lambda: self.jump(what, by, path))
         scene = self._scene
         facts = None if scene is None else self._known.get(scene.prefix)
         if track is not None and scene is not None and facts is not None:
-            self._jumper.jump(what, by, scene, track, facts)
+            self._jumper.jump(what, by, path, scene, track, facts)
 
     # Playing.
 
