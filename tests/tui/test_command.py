@@ -169,6 +169,25 @@ def test_dismissed_while_asked() -> None:
     drive(test)
 
 
+def test_tab_on_an_empty_line() -> None:
+    """It lists all commands; a line that was emptied lists none by itself."""
+
+    async def test(driver: Driver) -> None:
+        screen = await opened(driver)
+        line = screen.line
+        for _ in range(2):
+            await driver.press("tab")
+            await driver.until(lambda: line.proposals.are_shown, "nothing proposed")
+            commands = {item.display for item in line.proposals.items}
+            assert {"acls", "ls", "partitions"} <= commands
+            await driver.type("l")
+            await driver.press("backspace")
+            await driver.settled()
+            assert not line.proposals.are_shown
+
+    drive(test)
+
+
 def test_right_takes_what_is_grey() -> None:
     """The first proposal is shown behind the cursor, and the arrow takes it."""
 

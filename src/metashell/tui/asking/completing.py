@@ -235,8 +235,8 @@ class CompletingInput(AppPart, Input):
         self._is_asking = False
         self._wanted: str | None = None
         self._shown_for: str | None = None
-        self._quiet = ""
-        """A line for which nothing is to be proposed."""
+        self._quiet: str | None = None
+        """A line for which nothing is to be proposed, unless it is asked for."""
 
     def on_mount(self) -> None:
         """Propose what may follow what stands there."""
@@ -256,7 +256,7 @@ class CompletingInput(AppPart, Input):
         if event.value == self._quiet:
             self.dismiss_proposals()
             return
-        self._quiet = ""
+        self._quiet = None
         if self._history is not None:
             self._history.leave()
         if not event.value:
@@ -326,7 +326,7 @@ class CompletingInput(AppPart, Input):
         """Take the proposal chosen, or what all have in common."""
         items = self.proposals.items
         if not items or not self.is_up_to_date:
-            self._quiet = ""
+            self._quiet = None
             self._ask()
             return
         line, rest = self.value[: self.cursor_position], self.value[self.cursor_position :]
