@@ -69,7 +69,8 @@ def _finder(lines: Sequence[str], pattern: re.Pattern[str]) -> Callable[[int, in
     """Tells where the first match between two places begins, -1 where there is none."""
     text = pattern.pattern
     if isinstance(lines, WrittenLines) and lines.is_ascii and text.isascii():
-        # Bytes that are there already take no copy; of ASCII they match as characters do.
+        # Bytes that are there take no copy. In ASCII they match as characters do: of those that
+        # differ, control characters, a line has none.
         in_bytes, raw = re.compile(text.encode()), lines.raw
         return lambda at, end: _begin(in_bytes.search(raw, at, end))
     all_lines = whole(lines)
