@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from metashell.tui.jobs import Job
 
 _TELL_S: Final = 0.25
-"""How often what was found is handed on."""
+_TELL_LATER_S: Final = 1.0
+"""How often what was found is handed on; the longer it takes, the more seldom."""
 _MOST_EXPORTED: Final = 100_000
 _MOST_AT_ONCE: Final = 4
 """Pieces of news that are looked through before they are shown."""
@@ -86,14 +87,16 @@ def look_through(
     """
     names = reader.topic_names(wanted.selection, job.cancelled)
     todo, found, told = list(pieces), list[PieceMatches](), 0.0
+    began = time.monotonic()
     n_bytes, done = sum(piece.size for piece in todo), 0
     while todo and not job.cancelled():
         piece = take_nearest(todo, near())
         for one in reader.search(piece, wanted, names, job.cancelled):
             found.append(one)
-            if time.monotonic() - told >= _TELL_S:
+            now = time.monotonic()
+            if now - told >= min(max((now - began) / 2, _TELL_S), _TELL_LATER_S):
                 job.tell(tell, found)
-                found, told = [], time.monotonic()
+                found, told = [], now
         done += piece.size
         job.progress = (done, n_bytes)
     if found:

@@ -199,10 +199,19 @@ class RecordList(AppPart, ScrollView, can_focus=True):
         else:
             self.cursor = self.model.row_of(self.kept)
         top = int(self.scroll_offset.y) + self.cursor - before
-        self.virtual_size = Size(self.size.width, n_rows)
+        self._make_room(n_rows)
         self._scroll(top)
         self._show_cursor()
         self._settle(is_new=False)
+
+    def _make_room(self, n_rows: int) -> None:
+        """Tell how many rows there are; the screen is laid out only where the scroll bar goes."""
+        size = Size(self.size.width, n_rows)
+        if self.show_vertical_scrollbar and n_rows > self.container_size.height:
+            self.set_reactive(RecordList.virtual_size, size)
+            self._scroll_update(size)
+        else:
+            self.virtual_size = size
 
     def _settle(self, *, is_new: bool) -> None:
         here = self.here
