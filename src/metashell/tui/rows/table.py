@@ -22,7 +22,7 @@ from textual_fastdatatable import DataTable
 from metashell.commands.rows.cell_colours import CellColour
 from metashell.commands.rows.cell_text import is_number
 from metashell.tui.jobs import Job
-from metashell.tui.rows.cells import TableRows, order_of, place_of, row_at, there
+from metashell.tui.rows.cells import TableRows, columns_of, order_of, place_of, row_at, there
 from metashell.tui.rows.column_table import ColumnTable
 from metashell.tui.rows.columns import ColumnsScreen
 from metashell.tui.rows.filter_line import nothing_left, show_filter
@@ -153,10 +153,7 @@ class RowTable(ColumnTable):
         """
         self.changed, self._rows_ahead = changed or {}, rows
         is_first = self._given is None
-        self._given, self._first = (
-            (table, marked),
-            there(table, first),
-        )
+        self._given, self._first = (table, marked), there(table, first)
         if afresh:
             self._sort, self._filter = None, ""
             self._afresh, self._at = True, at
@@ -362,8 +359,8 @@ class RowTable(ColumnTable):
         if self._given is None:
             return
         table, sort, text = self._given[0], self._sort, self._filter
-        names = self.explorer.remembered.columns(table.column_names) or self._first
-        searched = table.select(list(names)) if names else table
+        names = columns_of(table, self._first, self.explorer.remembered)
+        searched = table.select(list(names))
         if sort is not None and sort[0] not in searched.column_names:
             searched = searched.append_column(sort[0], table.column(sort[0]))
 
