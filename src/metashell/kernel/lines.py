@@ -94,6 +94,12 @@ class LineTexts:
         self._rows: list[dict[str, int]] = []
         self._kept: list[object] = []
 
+    def copy(self) -> LineTexts:
+        """The same, to be gone on with."""
+        found = LineTexts(is_bare=self.is_bare)
+        found._rows, found._kept = [*self._rows], [*self._kept]
+        return found
+
     def add(
         self,
         kind: int,

@@ -53,29 +53,23 @@ def _among(lines: Sequence[str], pattern: re.Pattern[str]) -> Iterator[int]:
 
     A search keeps other threads waiting, so it takes no more than the longest line would.
     """
-    find, begins, first = _finder(lines, pattern), bounds(lines), 0
+    in_lines, data = _searched(lines, pattern)
+    begins, first = bounds(lines), 0
     while first < len(lines):
         behind = max(bisect_right(begins, begins[first] + GREP_CHARS) - 1, first + 1)
-        end = min(begins[behind], begins[first] + GREP_CHARS)
-        at = find(begins[first], end)
-        while 0 <= at < end:
-            i = bisect_right(begins, at) - 1
+        at, end = begins[first], min(begins[behind], begins[first] + GREP_CHARS)
+        while (found := in_lines.search(data, at, end)) is not None and found.start() < end:
+            i = bisect_right(begins, found.start()) - 1
             yield i
-            at = find(begins[i + 1], end)
+            at = begins[i + 1]
         first = behind
 
 
-def _finder(lines: Sequence[str], pattern: re.Pattern[str]) -> Callable[[int, int], int]:
-    """Tells where the first match between two places begins, -1 where there is none."""
+def _searched(lines: Sequence[str], pattern: re.Pattern[str]) -> tuple[re.Pattern[Any], Any]:
+    """What is searched, as bytes or as characters, and by which pattern."""
     text = pattern.pattern
     if isinstance(lines, WrittenLines) and lines.is_ascii and text.isascii():
         # Bytes that are there take no copy. In ASCII they match as characters do: of those that
         # differ, control characters, a line has none.
-        in_bytes, raw = re.compile(text.encode()), lines.raw
-        return lambda at, end: _begin(in_bytes.search(raw, at, end))
-    all_lines = whole(lines)
-    return lambda at, end: _begin(pattern.search(all_lines, at, end))
-
-
-def _begin(match: re.Match[Any] | None) -> int:
-    return -1 if match is None else match.start()
+        return re.compile(text.encode()), lines.raw
+    return pattern, whole(lines)

@@ -49,7 +49,7 @@ class _ByKernel(KeyedJsonLines):
         """The line of each row, without its end. Rows ascend."""
         kind_of = np.full(len(rows), -1, dtype=np.int32)
         kinds: list[tuple[LineTexts, int]] = []
-        numbers = records.frames.key_type[rows]
+        numbers, lead = records.frames.key_type[rows], self._places_of(records, rows)
         for number in np.unique(numbers).tolist():
             record_type = records.types.by_number.get(number)
             if record_type is None or not _is_plain(record_type):
@@ -57,7 +57,7 @@ class _ByKernel(KeyedJsonLines):
             columns = records.decode(record_type.name, rows[numbers == number])
             places = np.searchsorted(rows, columns.rows)
             for version, at in _by_version(records, columns):
-                texts, whole = self._places_of(records, rows), len(at) == len(columns)
+                texts, whole = lead.copy(), len(at) == len(columns)
                 key = columns.key if whole else columns.key.take(at)
                 value = columns.value if whole else columns.value.take(at)
                 if _add_message(texts, record_type, version, key, value, records):

@@ -6,7 +6,7 @@ The one place that knows. Both write the same lines.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from ctypes import CDLL
 
 import numpy as np
@@ -16,6 +16,7 @@ from metashell.kernel.lines import LineTexts
 from metashell.log.frames import CONTROL_KEY
 from metashell.records.filter import TopicNames
 from metashell.records.lines import JsonLines, LineWriter, ReadableLines, control_name
+from metashell.records.messages import Messages, messages_of
 from metashell.records.native_lines import (
     Names,
     add_fields,
@@ -26,7 +27,7 @@ from metashell.records.native_lines import (
 )
 from metashell.records.records import Records
 from metashell.redact import Redaction, type_may_hold_secrets
-from metashell.schema.arena import I64, AnyArray
+from metashell.schema.arena import I64, AnyArray, Arena
 from metashell.schema.columns import Columns, FixedColumn
 from metashell.schema.dump import json_text
 from metashell.schema.model import MessageSpec
@@ -61,14 +62,17 @@ class _ByKernel(LineWriter):
 
     def lines(self, records: Records, rows: I64) -> Sequence[str]:
         """The line of each row, without its end."""
+        if not len(rows):
+            return ()
         kind_of = np.full(len(rows), -1, dtype=np.int32)
         kinds: list[tuple[LineTexts, int]] = []
-        for spec, key, version, at, columns in _decoded(records, rows):
-            texts = self._places_of(records, rows)
-            if self._add_message(texts, spec, key, version, columns, records):
-                kind_of[at] = len(kinds)
-                kinds.append((texts, len(at)))
-        written, left = write_lines(self._library, records.frames.arena, kinds, kind_of)
+        arena, places = records.frames.arena, self._places_of(records, rows)
+        for found in messages_of(records, rows, _has_no_secrets):
+            texts = places.copy()
+            if self._add_message(texts, found, arena):
+                kind_of[found.at] = len(kinds)
+                kinds.append((texts, len(found.at)))
+        written, left = write_lines(self._library, arena, kinds, kind_of)
         if not len(left):
             return written
         return written.with_others(left, super().lines(records, rows[left]))
@@ -78,15 +82,7 @@ class _ByKernel(LineWriter):
         """What a line says first: where its record stands."""
 
     @abstractmethod
-    def _add_message(
-        self,
-        texts: LineTexts,
-        spec: MessageSpec,
-        key: int,
-        version: int,
-        columns: Columns,
-        records: Records,
-    ) -> bool:
+    def _add_message(self, texts: LineTexts, found: Messages, arena: Arena) -> bool:
         """Add what a line says of its message; returns whether the kernel can write it."""
 
 
@@ -103,23 +99,16 @@ class _JsonByKernel(_ByKernel, JsonLines):
         add_numbers(texts, ',"epoch":', frames.epochs(rows))
         return texts
 
-    def _add_message(
-        self,
-        texts: LineTexts,
-        spec: MessageSpec,
-        key: int,
-        version: int,
-        columns: Columns,
-        records: Records,
-    ) -> bool:
-        if key <= CONTROL_KEY:
-            start = f',"control":"{control_name(key)}","data":{{'
+    def _add_message(self, texts: LineTexts, found: Messages, arena: Arena) -> bool:
+        spec, version = found.spec, found.version
+        if found.key <= CONTROL_KEY:
+            start = f',"control":"{control_name(found.key)}","data":{{'
         else:
             start = f',"type":{json_text(spec.type_name)},"version":{version},"data":{{'
         add_literal(texts, start, opens=True)
-        if not add_fields(texts, spec.fields, version, columns, records.frames.arena):
+        if not add_fields(texts, spec.fields, version, found.columns, arena):
             return False
-        ids = _topic_ids(columns)
+        ids = _topic_ids(found.columns)
         if ids is not None:
             self._topic_names.add_to(texts, '},"topic":', ids)
             add_literal(texts, "}\n")
@@ -138,22 +127,15 @@ class _ReadableByKernel(_ByKernel, ReadableLines):
         add_numbers(texts, " ", frames.epochs(rows))
         return texts
 
-    def _add_message(
-        self,
-        texts: LineTexts,
-        spec: MessageSpec,
-        key: int,
-        version: int,
-        columns: Columns,
-        records: Records,
-    ) -> bool:
+    def _add_message(self, texts: LineTexts, found: Messages, arena: Arena) -> bool:
+        spec, version = found.spec, found.version
         if not self._is_flat(spec, version):
             return False
-        add_literal(texts, f" {self._type(spec, key)}")
-        ids = _topic_ids(columns)
+        add_literal(texts, f" {self._type(spec, found.key)}")
+        ids = _topic_ids(found.columns)
         if ids is not None and spec.name != "TopicRecord":
             self._topic_names.add_to(texts, " topic=", ids, leaves_unknown=True)
-        if not add_fields(texts, self._fields(spec), version, columns, records.frames.arena):
+        if not add_fields(texts, self._fields(spec), version, found.columns, arena):
             return False
         add_literal(texts, "\n")
         return True
@@ -183,10 +165,11 @@ class RecordData:
         topics: list[str | None] = [None] * n
         kind_of = np.full(n, -1, dtype=np.int32)
         kinds: list[tuple[LineTexts, int]] = []
-        for spec, _, version, at, columns in _decoded(records, rows):
-            texts, ids = LineTexts(), _topic_ids(columns)
+        arena = records.frames.arena
+        for found in messages_of(records, rows, _has_no_secrets):
+            at, texts, ids = found.at, LineTexts(), _topic_ids(found.columns)
             add_literal(texts, "{", opens=True)
-            if not add_fields(texts, spec.fields, version, columns, records.frames.arena):
+            if not add_fields(texts, found.spec.fields, found.version, found.columns, arena):
                 continue
             add_literal(texts, "}\n")
             kind_of[at] = len(kinds)
@@ -196,7 +179,7 @@ class RecordData:
             elif ids is not None:
                 for i, name in zip(at.tolist(), self._names.said(ids), strict=True):
                     topics[i] = name
-        written, left = write_lines(self._library, records.frames.arena, kinds, kind_of)
+        written, left = write_lines(self._library, arena, kinds, kind_of)
         data: list[str | None] = list(written)
         for i in left.tolist():
             data[i] = None
@@ -209,26 +192,9 @@ def record_data(names: TopicNames) -> RecordData | None:
     return None if found is None else RecordData(names, found)
 
 
-def _decoded(records: Records, rows: I64) -> Iterator[tuple[MessageSpec, int, int, I64, Columns]]:
-    """The messages of each type and version without secrets: type, api key, version, which, fields.
-
-    Which are those that decode: int64, indexes of the rows.
-    """
-    frames = records.frames
-    keys, versions = frames.api_key[rows].astype(np.int64), frames.version[rows]
-    kinds, firsts, kind_of = np.unique(
-        (keys << 32) + versions, return_index=True, return_inverse=True
-    )
-    for kind, first in enumerate(firsts.tolist()):
-        key, version = int(keys[first]), int(versions[first])
-        spec = records.spec_of_key(key)
-        if spec is None or version not in spec.versions or type_may_hold_secrets(spec.name):
-            continue
-        at = np.arange(len(rows)) if len(kinds) == 1 else np.flatnonzero(kind_of == kind)
-        good, columns = records.decode(spec.name, rows[at])
-        if len(good) < len(at):
-            at = np.searchsorted(rows, good)
-        yield spec, key, version, at, columns
+def _has_no_secrets(spec: MessageSpec) -> bool:
+    """Whether no field of a type can be a secret."""
+    return not type_may_hold_secrets(spec.name)
 
 
 def _topic_ids(columns: Columns) -> AnyArray | None:

@@ -8,6 +8,7 @@ Every secret is redacted here.
 from __future__ import annotations
 
 import base64
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
@@ -21,6 +22,7 @@ from metashell.log.control import control_type_name
 from metashell.log.frames import CONTROL, CONTROL_KEY, NO_KEY
 from metashell.log.payloads import CODEC
 from metashell.records.filter import TopicNames
+from metashell.records.messages import messages_of
 from metashell.records.record_faults import report_unknown
 from metashell.records.records import Records
 from metashell.redact import (
@@ -100,27 +102,14 @@ class LineWriter(ABC):
 
     def bodies(self, records: Records, rows: I64) -> list[str | None]:
         """What stands in each row's line behind its place; None where it can't be decoded."""
-        frames = records.frames
         n = len(rows)
         bodies: list[str | None] = [None] * n
-        keys, versions = frames.api_key[rows].astype(np.int64), frames.version[rows]
-        kinds, firsts, kind_of = np.unique(
-            (keys << 32) + versions, return_index=True, return_inverse=True
-        )
-        for kind, first in enumerate(firsts.tolist()):
-            key, version = int(keys[first]), int(versions[first])
-            spec = records.spec_of_key(key)
-            if spec is None or version not in spec.versions:
-                continue
-            at = np.arange(n) if len(kinds) == 1 else np.flatnonzero(kind_of == kind)
-            good, columns = records.decode(spec.name, rows[at])
-            if len(good) < len(at):
-                at = np.searchsorted(rows, good)
-            texts = self._bodies(spec, key, version, columns)
-            if len(at) == n:
+        for found in messages_of(records, rows):
+            texts = self._bodies(found.spec, found.key, found.version, found.columns)
+            if len(found.at) == n:
                 bodies = list(texts)
             else:
-                for i, text in zip(at.tolist(), texts, strict=True):
+                for i, text in zip(found.at.tolist(), texts, strict=True):
                     bodies[i] = text
         return bodies
 
@@ -447,15 +436,13 @@ class ReadableLines(LineWriter):
         if text is None:
             return "null"
         # What could be mistaken for the line's own signs is quoted.
-        if text and text.isprintable() and _NEEDS_QUOTES.isdisjoint(text):
+        if text and _is_plain(text):
             return text
         return text if text == REDACTED else to_json(text, ascii_only=not text.isprintable())
 
     def _strings(self, texts: Sequence[str]) -> Sequence[str]:
-        together = "".join(texts)
-        if all(texts) and together.isprintable() and not any(c in together for c in _NEEDS_QUOTES):
-            return texts
-        return super()._strings(texts)
+        is_plain = all(texts) and _is_plain("".join(texts))
+        return texts if is_plain else super()._strings(texts)
 
     def _quoted(self, text: str) -> str:
         return text
@@ -515,7 +502,13 @@ class ReadableLines(LineWriter):
         )
 
 
-_NEEDS_QUOTES: Final = frozenset(' "=[]{}')
+_SIGNS: Final = re.compile(r'[ "=\[\]{}]')
+"""What stands between values."""
+
+
+def _is_plain(text: str) -> bool:
+    """Whether a text that is not empty needs no quotes."""
+    return text.isprintable() and not _SIGNS.search(text)
 
 
 def control_name(key: int) -> str:

@@ -183,19 +183,19 @@ def add_fields(
 def _add_field(
     texts: LineTexts, spec: FieldSpec, version: int, columns: Columns, arena: Arena
 ) -> bool:
-    key = f" {spec.json_name}=" if texts.is_bare else f',"{spec.json_name}":'
-    column = columns.fields[spec.column_name]
+    name, column = spec.json_name, columns.fields[spec.column_name]
+    key = (f" {name}=" if texts.is_bare else f',"{name}":').encode()
     is_tagged = version in spec.tagged
     if isinstance(column, FixedColumn):
-        return _add_fixed(texts, spec, key.encode(), column.values, is_tagged)
+        return _add_fixed(texts, spec, key, column.values, is_tagged)
     default = default_value(spec) if is_tagged else None
     if isinstance(column, SpanColumn):
-        if column.arena is not arena or not _add_span(texts, spec, key.encode(), column):
+        if column.arena is not arena or not _add_span(texts, spec, key, column):
             return False
         content = default.encode() if isinstance(default, str) else default
         number = -1 if content is None else len(content) if isinstance(content, bytes) else 0
     elif isinstance(column, StructArrayColumn):
-        if not _add_structs(*(texts, spec, key.encode(), version, column, arena)):
+        if not _add_structs(texts, spec, key, version, column, arena):
             return False
         content, number = b"", -1 if default is None else 0
     else:
