@@ -16,7 +16,7 @@ from metashell.kernel.lines import LineTexts
 from metashell.log.frames import CONTROL_KEY
 from metashell.records.filter import TopicNames
 from metashell.records.lines import JsonLines, LineWriter, ReadableLines, control_name
-from metashell.records.messages import Messages, messages_of
+from metashell.records.messages import DecodedMessages, messages_of
 from metashell.records.native_lines import (
     Names,
     add_fields,
@@ -82,7 +82,7 @@ class _ByKernel(LineWriter):
         """What a line says first: where its record stands."""
 
     @abstractmethod
-    def _add_message(self, texts: LineTexts, found: Messages, arena: Arena) -> bool:
+    def _add_message(self, texts: LineTexts, found: DecodedMessages, arena: Arena) -> bool:
         """Add what a line says of its message; returns whether the kernel can write it."""
 
 
@@ -99,7 +99,7 @@ class _JsonByKernel(_ByKernel, JsonLines):
         add_numbers(texts, ',"epoch":', frames.epochs(rows))
         return texts
 
-    def _add_message(self, texts: LineTexts, found: Messages, arena: Arena) -> bool:
+    def _add_message(self, texts: LineTexts, found: DecodedMessages, arena: Arena) -> bool:
         spec, version = found.spec, found.version
         if found.key <= CONTROL_KEY:
             start = f',"control":"{control_name(found.key)}","data":{{'
@@ -127,7 +127,7 @@ class _ReadableByKernel(_ByKernel, ReadableLines):
         add_numbers(texts, " ", frames.epochs(rows))
         return texts
 
-    def _add_message(self, texts: LineTexts, found: Messages, arena: Arena) -> bool:
+    def _add_message(self, texts: LineTexts, found: DecodedMessages, arena: Arena) -> bool:
         spec, version = found.spec, found.version
         if not self._is_flat(spec, version):
             return False

@@ -14,7 +14,7 @@ from metashell.schema.model import MessageSpec
 
 
 @dataclass(frozen=True, slots=True)
-class Messages:
+class DecodedMessages:
     """Those of some rows that are of one type and version, and decode."""
 
     spec: MessageSpec
@@ -29,7 +29,7 @@ class Messages:
 
 def messages_of(
     records: Records, rows: I64, is_wanted: Callable[[MessageSpec], bool] = lambda _: True
-) -> Iterator[Messages]:
+) -> Iterator[DecodedMessages]:
     """The messages of some rows.
 
     Args:
@@ -51,4 +51,4 @@ def messages_of(
         good, columns = records.decode(spec.name, rows[at])
         if len(good) < len(at):
             at = np.searchsorted(rows, good)
-        yield Messages(spec, key, version, at, columns)
+        yield DecodedMessages(spec, key, version, at, columns)
