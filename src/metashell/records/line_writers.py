@@ -13,9 +13,8 @@ import numpy as np
 
 from metashell.kernel import load
 from metashell.kernel.lines import LineTexts
-from metashell.log.frames import CONTROL_KEY
 from metashell.records.filter import TopicNames
-from metashell.records.lines import JsonLines, LineWriter, ReadableLines, control_name
+from metashell.records.lines import JsonLines, LineWriter, ReadableLines
 from metashell.records.messages import DecodedMessages, messages_of
 from metashell.records.native_lines import (
     Names,
@@ -90,7 +89,7 @@ class _JsonByKernel(_ByKernel, JsonLines):
     """Lines of JSON."""
 
     def _places_of(self, records: Records, rows: I64) -> LineTexts:
-        frames, texts = records.frames, LineTexts()
+        frames, texts = records.frames, LineTexts(is_bare=self.is_bare)
         file = records.file_of(int(rows[0]))
         add_literal(texts, f'{{"file":{json_text(file.name)}')
         add_numbers(texts, ',"pos":', frames.batches.pos[frames.batch[rows]] - file.start)
@@ -101,11 +100,7 @@ class _JsonByKernel(_ByKernel, JsonLines):
 
     def _add_message(self, texts: LineTexts, found: DecodedMessages, arena: Arena) -> bool:
         spec, version = found.spec, found.version
-        if found.key <= CONTROL_KEY:
-            start = f',"control":"{control_name(found.key)}","data":{{'
-        else:
-            start = f',"type":{json_text(spec.type_name)},"version":{version},"data":{{'
-        add_literal(texts, start, opens=True)
+        add_literal(texts, f",{self._start(spec, found.key, version)}", opens=True)
         if not add_fields(texts, spec.fields, version, found.columns, arena):
             return False
         ids = _topic_ids(found.columns)
@@ -121,7 +116,7 @@ class _ReadableByKernel(_ByKernel, ReadableLines):
     """Lines to be read."""
 
     def _places_of(self, records: Records, rows: I64) -> LineTexts:
-        frames, texts = records.frames, LineTexts(is_bare=True)
+        frames, texts = records.frames, LineTexts(is_bare=self.is_bare)
         add_numbers(texts, "", frames.offset[rows])
         add_times(texts, " ", frames.timestamps(rows))
         add_numbers(texts, " ", frames.epochs(rows))

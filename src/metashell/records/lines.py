@@ -128,12 +128,8 @@ class LineWriter(ABC):
 
     # What the two forms of lines differ in.
 
-    leaves_out_empty: bool
-    """Whether arrays that are empty or null are left out, tagged ones aside."""
-
-    @abstractmethod
-    def _key(self, field: FieldSpec) -> str:
-        """What stands before a field's value."""
+    is_bare: bool
+    """Whether no quotes stand around texts that need none, and no arrays that are empty or null."""
 
     @abstractmethod
     def _string(self, text: str | None) -> str:
@@ -234,7 +230,8 @@ class LineWriter(ABC):
         self, spec: MessageSpec, field: FieldSpec, version: int, columns: Columns
     ) -> list[str]:
         """Key and value of a field, for each row; empty where it is left out."""
-        key, column = self._key(field), columns.fields[field.column_name]
+        key = field_key(field.json_name, is_bare=self.is_bare)
+        column = columns.fields[field.column_name]
         default = default_value(field) if version in field.tagged else _NO_DEFAULT
         if isinstance(column, FixedColumn):
             return self._fixed(field, key, column.values, default)
@@ -282,7 +279,7 @@ class LineWriter(ABC):
     ) -> list[str]:
         null, empty = f"{key}null", f"{key}[]"
         # A tagged field that is there says something even where it is empty.
-        left_out = self.leaves_out_empty and default is _NO_DEFAULT
+        left_out = self.is_bare and default is _NO_DEFAULT
         if left_out or default is None:
             null = ""
         if left_out or default == []:
@@ -359,10 +356,7 @@ _NO_DEFAULT: Final = object()
 class JsonLines(LineWriter):
     """JSON lines; type, version and data are exactly kafka-dump-log's."""
 
-    leaves_out_empty = False
-
-    def _key(self, field: FieldSpec) -> str:
-        return f',"{field.json_name}":'
+    is_bare = False
 
     def _string(self, text: str | None) -> str:
         if text is None:
@@ -379,15 +373,19 @@ class JsonLines(LineWriter):
     def _body(
         self, spec: MessageSpec, key: int, version: int, texts: list[str], topics: list[str] | None
     ) -> list[str]:
-        if key <= CONTROL_KEY:
-            start = f'"control":"{control_name(key)}","data":{{'
-        else:
-            start = f'"type":{json_text(spec.type_name)},"version":{version},"data":{{'
+        start = self._start(spec, key, version)
         if topics is None:
             return [f"{start}{text}}}" for text in texts]
         return [
             f'{start}{text}}},"topic":{topic}' for text, topic in zip(texts, topics, strict=True)
         ]
+
+    @staticmethod
+    def _start(spec: MessageSpec, key: int, version: int) -> str:
+        """What stands between a record's place and its fields."""
+        if key <= CONTROL_KEY:
+            return f'"control":"{control_name(key)}","data":{{'
+        return f'"type":{json_text(spec.type_name)},"version":{version},"data":{{'
 
     def _topic(self, name: str | None, topic_id: bytes) -> str:
         return self._string(name)
@@ -418,7 +416,7 @@ class JsonLines(LineWriter):
 class ReadableLines(LineWriter):
     """Lines to be read: place, type, and the fields that say something."""
 
-    leaves_out_empty = True
+    is_bare = True
 
     def __init__(self, registry: Registry, names: TopicNames, redaction: Redaction) -> None:
         super().__init__(registry, names, redaction)
@@ -428,9 +426,6 @@ class ReadableLines(LineWriter):
         if spec.name == "TopicRecord":
             return spec.fields
         return [field for field in spec.fields if field.column_name != "topic_id"]
-
-    def _key(self, field: FieldSpec) -> str:
-        return f" {field.json_name}="
 
     def _string(self, text: str | None) -> str:
         if text is None:
@@ -509,6 +504,11 @@ _SIGNS: Final = re.compile(r'[ "=\[\]{}]')
 def _is_plain(text: str) -> bool:
     """Whether a text that is not empty needs no quotes."""
     return text.isprintable() and not _SIGNS.search(text)
+
+
+def field_key(name: str, *, is_bare: bool) -> str:
+    """What stands before a field's value, the sign that parts fields first."""
+    return f" {name}=" if is_bare else f',"{name}":'
 
 
 def control_name(key: int) -> str:

@@ -18,6 +18,7 @@ from metashell.kernel import lines as kernel
 from metashell.kernel.ids import Ids
 from metashell.kernel.lines import LineTexts
 from metashell.records.filter import TopicNames
+from metashell.records.lines import field_key
 from metashell.records.written_lines import ENCODING, WrittenLines
 from metashell.schema.arena import I64, AnyArray, Arena, Bools
 from metashell.schema.columns import (
@@ -184,7 +185,7 @@ def _add_field(
     texts: LineTexts, spec: FieldSpec, version: int, columns: Columns, arena: Arena
 ) -> bool:
     name, column = spec.json_name, columns.fields[spec.column_name]
-    key = (f" {name}=" if texts.is_bare else f',"{name}":').encode()
+    key = field_key(name, is_bare=texts.is_bare).encode()
     is_tagged = version in spec.tagged
     if isinstance(column, FixedColumn):
         return _add_fixed(texts, spec, key, column.values, is_tagged)
