@@ -85,7 +85,7 @@ def test_a_border_is_no_line_of_the_tree() -> None:
         assert "/" in lines[0]
         assert 1 == sum("quorum" in text for text in lines)
         await driver.press("z")
-        tree.filter_by("qu")
+        tree.filter.filter_by("qu")
         await driver.settled()
         assert "filter qu: 1 of " in picture(tree)[-1].text
 

@@ -6,7 +6,7 @@ this one draws the lines that can be seen, and nothing else.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, ClassVar
 
 from rich.segment import Segment
@@ -21,10 +21,10 @@ from textual.strip import Strip
 from metashell.tui.jobs import Job
 from metashell.tui.part import AppPart
 from metashell.tui.rows.component_style import over_widget
-from metashell.tui.rows.filter_line import show_filter
 from metashell.tui.tree.drawn_lines import DrawnLines
 from metashell.tui.tree.fetching import Fetching
-from metashell.tui.tree.listing import ChangedNodes, TreeLook, look, with_text
+from metashell.tui.tree.filter import TreeFilter
+from metashell.tui.tree.listing import ChangedNodes, TreeLook, look
 from metashell.tui.tree.marks import Marks
 from metashell.tui.tree.outline import LOADING, ROOT, FetchedNames, NodeKey, Outline, TreeLine
 from metashell.tui.tree.tree_lines import MARK, arrow_columns, draw_line, width_of
@@ -128,6 +128,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         """The one asked for last."""
         self._goal = "/"
         """The path that the user wants to be at; it may not be there in this scene."""
+        self.filter = TreeFilter(self)
         self._fetching = Fetching(self)
         self._looking: Job | None = None
         self._marks = Marks(self)
@@ -194,7 +195,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
             self._fetching.clear()
             texts = outline.filters()
             outline.retarget(found.listings)
-            self._filter_again(texts)
+            self.filter.renew(texts)
         for key in sorted(found.listings, key=len):
             if key in outline.wanted:
                 outline.open(key, found.listings[key])
@@ -280,74 +281,8 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
 
     # The filter.
 
-    @property
-    def filter_text(self) -> str:
-        """The filter of the directory at hand; empty for none."""
-        listing = None if self.outline is None else self.outline.listing(self.place)
-        return "" if listing is None else listing.text
-
-    def filter_by(self, text: str) -> None:
-        """Show only those names of the directory at hand that contain a text."""
-        self._filter(self.place, text)
-
-    def drop_filter(self) -> str:
-        """Drop the filter of the directory at hand, else of one above it, else of any.
-
-        Returns:
-            The filter that held; empty where no directory has one.
-        """
-        if self.outline is None:
-            return ""
-        texts, key = self.outline.filters(), self.outline.filtered_around(self.place)
-        if key is None:
-            key = max(texts, key=len, default=None)
-        if key is None:
-            return ""
-        self._filter(key, "")
-        return texts[key]
-
-    def _show_filter(self) -> None:
-        """Say which filter holds where the cursor is."""
-        assert self.outline is not None
-        key = self.outline.filtered_around(self.place)
-        listing = None if key is None else self.outline.listing(key)
-        if listing is None:
-            show_filter(self, "", 0, 0)
-        else:
-            show_filter(self, listing.text, len(listing.visible), len(listing.names))
-
-    def _filter_again(self, texts: Mapping[NodeKey, str]) -> None:
-        """Filter as it was meanwhile asked for."""
-        assert self.outline is not None
-        found = self.outline.filters()
-        for key in texts.keys() | found.keys():
-            if texts.get(key) != found.get(key):
-                self._filter(key, texts.get(key, ""))
-
-    def _filter(self, key: NodeKey, text: str) -> None:
-        outline = self.outline
-        listing = None if outline is None else outline.listing(key)
-        if outline is None or listing is None:
-            return
-        if not text:
-            self.explorer.jobs.cancel(self, "filter")
-            self._narrow(key, "", None)
-            return
-        names = listing.names
-
-        def work(job: Job) -> list[str]:
-            return list(with_text(names, text, job.cancelled))
-
-        def done(shown: list[str]) -> None:
-            now = outline.listing(key)
-            if now is not None and now.names is names:
-                self._narrow(key, text, shown)
-
-        self.explorer.jobs.start(
-            f"filtering {outline.path_of(key)}", work, done, owner=self, key="filter"
-        )
-
-    def _narrow(self, key: NodeKey, text: str, shown: list[str] | None) -> None:
+    def narrow(self, key: NodeKey, text: str, shown: list[str] | None) -> None:
+        """Show only some names of a directory; None for all."""
         outline, at = self.outline, self.line
         assert outline is not None
         assert at is not None
@@ -455,7 +390,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         """Put the cursor on a line; `tell` where the user went there."""
         assert self.outline is not None
         before, self.cursor_line = self.cursor_line, line
-        self._show_filter()
+        self.filter.show()
         self.refresh_lines(before)
         self.refresh_lines(line)
         if scroll:
@@ -486,7 +421,7 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
         if self.outline is not None:
             self.cursor_line = min(self.cursor_line, self.outline.n_lines - 1)
             self.virtual_size = Size(1, self.outline.n_lines)
-            self._show_filter()
+            self.filter.show()
         self.refresh()
         self._come_into_sight()
 

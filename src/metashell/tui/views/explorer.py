@@ -256,16 +256,16 @@ class ExplorerView(View):
         if self._filters_pane:
             self.pane.filter_by(text)
         else:
-            self.tree_side.filter_by(text)
+            self.tree_side.filter.filter_by(text)
 
     @property
     def filter_text(self) -> str | None:
         """The filter that holds there."""
-        return self.pane.filter_text if self._filters_pane else self.tree_side.filter_text
+        return self.pane.filter_text if self._filters_pane else self.tree_side.filter.filter_text
 
     def drop_filter(self) -> str:
         """Drop the filter of the side that is looked at, else that of the other one."""
-        pane, tree = self.pane, self.tree_side
+        pane, tree = self.pane, self.tree_side.filter
         for side in (pane, tree) if self._on_the_right else (tree, pane):
             if text := side.drop_filter():
                 self.keep_filter()

@@ -1,0 +1,94 @@
+"""The filter of the tree: of each directory only those names that contain a text."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from metashell.tui.jobs import Job
+from metashell.tui.rows.filter_line import show_filter
+from metashell.tui.tree.listing import with_text
+from metashell.tui.tree.outline import NodeKey
+
+if TYPE_CHECKING:
+    from metashell.tui.tree.tree import NodeTree
+
+
+class TreeFilter:
+    """Which names of a tree are shown.
+
+    Args:
+        tree: The tree: its `narrow` is called with the names that are left.
+    """
+
+    def __init__(self, tree: NodeTree) -> None:
+        self._tree = tree
+
+    @property
+    def filter_text(self) -> str:
+        """The filter of the directory at hand; empty for none."""
+        outline = self._tree.outline
+        listing = None if outline is None else outline.listing(self._tree.place)
+        return "" if listing is None else listing.text
+
+    def filter_by(self, text: str) -> None:
+        """Show only those names of the directory at hand that contain a text."""
+        self._filter(self._tree.place, text)
+
+    def drop_filter(self) -> str:
+        """Drop the filter of the directory at hand, else of one above it, else of any.
+
+        Returns:
+            The filter that held; empty where no directory has one.
+        """
+        outline = self._tree.outline
+        if outline is None:
+            return ""
+        texts, key = outline.filters(), outline.filtered_around(self._tree.place)
+        if key is None:
+            key = max(texts, key=len, default=None)
+        if key is None:
+            return ""
+        self._filter(key, "")
+        return texts[key]
+
+    def show(self) -> None:
+        """Say which filter holds where the cursor is."""
+        outline = self._tree.outline
+        assert outline is not None
+        key = outline.filtered_around(self._tree.place)
+        listing = None if key is None else outline.listing(key)
+        if listing is None:
+            show_filter(self._tree, "", 0, 0)
+        else:
+            show_filter(self._tree, listing.text, len(listing.visible), len(listing.names))
+
+    def renew(self, texts: Mapping[NodeKey, str]) -> None:
+        """Filter another scene, which was listed with older filters, as is asked for now."""
+        assert self._tree.outline is not None
+        found = self._tree.outline.filters()
+        for key in texts.keys() | found.keys():
+            if texts.get(key) != found.get(key):
+                self._filter(key, texts.get(key, ""))
+
+    def _filter(self, key: NodeKey, text: str) -> None:
+        tree = self._tree
+        outline, jobs = tree.outline, tree.explorer.jobs
+        listing = None if outline is None else outline.listing(key)
+        if outline is None or listing is None:
+            return
+        if not text:
+            jobs.cancel(tree, "filter")
+            tree.narrow(key, "", None)
+            return
+        names = listing.names
+
+        def work(job: Job) -> list[str]:
+            return list(with_text(names, text, job.cancelled))
+
+        def done(shown: list[str]) -> None:
+            now = outline.listing(key)
+            if now is not None and now.names is names:
+                tree.narrow(key, text, shown)
+
+        jobs.start(f"filtering {outline.path_of(key)}", work, done, owner=tree, key="filter")
