@@ -18,13 +18,13 @@ from metashell.tui.scene import NO_GROUPS, ask, scene_of
 from metashell.tui.views import group_rows
 from metashell.tui.views.commit_line import find_commits
 from metashell.tui.views.group_rows import NO_LAG_EARLIER, find_extra, find_group, find_groups
-from metashell.tui.views.groups import (
-    GroupsView,
+from metashell.tui.views.group_tables import (
     GroupTable,
     MemberTable,
     OffsetTable,
     TransactionTable,
 )
+from metashell.tui.views.groups import GroupsView
 from support.fixtures import DEMO
 from support.fleets import backups
 from support.node_sources import D1, D2, NODE, on, opened
