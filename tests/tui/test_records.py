@@ -639,6 +639,21 @@ def test_next_like_it() -> None:
     drive(test)
 
 
+def test_earlier_states_hide_earlier_noops() -> None:
+    """What is hidden is counted up to the state that is shown: with the rest it is all records."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        every = view.model.n_records + view.model.n_hidden
+        await driver.press("at", *"955", "enter")
+        assert view.model.n_records + view.model.n_hidden == 956
+        assert f"{view.model.n_hidden:,} NoOps hidden" in driver.screen()
+        await driver.press("E")
+        assert view.model.n_records + view.model.n_hidden == every
+
+    drive(test, session_on(DEMO))
+
+
 def test_a_search_says_where_it_ends() -> None:
     """At an earlier state it leaves out what comes later, which is said with the way there."""
 

@@ -103,7 +103,8 @@ class PieceMatches:
     """What is left of an open piece."""
     offsets: I64
     """int64: ascending."""
-    n_hidden: int
+    hidden: I64
+    """int64: those of records that are left out and counted, ascending."""
     n_faults: int
     """Batches and stretches of bytes in it that can't be read."""
     batches: I64
@@ -286,10 +287,10 @@ class LogReader:
                 yield self._search(done, behind, loaded, wanted, names)
         except SourceError:
             # A node deletes old segments: what is gone, or can't be read, is a fault.
-            yield PieceMatches(rest or piece, None, _NO_OFFSETS, 0, 1, _NO_OFFSETS)
+            yield PieceMatches(rest or piece, None, _NO_OFFSETS, _NO_OFFSETS, 1, _NO_OFFSETS)
             return
         if rest is not None:
-            yield PieceMatches(rest, None, _NO_OFFSETS, 0, 0, _NO_OFFSETS)
+            yield PieceMatches(rest, None, _NO_OFFSETS, _NO_OFFSETS, 0, _NO_OFFSETS)
 
     def _search(
         self,
@@ -302,7 +303,7 @@ class LogReader:
         n_faults = len(loaded.files[0].chain.faults)
         loaded = select_batches(loaded, wanted.selection)
         if not loaded.files[0].chain.positions:
-            return PieceMatches(piece, rest, _NO_OFFSETS, 0, n_faults, _NO_OFFSETS)
+            return PieceMatches(piece, rest, _NO_OFFSETS, _NO_OFFSETS, n_faults, _NO_OFFSETS)
         records = Records(loaded, self.registry)
         frames = records.frames
         n_faults += len(records.unframed)
@@ -311,12 +312,13 @@ class LogReader:
             if names.matcher is not None:
                 names.learn(records)
         rows = select_rows(records, wanted.selection, names)
-        n_hidden = 0
+        hidden = _NO_OFFSETS
         if wanted.hide is not None:
-            kept = rows[frames.api_key[rows] != wanted.hide]
+            is_kept = frames.api_key[rows] != wanted.hide
             # Of what a search would match among them nothing is known.
-            n_hidden = len(rows) - len(kept) if wanted.grep is None else 0
-            rows = kept
+            if wanted.grep is None:
+                hidden = frames.offset[rows[~is_kept]].astype(np.int64)
+            rows = rows[is_kept]
         if wanted.grep is not None and len(rows):
             with self._lock:
                 rows = matching_rows(partial(self._writer.lines, records), rows, wanted.grep)
@@ -324,7 +326,7 @@ class LogReader:
         batches = frames.batches.header["base_offset"][frames.batch[rows]].astype(np.int64)
         if np.array_equal(offsets, batches):
             batches = offsets  # kept once
-        return PieceMatches(piece, rest, offsets, n_hidden, n_faults, batches)
+        return PieceMatches(piece, rest, offsets, hidden, n_faults, batches)
 
     def topic_names(self, wanted: Selection, cancelled: Cancelled = lambda: False) -> TopicNames:
         """Names of topics for a search; where it is by topic, all that the log knows."""

@@ -19,9 +19,10 @@ def _piece(n: int) -> LogPiece:
 
 
 def _found(n: int, *offsets: int) -> PieceMatches:
-    """Records in batches of five offsets."""
+    """Records in batches of five offsets; the fourth of each piece is hidden."""
     found = np.array(offsets, dtype=np.int64)
-    return PieceMatches(_piece(n), None, found, 1, 0, found // 5 * 5)
+    hidden = np.array([10 * n + 3], dtype=np.int64)
+    return PieceMatches(_piece(n), None, found, hidden, 0, found // 5 * 5)
 
 
 def _model(n: int) -> Matches:
@@ -51,6 +52,9 @@ def test_limit() -> None:
     model.take([_found(0, 1, 8), _found(1, 12, 15), _found(2, 21)])
     model.limit = 12
     assert [model.at(row) for row in range(len(model))] == [1, 8, 12]
+    assert (model.n_records, model.n_hidden) == (3, 1)
+    model.limit = 13
+    assert (model.n_records, model.n_hidden) == (3, 2)
     model.limit = 0
     assert len(model) == 0
     assert model.row_of(5) == 0
@@ -111,7 +115,7 @@ def test_open_pieces(cut: int) -> None:
     assert len(model.plan([whole, last], Filter(), anew=False)) == 2
     assert model.n_records == cut
     nothing = np.empty(0, dtype=np.int64)
-    model.take([PieceMatches(rest, None, nothing, 0, 0, nothing)])
+    model.take([PieceMatches(rest, None, nothing, nothing, 0, nothing)])
     assert model.waiting == [last]
 
 

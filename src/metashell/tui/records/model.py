@@ -30,7 +30,8 @@ class _Part:
     """As `_narrow` has them; None while nobody has looked."""
     batches: AnyArray = field(default_factory=lambda: _NONE)
     """The base offset of the batch of each, likewise."""
-    n_hidden: int = 0
+    hidden: AnyArray = field(default_factory=lambda: _NONE)
+    """Offsets of records that were left out and counted, likewise."""
     n_faults: int = 0
 
 
@@ -93,8 +94,8 @@ class Matches:
             at = self._index_for(one)
             if at is None:
                 continue
-            offsets, batches = _narrow(one.offsets), _narrow(one.batches)
-            self._parts[at] = _Part(one.piece, offsets, batches, one.n_hidden, one.n_faults)
+            offsets, batches, hidden = map(_narrow, (one.offsets, one.batches, one.hidden))
+            self._parts[at] = _Part(one.piece, offsets, batches, hidden, one.n_faults)
             if one.rest is not None:
                 self._parts.insert(at + 1, _Part(one.rest))
         self._lay_out()
@@ -129,18 +130,18 @@ class Matches:
             if part.offsets is None:
                 counts.append(0 if in_gap else 1)
             else:
-                counts.append(self._n_of(part))
+                counts.append(self._n_of(part, part.offsets))
             in_gap = part.offsets is None
         self._starts = np.zeros(len(shown) + 1, dtype=np.int64)
         np.cumsum(np.array(counts, dtype=np.int64), out=self._starts[1:])
         self._starts_listed = self._starts.tolist()
         self._firsts = np.array([p.piece.first_offset for p in shown], dtype=np.int64)
 
-    def _n_of(self, part: _Part) -> int:
-        assert part.offsets is not None
+    def _n_of(self, part: _Part, offsets: AnyArray) -> int:
+        """How many of some offsets in a part are not behind the limit."""
         if self._limit is None or part.piece.last_offset <= self._limit:
-            return len(part.offsets)
-        return int(np.searchsorted(part.offsets, self._limit, side="right"))
+            return len(offsets)
+        return int(np.searchsorted(offsets, self._limit, side="right"))
 
     # What is shown.
 
@@ -151,12 +152,12 @@ class Matches:
     def n_records(self) -> int:
         """How many records match, as far as is known."""
         shown = self._parts[: len(self._firsts)]
-        return sum(self._n_of(part) for part in shown if part.offsets is not None)
+        return sum(self._n_of(part, part.offsets) for part in shown if part.offsets is not None)
 
     @property
     def n_hidden(self) -> int:
         """How many were left out and counted."""
-        return sum(part.n_hidden for part in self._parts[: len(self._firsts)])
+        return sum(self._n_of(part, part.hidden) for part in self._parts[: len(self._firsts)])
 
     @property
     def n_faults(self) -> int:
@@ -230,7 +231,7 @@ class Matches:
         i = max(int(np.searchsorted(self._firsts, offset, side="right")) - 1, 0)
         part, row = self._parts[i], int(self._starts[i])
         if part.offsets is not None:
-            row += min(int(np.searchsorted(part.offsets, offset)), self._n_of(part))
+            row += min(int(np.searchsorted(part.offsets, offset)), self._n_of(part, part.offsets))
         elif self._starts[i + 1] == row:
             row -= 1  # in the middle of a gap
         return min(row, len(self) - 1)
