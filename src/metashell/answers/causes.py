@@ -1,8 +1,9 @@
 """What the problems of partitions follow from: brokers that are down, failed disks, due elections.
 
 A replica that is out of the ISR is explained by its broker, where that is fenced, shutting down or
-not registered, or by its log directory. A slow replica on a live broker is not explained. All is
-found by columns: no loop goes over partitions.
+not registered, or by its log directory. A slow replica on a live broker is not explained, and a
+broker does not explain that a partition with fewer replicas than min.insync.replicas is under it.
+All is found by columns: no loop goes over partitions.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from metashell.schema.arrow import list_array
 ELECTION: Final = "preferred-election-due"
 STUCK: Final = "reassignment-stuck"
 NO_COORDINATOR: Final = "coordinator-offline"
+UNDER_MIN_ISR: Final = "under-min-isr"
 
 _PROBLEMS: Final = (
     None,
@@ -56,7 +58,7 @@ _FEW_PARTITIONS: Final = 1000
 EFFECTS: Final = {
     "offline-partitions": "offline",
     NO_COORDINATOR: "without coordinator",
-    "under-min-isr": "under min ISR",
+    UNDER_MIN_ISR: "under min ISR",
     "under-replicated": "under-replicated",
     "at-min-isr": "at min ISR",
     "unclean-possible": "open to unclean election",
@@ -234,6 +236,9 @@ class Causes:
         at = np.repeat(np.arange(len(rows)), counts)
         places = np.arange(len(at)) + np.repeat(first - np.cumsum(counts) + counts, counts)
         found = Links(at, missing.cause[places])
+        if problem == UNDER_MIN_ISR:
+            keep = ~Health(self.image, self.health.assumptions, rows).has_too_few[at]
+            return Links(at[keep], found.cause[keep])
         is_offline = problem in ("offline-partitions", NO_COORDINATOR)
         return self._waited_for(rows, found) if is_offline else found
 

@@ -172,6 +172,12 @@ class Health:
         return under
 
     @cached_property
+    def has_too_few(self) -> Bools:
+        """Fewer replicas are assigned than a write with acks=all needs."""
+        few: Bools = self.n_of("replicas") < self.min_isr.values
+        return few
+
+    @cached_property
     def at_min_isr(self) -> Bools:
         """One replica less in sync, and writes fail."""
         at: Bools = self.n_of("isr") == self.min_isr.values

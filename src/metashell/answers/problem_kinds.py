@@ -235,7 +235,7 @@ _NOTES: Final = (
         "no-spare-replica",
         "partitions",
         "no replica may fail: if one does, writes with acks=all fail",
-        "give the topic more replicas, or a lower min.insync.replicas",
+        "give the topic more replicas; a min.insync.replicas above 1 can be lowered instead",
     ),
     (
         "no-preferred-leader",

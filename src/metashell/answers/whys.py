@@ -12,15 +12,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from metashell.answers.causes import Causes, Links, causes_text
+from metashell.answers.causes import UNDER_MIN_ISR, Causes, Links, causes_text
 from metashell.answers.election import HOW, Elections, elect, elr_enabled
-from metashell.answers.topic_settings import effective_min_isr, unclean_election
+from metashell.answers.health import Health
+from metashell.answers.topic_settings import unclean_election
 from metashell.image.image import Image
 from metashell.schema.arena import I64
 from metashell.schema.arrow import fixed_array, list_array
 
 _OFFLINE: Final = "offline-partitions"
-_UNDER: Final = "under-min-isr"
 _BETWEEN: Final = "; "
 _FEW: Final = 2
 """Reasons of a group of partitions that are told one by one."""
@@ -53,7 +53,7 @@ class Whys:
             unclean = unclean_election(self._image, self._causes.health.assumptions, rows).values
             return election_reasons(self._image, rows, elect(self._image, rows, unclean != 0))
         told = self._texts(self._causes.links(rows, problem), len(rows))
-        return _joined(told, self._too_few(rows)) if problem == _UNDER else told
+        return _joined(told, self._too_few(rows)) if problem == UNDER_MIN_ISR else told
 
     def _too_few(self, rows: I64) -> pa.Array:
         """string[n]: of partitions with fewer replicas than min.insync.replicas both numbers; null
@@ -62,15 +62,15 @@ class Whys:
         Args:
             rows: int64[n]: the partitions.
         """
-        partitions, assumptions = self._image.partitions, self._causes.health.assumptions
-        n_replicas = np.maximum(partitions.list_column("replicas").counts[rows], 0)
-        min_isr = effective_min_isr(self._image, assumptions, rows).values
-        known, at = np.unique(np.column_stack([n_replicas, min_isr]), axis=0, return_inverse=True)
+        some = Health(self._image, self._causes.health.assumptions, rows)
+        numbers = np.column_stack([some.n_of("replicas"), some.min_isr.values])
+        known, at = np.unique(numbers, axis=0, return_inverse=True)
         texts = [
-            f"{n} replica{'s' * (n != 1)}, min.insync.replicas is {least}" if n < least else None
+            f"{n} replica{'s' * (n != 1)}, min.insync.replicas is {least}"
             for n, least in known.tolist()
         ]
-        return pa.array(texts, pa.string()).take(pa.array(at.reshape(-1)))
+        told = pa.array(texts, pa.string()).take(pa.array(at.reshape(-1)))
+        return pc.if_else(pa.array(some.has_too_few), told, None)
 
     def of_groups(self, rows: I64, problem: str, links: Links, groups: I64, n: int) -> pa.Array:
         """string[n]: why each group of partitions has a problem; null where nothing explains it.
@@ -85,7 +85,7 @@ class Whys:
         if problem == _OFFLINE:
             return self._distinct(self.of(rows, problem), groups, n)
         told = self._texts(Links(groups[links.at], links.cause), n)
-        if problem != _UNDER:
+        if problem != UNDER_MIN_ISR:
             return told
         return _joined(told, self._distinct(self._too_few(rows), groups, n))
 

@@ -123,8 +123,12 @@ def test_too_few_replicas_are_a_reason() -> None:
         causes = Causes(Health(source.image))
         whys = Whys(causes)
         few = "1 replica, min.insync.replicas is 2"
-        told = whys.of(np.array([5, 3]), "under-min-isr").to_pylist()
-        assert told == [few, "broker 1 is fenced"]
+        # Partition 0 would still be under it if its broker came back.
+        told = whys.of(np.array([0, 5, 3]), "under-min-isr").to_pylist()
+        assert told == [few, few, "broker 1 is fenced"]
+        assert [] == causes.of(np.array([0]), "under-min-isr")
+        (one,) = causes.of(np.arange(6), "under-min-isr")[:1]
+        assert (one.name, one.partitions) == ("fenced-broker broker 1", 3)
         assert [None] == whys.of(np.array([5]), "at-min-isr").to_pylist()
         rows = np.array([3, 5])
         links = causes.links(rows, "under-min-isr")
