@@ -13,6 +13,7 @@ import metashell
 from metashell.commands.framework.command import Context
 from metashell.commands.framework.run import run_line
 from metashell.commands.health.log_problems import of_live
+from metashell.commands.health.rows import LEVELS
 from metashell.commands.health.verdict import HealthVerdict
 from metashell.fs.path import resolve
 from metashell.quorum.description import LiveStatus, QuorumDescription, Replica
@@ -135,6 +136,24 @@ def test_what_follows_stands_behind_its_cause() -> None:
     assert follows == [False, *[True] * sum(follows), *[False] * follows[1:].count(False)]
     # A live broker that is out of sync explains itself.
     assert [[name], []] == [row["causes"] for row in detail]
+
+
+def test_nothing_critical_stands_below_notes() -> None:
+    """What nothing explains is among the critical rows too, and causes stand before both."""
+    source = metashell.open(fixture("real-44-broker-down").directory)
+    found = rows(source)
+    names = [f"{row['problem']} {row['subject']}" for row in found]
+    causes = {name for row in found for name in row["causes"]}
+    levels = [
+        LEVELS.index(row["severity"])
+        for row, name in zip(found, names, strict=True)
+        if name not in causes
+    ]
+    assert causes == {"fenced-broker broker 103"}
+    assert levels == sorted(levels)
+    assert not found[names.index("under-min-isr topic clicks")]["causes"]
+    for at, row in enumerate(found):
+        assert all(names.index(name) < at for name in row["causes"])
 
 
 def test_what_is_said_is_data_too(broken: Source) -> None:

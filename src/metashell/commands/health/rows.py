@@ -177,6 +177,9 @@ def _joined_rows(parts: Iterable[tuple[tuple[int, int], pa.Table]]) -> pa.Table:
 def grouped(rows: pa.Table) -> pa.Table:
     """Rows with what follows from each behind it, the group with the worst row first.
 
+    What is less severe in a group comes behind what is worse in another: nothing that is critical
+    stands below notes.
+
     Args:
         rows: The worst first; of several clusters with the column ``cluster``.
     """
@@ -204,7 +207,10 @@ def grouped(rows: pa.Table) -> pa.Table:
     head[at[found >= 0]] = may_be[found[found >= 0]]
     best = np.arange(n)
     np.minimum.at(best, head, np.arange(n))
-    order = pa.array(np.lexsort((np.arange(n), head != np.arange(n), best[head])))
+    severity = pc.index_in(plain_texts(rows.column("severity")), pa.array(LEVELS)).to_numpy()
+    is_head = head == np.arange(n)
+    level = np.where(is_head, severity[best], severity)
+    order = pa.array(np.lexsort((np.arange(n), ~is_head, best[head], level)))
     columns, schema = rows.columns, rows.schema
     # Column by column: there may be 100 MB of rows, and nobody else has them.
     del rows, causes, lists

@@ -51,7 +51,8 @@ _FIRST: Final = (
 )  # fmt: skip
 """Columns shown at first; of one kind without what is the same in all of its rows."""
 _SAME_IN_KIND: Final = ("problem", "severity")
-_WIDE_CELLS: Final = 110
+_WIDE_CELLS: Final = 150
+"""What the rows need to show why beside the kinds."""
 _HEALTH: Final = "health"
 """Key of the job that looks for problems."""
 _LEAST_ROWS: Final = 3
@@ -135,8 +136,8 @@ class HealthView(View):
 
     HELP = (
         "Everything that is wrong, like the command `health`. The kinds of problems come "
-        "worst first: `●` critical, `▲` warning, `·` note. Beside them are the rows of the "
-        "chosen kind. Below is the meaning of a row, and what to do. `d` also runs the "
+        "worst first: `●` critical, `▲` warning, `·` note. Beside or below them are the "
+        "rows of the chosen kind. Below is the meaning of a row, and what to do. `d` also runs the "
         "command `check`, which reads all files; the first line says what it found. `d` again "
         "leaves that out."
     )
@@ -445,7 +446,8 @@ class HealthView(View):
         def done(end: int) -> None:
             self._go(path, end)
             if scene.cluster is not None:
-                self.explorer.tell("as it began: = lists what changed, [ goes back")
+                began = "as it began" if end == offset else f"it began at {offset}, inside a batch"
+                self.explorer.tell(f"{began}: = lists what changed, [ goes back")
 
         self.explorer.jobs.start("finding the moment", work, done, owner=self, key=MOMENT)
 
