@@ -124,12 +124,31 @@ def test_explains_the_row_and_goes_to_it() -> None:
         now = driver.scene.source
         assert now.moment_offset is not None
         assert now.moment_offset >= row["since_offset"]
+        inside = (
+            f"it began at {row['since_offset']}, inside a batch: = lists what changed, [ goes back"
+        )
+        assert driver.told[-1] == inside
         (then,) = said(now, "health offline-partitions")
         assert then["since_offset"] == row["since_offset"]
         before = now.newest.at(row["since_offset"] - 1)
         assert [] == said(before, "health offline-partitions")
 
     drive(test, session_on(down))
+
+
+def test_jumps_to_changes_of_the_row() -> None:
+    """`{` is about what the cursor is on, not about a node of another view."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        await to_kind(driver, "fenced-broker")
+        await driver.press("enter", "left_curly_bracket")
+        (row,) = said(driver.scene.source.newest, "health fenced-broker")
+        await driver.until(lambda: not driver.scene.is_newest, "not there")
+        assert driver.scene.source.moment_offset == row["since_offset"]
+        assert "fenced false → true" in driver.screen()
+
+    drive(test, session_on(down), size=WIDE)
 
 
 def test_beginnings_that_nobody_knows() -> None:

@@ -108,12 +108,12 @@ class Actions(AppPart):
     def action_jump(self, what: str, by: int) -> None:
         """Move to the next (1) or previous (-1) change of the node, election, or fault.
 
-        Where records are listed, the node is that of the record under the cursor.
+        The node is that of the row under the cursor, else the one looked at.
         """
         timeline, view = self.explorer.timeline, self.explorer.view
         if timeline is None:
             return
-        if what == "node" and view is not None and view.lists_records:
+        if what == "node" and view is not None:
             view.with_node(lambda path: timeline.jump(what, by, path))
         else:
             timeline.jump(what, by, self.explorer.path)
