@@ -31,7 +31,7 @@ def said(standing: LineState) -> list[str]:
              "4.4-IV2"],
         ),
         (LineState(status=SourceStatus(offset=3, notes=("at offset 3",)), is_newest=False),
-         ["earlier state", "offset 3"]),
+         ["earlier state", "offset 3", "E: newest"]),
         (LineState(), ["end of the log", "…"]),
         (LineState(n_clusters=3), ["fleet of 3 directories"]),
         (LineState(n_clusters=1), ["fleet of 1 directory"]),

@@ -27,6 +27,7 @@ ELLIPSIS: Final = "…"
 _FRAMES: Final = "⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏"
 _OF_A_MOMENT: Final = "at offset "
 """How a source's note begins that says what stands here anyway."""
+_WAY_BACK: Final = "E: newest"
 _LEAST_TITLE: Final = 12
 
 
@@ -81,6 +82,8 @@ def pieces(standing: LineState) -> list[StatusPiece]:
     said += [(text, "fact") for text in (*time_texts(status), *epoch_texts(status))]
     if status.metadata_version:
         said.append((status.metadata_version, "fact"))
+    if not standing.is_newest:
+        said.append((_WAY_BACK, "note"))
     return [StatusPiece(escape(text), kind) for text, kind in said]  # type: ignore[arg-type]
 
 
