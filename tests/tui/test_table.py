@@ -354,7 +354,7 @@ def test_a_text_that_the_edge_cuts_says_so() -> None:
         def seen(width: int) -> str:
             return draw_row(
                 table._rows.get_row_at(0), table._laid_out, styles_of(table), row=1, n_fixed=1,
-                left=0, width=width, is_cursor=False, is_hover=False,
+                left=0, width=width, room=width, is_cursor=False, is_hover=False,
             ).text  # fmt: skip
 
         assert table._rows is not None
@@ -367,6 +367,27 @@ def test_a_text_that_the_edge_cuts_says_so() -> None:
 
     table = pa.table({"name": ["a"], "text": ["two words"], "more": ["z"]})
     with_table(test, table)
+
+
+def test_what_a_scroll_bar_is_beside_says_that_it_goes_on() -> None:
+    """So does the header; scrolled to its end, both are whole."""
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        def ends() -> list[str]:
+            lines = driver.screen().splitlines()[:3]
+            return [line[: table.size.width - 1].rstrip()[-4:] for line in lines]
+
+        assert table.show_vertical_scrollbar
+        assert ["col…", " on…", " on…"] == ends()
+        await driver.press("right", "right")
+        assert ["lumn", "2345", "2345"] == ends()
+
+    n, size = 40, (34, 12)
+    wide = pa.table({
+        "name": ["0123456789"] * n, "text": ["broker 10"] * n,
+        "long_column": ["waits on 12345"] * n,
+    })  # fmt: skip
+    with_table(test, wide, size=size)
 
 
 def test_capital_letters_sort() -> None:

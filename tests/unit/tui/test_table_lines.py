@@ -38,6 +38,7 @@ def drawn(cells: list[Text], widths: tuple[int, ...], **options: int) -> str:
         n_fixed=options.get("n_fixed", 0),
         left=options.get("left", 0),
         width=options.get("width", 12),
+        room=options.get("room", options.get("width", 12)),
         is_cursor=False,
         is_hover=False,
     )
@@ -70,6 +71,16 @@ def test_scrolled(left: int, expected: str) -> None:
     assert expected == drawn(cells, (1, 1, 1, 1), n_fixed=1, left=left, width=9)
 
 
+@pytest.mark.parametrize(
+    ("room", "expected"), [(12, " a  bc    42 "), (11, " a  bc    …"), (6, " a  bc"), (5, " a  …")]
+)
+def test_a_text_that_goes_on_behind_what_is_seen(room: int, expected: str) -> None:
+    """Its last cell says so, also beside a scroll bar, and of a number that stands further on."""
+    cells = [cell("a"), cell("bc"), cell("42", to_the_right=True)]
+    seen = drawn(cells, (1, 3, 3), n_fixed=1, width=13, room=room)[: len(expected)]
+    assert expected == seen
+
+
 def test_cursor_and_mark() -> None:
     """The cursor is over the row's colours, each cell knows where it is, a mark is bold."""
     marked = Text.assemble(("• ", "bold"), cell("ab"), no_wrap=True)
@@ -81,6 +92,7 @@ def test_cursor_and_mark() -> None:
         n_fixed=0,
         left=0,
         width=12,
+        room=12,
         is_cursor=True,
         is_hover=False,
     )

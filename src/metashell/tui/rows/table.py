@@ -27,7 +27,7 @@ from metashell.tui.rows.column_table import ColumnTable
 from metashell.tui.rows.columns import ColumnsScreen
 from metashell.tui.rows.filter_line import nothing_left, show_filter
 from metashell.tui.rows.sorting import Sort, sort_again, sort_by_letter
-from metashell.tui.rows.table_lines import Styles, draw_row, styles_of, without_cut_column
+from metashell.tui.rows.table_lines import Styles, draw_row, readable, styles_of
 
 __all__ = ["RowTable", "order_of"]
 
@@ -332,10 +332,14 @@ class RowTable(ColumnTable):
             style = self.rich_style
             return Strip([Segment(f" {text}", style)]).adjust_cell_length(self.size.width, style)
         row = y - self.header_height + int(self.scroll_y)
-        left, n_fixed = int(self.scroll_x), self.fixed_columns
+        left, n_fixed, width = int(self.scroll_x), self.fixed_columns, self.size.width
+        room = width - self.scrollbar_size_vertical
         if y < self.header_height or self._rows is None or row >= self.row_count:
-            line = super().render_line(y)
-            return without_cut_column(line, self._laid_out, n_fixed=n_fixed, left=left)
+            labels = [column.label for column in self._laid_out] if y < self.header_height else []
+            return readable(
+                super().render_line(y), labels, self._laid_out,
+                n_fixed=n_fixed, left=left, room=room,
+            )  # fmt: skip
         if self._styles is None:
             self._styles = styles_of(self)
         return draw_row(
@@ -345,7 +349,8 @@ class RowTable(ColumnTable):
             row=row,
             n_fixed=n_fixed,
             left=left,
-            width=self.size.width,
+            width=width,
+            room=room,
             is_cursor=self.show_cursor and row == self.cursor_row,
             is_hover=self._show_hover_cursor and row == self.hover_row,
         )

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 _FADED: Final = 0.25
 _PADDING: Final = 2
-_BETWEEN: Final = " " * _PADDING
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +100,7 @@ def draw_row(
     n_fixed: int,
     left: int,
     width: int,
+    room: int,
     is_cursor: bool,
     is_hover: bool,
 ) -> Strip:
@@ -113,7 +113,8 @@ def draw_row(
         row: Its number.
         n_fixed: How many columns stay where they are.
         left: Cells by which the others are scrolled.
-        width: Room that there is.
+        width: Cells of the line.
+        room: How many of them are seen: a scroll bar may be over the others.
         is_cursor: Whether the cursor is on it.
         is_hover: Whether the mouse is.
     """
@@ -140,52 +141,70 @@ def draw_row(
                 skipped = at
             rest += _cell(cell, wide, style + own, row, i)
         at += wide
-    room = max(width - used, 0)
-    if at - left < room:
-        rest.append(Segment(" " * (room - max(at - left, 0)), styles.behind[row % 2]))
+    rest_width = max(width - used, 0)
+    if at - left < rest_width:
+        rest.append(Segment(" " * (rest_width - max(at - left, 0)), styles.behind[row % 2]))
     start = 0 if skipped is None else left - skipped
-    shown = _seen(Strip(rest), start, room, style, is_whole=at - left - 1 <= room)
+    shown = Strip(rest).crop(start, start + rest_width)
     strip = Strip([*fixed, *shown]) if fixed else shown
     strip = strip.adjust_cell_length(width, styles.base)
-    return without_cut_column(strip, columns, n_fixed=n_fixed, left=left)
+    return readable(strip, cells, columns, n_fixed=n_fixed, left=left, room=room)
 
 
-def without_cut_column(
-    strip: Strip, columns: Sequence[Column], *, n_fixed: int, left: int
+def readable(
+    strip: Strip,
+    cells: Sequence[Text],
+    columns: Sequence[Column],
+    *,
+    n_fixed: int,
+    left: int,
+    room: int,
 ) -> Strip:
+    """A line in which no part of a text reads as all of it.
+
+    Args:
+        strip: The line, of a row or of the headers.
+        cells: Its texts.
+        columns: The columns, for their widths.
+        n_fixed: How many columns stay where they are.
+        left: Cells by which the others are scrolled.
+        room: Cells of the line that are seen.
+    """
+    begin = end = sum(column.render_width for column in columns[:n_fixed])
+    end -= left
+    is_first = True
+    for cell, column in zip(cells[n_fixed:], columns[n_fixed:], strict=False):
+        start, end = end, end + column.render_width
+        if end <= begin:
+            continue
+        if is_first and start < begin:
+            strip = _without_cut_column(strip, begin, end)
+        is_first = False
+        if end > room:
+            ends = end if cell.justify == "right" else start + cell_len(cell.plain) + _PADDING
+            is_cut = min(ends, end) - 1 > room
+            is_begun = room - max(start, begin) > 1  # more is seen than the blank before it
+            return _with_sign(strip, room) if is_cut and is_begun else strip
+    return strip
+
+
+def _without_cut_column(strip: Strip, begin: int, end: int) -> Strip:
     """A line without what is seen of a column that goes on under the fixed ones.
 
     The end of a number would be read as a number, beside the one that is fixed. A column of which
     the end takes all the room stays: else nothing would be seen.
-
-    Args:
-        strip: The line, of a row or of the headers.
-        columns: The columns, for their widths.
-        n_fixed: How many columns stay where they are.
-        left: Cells by which the others are scrolled.
     """
-    if not n_fixed or not left:
-        return strip
-    begin = sum(column.render_width for column in columns[:n_fixed])
-    end = begin - left
-    for column in columns[n_fixed:]:
-        if end >= begin:
-            break
-        end += column.render_width
-    if not begin < end < strip.cell_length or end - begin == column.render_width:
+    if not 0 < begin < end < strip.cell_length:
         return strip
     blanks = [Segment(" " * part.cell_length, part.style) for part in strip.crop(begin, end)]
     return Strip([*strip.crop(0, begin), *blanks, *strip.crop(end)], strip.cell_length)
 
 
-def _seen(line: Strip, start: int, room: int, style: Style, *, is_whole: bool) -> Strip:
-    """What can be seen of some cells: ``…`` ends a text that goes on to the right."""
-    shown = line.crop(start, start + room)
-    if is_whole or room <= 1 or shown.text.endswith(_BETWEEN):
-        return shown
-    if not line.crop(start + room).text.strip():
-        return shown
-    return Strip([*shown.crop(0, room - 1), Segment("…", style)])
+def _with_sign(strip: Strip, room: int) -> Strip:
+    """A line with ``…`` at the end of what is seen: its text goes on."""
+    last = next(iter(strip.crop(room - 1, room)), None)
+    sign = Segment("…", None if last is None else last.style)
+    return Strip([*strip.crop(0, room - 1), sign, *strip.crop(room)])
 
 
 def _cell(cell: Text, width: int, style: Style, row: int, column: int) -> list[Segment]:
