@@ -73,3 +73,23 @@ def test_a_node_of_another_state_is_named() -> None:
             assert driver.app.screen is screen
 
     drive(test)
+
+
+def test_rows_of_an_earlier_state_name_its_offset() -> None:
+    """They do where the state is the newest one again, too; rows of that one name none."""
+
+    async def test(driver: Driver) -> None:
+        await run(driver, "brokers")
+        assert driver.screen().splitlines()[0].endswith(" rows")
+        await driver.press("escape")
+        driver.app.travel(FIRST)
+        await driver.settled()
+        await run(driver, "brokers")
+        assert driver.screen().splitlines()[0].endswith(f" rows at offset {FIRST}")
+        await driver.press("enter")
+        driver.app.travel(None)
+        await driver.settled()
+        await driver.press("alt+left")
+        assert driver.screen().splitlines()[0].endswith(f" rows at offset {FIRST}")
+
+    drive(test)

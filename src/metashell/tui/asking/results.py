@@ -20,6 +20,8 @@ class CommandResult:
     answer: CommandAnswer
     cwd: str
     """The directory that it ran in."""
+    offset: int | None = None
+    """The offset of the earlier state that the rows are about; None for the newest, or another."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -244,7 +244,9 @@ class CommandScreen(AppPart, ModalScreen[None]):
             return
         if answer.tables:
             answer.text = pane.text.text  # it stands above the rows, when they come back too
-            self._show_result(CommandResult(text.strip(), answer, cwd))
+            state = _state(scene, answer) or scene.cluster
+            offset = None if state is None else state.moment_offset
+            self._show_result(CommandResult(text.strip(), answer, cwd, offset))
         else:
             pane.end(answer)
         context = answer.context
@@ -266,6 +268,8 @@ class CommandScreen(AppPart, ModalScreen[None]):
         self._result = result
         n_rows = sum(map(len, result.answer.tables))
         rows = f"{n_rows:,} row{'s' * (n_rows != 1)}"
+        if result.offset is not None:
+            rows += f" at offset {result.offset}"
         shown = result.line.split(maxsplit=1)[0] if holds_credentials(result.line) else result.line
         self.query_one("#command-title", Static).update(line(f"{shown}  {rows}"))
         self.add_class("-full")
