@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from metashell.tui.asking.output_pane import path_of
+from metashell.tui.rows.whole_text import WholeText
 from metashell.tui.screens.command import CommandScreen
 from support.pilot import Driver, drive
 
@@ -44,7 +45,7 @@ def test_pages_of_rows_from_the_line() -> None:
         await driver.press("colon", "pagedown")
         table = screen.pane.row_tables[0]
         assert table.cursor_row
-        await driver.press("pageup")
+        await driver.press("pageup", "pageup")
         assert 0 == table.cursor_row
         assert screen.line.has_focus
 
@@ -91,5 +92,28 @@ def test_rows_of_an_earlier_state_name_its_offset() -> None:
         await driver.settled()
         await driver.press("alt+left")
         assert driver.screen().splitlines()[0].endswith(f" rows at offset {FIRST}")
+
+    drive(test)
+
+
+def test_what_is_cut_in_a_row_stands_below_the_rows() -> None:
+    """All of it, with the names of its columns, of the row under the cursor; else nothing."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.travel(FIRST)
+        await driver.settled()
+        await driver.press("equals_sign")
+        whole = driver.one(WholeText)
+        path = "/image/configs/TOPIC:topic-014/retention.ms"
+        assert path not in driver.screen().splitlines()[2]
+        assert f" path: {path}" in driver.screen().splitlines()
+        await driver.press("down")
+        assert str(whole.content).startswith("path: /image/configs/TOPIC:topic-015/max.")
+        await driver.pilot.resize_terminal(160, 24)
+        await driver.settled()
+        assert not whole.display
+        await driver.pilot.resize_terminal(80, 24)
+        await driver.settled()
+        assert whole.display
 
     drive(test)

@@ -22,6 +22,7 @@ from metashell.tui.node.node_look import LookMode, NodeLook
 from metashell.tui.node.pane import NodePane
 from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
+from metashell.tui.rows.whole_text import WholeText
 from metashell.tui.scene import ask, scene_at, scene_of
 from metashell.tui.session import ExplorerSession
 from support.fleets import OTHER_ID, backups
@@ -161,7 +162,7 @@ def test_all_of_a_change_stands_below_the_history() -> None:
     async def test(look: Looking) -> None:
         await look.at(f"{ORDERS}/0")
         await look.driver.press("h")
-        change = look.driver.app.screen.query_one("#node-change", Static)
+        change = look.driver.one(WholeText)
         assert str(look.column("what")[0]) == str(change.content)
         assert "isr [102] → [101,102]" not in str(change.content)
         await look.driver.press("end")
@@ -187,7 +188,7 @@ def test_a_narrow_history_shows_time_node_and_words() -> None:
         await driver.settled()
         assert ("offset", "time", "node", "what") == driver.one(RowTable).columns_shown
         shown = " ".join(driver.screen().split())
-        assert "• 3981 08:28:53 0 later: leader 101 → -1," in shown
+        assert "• 3981 08:28:53 0 later: leader 101 → -1… " in shown
         assert "…ntion.ms" in shown
         assert "configs/retention.ms" not in shown
         await driver.pilot.resize_terminal(200, 50)

@@ -13,7 +13,9 @@ from metashell.errors import ExitCode, PathError
 from metashell.fs.path import encode_path, resolve
 from metashell.tui.asking.output_lines import MOST_LINES, TextLines
 from metashell.tui.part import AppPart
+from metashell.tui.rows.column_table import ColumnTable
 from metashell.tui.rows.table import RowTable
+from metashell.tui.rows.whole_text import WholeText
 from metashell.tui.view import VIEWS
 
 if TYPE_CHECKING:
@@ -24,9 +26,9 @@ if TYPE_CHECKING:
 
 _MOST_TABLES: Final = 4
 """Tables that are shown; no command has more."""
-_MOST_ROWS: Final = 200
-"""More than any terminal is high."""
 _MOST_WARNINGS: Final = 1_000
+_MOST_CUT: Final = 3
+"""Lines for what is cut in a row."""
 
 
 class OutputPane(AppPart, Vertical):
@@ -62,13 +64,12 @@ class OutputPane(AppPart, Vertical):
     OutputPane.-has-table > #output-text { max-height: 30%; }
     OutputPane > #output-notes { max-height: 6; color: $text-warning; }
     OutputPane > RowTable { height: 1fr; }
-    OutputPane.-one-table { height: auto; }
-    OutputPane.-one-table > RowTable { height: auto; max-height: 100%; }
     """
 
     def compose(self) -> ComposeResult:
-        """The text, then the warnings; tables come between."""
+        """The text, then what is cut in a row, then the warnings; tables come behind the text."""
         yield TextLines(id="output-text")
+        yield WholeText(_MOST_CUT)
         yield TextLines(id="output-notes")
 
     @property
@@ -93,7 +94,8 @@ class OutputPane(AppPart, Vertical):
             follows: Whether the newest line stays in sight.
         """
         self.query(RowTable).remove()
-        self.remove_class("-shown", "-has-table", "-one-table")
+        self.query_one(WholeText).show(None)
+        self.remove_class("-shown", "-has-table")
         for lines in (self.text, self.notes):
             lines.clear()
             lines.remove_class("-said")
@@ -122,11 +124,6 @@ class OutputPane(AppPart, Vertical):
         """
         for rows in answer.tables[:_MOST_TABLES]:
             self._add(rows)
-        tables = self.row_tables
-        if len(tables) == 1 and not self.text.lines:
-            # As high as its rows need it, with the names of columns and a scroll bar.
-            self.add_class("-one-table")
-            tables[0].styles.height = min(answer.tables[0].num_rows, _MOST_ROWS) + 2
         notes = answer.warnings[:_MOST_WARNINGS]
         if len(answer.warnings) > _MOST_WARNINGS:
             notes.append(f"... {len(answer.warnings) - _MOST_WARNINGS:,} more warnings")
@@ -141,8 +138,26 @@ class OutputPane(AppPart, Vertical):
     def _add(self, rows: pa.Table) -> None:
         table = RowTable()
         self.add_class("-shown", "-has-table")
-        self.mount(table, before=self.notes)
+        self.mount(table, before=self.query_one(WholeText))
         table.show(rows)
+
+    def on_resize(self) -> None:
+        """Take no more room for what is cut than is needed now."""
+        self.query_one(WholeText).show(None)
+
+    def on_row_table_moved(self, event: RowTable.Moved) -> None:
+        """Show all of what is cut in the row."""
+        event.stop()
+        self._show_cut_text()
+
+    def on_column_table_fitted(self, event: ColumnTable.Fitted) -> None:
+        """Show what is cut now."""
+        event.stop()
+        self._show_cut_text()
+
+    def _show_cut_text(self) -> None:
+        table = self._table
+        self.query_one(WholeText).show(None if table is None else table.cut_text)
 
     # As a view that can be filtered.
 

@@ -23,8 +23,9 @@ from metashell.tui.node.value import ValueLine
 from metashell.tui.part import AppPart
 from metashell.tui.rows.cluster_rows import batch_around
 from metashell.tui.rows.table import RowTable
+from metashell.tui.rows.whole_text import WholeText
 from metashell.tui.scene import Scene
-from metashell.tui.text import line, say
+from metashell.tui.text import say
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -49,8 +50,8 @@ _TOLD: Final = {
 _SHORT: Final = {"Kafka's text": "Text"}
 """Titles where there is little room."""
 _ROOM: Final = 60
-_ROOM_FOR_CHANGE: Final = 10
-"""Rows from which on a change is shown below the history too."""
+_MOST_CHANGED: Final = 5
+"""Lines for the change under the cursor."""
 _REMEMBERED: Final = 4
 _OLDER: Final = "older"
 """Key of the job that reads older files."""
@@ -120,9 +121,6 @@ class NodePane(AppPart, Vertical):
     }
     NodePane > #node-tabs > ModeTab.-current { text-style: bold reverse; }
     NodePane > #node-tabs > ModeTab:hover { text-style: underline; }
-    NodePane > #node-change {
-        height: auto; max-height: 5; padding: 0 1; background: $panel;
-    }
     NodePane > #node-note {
         height: 1; padding: 0 1; color: $text-warning; text-wrap: nowrap; text-overflow: ellipsis;
     }
@@ -156,10 +154,10 @@ class NodePane(AppPart, Vertical):
         table = NodeTable(id="node-table")
         table.display = False
         yield table
-        for name in ("node-change", "node-note"):
-            static = Static(id=name, markup=False)
-            static.display = False
-            yield static
+        yield WholeText(_MOST_CHANGED)
+        note = Static(id="node-note", markup=False)
+        note.display = False
+        yield note
 
     # What is shown.
 
@@ -303,14 +301,13 @@ class NodePane(AppPart, Vertical):
 
     def _show_change(self) -> None:
         """Show all of a history's row, of which the table shows what there is room for."""
-        look, change = self._look, self.query_one("#node-change", Static)
+        look, text = self._look, None
         is_history = look is not None and look.mode is LookMode.HISTORY
-        has_room = self.size.height >= _ROOM_FOR_CHANGE
-        row = self._table.row if is_history and has_room and self._has_rows_of_look else None
+        row = self._table.row if is_history and self._has_rows_of_look else None
         if row is not None:
             name = f"{row[NAME]}: " if look is not None and NAME in look.first else ""
-            change.update(line(f"{name}{row['what']}"))
-        change.display = row is not None
+            text = f"{name}{row['what']}"
+        self.query_one(WholeText).show(text)
 
     def _show_count(self) -> None:
         text, table = "", self._table.table

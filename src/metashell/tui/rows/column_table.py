@@ -12,6 +12,7 @@ import pyarrow as pa
 from rich.text import Text
 from textual.coordinate import Coordinate
 from textual.geometry import Size
+from textual.message import Message
 from textual_fastdatatable import DataTable
 from textual_fastdatatable.column import Column
 
@@ -22,7 +23,8 @@ from metashell.tui.part import AppPart
 from metashell.tui.rows.cells import TableRows, columns_of
 from metashell.tui.rows.columns import in_words
 from metashell.tui.rows.sorting import Sort
-from metashell.tui.rows.widths import scrolled_to, squeeze, starts, widen
+from metashell.tui.rows.table_lines import cut_column
+from metashell.tui.rows.widths import BLANKS, scrolled_to, squeeze, starts, widen
 from metashell.tui.text import cell
 
 _WIDEST: Final = 60
@@ -40,6 +42,9 @@ class ColumnTable(AppPart, DataTable):
 
     NARROW: ClassVar[Collection[str]] = ()
     """Columns that leave the room to others on a narrow screen."""
+
+    class Fitted(Message):
+        """Columns are seen in other widths or at other places."""
 
     def __init__(self, *, id: str | None = None, classes: str | None = None) -> None:
         self._laid_out: list[Column] = []  # asked for while the library sets itself up
@@ -68,6 +73,24 @@ class ColumnTable(AppPart, DataTable):
     def ordered_columns(self) -> list[Column]:
         """The columns as the library draws them."""
         return self._laid_out
+
+    @property
+    def cut_text(self) -> str:
+        """The cells of the cursor's row that are cut, whole and with their headers; else empty."""
+        rows = self._rows
+        if rows is None or not 0 <= self.cursor_row < self.row_count:
+            return ""
+        cells = rows.get_row_at(self.cursor_row)
+        room = self.size.width - self.scrollbar_size_vertical
+        at_edge = cut_column(
+            cells, self._laid_out, n_fixed=self.fixed_columns, left=int(self.scroll_x), room=room
+        )
+        cut = [
+            f"{in_words(name)}: {text.plain}"
+            for i, (name, text) in enumerate(zip(self.columns_shown, cells, strict=True))
+            if i == at_edge or text.cell_len > self._laid_out[i].render_width - BLANKS
+        ]
+        return "  ".join(cut)
 
     def on_resize(self) -> None:
         """Give columns the room that there is."""
@@ -148,6 +171,16 @@ class ColumnTable(AppPart, DataTable):
             # The column beside the fixed one stays there: a header before it can get wider.
             self.scroll_to(x=begins[beside], animate=False)
         self.notify_style_update()
+        self._tell_fit()
+
+    def watch_scroll_x(self, old_value: float, new_value: float) -> None:
+        """Tell that other columns are seen."""
+        super().watch_scroll_x(old_value, new_value)
+        self._tell_fit()
+
+    def _tell_fit(self) -> None:
+        if self.is_attached:
+            self.post_message(self.Fitted())
 
     def _columns(self, rows: TableRows, room: int, *, has_arrows: bool) -> list[Column]:
         """The columns, each as wide as it needs and may be.

@@ -22,12 +22,12 @@ from metashell.commands.rows.cell_colours import CellColour
 from metashell.dataclass import dataclass
 from metashell.tui.rows.cells import IN_ROW
 from metashell.tui.rows.component_style import over_widget
+from metashell.tui.rows.widths import BLANKS
 
 if TYPE_CHECKING:
     from textual_fastdatatable.column import Column
 
 _FADED: Final = 0.25
-_PADDING: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,31 +170,51 @@ def readable(
         left: Cells by which the others are scrolled.
         room: Cells of the line that are seen.
     """
+    strip = _without_cut_column(strip, columns, n_fixed=n_fixed, left=left)
+    cut = cut_column(cells, columns, n_fixed=n_fixed, left=left, room=room)
+    return strip if cut is None else _with_sign(strip, room)
+
+
+def cut_column(
+    cells: Sequence[Text], columns: Sequence[Column], *, n_fixed: int, left: int, room: int
+) -> int | None:
+    """The column whose text goes on behind what is seen of the line; None where none does.
+
+    Args:
+        cells: The texts of the line.
+        columns: As `readable` has them, and so are the others.
+        n_fixed: Likewise.
+        left: Likewise.
+        room: Likewise.
+    """
     begin = end = sum(column.render_width for column in columns[:n_fixed])
     end -= left
-    is_first = True
-    for cell, column in zip(cells[n_fixed:], columns[n_fixed:], strict=False):
+    for i, (cell, column) in enumerate(zip(cells[n_fixed:], columns[n_fixed:], strict=False)):
         start, end = end, end + column.render_width
-        if end <= begin:
-            continue
-        if is_first and start < begin:
-            strip = _without_cut_column(strip, begin, end)
-        is_first = False
         if end > room:
-            ends = end if cell.justify == "right" else start + cell_len(cell.plain) + _PADDING
-            is_cut = min(ends, end) - 1 > room
+            stop = end if cell.justify == "right" else start + cell_len(cell.plain) + BLANKS
             is_begun = room - max(start, begin) > 1  # more is seen than the blank before it
-            return _with_sign(strip, room) if is_cut and is_begun else strip
-    return strip
+            return n_fixed + i if is_begun and min(stop, end) - 1 > room else None
+    return None
 
 
-def _without_cut_column(strip: Strip, begin: int, end: int) -> Strip:
+def _without_cut_column(
+    strip: Strip, columns: Sequence[Column], *, n_fixed: int, left: int
+) -> Strip:
     """A line without what is seen of a column that goes on under the fixed ones.
 
     The end of a number would be read as a number, beside the one that is fixed. A column of which
     the end takes all the room stays: else nothing would be seen.
     """
-    if not 0 < begin < end < strip.cell_length:
+    if not n_fixed or not left:
+        return strip
+    begin = sum(column.render_width for column in columns[:n_fixed])
+    end = begin - left
+    for column in columns[n_fixed:]:
+        if end >= begin:
+            break
+        end += column.render_width
+    if not begin < end < strip.cell_length or end - begin == column.render_width:
         return strip
     blanks = [Segment(" " * part.cell_length, part.style) for part in strip.crop(begin, end)]
     return Strip([*strip.crop(0, begin), *blanks, *strip.crop(end)], strip.cell_length)
@@ -210,7 +230,7 @@ def _with_sign(strip: Strip, room: int) -> Strip:
 def _cell(cell: Text, width: int, style: Style, row: int, column: int) -> list[Segment]:
     """A cell with a blank at each side, cut where it is too long."""
     style += Style.from_meta({"row": row, "column": column})
-    room = max(width - _PADDING, 0)
+    room = max(width - BLANKS, 0)
     plain = cell.plain
     length = len(plain) if plain.isascii() else cell_len(plain)
     if length > room:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from textual_fastdatatable.column import Column
 
-_BLANKS: Final = 2
+BLANKS: Final = 2
 """Cells beside the text of a cell."""
 
 
@@ -23,7 +23,7 @@ def squeeze(columns: Sequence[Column], room: int, which: Sequence[int], least: i
         least: What each of these keeps, without the blanks around it.
     """
     missing = sum(column.render_width for column in columns) - room
-    widths = {i: columns[i].render_width - _BLANKS for i in which}
+    widths = {i: columns[i].render_width - BLANKS for i in which}
     if not 0 < missing <= sum(max(width - least, 0) for width in widths.values()):
         return
     for _ in range(missing):

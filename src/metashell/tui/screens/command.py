@@ -91,11 +91,9 @@ class CommandScreen(AppPart, ModalScreen[None]):
     CommandScreen #command-usage { height: auto; max-height: 2; padding: 0 1; background: $panel; }
     CommandScreen OutputPane { max-height: 16; }
     CommandScreen OutputPane.-has-table { height: 16; }
-    CommandScreen OutputPane.-one-table { height: auto; }
     CommandScreen #command-title { display: none; height: 1; padding: 0 1; background: $panel; }
     CommandScreen.-tall OutputPane { max-height: 70vh; }
     CommandScreen.-tall OutputPane.-has-table { height: 70vh; }
-    CommandScreen.-tall OutputPane.-one-table { height: auto; }
     CommandScreen.-full #command-title { display: block; text-style: bold; }
     CommandScreen.-full > #command-box { height: 100%; }
     CommandScreen.-full OutputPane.-has-table { height: 1fr; max-height: 100%; border-top: none; }
