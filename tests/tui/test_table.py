@@ -319,6 +319,7 @@ def test_a_column_that_is_not_shown_colours_its_row() -> None:
     with_table(test, STATES)
 
 
+PATH, LONG = "/image/topics/byName/orders/10", "0123456789" * 6
 WIDE_TEXTS = pa.table(
     {
         "name": ["a", "b"],
@@ -345,6 +346,24 @@ def test_a_wide_text_leaves_room_for_what_comes_behind_it() -> None:
         assert 62 == table._laid_out[1].render_width
 
     with_table(test, WIDE_TEXTS, size=(100, 30))
+
+
+def test_a_text_gives_way_only_to_what_needs_less() -> None:
+    """The last column, which needs more, goes on behind the edge; one can scroll to the rest."""
+
+    async def test(driver: Driver, table: RowTable, screen: OneTable) -> None:
+        assert f"one   {PATH}  0123" in driver.screen()
+        assert table.virtual_size.width > table.size.width
+        await driver.press("right", "right")
+        assert LONG in driver.screen()
+        short = {"name": ["one"], "path": [PATH * 2], "what": ["short"]}
+        table.show(pa.table(short))
+        await driver.settled()
+        assert table.virtual_size.width <= table.size.width
+        assert " short" in driver.screen()
+
+    rows = {"name": ["one"], "path": [PATH], "what": [LONG]}
+    with_table(test, pa.table(rows))
 
 
 def test_a_text_that_the_edge_cuts_says_so() -> None:

@@ -29,7 +29,7 @@ from metashell.tui.text import cell
 
 _WIDEST: Final = 60
 _NARROWEST: Final = 24
-"""No column is cut below that."""
+"""No column is cut below that so that others fit."""
 _WIDE: Final = 100
 """Columns of the terminal from which on a text column may be as wide as it likes."""
 _MOST_FIXED: Final = 0.6
@@ -156,10 +156,10 @@ class ColumnTable(AppPart, DataTable):
         self._laid_out = self._columns(rows, room, has_arrows=True)
         if sum(column.render_width for column in self._laid_out) > room:
             self._laid_out = self._columns(rows, room, has_arrows=False)
-            # What is scrolled to the last one shows it whole, and the first one names the rows.
-            middle = range(1, len(self._laid_out) - 1)
-            texts = [i for i in middle if self._is_text(self.columns_shown[i])]
-            squeeze(self._laid_out, room, texts, _NARROWEST)
+            behind = range(1, len(self._laid_out))  # the first one names the rows
+            texts = [i for i in behind if self._is_text(self.columns_shown[i])]
+            if not squeeze(self._laid_out, room, texts, _NARROWEST):
+                self._laid_out = self._columns(rows, room, has_arrows=False, are_cut=True)
         widen(self._laid_out, room)
         widths = [column.render_width for column in self._laid_out]
         # What does not leave room for the others scrolls with them.
@@ -182,13 +182,16 @@ class ColumnTable(AppPart, DataTable):
         if self.is_attached:
             self.post_message(self.Fitted())
 
-    def _columns(self, rows: TableRows, room: int, *, has_arrows: bool) -> list[Column]:
+    def _columns(
+        self, rows: TableRows, room: int, *, has_arrows: bool, are_cut: bool = False
+    ) -> list[Column]:
         """The columns, each as wide as it needs and may be.
 
         Args:
             rows: What they hold.
             room: Cells that all of them have.
             has_arrows: Whether each header has room for an arrow, not only that of the sorting.
+            are_cut: Whether texts leave a narrow screen to others, because not all fit.
         """
         sorted_by = None if self._sort is None else self._sort[0]
         found: list[Column] = []
@@ -196,7 +199,8 @@ class ColumnTable(AppPart, DataTable):
             zip(self._headers(rows), rows.column_content_widths, strict=True)
         ):
             arrow = len(_UP) if has_arrows or self.columns_shown[i] == sorted_by else 0
-            widest = _widest(room, is_narrow=self.columns_shown[i] in self.NARROW)
+            is_narrow = self.columns_shown[i] in self.NARROW
+            widest = _widest(room, is_narrow=is_narrow) if are_cut else _WIDEST
             is_last = i == len(rows.column_content_widths) - 1
             # Nothing comes behind the last one: what is scrolled to it shows it whole.
             most = max(widest, room - found[0].render_width - 2) if is_last and i else widest

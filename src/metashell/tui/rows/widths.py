@@ -13,24 +13,31 @@ BLANKS: Final = 2
 """Cells beside the text of a cell."""
 
 
-def squeeze(columns: Sequence[Column], room: int, which: Sequence[int], least: int) -> None:
+def squeeze(columns: Sequence[Column], room: int, which: Sequence[int], least: int) -> bool:
     """Narrow some columns, the widest first, if all columns fit then; else leave them.
+
+    The last column counts as narrowed, but keeps its width: one can scroll to what the edge cuts.
 
     Args:
         columns: All columns.
         room: Cells that there are.
         which: Places of those that may be narrowed.
         least: What each of these keeps, without the blanks around it.
+
+    Returns:
+        Whether all columns fit.
     """
     missing = sum(column.render_width for column in columns) - room
     widths = {i: columns[i].render_width - BLANKS for i in which}
-    if not 0 < missing <= sum(max(width - least, 0) for width in widths.values()):
-        return
+    if missing > sum(max(width - least, 0) for width in widths.values()):
+        return False
     for _ in range(missing):
         widest = max(widths, key=lambda i: widths[i])
         widths[widest] -= 1
+    widths.pop(len(columns) - 1, None)
     for i, width in widths.items():
         columns[i].max_content_width = width
+    return True
 
 
 def widen(columns: Sequence[Column], room: int) -> None:
