@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.assume_option import ASSUME, assumptions_of
 from metashell.commands.framework.command import Completion, Context, Manual
-from metashell.commands.framework.names import tell_unknown
+from metashell.commands.framework.names import and_meant, tell_unknown
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.topic_arguments import complete_topics, topics_like
 from metashell.commands.rows.columns import NOT_ZERO, flag, integer, one_table, text, texts, time_at
@@ -15,12 +15,12 @@ from metashell.commands.rows.command import RowsCommand
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.errors import UsageError
 from metashell.read_settings import OLDER_BYTES
+from metashell.spelling import near_names
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from metashell.image.image import Image
-    from metashell.redact import Redaction
     from metashell.schema.arena import Bools
 
 COLUMNS: Final = (
@@ -130,7 +130,7 @@ class TopicsCommand(RowsCommand):
         if factor is not None:
             chosen &= replicated(Health(image), factor)
         if "--config" in parsed.values:
-            chosen &= _configured(image, query.source.redaction, parsed.values["--config"])
+            chosen &= _configured(query, parsed.values["--config"])
         if query.columns is None or "history_bytes" in query.columns:
             # Only the log itself has the bytes of what a condensed one left out; same topics.
             image = query.exact_image
@@ -166,29 +166,41 @@ def _with_range(table: pa.Table, image: Image) -> pa.Table:
     return table
 
 
-def _configured(image: Image, redaction: Redaction, condition: str) -> Bools:
+def _configured(query: RowsQuery, condition: str) -> Bools:
     """bool[topics]: those with such a config, as far as it may be shown."""
     import numpy as np
 
     from metashell.answers.topics import topic_configs
     from metashell.fs.pattern import Pattern
 
+    image, redaction = query.image, query.source.redaction
     key, equals, value = condition.partition("=")
     keys, values = Pattern(key), Pattern(value)
     at, topic = topic_configs(image)
     columns = image.part("configs").columns
+    names = columns.span("name").take(at).texts()
+    if not any(map(keys.match, names)):
+        _tell_unknown_key(query, key)
     out = np.zeros(len(image.topics), dtype=np.bool_)
     for index, name, setting in zip(
-        topic.tolist(),
-        columns.span("name").take(at).texts(),
-        columns.span("value").take(at).texts(),
-        strict=True,
+        topic.tolist(), names, columns.span("value").take(at).texts(), strict=True
     ):
         if keys.match(name) and (
             not equals or values.match(redaction.config_value("TOPIC", name, setting))
         ):
             out[index] = True
     return out
+
+
+def _tell_unknown_key(query: RowsQuery, key: str) -> None:
+    """Remark on a key that no topic has and no Kafka release knows: it may be mistyped."""
+    from metashell.answers.config_defaults import is_known, keys_of
+    from metashell.fs.pattern import Pattern
+
+    known = keys_of("TOPIC")
+    if not is_known("TOPIC", key) and not any(map(Pattern(key).match, known)):
+        message = f"no topic has a config {key}"
+        query.remarks.append(and_meant(message, near_names(key, known)))
 
 
 COMMAND = TopicsCommand()

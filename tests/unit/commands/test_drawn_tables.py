@@ -286,7 +286,7 @@ def test_hostile_names_never_steer_a_terminal() -> None:
         ),
         ("partitions --topic orders --reassigning", "no partition of orders is being reassigned"),
         ("nodes --ghosts --controllers", "no node is a ghost and a controller"),
-        ("topics --config a.b=c", "no topic is configured with a.b=c"),
+        ("topics --config retention.ms=7", "no topic is configured with retention.ms=7"),
         ("acls --principal User:nobody", "no ACL matches --principal User:nobody"),
     ],
 )

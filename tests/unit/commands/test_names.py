@@ -128,6 +128,24 @@ def test_a_name_of_nothing(shop: Source, line: str, status: int, said: str) -> N
     assert said in "\n".join(ran.err)
 
 
+@pytest.mark.parametrize(
+    ("key", "said"),
+    [
+        ("cleanup", ("no topic has a config cleanup; did you mean cleanup.policy?",)),
+        ("cleanup.polcy=compact", ("no topic has a config cleanup.polcy; did you mean",)),
+        ("'x.*'", ("no topic has a config x.*",)),
+        ("retention.ms=7", ()),
+        ("index.interval.bytes", ()),
+        ("'index.*'", ()),
+    ],
+)
+def test_a_config_that_nobody_knows(shop: Source, key: str, said: tuple[str, ...]) -> None:
+    """A key that no topic has and no Kafka release knows is told, and is no failure."""
+    ran = run_on(shop, f"topics --config {key} -o csv")
+    assert (0, len(said)) == (ran.status, len(ran.err))
+    assert all(line.startswith(f"topics: {told}") for line, told in zip(ran.err, said, strict=True))
+
+
 def test_near_names_of_many() -> None:
     """Of very many names only likely ones are compared; they are still found."""
     names = [f"topic-{i:06}" for i in range(50_000)] + ["payments"]
