@@ -30,6 +30,7 @@ def topics_table(
     chosen: Bools,
     wanted: Collection[str] | None = None,
     assumptions: Assumptions = NO_ASSUMPTIONS,
+    leads: Callable[[str], object] | None = None,
 ) -> pa.Table:
     """Topics as rows, by name.
 
@@ -39,11 +40,13 @@ def topics_table(
         chosen: bool[topics]: which.
         wanted: The columns to make (``topic`` where that is none of them); all if None.
         assumptions: What the image does not say.
+        leads: Tells which keys come first among the configs; None for the order of all.
     """
     if wanted is None or "under_replicated" in wanted:
         image.expect(READS["under-replicated"])
     rows = np.flatnonzero(chosen)
-    makers = _makers(image, redaction, rows[name_order(image, rows)], assumptions)
+    rows = rows[name_order(image, rows)]
+    makers = _makers(image, redaction, rows, assumptions, leads)
     if wanted is None:
         wanted = makers
     names = [name for name in makers if name in wanted] or ["topic"]
@@ -51,7 +54,11 @@ def topics_table(
 
 
 def _makers(
-    image: Image, redaction: Redaction, rows: I64, assumptions: Assumptions
+    image: Image,
+    redaction: Redaction,
+    rows: I64,
+    assumptions: Assumptions,
+    leads: Callable[[str], object] | None,
 ) -> Mapping[str, Callable[[], pa.Array]]:
     """What makes each column. Partitions are decoded only for what tells of them."""
     topics, n = image.topics, len(image.topics)
@@ -92,7 +99,7 @@ def _makers(
         "internal": lambda: number_array(internal(image)[rows]),
         "offline": lambda: count(health().offline),
         "under_replicated": lambda: count(health().under_replicated),
-        "configs": lambda: _configs(image, redaction).take(number_array(rows)),
+        "configs": lambda: _configs(image, redaction, leads).take(number_array(rows)),
         "topic_id": lambda: uuid_array(topics.ids[rows]),
         "history_records": lambda: written(0),
         "history_bytes": lambda: written(1),
@@ -138,7 +145,7 @@ def topic_configs(image: Image) -> tuple[I64, I64]:
     return at[known], topic[known]
 
 
-def _configs(image: Image, redaction: Redaction) -> pa.Array:
+def _configs(image: Image, redaction: Redaction, leads: Callable[[str], object] | None) -> pa.Array:
     """``key=value`` of each topic's own configs, sorted: a list of strings a topic."""
     at, topic = topic_configs(image)
     columns = image.part("configs").columns
@@ -151,9 +158,10 @@ def _configs(image: Image, redaction: Redaction) -> pa.Array:
         ],
         pa.string(),
     )
+    behind = pa.array([leads is None or not leads(key) for key in keys], pa.bool_())
     order = pc.sort_indices(
-        pa.table({"topic": topic, "text": texts}),
-        sort_keys=[("topic", "ascending"), ("text", "ascending")],
+        pa.table({"topic": topic, "behind": behind, "text": texts}),
+        sort_keys=[(name, "ascending") for name in ("topic", "behind", "text")],
     )
     list_offsets = np.searchsorted(np.sort(topic), np.arange(len(image.topics) + 1))
     return list_array(texts.take(order), list_offsets, None)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Final
 
 from metashell.commands.framework.assume_option import ASSUME, assumptions_of
@@ -11,7 +11,7 @@ from metashell.commands.framework.names import and_meant, tell_unknown
 from metashell.commands.framework.option import Option
 from metashell.commands.framework.topic_arguments import complete_topics, topics_like
 from metashell.commands.rows.columns import NOT_ZERO, flag, integer, one_table, text, texts, time_at
-from metashell.commands.rows.command import RowsCommand
+from metashell.commands.rows.command import RowsCommand, form_of
 from metashell.commands.rows.query import HISTORY, RowsQuery
 from metashell.errors import UsageError
 from metashell.read_settings import OLDER_BYTES
@@ -20,6 +20,7 @@ from metashell.spelling import near_names
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from metashell.commands.framework.options import Parsed
     from metashell.image.image import Image
     from metashell.schema.arena import Bools
 
@@ -135,7 +136,7 @@ class TopicsCommand(RowsCommand):
             # Only the log itself has the bytes of what a condensed one left out; same topics.
             image = query.exact_image
         redaction, assumed = query.source.redaction, assumptions_of(parsed)
-        table = topics_table(image, redaction, chosen, query.columns, assumed)
+        table = topics_table(image, redaction, chosen, query.columns, assumed, _leads(parsed))
         query.add(_with_range(table, image))
 
     def complete(self, context: Context, args: Sequence[str], word: str) -> list[Completion]:
@@ -164,6 +165,15 @@ def _with_range(table: pa.Table, image: Image) -> pa.Table:
         value = pa.scalar(offset if last >= 0 else None, pa.int64())
         table = table.append_column(name, pa.repeat(value, len(table)))
     return table
+
+
+def _leads(parsed: Parsed) -> Callable[[str], object] | None:
+    """Which keys come first in a cell: people look for what they asked for."""
+    from metashell.fs.pattern import Pattern
+
+    if "--config" not in parsed.values or form_of(parsed) != "table":
+        return None
+    return Pattern(parsed.values["--config"].partition("=")[0]).match
 
 
 def _configured(query: RowsQuery, condition: str) -> Bools:

@@ -146,6 +146,16 @@ def test_a_config_that_nobody_knows(shop: Source, key: str, said: tuple[str, ...
     assert all(line.startswith(f"topics: {told}") for line, told in zip(ran.err, said, strict=True))
 
 
+def test_configs_that_were_asked_for_come_first(shop: Source) -> None:
+    """They do in a table, which may be cut; files have them in the order of their keys."""
+    asked = "topics payments --config 'retention.*' --columns configs -o"
+    drawn = run_on(shop, f"{asked} table").out.splitlines()[1].split(",")
+    in_file = json.loads(run_on(shop, f"{asked} json").out)[0]["configs"]
+    assert sorted(in_file) == in_file != drawn
+    assert drawn[0].startswith("retention.")
+    assert in_file == sorted(drawn)
+
+
 def test_near_names_of_many() -> None:
     """Of very many names only likely ones are compared; they are still found."""
     names = [f"topic-{i:06}" for i in range(50_000)] + ["payments"]
