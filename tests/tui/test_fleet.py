@@ -88,6 +88,8 @@ def test_verifies_on_demand(session: ExplorerSession) -> None:
         assert view_of(driver).verified is None
         await driver.press("v")
         assert column(driver, "verdict") == ["unknown", "equal", "equal", "alone"]
+        assert "not compared" in driver.screen()
+        assert "None" not in driver.screen()
         await driver.press("down")
         assert "compared at offset 3685: equal" in driver.screen()
         assert [name for name, _ in view_of(driver).tables()] == ["fleet", "fleet-verify"]

@@ -190,19 +190,17 @@ class FleetView(View):
             told.append(f"{texts['cluster']} · {texts['state']} · cluster {texts['cluster_id']}")
             told += [
                 f"{what}: {texts[name]}"
-                for name, what in (
-                    ("error", "can't be read"),
-                    ("fault", "first fault"),
-                    ("directory", "directory"),
-                )
+                for name, what in (("error", "can't be read"), ("fault", "first fault"))
                 if row[name] is not None
             ]
             if row.get("differs_in"):
                 told.append(f"unlike most: {texts['differs_in'].replace(',', ', ')}")
-            told += self._compared(texts["cluster"])
+            told += self._compared()
+            # The longest comes last: there may be no room for all.
+            told += [] if row["directory"] is None else [f"directory: {texts['directory']}"]
         self.query_one("#fleet-about", Static).update(lines("\n".join(told)))
 
-    def _compared(self, shown_name: str) -> list[str]:
+    def _compared(self) -> list[str]:
         row = self._table.row
         if self.verified is None or row is None:
             return []
@@ -210,7 +208,10 @@ class FleetView(View):
         if row["cluster"] not in names:
             return []
         (found,) = self.verified.slice(names.index(row["cluster"]), 1).to_pylist()
-        parts = [f"compared at offset {found['offset']}: {found['verdict']}"]
+        offset = found["offset"]
+        parts = [
+            "not compared" if offset is None else f"compared at offset {offset}: {found['verdict']}"
+        ]
         if found["diverged_at"] is not None:
             epochs = " and ".join(
                 "?" if found[name] is None else str(found[name])
@@ -219,7 +220,8 @@ class FleetView(View):
             parts.append(f"leaves the others at offset {found['diverged_at']}: epochs {epochs}")
         if found["checksum"]:
             parts.append(f"checksum {found['checksum']}")
-        if found["error"]:
+        # Why it can't be read was said before.
+        if found["error"] and row["error"] is None:
             parts.append(found["error"])
         return [" · ".join(parts).replace("\n", " ")]
 
