@@ -71,3 +71,30 @@ def test_states_in_words() -> None:
         "8 directories · 1 unreadable · 2 offline-partitions · 1 faults · 1 under-replicated · "
         "1 fenced-broker · 1 ok · 1 not read yet · 1 cluster"
     )
+
+
+def test_copies_that_do_not_agree_are_not_ok() -> None:
+    """They are counted by their verdict, and stand before what is less bad than that."""
+    usual: FleetRow = {"clusterId": "x", "metadataVersion": "4.0", "error": None, "faults": 0}
+    rows: list[FleetRow] = [
+        {"name": "a", **usual},
+        {"name": "b", **usual, "fenced": 1},
+        {"name": "c", **usual},
+        {"name": "d", **usual, "underReplicated": 1},
+        {"name": "e", **usual, "offline": 1},
+    ]
+    verdicts = {"a": "equal", "b": "equal", "c": "differs", "d": "diverged", "e": "diverged"}
+    table = fleet_table(rows_table(rows), (), verdicts)
+    assert ["e", "d", "c", "b", "a"] == table["cluster"].to_pylist()
+    assert [
+        "offline-partitions",
+        "diverged",
+        "differs",
+        "fenced-broker",
+        "ok",
+    ] == table["state"].to_pylist()
+    assert heading(table) == (
+        "5 directories · 1 offline-partitions · 1 diverged · 1 differs · 1 fenced-broker · 1 ok · "
+        "1 cluster"
+    )
+    assert "diverged" in colours_of(table.schema.field("verdict"))[CellColour.RED]

@@ -43,7 +43,8 @@ class FleetTable(DrawnTable):
         "Health knows more problems. `differs_in` names the facts in which it differs from most "
         "others. For an unreadable directory, the reason stands below.\n\n"
         "- `enter` goes into the cluster\n"
-        "- `v` compares the directories of each cluster, like `fleet --verify`\n"
+        "- `v` compares the directories of each cluster, like `fleet --verify`; a copy that does "
+        "not agree is `diverged` or `differs`\n"
         "- `u` reads all of them again\n"
         "- `s` sorts by the column of the cursor, `/` filters, `x` exports"
     )

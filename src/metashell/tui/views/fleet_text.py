@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
 
+from metashell.commands.fleet.verify import DIFFERS, DIVERGED
+from metashell.commands.fleet.verify_rows import VERIFY_COLUMNS
 from metashell.commands.rows.cell_colours import with_colours
 from metashell.commands.rows.columns import text
 from metashell.tui.rows.drawn import with_columns
@@ -23,20 +25,25 @@ UNREAD: Final = "not read yet"
 NOT_READ: Final = "unreadable"
 FAULTY: Final = "faults"
 HEALTHY: Final = "ok"
-_WORST_FIRST: Final = (
-    ("offline", "offline-partitions"),
-    ("faults", FAULTY),
-    ("under_replicated", "under-replicated"),
-    ("fenced", "fenced-broker"),
-)
-"""Columns whose numbers should be 0, each with the word that `health` has for it."""
+_WORST_FIRST: Final = {
+    NOT_READ: "error",
+    "offline-partitions": "offline",
+    FAULTY: "faults",
+    DIVERGED: None,
+    DIFFERS: None,
+    "under-replicated": "under_replicated",
+    "fenced-broker": "fenced",
+    HEALTHY: None,
+    UNREAD: None,
+}
+"""States, in the words of `health` and of ``fleet --verify``, and the column that tells of each."""
+_COUNTED: Final = ("offline", "faults", "under_replicated", "fenced")
 _STATE: Final = text(
     "state",
     "",
-    red=(NOT_READ, "offline-partitions", FAULTY),
+    red=(NOT_READ, "offline-partitions", FAULTY, DIVERGED, DIFFERS),
     yellow=("under-replicated", "fenced-broker"),
 )
-_IN_ORDER: Final = (NOT_READ, *(word for _, word in _WORST_FIRST), HEALTHY, UNREAD)
 _COMPARED: Final = ("cluster_id", "metadata_version")
 _FIRST: Final = (
     "cluster", "offline", "under_replicated", "fenced", "brokers", "topics", "partitions",
@@ -105,7 +112,7 @@ def _results(
 
 
 def fleet_table(
-    rows: pa.Table, unread: Collection[str] = (), verdicts: dict[str, str] | None = None
+    rows: pa.Table, unread: Collection[str] = (), verdicts: Mapping[str, str] | None = None
 ) -> pa.Table:
     """Rows of ``fleet``, the worst first, with how each directory is and what it has unlike most.
 
@@ -114,13 +121,13 @@ def fleet_table(
         unread: Names of those that are being read.
         verdicts: What ``fleet --verify`` said, by name; None where it was not asked.
     """
+    verdicts = verdicts or {}
+    counts = rows.select(["cluster", "error", *_COUNTED]).to_pylist()
+    states = [_state(row, unread, verdicts) for row in counts]
+    order = _worst_first(counts, states)
+    rows, states = rows.take(order), [states[at] for at in order]
     rest = [name for name in rows.column_names if name not in _FIRST]
-    rows = rows.take(_worst_first(rows, unread))
-    table = rows.select([*_FIRST, *rest])
-    names = rows["cluster"].to_pylist()
-    states = [_state(row, unread) for row in _counts(rows)]
-    table = with_columns(table, ("state", "cluster", states))
-    table = with_colours(table, (_STATE,))
+    table = with_columns(rows.select([*_FIRST, *rest]), ("state", "cluster", states))
     differing = [differences(rows[name].to_pylist()) for name in _COMPARED]
     words = [
         ",".join(name for name, is_unlike in zip(_COMPARED, row, strict=True) if is_unlike)
@@ -128,37 +135,31 @@ def fleet_table(
     ]
     if any(words):
         table = with_columns(table, ("differs_in", "fenced", words))
-    if verdicts is not None:
-        told = [verdicts.get(name, "") for name in names]
+    if verdicts:
+        told = [verdicts.get(name, "") for name in rows["cluster"].to_pylist()]
         table = with_columns(table, ("verdict", "state", told))
-    return table
+    return with_colours(table, (_STATE, *(c for c in VERIFY_COLUMNS if c.name == "verdict")))
 
 
-def _counts(rows: pa.Table) -> list[dict[str, Any]]:
-    names = ["cluster", "error", *(name for name, _ in _WORST_FIRST)]
-    counts: list[dict[str, Any]] = rows.select(names).to_pylist()
-    return counts
-
-
-def _state(row: Mapping[str, Any], unread: Collection[str]) -> str:
-    """The worst that a directory's row tells, in a word."""
-    if row["cluster"] in unread:
+def _state(row: Mapping[str, Any], unread: Collection[str], verdicts: Mapping[str, str]) -> str:
+    """The worst that is known of a directory, in a word."""
+    name = row["cluster"]
+    if name in unread:
         return UNREAD
-    if row["error"]:
-        return NOT_READ
-    return next((word for name, word in _WORST_FIRST if row[name]), HEALTHY)
+    found = {verdicts.get(name), *(word for word, by in _WORST_FIRST.items() if by and row[by])}
+    return next((word for word in _WORST_FIRST if word in found), HEALTHY)
 
 
-def _worst_first(rows: pa.Table, unread: Collection[str]) -> list[int]:
-    """Rows in order: by their state, then by how much of that there is, then by name."""
-    counts = _counts(rows)
+def _worst_first(counts: Sequence[Mapping[str, Any]], states: Sequence[str]) -> list[int]:
+    """Rows in order: by their state, then by how much of each there is, then by name."""
+    ranks = {word: rank for rank, word in enumerate(_WORST_FIRST)}
 
     def key(at: int) -> tuple[int, list[int], str]:
         row = counts[at]
-        found = [-int(row[name] or 0) for name, _ in _WORST_FIRST]
-        return _IN_ORDER.index(_state(row, unread)), found, row["cluster"]
+        found = [-int(row[column] or 0) for column in _COUNTED]
+        return ranks[states[at]], found, row["cluster"]
 
-    return sorted(range(len(rows)), key=key)
+    return sorted(range(len(counts)), key=key)
 
 
 def differences(values: Sequence[object]) -> list[bool]:
@@ -177,7 +178,7 @@ def heading(table: pa.Table) -> str:
     states = Counter(table["state"].to_pylist())
     n = len(table)
     parts = [f"{n} director{'y' if n == 1 else 'ies'}"]
-    parts += [f"{states[state]} {state}" for state in _IN_ORDER if states[state]]
+    parts += [f"{states[state]} {state}" for state in _WORST_FIRST if states[state]]
     clusters = {value for value in table["cluster_id"].to_pylist() if value is not None}
     parts.append(f"{len(clusters)} cluster{'' if len(clusters) == 1 else 's'}")
     return " · ".join(parts)
