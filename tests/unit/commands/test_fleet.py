@@ -18,7 +18,7 @@ from metashell.sources.fleet import FleetSource
 from metashell.sources.opening import open_fleet
 from support.fixtures import copy_of
 from support.fleets import OTHER_ID, SAMPLE, SAMPLE_ID, backups, node, topics, torn
-from support.logs import topic_record
+from support.logs import record, topic_record
 from support.shell import Captured, Ran, run
 
 
@@ -85,6 +85,26 @@ def test_a_row_for_each_directory(parent: Path) -> None:
         1:11
     ]
     assert ["2026-11-21T08:28:55.371Z", "0"] == lines[1][11:]
+
+
+def test_partitions_under_min_isr_are_counted(tmp_path: Path) -> None:
+    """Also where no replica is missing, as `partitions --under-min-isr` lists them."""
+    records = [
+        topic_record(0),
+        record("PartitionRecord", topic_id=bytes(16), replicas=[1], isr=[1], leader=1),
+        record(
+            "ConfigRecord",
+            resource_type=2,
+            resource_name="t0",
+            name="min.insync.replicas",
+            value="2",
+        ),
+    ]
+    node(tmp_path, "n1", {0: encode_batch(records)}, "id")
+    fleet = fleet_of(tmp_path)
+    (row,) = rows(run_on(fleet, "fleet --json").out)
+    assert (0, 1, 0) == (row["offline"], row["under_min_isr"], row["under_replicated"])
+    assert 1 == len(rows(run_on(fleet, "partitions --under-min-isr --json").out))
 
 
 def test_one_directory_is_a_fleet_of_one() -> None:

@@ -50,26 +50,28 @@ def test_states_in_words() -> None:
         {"name": "f", **usual, "offline": 234, "partitions": 234, "fenced": 3},
         {"name": "g", **usual, "underReplicated": 1, "fenced": 1},
         {"name": "h", **usual, "fenced": 1},
+        {"name": "i", **usual, "underMinIsr": 1},
     ]
     table = fleet_table(rows_table(rows), {"d"}, {"a": "equal"})
-    assert ["c", "f", "e", "b", "g", "h", "a", "d"] == table["cluster"].to_pylist()
+    assert ["c", "f", "e", "b", "i", "g", "h", "a", "d"] == table["cluster"].to_pylist()
     assert [
         "unreadable",
         "offline-partitions",
         "offline-partitions",
         "faults",
+        "under-min-isr",
         "under-replicated",
         "fenced-broker",
         "ok",
         "not read yet",
     ] == table["state"].to_pylist()
-    assert ["metadata_version", *[""] * 7] == table["differs_in"].to_pylist()
-    assert [*[""] * 6, "equal", ""] == table["verdict"].to_pylist()
+    assert ["metadata_version", *[""] * 8] == table["differs_in"].to_pylist()
+    assert [*[""] * 7, "equal", ""] == table["verdict"].to_pylist()
     assert colours_of(table.schema.field("offline"))[CellColour.RED]
     assert colours_of(table.schema.field("state"))[CellColour.YELLOW]
     assert heading(table) == (
-        "8 directories · 1 unreadable · 2 offline-partitions · 1 faults · 1 under-replicated · "
-        "1 fenced-broker · 1 ok · 1 not read yet · 1 cluster"
+        "9 directories · 1 unreadable · 2 offline-partitions · 1 faults · 1 under-min-isr · "
+        "1 under-replicated · 1 fenced-broker · 1 ok · 1 not read yet · 1 cluster"
     )
 
 

@@ -93,6 +93,12 @@ _TABLES: Final = (
             integer("partitions", "Partitions.", priority=5),
             integer("offline", "Partitions without a leader.", priority=8, red=NOT_ZERO),
             integer(
+                "under_min_isr",
+                "Partitions with an ISR smaller than min.insync.replicas, or without a leader.",
+                priority=8,
+                red=NOT_ZERO,
+            ),
+            integer(
                 "under_replicated",
                 "Partitions with an ISR smaller than the replicas.",
                 priority=7,

@@ -30,6 +30,7 @@ FIELDS: Final = (
     "topics",
     "partitions",
     "offline",
+    "underMinIsr",
     "underReplicated",
     "metadataVersion",
     "offset",
@@ -69,8 +70,9 @@ COMPARED_FIELDS: Final = ("blocks", "batches", *CHECKSUM_FIELDS)
 def fleet_row(place: str, reading: Reading) -> FleetRow:
     """Tell of a directory what it holds: the keys are `FIELDS`.
 
-    ``offline`` counts the partitions without a leader, ``underReplicated`` those whose ISR is
-    smaller than their replicas; ``faults`` are those of its files and records, a torn tail aside,
+    ``offline`` counts the partitions without a leader, ``underMinIsr`` also those whose ISR is
+    smaller than min.insync.replicas, ``underReplicated`` those whose ISR is smaller than their
+    replicas; ``faults`` are those of its files and records, a torn tail aside,
     and ``fault`` is the first of them; ``error`` is why it can't be read, and then None stands for
     all that is not known.
     """
@@ -88,6 +90,7 @@ def row_of(source: Source) -> FleetRow:
     """The same of an opened source, without ``directory`` and ``error``."""
     import numpy as np
 
+    from metashell.answers.health import Health
     from metashell.log.fault import FaultKind
 
     image = source.image
@@ -109,6 +112,7 @@ def row_of(source: Source) -> FleetRow:
         "topics": len(image.topics),
         "partitions": len(partitions),
         "offline": int(np.count_nonzero(partitions.leader < 0)),
+        "underMinIsr": int(np.count_nonzero(Health(image).under_min_isr)),
         "underReplicated": int(np.count_nonzero(isr.counts < replicas.counts)),
         "metadataVersion": status.metadata_version,
         "offset": status.offset,

@@ -39,7 +39,8 @@ class FleetTable(DrawnTable):
     HELP = (
         "## Directories\n"
         "A row for each directory, the worst first. Its state names the worst problem: offline "
-        "partitions, faults, under-replicated partitions or fenced brokers; `ok` is none of these. "
+        "partitions, faults, partitions under min ISR, under-replicated partitions or fenced "
+        "brokers; `ok` is none of these. "
         "Health knows more problems. `differs_in` names the facts in which it differs from most "
         "others. For an unreadable directory, the reason stands below.\n\n"
         "- `enter` goes into the cluster\n"

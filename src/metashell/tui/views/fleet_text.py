@@ -31,23 +31,24 @@ _WORST_FIRST: Final = {
     FAULTY: "faults",
     DIVERGED: None,
     DIFFERS: None,
+    "under-min-isr": "under_min_isr",
     "under-replicated": "under_replicated",
     "fenced-broker": "fenced",
     HEALTHY: None,
     UNREAD: None,
 }
 """States, in the words of `health` and of ``fleet --verify``, and the column that tells of each."""
-_COUNTED: Final = ("offline", "faults", "under_replicated", "fenced")
+_COUNTED: Final = ("offline", "faults", "under_min_isr", "under_replicated", "fenced")
 _STATE: Final = text(
     "state",
     "",
-    red=(NOT_READ, "offline-partitions", FAULTY, DIVERGED, DIFFERS),
+    red=(NOT_READ, "offline-partitions", FAULTY, DIVERGED, DIFFERS, "under-min-isr"),
     yellow=("under-replicated", "fenced-broker"),
 )
 _COMPARED: Final = ("cluster_id", "metadata_version")
 _FIRST: Final = (
-    "cluster", "offline", "under_replicated", "fenced", "brokers", "topics", "partitions",
-    "metadata_version", "offset", "time", "faults",
+    "cluster", "offline", "under_min_isr", "under_replicated", "fenced", "brokers", "topics",
+    "partitions", "metadata_version", "offset", "time", "faults",
 )  # fmt: skip
 _TELL_EVERY_S: Final = 0.25
 
