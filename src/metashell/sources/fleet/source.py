@@ -265,6 +265,10 @@ class FleetSource:
         reading = Reading(settings=self.reading.settings, at=point, record=record)
         return self._anew(reading)
 
+    def as_opened(self) -> Self:
+        """The fleet before any of its clusters was moved in time."""
+        return self._anew(self.reading)
+
     def refreshed(self) -> Self:
         """The fleet with what changed in opened directories since; itself where nothing did.
 
@@ -280,7 +284,7 @@ class FleetSource:
                     new[name] = newer
         if not new:
             return self
-        fleet = self._anew(self.reading)
+        fleet = self.as_opened()
         for name, member in self.members.items():
             source = new.get(name, member.opened)
             if source is not None:

@@ -23,7 +23,6 @@ from metashell.tui.view import Heading, View
 from metashell.tui.views.fleet_text import fleet_table, heading, watched
 
 if TYPE_CHECKING:
-    from metashell.sources.fleet import FleetSource
     from metashell.sources.fleet.rows import FleetRow
     from metashell.tui.jobs import Job
     from metashell.tui.scene import Scene
@@ -100,10 +99,9 @@ class FleetView(View):
         if fleet is None:
             self.query_one("#fleet-title", Heading).update(_NO_FLEET)
             return
-        # Who only looks into a cluster has not changed the fleet.
-        asked = (fleet, _moments(fleet))
-        if asked != self._asked:
-            self._asked = asked
+        # Who looks into a cluster, at whatever time, has not changed the fleet.
+        if fleet is not self._asked:
+            self._asked = fleet
             self._read()
 
     def action_update(self) -> None:
@@ -264,13 +262,3 @@ class FleetView(View):
         """The row."""
         text = self._table.row_text_of()
         return None if text is None else ("directory", text)
-
-
-def _moments(fleet: FleetSource) -> tuple[tuple[str, int | None], ...]:
-    """Which members show a state of their own."""
-    found = []
-    for name, member in fleet.members.items():
-        source = member.opened
-        if member.has_own_state and source is not None:
-            found.append((name, source.moment_offset))
-    return tuple(found)

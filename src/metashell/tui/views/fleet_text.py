@@ -6,7 +6,6 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import nullcontext
-from copy import copy
 from typing import TYPE_CHECKING, Any, Final
 
 import pyarrow as pa
@@ -58,14 +57,16 @@ def watched(
     tell: Callable[[int, int], None],
     came: Callable[[Sequence[FleetRow]], object] | None = None,
 ) -> FleetSource:
-    """The same fleet, which tells what it computes while it does.
+    """The same fleet as it was opened, which tells what it computes while it does.
+
+    Where one stopped in the log of a cluster is no matter: rows of several times are not compared.
 
     Args:
         fleet: The fleet, which is left as it is.
         tell: Called with (bytes done, bytes in all).
         came: Called with rows that came, now and then.
     """
-    watching = copy(fleet)
+    watching = fleet.as_opened()
     watching.progress = lambda: nullcontext(tell)
     if came is not None:
         watching.runner = _runner(fleet, came)
