@@ -76,6 +76,9 @@ def test_enter_goes_into_the_cluster(session: ExplorerSession) -> None:
         await driver.press("down", "enter")
         assert driver.app.path == "/clusters/controller-2"
         assert driver.view.id == "explorer"
+        # The line at the bottom is about that cluster, whatever the cursor is on then.
+        await driver.press("6", "down")
+        assert "\n controller-2  end of the log  offset 4111" in driver.screen()
 
     drive(test, session)
 

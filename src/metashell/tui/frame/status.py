@@ -150,6 +150,7 @@ class StatusLine(AppPart, Widget):
             status=status,
             is_newest=scene.is_newest,
             n_clusters=len(fleet.members) if fleet is not None and cluster is None else None,
+            cluster="" if cluster is None else scene.prefix.rpartition("/")[2],
             is_paused=following.is_paused,
             n_newer_states=following.n_newer_states,
             n_newer_records=following.n_newer_records,

@@ -29,6 +29,7 @@ _OF_A_MOMENT: Final = "at offset "
 """How a source's note begins that says what stands here anyway."""
 _WAY_BACK: Final = "E: newest"
 _LEAST_TITLE: Final = 12
+_WIDEST_NAME: Final = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +50,8 @@ class LineState:
     """Whether it is the end of the log."""
     n_clusters: int | None = None
     """Of a fleet: how many clusters it has, where none of them is at hand."""
+    cluster: str = ""
+    """Of a fleet: the name of the cluster at hand."""
     is_paused: bool = False
     n_newer_states: int = 0
     """States that came while it was paused."""
@@ -68,6 +71,9 @@ def pieces(standing: LineState) -> list[StatusPiece]:
     said = [*lag, *((text, "problem") for text in problems)] if problems else []
     if standing.is_paused:
         said.append((_paused(standing), "note"))
+    if standing.cluster:
+        # Names of copies differ at their end.
+        said.append((cut_front(standing.cluster, _WIDEST_NAME), "place"))
     said += [(text, "place") for text in _place(standing, status)]
     if standing.status is None and standing.n_clusters is None:
         said.append((ELLIPSIS, "fact"))
