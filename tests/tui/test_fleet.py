@@ -146,6 +146,23 @@ def test_rows_are_of_one_time(session: ExplorerSession) -> None:
     drive(test, session)
 
 
+def test_sorts_states_by_the_worst(session: ExplorerSession) -> None:
+    """In the order that the rows have anyway, and in the reverse."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("fleet")
+        given = column(driver, "state")
+        table = view_of(driver).query_one(FleetTable)
+        await driver.press("right", "s")
+        assert ("state", False) == table.sorted_by
+        assert given == column(driver, "state")
+        assert given[0] == "unreadable"
+        await driver.press("s")
+        assert given[::-1] == column(driver, "state")
+
+    drive(test, session)
+
+
 def test_filters_and_copies(session: ExplorerSession) -> None:
     """Only rows with the text are shown, and a row can be taken away."""
 

@@ -8,6 +8,8 @@ from unittest.mock import patch
 import pyarrow as pa
 import pytest
 
+from metashell.commands.rows import columns
+from metashell.commands.rows.cell_colours import with_colours
 from metashell.tui.remembered import Remembered
 from metashell.tui.rows.cells import (
     TableRows,
@@ -45,6 +47,19 @@ def test_order_of(sort: tuple[str, bool] | None, text: str, expected: list[int] 
     """Nulls come last; a filter looks at the cells as they are shown, whatever the case."""
     order = order_of(TABLE, sort, text)
     assert expected == (None if order is None else order.to_pylist())
+
+
+def test_coloured_words_are_sorted_by_how_bad_they_are() -> None:
+    """Of a list the first word decides; what is not known comes last, and words without a colour
+    are sorted as texts.
+    """
+    states = pa.table({"state": ["up", "elr", None, "offline", "down,up", "broken", "offline,elr"]})
+    lists = pa.table({"state": [s and s.split(",") for s in states["state"].to_pylist()]})
+    column = columns.text("state", "", red=("offline", "broken"), yellow=("elr",))
+    for table in (states, lists):
+        coloured = with_colours(table, (column,))
+        assert [3, 6, 5, 1, 4, 0, 2] == order_of(coloured, ("state", False), "").to_pylist()  # type: ignore[union-attr]
+        assert [0, 4, 1, 5, 6, 3, 2] == order_of(coloured, ("state", True), "").to_pylist()  # type: ignore[union-attr]
 
 
 def test_numbers_are_left_out_where_they_cannot_hold_a_text() -> None:

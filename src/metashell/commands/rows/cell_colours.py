@@ -48,8 +48,26 @@ def coloured_cells(texts: pa.Array, words: Words) -> Iterator[tuple[CellColour, 
         if tuple(wanted) == NOT_ZERO:
             yield colour, pc.invert(pc.is_in(texts, pa.array(_ZERO)))
         elif wanted:
-            first = pc.list_element(pc.split_pattern(texts, ","), 0)
-            yield colour, pc.is_in(first, pa.array(wanted))
+            yield colour, pc.is_in(_deciding(texts), pa.array(wanted))
+
+
+def severities(texts: pa.Array, words: Words) -> pa.Array | None:
+    """int32[rows]: a place for each cell, the worst first: in the order of the words that a column
+    has, red ones before yellow ones, and others behind them; None for a column without words.
+
+    Args:
+        texts: As of `coloured_cells`.
+        words: As of `words_of`.
+    """
+    worst_first = [word for wanted in words.values() for word in wanted]
+    if not worst_first or NOT_ZERO in map(tuple, words.values()):
+        return None
+    found = pc.index_in(_deciding(texts), pa.array(worst_first))
+    return pc.fill_null(found, len(worst_first))
+
+
+def _deciding(texts: pa.Array) -> pa.Array:
+    return pc.list_element(pc.split_pattern(texts, ","), 0)
 
 
 def with_colours(table: pa.Table, columns: Sequence[Column]) -> pa.Table:

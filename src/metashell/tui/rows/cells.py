@@ -24,6 +24,7 @@ from metashell.commands.rows.cell_colours import (
     Words,
     coloured_cells,
     colours_of,
+    severities,
     shows_the_worst,
 )
 from metashell.commands.rows.cell_text import is_json, is_list, is_number, shown_texts
@@ -329,7 +330,8 @@ def order_of(
     text: str,
     cancelled: Callable[[], bool] = lambda: False,
 ) -> pa.Array | None:
-    """Rows to show, in order; None for all as they are.
+    """Rows to show, in order; None for all as they are. Words that have colours are sorted by how
+    bad they are.
 
     Args:
         table: The rows.
@@ -356,9 +358,22 @@ def order_of(
     else:
         at = pa.array(np.arange(len(table), dtype=np.int64))
     if sort is not None:
-        rows = pa.table({"at": at, "by": table.column(sort[0]).take(at)})
-        at = sort_rows(rows, [("by", sort[1])]).column("at").combine_chunks()
+        name, descends = sort
+        rows = pa.table({"at": at, "by": table.column(name).take(at)})
+        severity = _severities(rows["by"], colours_of(table.schema.field(name)))
+        if severity is not None:
+            rows = rows.append_column("severity", severity)
+        by = [(key, descends) for key in ("severity", "by") if key in rows.column_names]
+        at = sort_rows(rows, by).column("at").combine_chunks()
     return at
+
+
+def _severities(column: pa.ChunkedArray, words: Words) -> pa.Array | None:
+    if not words or is_number(column.type):
+        return None
+    found = severities(shown_texts(column), words)
+    # What is not known comes last either way.
+    return None if found is None else pc.if_else(column.is_valid(), found, None)
 
 
 def _matching(table: pa.Table, text: str) -> Any:

@@ -45,10 +45,10 @@ class RowTable(ColumnTable):
         "A table. `↑` `↓` go through the rows, `←` `→` choose a column. `enter` or a "
         "double click opens the node of the row.\n\n"
         "`s` sorts by the chosen column, which is underlined. Numbers and times begin with the "
-        "largest. `s` again reverses the order, a third time takes it back. A click on a "
-        "header does the same. A capital letter sorts by the column that begins with it. `c` "
-        "chooses the columns, `/` filters, `x` exports, `Y` copies the row. `ctrl+c` copies it "
-        "too, unless a job runs.\n\n"
+        "largest, coloured words with the worst. `s` again reverses the order, a third time takes "
+        "it back. A click on a header does the same. A capital letter sorts by the column that "
+        "begins with it. `c` chooses the columns, `/` filters, `x` exports, `Y` copies the row. "
+        "`ctrl+c` copies it too, unless a job runs.\n\n"
         "`•` marks rows and cells that changed since the previous stop."
     )
     BEGINS_FIRST: ClassVar[bool] = False
@@ -367,7 +367,7 @@ class RowTable(ColumnTable):
         names = columns_of(table, self._first, self.explorer.remembered)
         searched = table.select(list(names))
         if sort is not None and sort[0] not in searched.column_names:
-            searched = searched.append_column(sort[0], table.column(sort[0]))
+            searched = searched.append_column(table.schema.field(sort[0]), table.column(sort[0]))
 
         def work(job: Job) -> pa.Array | None:
             return order_of(searched, sort, text, job.cancelled)
