@@ -83,6 +83,26 @@ def test_enter_goes_into_the_cluster(session: ExplorerSession) -> None:
     drive(test, session)
 
 
+def test_back_leads_to_the_fleet_again(session: ExplorerSession) -> None:
+    """Also where another cluster was visited before."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("fleet")
+        await driver.press("down", "enter")
+        assert driver.app.path == "/clusters/controller-2"
+        await driver.press("6", "down", "enter")
+        assert driver.app.path == "/clusters/controller-1"
+        await driver.press("alt+left")
+        assert driver.view.id == "fleet"
+        await driver.press("alt+right")
+        assert (driver.view.id, driver.app.path) == ("explorer", "/clusters/controller-1")
+        await driver.press("alt+left", "alt+left")
+        assert (driver.view.id, driver.app.path) == ("fleet", "/")
+        assert driver.scene.cluster is None
+
+    drive(test, session)
+
+
 def test_verifies_on_demand(session: ExplorerSession) -> None:
     """`v` compares copies of a cluster, and says so in each row."""
 

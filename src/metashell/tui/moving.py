@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from metashell.dataclass import dataclass
 from metashell.errors import SourceError
 from metashell.tui.part import AppPart
-from metashell.tui.places import VisitedNode
+from metashell.tui.places import VisitedNode, VisitedView
 from metashell.tui.rows.cluster_rows import batch_around
 from metashell.tui.scene import (
     Scene,
@@ -59,13 +59,13 @@ class Moving(AppPart):
             view: Id of the view to see it in.
         """
         app = self.explorer
-        app.places.visit(self.here)
+        app.places.visit(self._looked_at)
         self._go(VisitedNode(path, offset), view, is_exact=offset is not None)
 
     def visit(self, place: VisitedNode) -> None:
         """Go to a place at its very offset; the place before is kept for `back`."""
         app = self.explorer
-        app.places.visit(self.here)
+        app.places.visit(self._looked_at)
         self._go(place, _FIRST_VIEW.id, is_exact=True)
 
     @property
@@ -74,6 +74,11 @@ class Moving(AppPart):
         app = self.explorer
         cluster = None if app.scene is None else app.scene.cluster
         return VisitedNode(app.path, None if cluster is None else cluster.moment_offset)
+
+    @property
+    def _looked_at(self) -> VisitedView:
+        view = self.explorer.view
+        return VisitedView(self.here, _FIRST_VIEW.id if view is None else view.id or "")
 
     def _go(self, place: VisitedNode, view: str, *, is_exact: bool) -> None:
         app = self.explorer
@@ -109,22 +114,24 @@ class Moving(AppPart):
         app = self.explorer
         if app.leave_records():
             return
-        path, place = app.path, app.places.back(self.here)
+        path, place = app.path, app.places.back(self._looked_at)
         self._follow_place(place)
-        if app.followed and (app.followed[-1].path, app.followed[-1].left) == (path, place):
+        if place is None or not app.followed:
+            return
+        if (app.followed[-1].path, app.followed[-1].left) == (path, place.node):
             app.show_result(app.followed.pop().result)
 
     def action_place_forward(self) -> None:
         """Go to the place that was left with `back`."""
         app = self.explorer
-        self._follow_place(app.places.forward(self.here))
+        self._follow_place(app.places.forward(self._looked_at))
 
-    def _follow_place(self, place: VisitedNode | None) -> None:
+    def _follow_place(self, place: VisitedView | None) -> None:
         app = self.explorer
         if place is None:
             app.tell("no further place")
             return
-        self._go(place, _FIRST_VIEW.id, is_exact=True)
+        self._go(place.node, place.view, is_exact=True)
 
     # Time.
 

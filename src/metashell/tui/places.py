@@ -21,34 +21,43 @@ class VisitedNode:
         return self.path if self.offset is None else f"{self.path} at offset {self.offset}"
 
 
+@dataclass(frozen=True, slots=True)
+class VisitedView:
+    """A node, and where it was looked at."""
+
+    node: VisitedNode
+    view: str
+    """Id of the view."""
+
+
 class Places:
     """The places before and behind the current one, and the bookmarks."""
 
     def __init__(self) -> None:
-        self._before: list[VisitedNode] = []
-        self._behind: list[VisitedNode] = []
+        self._before: list[VisitedView] = []
+        self._behind: list[VisitedView] = []
         self.bookmarks: list[VisitedNode] = []
         """In the order in which they were made."""
 
-    def visit(self, left: VisitedNode) -> None:
+    def visit(self, left: VisitedView) -> None:
         """Note the place that is left for a new one."""
         if not self._before or self._before[-1] != left:
             self._before.append(left)
             del self._before[:-_MOST]
         self._behind.clear()
 
-    def back(self, here: VisitedNode) -> VisitedNode | None:
+    def back(self, here: VisitedView) -> VisitedView | None:
         """The place before; None where there is none."""
         return _step(here, self._before, self._behind)
 
-    def forward(self, here: VisitedNode) -> VisitedNode | None:
+    def forward(self, here: VisitedView) -> VisitedView | None:
         """The place that `back` left; None where there is none."""
         return _step(here, self._behind, self._before)
 
     def recent(self, most: int = 20) -> list[VisitedNode]:
         """The places that were left last, each once, the newest first."""
         left = [*reversed(self._before), *self._behind]
-        return list(dict.fromkeys(left))[:most]
+        return list(dict.fromkeys(place.node for place in left))[:most]
 
     def toggle_bookmark(self, place: VisitedNode) -> bool:
         """Keep a place, or forget it where it is kept; returns whether it is kept now."""
@@ -60,8 +69,8 @@ class Places:
 
 
 def _step(
-    here: VisitedNode, source: list[VisitedNode], target: list[VisitedNode]
-) -> VisitedNode | None:
+    here: VisitedView, source: list[VisitedView], target: list[VisitedView]
+) -> VisitedView | None:
     while source:
         place = source.pop()
         if place != here:

@@ -8,7 +8,7 @@ import metashell
 from metashell.errors import PathError
 from metashell.fs.node import FixedDirectory, TextLeaf
 from metashell.tui.asking.typed_path import PathTarget, directory_at, follow, propose
-from metashell.tui.places import Places, VisitedNode
+from metashell.tui.places import Places, VisitedNode, VisitedView
 from metashell.tui.scene import Scene, scene_at, scene_of
 from metashell.tui.tree.listing import ChangedNodes
 from support.pilot import SAMPLE
@@ -17,7 +17,8 @@ from support.pilot import SAMPLE
 def test_back_and_forward() -> None:
     """Back goes to what was left, forward to what back left, and a visit forgets the latter."""
     places = Places()
-    a, b, c = VisitedNode("/a"), VisitedNode("/b", 7), VisitedNode("/c")
+    a, b = VisitedView(VisitedNode("/a"), "fleet"), VisitedView(VisitedNode("/b", 7), "explorer")
+    c = VisitedView(VisitedNode("/b", 7), "fleet")
     places.visit(a)
     places.visit(b)
     assert places.back(c) == b
@@ -32,7 +33,8 @@ def test_recent_places() -> None:
     """Recent places are those left, the newest first, each once and at most so many."""
     places = Places()
     for name in "abacd":
-        places.visit(VisitedNode(f"/{name}"))
+        places.visit(VisitedView(VisitedNode(f"/{name}"), "explorer"))
+    places.visit(VisitedView(VisitedNode("/d"), "fleet"))
     assert [place.path for place in places.recent()] == ["/d", "/c", "/a", "/b"]
     assert len(places.recent(2)) == 2
 
