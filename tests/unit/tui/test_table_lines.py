@@ -51,8 +51,9 @@ def drawn(cells: list[Text], widths: tuple[int, ...], **options: int) -> str:
     [
         ("ab", False, " ab         "),
         ("7", True, "    7       "),
-        ("abcdefg", False, " abc…       "),
-        ("漢字漢字", False, " 漢 …       "),
+        ("abcdefg", False, " ab…g       "),
+        ("ab defg", False, " ab …       "),
+        ("漢字漢字", False, " 漢…        "),
         ("", False, "            "),
         ("a\nb", False, " a\\nb       "),
     ],
@@ -111,8 +112,18 @@ def test_cursor_and_mark() -> None:
         ("TOPIC:audit-log/retention.ms", 8, " …tion.ms "),
         ("leader 1/2 → 3", 8, " leader … "),
         ("a/", 1, " … "),
+        ("voters-static-3-voter-1", 16, " voters-s…voter-1 "),
+        ("voters-static-3-voter-2", 16, " voters-s…voter-2 "),
+        ("payments-0,payments-1", 12, " payments-0,… "),
+        ("ab", 1, " … "),
     ],
 )
-def test_end_of_a_path_stays(text: str, width: int, expected: str) -> None:
-    """A path that is too long loses its beginning, other texts their end."""
+def test_what_tells_it_from_others_stays(text: str, width: int, expected: str) -> None:
+    """A path loses its beginning, a name its middle, and a list or a sentence its end."""
     assert expected == drawn([cell(text)], (width,), n_fixed=0, left=0, width=width + 2)
+
+
+def test_a_mark_is_no_part_of_a_name() -> None:
+    """It stays in front of what is left of the name."""
+    marked = Text.assemble(("• ", "bold"), "abcdefgh")
+    assert " • abc…gh " == drawn([marked], (8,), width=10)

@@ -232,16 +232,16 @@ def _cell(cell: Text, width: int, style: Style, row: int, column: int) -> list[S
     style += Style.from_meta({"row": row, "column": column})
     room = max(width - BLANKS, 0)
     plain = cell.plain
+    # In front there may be a mark, which has a style of its own.
+    mark = min(cell.spans[0].end, room) if cell.spans else 0
     length = len(plain) if plain.isascii() else cell_len(plain)
     if length > room:
-        plain = _shortened(plain, room)
+        plain = plain[:mark] + _shortened(plain[mark:], room - mark)
         length = room
     gap = " " * (room - length)
     before, after = (" " + gap, " ") if cell.justify == "right" else (" ", gap + " ")
     if not cell.spans:
         return [Segment(f"{before}{plain}{after}", style)]
-    # A mark in front, which has a style of its own.
-    mark = min(cell.spans[0].end, len(plain))
     marked = style + Style.parse(str(cell.spans[0].style))
     return [
         Segment(before, style),
@@ -251,9 +251,17 @@ def _cell(cell: Text, width: int, style: Style, row: int, column: int) -> list[S
 
 
 def _shortened(plain: str, room: int) -> str:
-    """A text in so many cells; of a path the end stays, which tells most."""
+    """A text in so many cells, of which the rest tells it from others.
+
+    A path loses its beginning, a name its middle, and a list or a sentence its end.
+    """
     if not room:
         return ""
-    if "/" not in plain or " " in plain:
-        return set_cell_size(plain, room - 1) + "…"
-    return "…" + set_cell_size(plain[::-1], room - 1)[::-1]
+    if " " in plain:
+        tail = 0
+    elif "/" in plain:
+        tail = room - 1
+    else:
+        tail = 0 if "," in plain else (room - 1) // 2
+    end = set_cell_size(plain[::-1], tail)[::-1]
+    return f"{set_cell_size(plain, room - 1 - tail)}…{end}"
