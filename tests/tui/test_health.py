@@ -151,6 +151,20 @@ def test_jumps_to_changes_of_the_row() -> None:
     drive(test, session_on(down), size=WIDE)
 
 
+def test_the_problem_stays_beside_its_subject() -> None:
+    """Where one scrolls to the last columns, rows still say what they are about."""
+
+    async def test(driver: Driver) -> None:
+        await opened(driver)
+        driver.one(RowTable).focus()
+        await driver.press("end", "C")
+        table = driver.one(RowTable)
+        assert table.scroll_x > 0
+        assert ("subject", "problem") == table.columns_shown[: table.fixed_columns]
+
+    drive(test, session_on(down), size=SMALL)
+
+
 def test_beginnings_that_nobody_knows() -> None:
     """Of what a checkpoint says it is told that nothing is known."""
 

@@ -5,7 +5,8 @@ What does not fit scrolls beside the first column, a column at a time.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from itertools import accumulate, takewhile
 from typing import ClassVar, Final
 
 import pyarrow as pa
@@ -33,7 +34,7 @@ _NARROWEST: Final = 24
 _WIDE: Final = 100
 """Columns of the terminal from which on a text column may be as wide as it likes."""
 _MOST_FIXED: Final = 0.6
-"""Part of the room that the first column may take and still stand where it is."""
+"""Part of the room that columns may take and still stand where they are."""
 _UP, _DOWN = " ▲", " ▼"
 
 
@@ -42,6 +43,8 @@ class ColumnTable(AppPart, DataTable):
 
     NARROW: ClassVar[Collection[str]] = ()
     """Columns that leave the room to others on a narrow screen."""
+    STAYING: ClassVar[Collection[str]] = ()
+    """Columns that stay beside the first one while others scroll: with it they name a row."""
 
     class Fitted(Message):
         """Columns are seen in other widths or at other places."""
@@ -162,8 +165,7 @@ class ColumnTable(AppPart, DataTable):
                 self._laid_out = self._columns(rows, room, has_arrows=False, are_cut=True)
         widen(self._laid_out, room)
         widths = [column.render_width for column in self._laid_out]
-        # What does not leave room for the others scrolls with them.
-        self.fixed_columns = int(bool(widths) and widths[0] <= room * _MOST_FIXED)
+        self.fixed_columns = self._n_staying(widths, room)
         self.virtual_size = Size(sum(widths), self.row_count + self.header_height)
         begins = starts(self._laid_out, self.fixed_columns)
         beside = before.index(x) if x > 0 and x in before[: len(begins)] else None
@@ -172,6 +174,14 @@ class ColumnTable(AppPart, DataTable):
             self.scroll_to(x=begins[beside], animate=False)
         self.notify_style_update()
         self._tell_fit()
+
+    def _n_staying(self, widths: Sequence[int], room: int) -> int:
+        """How many columns stay: what does not leave room for the others scrolls with them."""
+        staying = takewhile(
+            lambda i: i == 0 or self.columns_shown[i] in self.STAYING, range(len(widths))
+        )
+        ends = accumulate(widths[i] for i in staying)
+        return sum(end <= room * _MOST_FIXED for end in ends)
 
     def watch_scroll_x(self, old_value: float, new_value: float) -> None:
         """Tell that other columns are seen."""

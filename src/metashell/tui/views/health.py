@@ -105,6 +105,7 @@ class KindList(AppPart, OptionList):
 class ProblemTable(RowTable):
     """Rows of problems; the cursor stays on its problem when there are others."""
 
+    STAYING: ClassVar = ("subject", "problem")
     HELP = (
         "The problems. `enter` goes to the node. `m` goes to it at the offset where the "
         "problem began. `!` runs the command below, `i` copies it. `s` sorts by the column "
