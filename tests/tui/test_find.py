@@ -67,30 +67,18 @@ def test_a_dash_begins_a_test() -> None:
     drive(test)
 
 
-def test_a_leaf_has_no_siblings() -> None:
-    """From a leaf that alone is searched which the line names."""
-
-    async def test(driver: Driver) -> None:
-        driver.app.go("/image/provenance")
-        await driver.settled()
-        screen = await find(driver, "*")
-        assert "find /image/provenance" in driver.screen()
-        assert screen.results.paths == ["/image/provenance"]
-        await driver.press("ctrl+t")
-        await driver.until(lambda: "/image/topics" in screen.results.paths, "everything")
-
-    drive(test)
-
-
 def test_searches_everywhere_where_nothing_is_below() -> None:
-    """Below a leaf there is little to find: what is found elsewhere is said to be so."""
+    """Nothing is below a leaf: what is found elsewhere is said to be so."""
 
     async def test(driver: Driver) -> None:
         driver.app.go("/image/provenance")
         await driver.settled()
+        await driver.press("f")
+        assert " find below provenance: ctrl+t everywhere " in driver.screen()
         screen = await find(driver, "topic-000")
         assert screen.results.paths[0] == "/image/topics/byName/topic-000"
-        assert "2 found everywhere, nothing below /image/provenance" in driver.screen()
+        assert "2 found everywhere, nothing below provenance" in driver.screen()
+        assert "\n find everywhere topic-000" in driver.screen()
         await find(driver, "no-such-name-anywhere")
         assert screen.results.paths == []
         said = "no name contains 'no-such-name-anyw…' · tests: -offline · values: :grep TEXT"
@@ -99,8 +87,26 @@ def test_searches_everywhere_where_nothing_is_below() -> None:
         assert "no node passes these tests · values: :grep TEXT" in driver.screen()
         await find(driver, "provenance")
         assert screen.results.paths == ["/image/provenance"]
-        assert "1 found" in driver.screen()
-        assert "nothing below" not in driver.screen()
+        assert "1 found everywhere, nothing below provenance" in driver.screen()
+
+    drive(test)
+
+
+def test_where_one_is_is_not_below_it() -> None:
+    """From a topic its configs are found, too, whichever part of its name is typed."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/topics/byName/topic-000")
+        await driver.settled()
+        for text in ("topic-000", "opic-000"):
+            screen = await find(driver, text)
+            assert screen.results.paths == [
+                "/image/topics/byName/topic-000",
+                "/image/configs/TOPIC:topic-000",
+            ]
+        await find(driver, "0")
+        assert screen.results.paths[0] == "/image/topics/byName/topic-000/0"
+        assert " find below topic-000: ctrl+t everywhere 0" in driver.screen()
 
     drive(test)
 

@@ -131,7 +131,7 @@ def test_stream_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 )
 def test_find_line(text: str, tests: list[str]) -> None:
     """A bare word is a part of a name, or of a path where tests follow."""
-    assert find_words(text, "/image") == ["find", "--encode", "/image", *tests]
+    assert find_words(text, "/image") == ["find", "--encode", "/image", "-mindepth", "1", *tests]
 
 
 def test_find_line_only_finds() -> None:

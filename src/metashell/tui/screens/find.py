@@ -26,7 +26,6 @@ from metashell.tui.jobs import Job
 from metashell.tui.part import AppPart
 from metashell.tui.scene import CommandAnswer, Scene, ask, is_below
 from metashell.tui.screens.command import complete_on
-from metashell.tui.text import line
 from metashell.tui.tree.tree_lines import cut
 
 if TYPE_CHECKING:
@@ -41,7 +40,7 @@ _BEGINS: Final = ("-", "!", "(")
 
 
 def find_words(text: str, start: str) -> list[str] | None:
-    """The words of the search that a line means; None where nothing is asked for yet.
+    """The words of the search below a path that a line means; None where nothing is asked for yet.
 
     Words before the first test are parts of names; where tests follow, of paths, as most of those
     pass for nodes that are called by a number.
@@ -61,7 +60,7 @@ def find_words(text: str, start: str) -> list[str] | None:
     done = sorted(_ACTIONS.intersection(tests))
     if done:
         raise UsageError(f"{done[0]}: here are tests alone", hint=": runs any find")
-    return ["find", "--encode", start, *tests]
+    return ["find", "--encode", start, "-mindepth", "1", *tests]
 
 
 def topic_named(scene: Scene, text: str, start: str) -> str | None:
@@ -76,7 +75,8 @@ def topic_named(scene: Scene, text: str, start: str) -> str | None:
     if len(words) != 1 or words[0].wild or words[0].startswith(_BEGINS):
         return None
     path = topic_path(scene, str(words[0]))
-    return path if path is not None and is_below(path, start.rstrip("/")) else None
+    is_there = path is not None and path != start and is_below(path, start.rstrip("/"))
+    return path if is_there else None
 
 
 def topics_words(scene: Scene, text: str, start: str) -> list[str] | None:
@@ -103,6 +103,11 @@ def topics_words(scene: Scene, text: str, start: str) -> list[str] | None:
 def _part(word: Word) -> str:
     """A pattern of names with a word in them; one with wildcards is itself."""
     return word.pattern if word.wild else f"*{word.pattern}*"
+
+
+def _short_name(path: str) -> str:
+    """What a node is called in a line that has room for little of it."""
+    return cut(path.rpartition("/")[2], _MOST_NAMED)
 
 
 def _nothing_found(text: str) -> str:
@@ -155,8 +160,8 @@ class FindScreen(AppPart, ModalScreen[None]):
     HELP = (
         "Type a part of a name, or tests of `find`: `-offline`, `-name orders* -type d`, "
         "`-config retention.*`, `-changed-since 3680`. The search is below the selected node, "
-        "and everywhere if nothing is found there. `tab` completes a test, or switches to "
-        "everything and back. `down` goes to the results, `enter` to the node. "
+        "and everywhere if nothing is below it; the line says which. `tab` completes a test, or "
+        "switches to everything and back. `down` goes to the results, `enter` to the node. "
         "`escape` ends the search, then goes back."
     )
     DEFAULT_CSS = """
@@ -207,7 +212,7 @@ class FindScreen(AppPart, ModalScreen[None]):
 
     def on_mount(self) -> None:
         """Begin to type."""
-        self._tell_start()
+        self._tell_start(self._where)
         self._tell("type to search")
         self.query_one(CompletingInput).focus()
         if self._text:
@@ -259,6 +264,7 @@ class FindScreen(AppPart, ModalScreen[None]):
         if scene is None:
             return
         where = self._where
+        self._tell_start(where)
         try:
             if find_words(text, "/") is None:
                 self._tell("type to search")
@@ -278,6 +284,7 @@ class FindScreen(AppPart, ModalScreen[None]):
             answer, n = _find(scene, text, where, job, show)
             if n or where == "/" or answer is None or answer.status > 1:
                 return answer, where
+            job.tell(self._tell_start, "/")
             return _find(scene, text, "/", job, show)[0], "/"
 
         self._tell("searching…")
@@ -296,7 +303,7 @@ class FindScreen(AppPart, ModalScreen[None]):
         else:
             found = f"{n:,} found" if n else _nothing_found(self.query_one(CompletingInput).value)
             if n and start != where:
-                found += f" everywhere, nothing below {where}"
+                found += f" everywhere, nothing below {_short_name(where)}"
             self._tell("; ".join((found, *answer.warnings[:1])))
 
     def _fail(self, lines: Sequence[str]) -> None:
@@ -315,17 +322,17 @@ class FindScreen(AppPart, ModalScreen[None]):
         state.update(text)
         state.set_class(is_wrong, "-wrong")
 
-    def _tell_start(self) -> None:
-        where = self._where
-        shown = where if len(where) < 31 else f"…{where[-30:]}"
-        self.query_one("#find-start", Label).update(line(f" find {shown} "))
+    def _tell_start(self, start: str) -> None:
+        """Say below which path the search is."""
+        key = self.explorer.session.keys.get("find.start", "ctrl+t").partition(",")[0]
+        where = f"below {_short_name(start)}: {key} everywhere" if start != "/" else "everywhere"
+        self.query_one("#find-start", Label).update(f" find {where} ")
 
     # Keys.
 
     def action_elsewhere(self) -> None:
         """Search everything, or again the directory looked at."""
         self._is_everywhere = not self._is_everywhere
-        self._tell_start()
         self._search()
 
     def action_leave(self) -> None:
