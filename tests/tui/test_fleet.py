@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from metashell.sources.opening import open_fleet
+from metashell.tui.screens.find import FindScreen
 from metashell.tui.session import ExplorerSession
 from metashell.tui.views.fleet import FleetTable, FleetView
 from support.fleets import OTHER_ID, SAMPLE_ID, backups
@@ -221,5 +222,26 @@ def test_cursor_waits_on_the_worst(session: ExplorerSession) -> None:
         assert (table.row["cluster"], table.cursor_row) == ("controller-2", 0)
         view._show(rows, set())
         assert (table.row["cluster"], table.cursor_row) == ("controller-2", 1)
+
+    drive(test, session)
+
+
+def test_find_searches_all_clusters(session: ExplorerSession) -> None:
+    """Whichever node was looked at in the explorer, which is not seen here."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go(f"/clusters/{OTHER_ID}/image/topics")
+        await driver.settled()
+        await driver.press("f")
+        assert " find below topics: ctrl+t everywhere " in driver.screen()
+        await driver.press("escape", "6", "f")
+        assert " find everywhere " in driver.screen()
+        await driver.type("byName")
+        screen = driver.app.screen
+        assert isinstance(screen, FindScreen)
+        await driver.until(lambda: not screen.is_searching, "it goes on")
+        found = screen.results.paths
+        assert f"/clusters/{OTHER_ID}/image/topics/byName" in found
+        assert "/clusters/controller-1/image/topics/byName" in found
 
     drive(test, session)

@@ -138,6 +138,11 @@ class View(AppPart, Vertical):
         then(self.explorer.path_of_row() or self.explorer.path)
 
     @property
+    def searched_path(self) -> str:
+        """Where a search begins, an absolute path of the whole tree."""
+        return self.explorer.path
+
+    @property
     def shows_noops(self) -> bool:
         """Whether records that say nothing are seen."""
         return False

@@ -231,7 +231,8 @@ class FindScreen(AppPart, ModalScreen[None]):
     @property
     def _where(self) -> str:
         """Where a search begins, a path of the whole tree."""
-        return "/" if self._is_everywhere else self.explorer.path
+        view = self.explorer.view
+        return "/" if self._is_everywhere or view is None else view.searched_path
 
     # Searching.
 

@@ -240,6 +240,11 @@ class FleetView(View):
         else:
             self.explorer.go(cluster_path(encode_name(event.row["cluster"])))
 
+    @property
+    def searched_path(self) -> str:
+        """The root: no node of a cluster is looked at here."""
+        return "/"
+
     def filter_by(self, text: str) -> None:
         """Filter the rows."""
         self._table.filter_by(text)
