@@ -218,3 +218,26 @@ def test_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         assert "narrow the search" in driver.screen()
 
     drive(test)
+
+
+def test_keys_lead_to_results_and_back() -> None:
+    """Where there are none the keys stay in the line, also after a search elsewhere."""
+
+    async def test(driver: Driver) -> None:
+        screen = await find(driver, "no-such-name")
+        await driver.press("down")
+        assert driver.app.focused is screen.line
+        assert ["there are no results to go to"] == driver.told
+        await driver.press("shift+tab")
+        assert driver.app.focused is screen.line
+        await find(driver, "topic-000")
+        await driver.press("down")
+        assert driver.app.focused is screen.results
+        await driver.press("down", "up")
+        assert (driver.app.focused, screen.results.cursor) == (screen.results, 0)
+        await driver.press("up")
+        assert driver.app.focused is screen.line
+        await driver.press("down", "ctrl+t")
+        assert driver.app.focused is screen.line
+
+    drive(test)

@@ -58,11 +58,18 @@ class PathList(AppPart, ScrollView, can_focus=True):
             super().__init__()
             self.path = path
 
+    class Left(Message):
+        """The cursor went above the first line."""
+
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
         self.paths: list[str] = []
         """All lines, as they were given."""
         self._widest = 0
+
+    def allow_focus(self) -> bool:
+        """Take keys only where there is something to choose from."""
+        return bool(self.paths)
 
     @property
     def chosen(self) -> str | None:
@@ -100,7 +107,9 @@ class PathList(AppPart, ScrollView, can_focus=True):
         self.refresh()
 
     def action_move(self, by: int) -> None:
-        """Go down so many lines."""
+        """Go down so many lines; above the first one is what they came from."""
+        if self.cursor + by < 0:
+            self.post_message(self.Left())
         self.cursor += by
 
     def action_page(self, by: int) -> None:

@@ -161,8 +161,8 @@ class FindScreen(AppPart, ModalScreen[None]):
         "Type a part of a name, or tests of `find`: `-offline`, `-name orders* -type d`, "
         "`-config retention.*`, `-changed-since 3680`. The search is below the selected node, "
         "and everywhere if nothing is below it; the line says which. `tab` completes a test, or "
-        "switches to everything and back. `down` goes to the results, `enter` to the node. "
-        "`escape` ends the search, then goes back."
+        "switches to everything and back. `down` goes to the results, `up` back, `enter` to "
+        "the node. `escape` ends the search, then goes back."
     )
     DEFAULT_CSS = """
     FindScreen { background: transparent; align: left bottom; }
@@ -214,7 +214,7 @@ class FindScreen(AppPart, ModalScreen[None]):
         """Begin to type."""
         self._tell_start(self._where)
         self._tell("type to search")
-        self.query_one(CompletingInput).focus()
+        self.line.focus()
         if self._text:
             self._search()
 
@@ -222,6 +222,11 @@ class FindScreen(AppPart, ModalScreen[None]):
     def results(self) -> PathList:
         """What was found so far."""
         return self.query_one(PathList)
+
+    @property
+    def line(self) -> CompletingInput:
+        """Where the search is typed."""
+        return self.query_one(CompletingInput)
 
     @property
     def is_searching(self) -> bool:
@@ -261,7 +266,7 @@ class FindScreen(AppPart, ModalScreen[None]):
         results = self.results
         results.clear()
         self.problem, self._goes = None, goes
-        text, scene = self.query_one(CompletingInput).value, self.explorer.scene
+        text, scene = self.line.value, self.explorer.scene
         if scene is None:
             return
         where = self._where
@@ -302,7 +307,7 @@ class FindScreen(AppPart, ModalScreen[None]):
         elif answer.warnings and answer.status > 1:
             self._fail(answer.warnings)
         else:
-            found = f"{n:,} found" if n else _nothing_found(self.query_one(CompletingInput).value)
+            found = f"{n:,} found" if n else _nothing_found(self.line.value)
             if n and start != where:
                 found += f" everywhere, nothing below {_short_name(where)}"
             self._tell("; ".join((found, *answer.warnings[:1])))
@@ -333,12 +338,13 @@ class FindScreen(AppPart, ModalScreen[None]):
 
     def action_elsewhere(self) -> None:
         """Search everything, or again the directory looked at."""
+        self.line.focus()  # there may be no results to be in
         self._is_everywhere = not self._is_everywhere
         self._search()
 
     def action_leave(self) -> None:
         """Put the proposals away, end the search, or go back."""
-        typed = self.query_one(CompletingInput)
+        typed = self.line
         if typed.proposals.are_shown:
             typed.dismiss_proposals()
         elif self._cancel():
@@ -347,13 +353,20 @@ class FindScreen(AppPart, ModalScreen[None]):
             self.dismiss()
 
     def to_results(self) -> None:
-        """Go on in the results."""
+        """Go on in the results, where there are some."""
         self.results.focus()
+        if not self.results.paths:
+            self.explorer.tell("there are no results to go to")
+
+    def on_path_list_left(self, event: PathList.Left) -> None:
+        """Go back to the line."""
+        event.stop()
+        self.line.focus()
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
         """Take the proposal that was clicked on."""
         event.stop()
-        typed = self.query_one(CompletingInput)
+        typed = self.line
         typed.take(typed.proposals.items[event.option_index])
         typed.focus()
 
