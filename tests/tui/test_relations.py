@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from textual.widgets import Input
 
 import metashell
 from metashell.fs.path import resolve
@@ -56,6 +57,19 @@ def test_none() -> None:
     scene = Scene(opened=source, cluster=source)
     for path in ("/", "/image/topics", "/image/topics/byName/nowhere"):
         assert relations_of(scene, path) is None
+
+
+def test_none_are_told() -> None:
+    """No box is opened for a node without neighbours."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/topics")
+        await driver.settled()
+        await driver.press("R")
+        assert not driver.app.screen.is_modal
+        assert ["no neighbours of /image/topics are known"] == driver.told
+
+    drive(test, session_on(DEMO))
 
 
 @pytest.mark.slow
@@ -134,6 +148,36 @@ def test_a_box_has_its_own_keys(keys: tuple[str, ...]) -> None:
         bar = driver.screen().splitlines()[-1]
         assert "esc" in bar
         assert "Filter" not in bar
+
+    drive(test, session_on(DEMO))
+
+
+@pytest.mark.cases(3)
+@pytest.mark.parametrize(
+    "keys", [("R",), ("B",), ("c",), ("f",), ("g",), ("at",), ("x",), ("colon",)]
+)
+def test_a_box_lists_its_keys(keys: tuple[str, ...]) -> None:
+    """The key that a message names for that does so: in a line `?` is text."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/image/topics/byName")
+        await driver.settled()
+        await driver.press("tab")
+        if keys == ("R",):
+            driver.app.show_relations(ORDERS)
+            await driver.settled()
+        else:
+            await driver.press(*keys)
+        assert driver.app.screen.is_modal
+        await driver.press("f5")
+        is_line = isinstance(driver.app.focused, Input)
+        help_key = "f1" if is_line else "?"
+        assert [f"f5 does nothing here: {help_key} lists the keys"] == driver.told
+        await driver.press("f1" if is_line else "question_mark")
+        assert driver.app.screen.query("HelpPanel")
+        await driver.press("escape")
+        assert not driver.app.screen.query("HelpPanel")
+        assert driver.app.screen.is_modal
 
     drive(test, session_on(DEMO))
 

@@ -214,12 +214,17 @@ class Actions(AppPart):
             path: An absolute path of the whole tree.
         """
         from metashell.tui.scene import is_below
-        from metashell.tui.screens.relations import RelationsScreen
+        from metashell.tui.screens.relations import RelationsScreen, look_for_neighbours
 
-        scene = self.explorer.scene
+        explorer, scene = self.explorer, self.explorer.scene
         if scene is not None and is_below(path, scene.prefix):
             path = path[len(scene.prefix) :]
-        self._push_on_scene(lambda: RelationsScreen(path or "/"))
+        look_for_neighbours(
+            explorer,
+            path or "/",
+            explorer,
+            lambda found: explorer.push_screen(RelationsScreen(found)),
+        )
 
     def path_of_row(self) -> str | None:
         """The node of the row that the focused table has its cursor on; None where there is none.

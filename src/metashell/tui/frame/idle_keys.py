@@ -43,11 +43,17 @@ def _nothing_done(app: Explorer, key: str) -> str:
     name = format_key(REPLACED_KEYS.get(key, key))
     if app.focused is not None and app.focused is app.timeline:
         return f"{name} does nothing in the timeline: escape leaves it"
-    help_key = app.session.keys.get("help", "?").partition(",")[0]
-    found = _unavailable(app, key)
+    found, help_key = _unavailable(app, key), _help_key(app)
+    next_step = f": {help_key} lists the keys" if help_key else ""
     if found is not None:
-        return f"{name} ({found.description}) is not available here: {help_key} lists the keys"
-    return f"{name} does nothing here: {help_key} lists the keys"
+        return f"{name} ({found.description}) is not available here{next_step}"
+    return f"{name} does nothing here{next_step}"
+
+
+def _help_key(app: Explorer) -> str | None:
+    """The key that shows help from here: in a line `?` is text; None where no key does."""
+    keys = (active.binding for active in app.screen.active_bindings.values())
+    return next((app.get_key_display(key) for key in keys if key.id == "help"), None)
 
 
 def _unavailable(app: Explorer, key: str) -> Binding | None:

@@ -11,7 +11,6 @@ from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
 from textual.message import Message
-from textual.screen import ModalScreen
 from textual.widget import Widget
 from textual.widgets import Input, Label, OptionList
 from textual.widgets.option_list import Option
@@ -20,6 +19,7 @@ from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
 from metashell.tui.asking.completing import completed, taken_by_tab
+from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.part import AppPart
 from metashell.tui.records.filters import Chip, chip_of
@@ -152,7 +152,7 @@ def _shown(chip: Chip) -> str:
     return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 1] + "…"
 
 
-class ChipPrompt(AppPart, ModalScreen[Chip | None]):
+class ChipPrompt(Box[Chip | None]):
     """A line in which a filter is typed, with what ``log`` proposes.
 
     Args:

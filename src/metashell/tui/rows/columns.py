@@ -9,9 +9,9 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 
+from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.text import line
 
@@ -21,7 +21,7 @@ def in_words(name: str) -> str:
     return name.replace("_", " ")
 
 
-class ColumnsScreen(ModalScreen[list[str]]):
+class ColumnsScreen(Box[list[str]]):
     """Which columns are shown; gives their names, in the order of all.
 
     Args:

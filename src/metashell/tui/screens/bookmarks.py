@@ -8,12 +8,11 @@ from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList, Static
 from textual.widgets.option_list import Option
 
+from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
-from metashell.tui.part import AppPart
 from metashell.tui.places import VisitedNode
 from metashell.tui.text import line
 
@@ -21,7 +20,7 @@ _HINT: Final = "enter goes there · delete forgets a bookmark · escape leaves"
 _NONE: Final = "no bookmark yet: `b` keeps the selected node with its offset"
 
 
-class BookmarksScreen(AppPart, ModalScreen[None]):
+class BookmarksScreen(Box[None]):
     """The bookmarks and the recent places, of which one can be gone to."""
 
     HELP = (

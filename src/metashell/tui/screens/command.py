@@ -9,7 +9,6 @@ from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Label, OptionList, Static
 
 from metashell.commands.framework.cluster import member_at
@@ -25,10 +24,10 @@ from metashell.tui.asking.completing import CompletingInput, EnteredLines, Propo
 from metashell.tui.asking.output_lines import Stream
 from metashell.tui.asking.output_pane import OutputPane, path_of, why_no_node
 from metashell.tui.asking.results import CommandResult, FollowedResult
+from metashell.tui.frame.box import Box
 from metashell.tui.frame.filter_bar import FilterBar
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
-from metashell.tui.part import AppPart
 from metashell.tui.rows.table import RowTable
 from metashell.tui.scene import CommandAnswer, Scene, ask
 from metashell.tui.text import line
@@ -63,7 +62,7 @@ class _CommandLine(CompletingInput):
             event.prevent_default()
 
 
-class CommandScreen(AppPart, ModalScreen[None]):
+class CommandScreen(Box[None]):
     """A line for a command, and what it said.
 
     Args:
@@ -106,7 +105,6 @@ class CommandScreen(AppPart, ModalScreen[None]):
         Binding("pageup", "page(-1)", "Page up", show=False, id="command.page-up"),
         Binding("pagedown", "page(1)", "Page down", show=False, id="command.page-down"),
         Binding("slash", "filter_rows", "Filter", show=False, id="filter"),
-        Binding("f1", "app.help", "Help", id="help"),
     ]
 
     def __init__(

@@ -11,7 +11,6 @@ import pyarrow as pa
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Label, Select, Static
 
 from metashell.commands.export.destination import STDOUT, ExportPlace
@@ -24,9 +23,9 @@ from metashell.commands.rows.cell_text import is_json, plain_texts
 from metashell.commands.rows.output import WRITERS as ROW_WRITERS
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
+from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
-from metashell.tui.part import AppPart
 from metashell.tui.text import line
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ _OVERWRITE: Final = "overwrite: a file of this name is replaced"
 _OVER: Final = "--force writes over it"
 
 
-class ExportScreen(AppPart, ModalScreen[str | None]):
+class ExportScreen(Box[str | None]):
     """Where a table is to be written."""
 
     HELP = (
@@ -71,7 +70,6 @@ class ExportScreen(AppPart, ModalScreen[str | None]):
     BINDINGS: ClassVar = [
         Binding("escape", "leave", "Back", id="export.leave"),
         Binding("ctrl+s", "write", "Write", id="export.write"),
-        Binding("f1", "app.help", "Help", id="help"),
     ]
 
     def __init__(self, tables: Sequence[tuple[str, pa.Table]]) -> None:

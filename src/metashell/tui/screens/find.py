@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.timer import Timer
 from textual.widgets import Input, Label, OptionList, Static
 
@@ -21,9 +20,9 @@ from metashell.tui.asking.completing import CompletingInput, Proposals
 from metashell.tui.asking.output_lines import MOST_LINES, Stream
 from metashell.tui.asking.path_list import PathList
 from metashell.tui.asking.typed_path import topic_path
+from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
-from metashell.tui.part import AppPart
 from metashell.tui.scene import CommandAnswer, Scene, ask, is_below
 from metashell.tui.screens.command import complete_on
 from metashell.tui.tree.tree_lines import cut
@@ -154,7 +153,7 @@ def _find(
     return answer, stream.count
 
 
-class FindScreen(AppPart, ModalScreen[None]):
+class FindScreen(Box[None]):
     """Finding nodes, results as they come."""
 
     HELP = (
@@ -178,7 +177,6 @@ class FindScreen(AppPart, ModalScreen[None]):
     BINDINGS: ClassVar = [
         Binding("escape", "leave", "Back", id="find.leave"),
         Binding("ctrl+t", "elsewhere", "Here or everywhere", id="find.start"),
-        Binding("f1", "app.help", "Help", id="help"),
     ]
 
     def __init__(self, text: str = "") -> None:

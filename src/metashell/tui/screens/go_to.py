@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, ClassVar
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, OptionList
 
 from metashell.commands.framework.command import Completion
@@ -16,9 +15,9 @@ from metashell.errors import MetashellError, PathError
 from metashell.tui.asking.completing import CompletingInput, Proposals
 from metashell.tui.asking.hint import Hint
 from metashell.tui.asking.typed_path import PathTarget, directory_at, follow, propose
+from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
-from metashell.tui.part import AppPart
 
 if TYPE_CHECKING:
     from metashell.tui.scene import Scene
@@ -43,7 +42,7 @@ class _PathLine(CompletingInput):
         await super().action_submit()
 
 
-class GoToScreen(AppPart, ModalScreen[None]):
+class GoToScreen(Box[None]):
     """A line for a path, with what may come next below it."""
 
     HELP = (

@@ -7,19 +7,18 @@ from typing import ClassVar, Final
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Horizontal, Vertical
-from textual.screen import ModalScreen
 from textual.widgets import Input, Label
 
 from metashell.errors import MetashellError
 from metashell.tui.asking.hint import Hint
+from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.moving import Arrival
-from metashell.tui.part import AppPart
 
 _HINT: Final = "an offset, a time (2026-11-21T08:28Z), an age (-2h); enter goes, escape leaves"
 
 
-class MomentScreen(AppPart, ModalScreen[Arrival | None]):
+class MomentScreen(Box[Arrival | None]):
     """A line for an offset or a time; gives what is there, or None if the user goes back."""
 
     HELP = "Type an offset, a time or an age: `enter` goes there, `escape` goes back."
@@ -34,7 +33,6 @@ class MomentScreen(AppPart, ModalScreen[Arrival | None]):
     """
     BINDINGS: ClassVar = [
         Binding("escape", "leave", "Back", id="prompt.leave"),
-        Binding("f1", "app.help", "Help", id="help"),
     ]
 
     def compose(self) -> ComposeResult:

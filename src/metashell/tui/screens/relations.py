@@ -2,25 +2,58 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Final
+from collections.abc import Callable
+from typing import TYPE_CHECKING, ClassVar, Final
 
 from textual import events
 from textual.app import ComposeResult
 from textual.binding import Binding
 from textual.containers import Vertical
 from textual.content import Content
-from textual.screen import ModalScreen
 from textual.widgets import OptionList
 from textual.widgets.option_list import Option
 
+from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.jobs import Job
 from metashell.tui.node.relations import Relation, Relations, relations_of
-from metashell.tui.part import AppPart
 from metashell.tui.text import line
 
-_NONE: Final = "no neighbours of this node are known"
+if TYPE_CHECKING:
+    from textual.message_pump import MessagePump
+
+    from metashell.tui.app import Explorer
+
 _WIDEST: Final = 28
+
+
+def look_for_neighbours(
+    explorer: Explorer, path: str, owner: MessagePump, then: Callable[[Relations], object]
+) -> None:
+    """Find the neighbours of a node; say so where none are known.
+
+    Args:
+        explorer: The program.
+        path: A path below the cluster's root.
+        owner: Who looks.
+        then: Called with what was found.
+    """
+    scene = explorer.scene
+
+    def work(job: Job) -> Relations | None:
+        if scene is None or scene.cluster is None:
+            return None
+        return relations_of(scene, path, job.cancelled)
+
+    def done(found: Relations | None) -> None:
+        if found is None or not found.groups:
+            explorer.tell(f"no neighbours of {path} are known")
+        else:
+            then(found)
+
+    explorer.jobs.start(
+        f"looking for neighbours of {path}", work, done, owner=owner, key="relations", leads=True
+    )
 
 
 class _Neighbours(OptionList):
@@ -33,8 +66,12 @@ class _Neighbours(OptionList):
     ]
 
 
-class RelationsScreen(AppPart, ModalScreen[None]):
-    """The neighbours of a node, of which one can be gone to or looked at in turn."""
+class RelationsScreen(Box[None]):
+    """The neighbours of a node, of which one can be gone to or looked at in turn.
+
+    Args:
+        found: The neighbours to begin with.
+    """
 
     HELP = (
         "The neighbours of the selected node. `enter` goes to one. `right` shows the neighbours "
@@ -63,12 +100,12 @@ class RelationsScreen(AppPart, ModalScreen[None]):
     }
     """
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, found: Relations) -> None:
         super().__init__()
-        self._walked: list[str] = [path]
-        """The nodes on the way, the last one is shown; paths below the cluster's root."""
-        self._shown: list[Relation | None] = []
-        """What each line is about; None for the heading."""
+        self._walked = [found]
+        """The neighbours of the nodes on the way, the last ones are shown."""
+        self._shown: list[Relation] = []
+        """What each line is about."""
 
     def compose(self) -> ComposeResult:
         """The list, and the keys."""
@@ -77,19 +114,19 @@ class RelationsScreen(AppPart, ModalScreen[None]):
         yield KeyBar()
 
     def on_mount(self) -> None:
-        """Find the neighbours."""
+        """Show the neighbours."""
         self.query_one(OptionList).focus()
-        self._look()
+        self._draw()
 
     @property
     def walked(self) -> str:
         """The node whose neighbours are shown, a path below the cluster's root."""
-        return self._walked[-1]
+        return self._walked[-1].path
 
     @property
     def shown(self) -> list[Relation]:
         """All neighbours and groups, line by line."""
-        return [relation for relation in self._shown if relation is not None]
+        return self._shown
 
     @property
     def chosen(self) -> Relation | None:
@@ -97,44 +134,18 @@ class RelationsScreen(AppPart, ModalScreen[None]):
         at = self.query_one(OptionList).highlighted
         return None if at is None else self._shown[at]
 
-    def _look(self) -> None:
-        scene, path = self.explorer.scene, self._walked[-1]
-        self.query_one(Vertical).border_title = line(f"neighbours of {path}")
-        if scene is None or scene.cluster is None:
-            self._list(None)
-            return
-        self._clear()
-
-        def work(job: Job) -> Relations | None:
-            return relations_of(scene, path, job.cancelled)
-
-        self.explorer.jobs.start(
-            f"looking for neighbours of {path}", work, self._list, owner=self, key="relations",
-            leads=True,
-        )  # fmt: skip
-
-    def _list(self, found: Relations | None) -> None:
-        options = self._clear()
-        if found is None or not found.groups:
-            self._shown.append(None)
-            options.add_option(Option(line(_NONE), disabled=True))
-        else:
-            self._draw(found)
-            options.highlighted = 0
-
-    def _draw(self, found: Relations) -> None:
+    def _draw(self) -> None:
+        found, options = self._walked[-1], self.query_one(OptionList)
+        self.query_one(Vertical).border_title = line(f"neighbours of {found.path}")
+        options.clear_options()
+        self._shown = []
         for i, group in enumerate(found.groups):
             is_last = i + 1 == len(found.groups)
             self._add(group, "└ " if is_last else "├ ")
             for j, child in enumerate(group.children):
                 stem = "  " if is_last else "│ "
                 self._add(child, stem + ("└ " if j + 1 == len(group.children) else "├ "))
-
-    def _clear(self) -> OptionList:
-        options = self.query_one(OptionList)
-        options.clear_options()
-        self._shown = []
-        return options
+        options.highlighted = 0
 
     def _add(self, relation: Relation, stem: str) -> None:
         self._shown.append(relation)
@@ -147,7 +158,7 @@ class RelationsScreen(AppPart, ModalScreen[None]):
     def on_key(self, event: events.Key) -> None:
         """Go to the group of a letter."""
         for at, relation in enumerate(self._shown):
-            if relation is not None and relation.key and relation.key == event.key:
+            if relation.key and relation.key == event.key:
                 event.stop()
                 self.query_one(OptionList).highlighted = at
                 return
@@ -157,7 +168,7 @@ class RelationsScreen(AppPart, ModalScreen[None]):
         event.stop()
         relation = self._shown[event.option_index]
         scene = self.explorer.scene
-        if relation is None or scene is None:
+        if scene is None:
             return
         if relation.chip is not None:
             self.dismiss()
@@ -173,15 +184,18 @@ class RelationsScreen(AppPart, ModalScreen[None]):
         relation = self.chosen
         if relation is None or relation.path is None:
             self.explorer.tell("this has no neighbours")
-        elif relation.path != self._walked[-1]:
-            self._walked.append(relation.path)
-            self._look()
+        elif relation.path != self.walked:
+            look_for_neighbours(self.explorer, relation.path, self, self._walk)
+
+    def _walk(self, found: Relations) -> None:
+        self._walked.append(found)
+        self._draw()
 
     def action_out(self) -> None:
         """Go back to the neighbours before."""
         if len(self._walked) > 1:
             self._walked.pop()
-            self._look()
+            self._draw()
         else:
             self.dismiss()
 

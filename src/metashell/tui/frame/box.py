@@ -1,0 +1,18 @@
+"""What is asked above a view: its screen takes all keys."""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypeVar
+
+from textual.binding import Binding
+from textual.screen import ModalScreen
+
+from metashell.tui.part import AppPart
+
+_T = TypeVar("_T")
+
+
+class Box(AppPart, ModalScreen[_T]):
+    """A line or a list above a view; gives what the user chose. Its keys can be listed."""
+
+    BINDINGS: ClassVar = [Binding("question_mark,f1", "app.help", "Help", id="help")]
