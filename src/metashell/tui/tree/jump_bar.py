@@ -9,11 +9,13 @@ from textual.binding import Binding
 from textual.containers import Horizontal
 from textual.widgets import Input, Label
 
+from metashell.tui.part import AppPart
+
 if TYPE_CHECKING:
     from metashell.tui.tree.tree import NodeTree
 
 _LABEL: Final = "jump to "
-_NONE: Final = "no name begins with "
+_NONE: Final = "no name contains "
 """In its place where nothing fits what is typed."""
 
 
@@ -23,7 +25,7 @@ class _JumpLine(Input):
     BINDINGS: ClassVar = [Binding("enter", "submit", "Stay there", id="jump.stay")]
 
 
-class JumpBar(Horizontal):
+class JumpBar(AppPart, Horizontal):
     """The beginning of a name: the cursor of the tree goes there as it is typed."""
 
     HELP = (
@@ -66,10 +68,12 @@ class JumpBar(Horizontal):
         self.query_one(Label).update(_LABEL if is_there else _NONE)
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Stay there; what fits nothing stays to be mended."""
+        """Stay there; where no name fits, say what finds more."""
         event.stop()
-        if not self.has_class("-none"):
-            self._end()
+        self._end()
+        if self.has_class("-none"):
+            find = self.explorer.session.keys.get("find", "f").partition(",")[0]
+            self.explorer.tell(f"no name here contains {event.value}: {find} finds names elsewhere")
 
     def action_move(self, by: int) -> None:
         """Go on from there."""
