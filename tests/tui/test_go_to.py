@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from metashell.tui.screens.go_to import GoToScreen
-from support.pilot import Driver, drive
+from support.fixtures import DEMO
+from support.pilot import Driver, drive, session_on
 
 
 async def go_to(driver: Driver, text: str) -> None:
@@ -43,3 +44,22 @@ def test_another_name_is_looked_for_again() -> None:
         assert driver.app.path == "/"
 
     drive(test)
+
+
+def test_the_line_stays_where_nothing_is() -> None:
+    """A path or an offset that is wrong is told in place, and the node stays."""
+
+    async def test(driver: Driver) -> None:
+        await go_to(driver, "/image/nope@1500")
+        assert "No such file or directory, here or at offset 1500" in driver.screen()
+        await driver.press("ctrl+u")
+        await driver.type("/image@9999")
+        await driver.press("enter")
+        assert "offset 9999 is not covered" in driver.screen()
+        assert (driver.app.path, driver.scene.is_newest) == ("/", True)
+        await driver.press("escape")
+        await go_to(driver, "/image@1500")
+        assert not isinstance(driver.app.screen, GoToScreen)
+        assert (driver.app.path, driver.scene.is_newest) == ("/image", False)
+
+    drive(test, session_on(DEMO))

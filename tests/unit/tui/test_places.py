@@ -5,12 +5,13 @@ from __future__ import annotations
 import pytest
 
 import metashell
-from metashell.errors import PathError
+from metashell.errors import NotCoveredError, PathError
 from metashell.fs.node import FixedDirectory, TextLeaf
 from metashell.tui.asking.typed_path import PathTarget, directory_at, follow, propose
 from metashell.tui.places import Places, VisitedNode, VisitedView
 from metashell.tui.scene import Scene, scene_at, scene_of
 from metashell.tui.tree.listing import ChangedNodes
+from support.fixtures import DEMO
 from support.pilot import SAMPLE
 
 
@@ -83,11 +84,24 @@ def test_a_line_leads_somewhere() -> None:
     assert follow(scene, "it's", "/a b") == PathTarget("/a b/it's")
     assert follow(scene, "/a b/", "/") == PathTarget("/a b")
     assert follow(scene, "/n@5", "/") == PathTarget("/n@5")
-    assert follow(scene, "/gone/x@12", "/") == PathTarget("/gone/x", 12)
     with pytest.raises(PathError):
         follow(scene, "/gone", "/")
     assert directory_at(scene, "/a b/it's") == "/a b"
     assert directory_at(scene, "/zz/y") == "/"
+
+
+def test_a_line_with_an_offset_leads_to_what_is_there() -> None:
+    """What is there at the offset, or now; else the path or the offset is told to be wrong."""
+    scene = scene_of(metashell.open(DEMO), "/")
+    removed, topics = "/image/topics/byName/legacy-exports", "/image/topics"
+    assert follow(scene, f"{removed}@1400", "/") == PathTarget(removed, 1400)
+    assert follow(scene, "topics@0", "/image") == PathTarget(topics, 0)
+    for path, offset in ((removed, 1500), ("/image/nope", 1500)):
+        with pytest.raises(PathError, match=f"{path}: No such .*, here or at offset {offset}"):
+            follow(scene, f"{path}@{offset}", "/")
+    for path in (topics, "/image/nope"):
+        with pytest.raises(NotCoveredError, match="offset 9999 is not covered"):
+            follow(scene, f"{path}@9999", "/")
 
 
 def test_changes_since_the_previous_stop() -> None:

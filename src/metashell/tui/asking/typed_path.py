@@ -21,6 +21,7 @@ from metashell.fs.path import (
     normalise,
     resolve,
 )
+from metashell.tui.scene import scene_there
 
 if TYPE_CHECKING:
     from metashell.tui.scene import Scene
@@ -81,7 +82,8 @@ def follow(scene: Scene, typed: str, cwd: str) -> PathTarget:
     """Where a line leads: a path, ``PATH@OFFSET``, or else the topic of that name.
 
     Raises:
-        PathError: Nothing is there, and no other offset was asked for.
+        PathError: Nothing is there.
+        NotCoveredError: The files do not cover the offset.
     """
     path = typed if is_absolute(typed) else join(cwd, typed)
     try:
@@ -94,7 +96,28 @@ def follow(scene: Scene, typed: str, cwd: str) -> PathTarget:
     if match is None:
         assert topic is not None
         return PathTarget(topic, is_topic=True)
-    return PathTarget(normalise(match[1]), int(match[2]))
+    path, offset = normalise(match[1]), int(match[2])
+    _check(scene, path, offset)
+    return PathTarget(path, offset)
+
+
+def _check(scene: Scene, path: str, offset: int) -> None:
+    """Look for a path at an offset; what came later or was removed is in the state shown.
+
+    Raises:
+        PathError: Nothing is there in either.
+        NotCoveredError: The files do not cover the offset.
+    """
+    there = scene_there(scene, path, moves=True, point=offset)
+    try:
+        resolve(scene.root, path)
+    except PathError:
+        if there.cluster is None:
+            raise
+        try:
+            resolve(there.cluster.root, path[len(there.prefix) :] or "/")
+        except PathError as error:
+            raise PathError(path, f"{error.reason}, here or at offset {offset}") from None
 
 
 def topic_path(scene: Scene, name: str) -> str | None:
