@@ -273,6 +273,9 @@ def test_exits() -> None:
         ("!ls", "!: system programs run only in the shell and in scripts\n"),
         ("sql", "sql: which statement?"),
         ("cd /", "done"),
+        ("find /bootstrap -offline", "nothing found"),
+        ("grep nowhere /image/features", "exit status 1\nnothing found"),
+        ("cd /; log --topic nowhere", "nothing found"),
     ],
 )
 def test_tells_what_is_wrong(text: str, said: str) -> None:

@@ -15,6 +15,7 @@ from metashell.commands.framework.cluster import member_at
 from metashell.commands.framework.command import Completion, Context, Nowhere
 from metashell.commands.framework.statement import statements
 from metashell.commands.rows.cell_text import plain
+from metashell.commands.rows.command import RowsCommand
 from metashell.errors import PathError, UsageError
 from metashell.fs.escape import escape
 from metashell.fs.node import Directory
@@ -34,6 +35,7 @@ from metashell.tui.text import line
 
 if TYPE_CHECKING:
     from metashell.commands.framework.aliases import Habits
+    from metashell.commands.framework.command import Command
     from metashell.sources.source import Source
 
 _HISTORY: Final = "history"
@@ -238,6 +240,7 @@ class CommandScreen(Box[None]):
                 is_full=True,
             )
             return
+        is_silent = not (pane.has_class("-shown") or answer.tables or answer.warnings)
         if answer.tables:
             answer.text = pane.text.text  # it stands above the rows, when they come back too
             state = _state(scene, answer) or scene.cluster
@@ -256,8 +259,8 @@ class CommandScreen(Box[None]):
         elif context.cwd != cwd:
             self.dismiss()
             self.explorer.go(context.cwd)
-        elif not pane.has_class("-shown"):
-            pane.note([_written(text, context, scene)])
+        elif is_silent:
+            pane.note([_silent(text, context, scene)])
 
     def _show_result(self, result: CommandResult) -> None:
         """Fill the screen with a command's rows."""
@@ -384,19 +387,25 @@ def directory_of(scene: Scene, path: str) -> str:
 
 def usage_of(text: str, habits: Habits) -> str:
     """How the command of a line is called, where an argument comes next; else nothing."""
-    from metashell.commands import get
-    from metashell.commands.framework.aliases import expand_aliases
     from metashell.commands.framework.command_line import complete_at
     from metashell.commands.framework.statement import last_statement
 
     begin, waits = last_statement(text)
     before = () if waits else complete_at(text[begin:], len(text) - begin).before
-    try:
-        words = expand_aliases(habits, before) if before else ()
-    except UsageError:
-        return ""
-    command = get(words[0]) if words else None
+    command = _command_of(before, habits)
     return "" if command is None else f"usage: {command.manual.synopsis}"
+
+
+def _command_of(words: Sequence[str], habits: Habits) -> Command | None:
+    """The command that words call; None where there is none."""
+    from metashell.commands import get
+    from metashell.commands.framework.aliases import expand_aliases
+
+    try:
+        found = expand_aliases(habits, words) if words else ()
+    except UsageError:
+        return None
+    return get(found[0]) if found else None
 
 
 def _complete(
@@ -430,11 +439,19 @@ def complete_on(
     return complete_line(context, text[begin:])
 
 
-def _written(line: str, context: Context, scene: Scene) -> str:
-    """What is said of a line that printed nothing: the file of the last redirection, as typed."""
-    found = [statement.redirect for statement in statements(line) if statement.redirect is not None]
+def _silent(line: str, context: Context, scene: Scene) -> str:
+    """What is said of a line that printed nothing: the file of the last redirection, as typed.
+
+    Without one that what was asked for is not there, or of a command that answers nothing that it
+    is done.
+    """
+    from metashell.commands.framework.command_line import split
+
+    run = statements(line)
+    found = [statement.redirect for statement in run if statement.redirect is not None]
     if not found:
-        return "done"
+        command = _command_of(split(run[-1].command), context.habits) if run else None
+        return "nothing found" if isinstance(command, RowsCommand) else "done"
     n = context.n_lines if context.n_rows is None else context.n_rows
     what = f"{'line' if context.n_rows is None else 'row'}{'s' * (n != 1)}"
     offset = None if scene.cluster is None else scene.cluster.moment_offset
