@@ -245,3 +245,20 @@ def test_find_searches_all_clusters(session: ExplorerSession) -> None:
         assert "/clusters/controller-1/image/topics/byName" in found
 
     drive(test, session)
+
+
+def test_hints_name_the_cluster(session: ExplorerSession) -> None:
+    """A path that is not there but is in the cluster at hand: `g` and `:` name that one."""
+
+    async def test(driver: Driver) -> None:
+        driver.app.go("/clusters/controller-1/image")
+        await driver.settled()
+        hint = "hint: did you mean /clusters/controller-1/image/topics?"
+        for key in ("g", "colon"):
+            await driver.press(key)
+            await driver.type("ls /image/topics" if key == "colon" else "/image/topics")
+            await driver.press("enter")
+            assert hint in driver.screen()
+            await driver.press("escape")
+
+    drive(test, session)

@@ -314,3 +314,16 @@ def test_completion_spans_clusters(parent: Path) -> None:
     assert [] == proposed("log --topic ord")
     session.run("cd /clusters/controller-1")
     assert ["orders"] == proposed("log --topic ord")
+
+
+def test_paths_that_name_no_cluster(parent: Path) -> None:
+    """The hint names the same path in the cluster that one is in, else in the first one."""
+    fleet = fleet_of(parent)
+    for cwd, named in (("/clusters/controller-2/image", "controller-2"), ("/", "controller-1")):
+        for path, whole in (("/image", "image"), ("/topics/byId", "image/topics/byId")):
+            ran = run_on(fleet, f"find {path} -offline", cwd=cwd)
+            assert (
+                f"find: {path}: No such file or directory",
+                f"  hint: did you mean /clusters/{named}/{whole}?",
+            ) == ran.err
+        assert ("ls: /nope: No such file or directory",) == run_on(fleet, "ls /nope", cwd=cwd).err

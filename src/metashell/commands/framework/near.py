@@ -3,23 +3,28 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
 from metashell.errors import MetashellError
 from metashell.fs.node import Directory
 from metashell.fs.path import (
+    CLUSTERS,
     NodePlace,
+    cluster_path,
     encode_name,
     find_child,
     is_absolute,
     resolve,
+    split,
 )
 from metashell.spelling import near
 
 _SMALL: Final = 20_000
 """Names of a directory that are all compared; of a larger one, those that sort beside the word."""
 _BESIDE: Final = 500
+_MOST_CLUSTERS: Final = 3
+"""Clusters of a fleet that are opened to look for a path that names none."""
 _IMAGE: Final = "image"
 
 
@@ -43,7 +48,7 @@ def near_path(root: Directory, typed: str, cwd: str) -> str | None:
     except MetashellError:
         return None
     if found is None and is_absolute(typed):
-        return _below_image(root, typed)
+        return _below(_bases(root, cwd), root, typed)
     return None if found is None else "/".join(found)
 
 
@@ -73,14 +78,29 @@ def _corrected(place: NodePlace, parts: Sequence[str]) -> list[str] | None:
     return found
 
 
-def _below_image(root: Directory, typed: str) -> str | None:
-    """The same path below ``/image``, where all of a cluster's state is."""
-    below = f"/{_IMAGE}{typed}"
-    try:
-        resolve(root, below)
-    except MetashellError:
-        return None
-    return below
+def _bases(root: Directory, cwd: str) -> Iterator[str]:
+    """Where a path may have been meant to begin: in a cluster of a fleet, first the current one.
+
+    Each is a cluster's root, then its ``/image``, where all of a cluster's state is.
+    """
+    clusters = root.child(CLUSTERS)
+    if not isinstance(clusters, Directory):
+        yield f"/{_IMAGE}"
+        return
+    for name in split(cwd)[1:2] or clusters.names()[:_MOST_CLUSTERS]:
+        yield cluster_path(name)
+        yield f"{cluster_path(name)}/{_IMAGE}"
+
+
+def _below(bases: Iterable[str], root: Directory, typed: str) -> str | None:
+    """The same path below one of several others; None where it is below none."""
+    for base in bases:
+        try:
+            resolve(root, base + typed)
+        except MetashellError:
+            continue
+        return base + typed
+    return None
 
 
 def _candidates(directory: Directory, part: str) -> Sequence[str]:

@@ -216,7 +216,7 @@ def _print_manual(context: Context, command: Command) -> int:
 
 def _report(context: Context, command: Command | None, error: MetashellError) -> int:
     if isinstance(error, NoSuchPathError) and error.hint is None:
-        error.hint = path_hint(context, error)
+        error.hint = path_hint(context.root, context.cwd, error)
     for line in error.lines("" if command is None else f"{command.name}: "):
         context.warn(escape(line))
     return int(error.exit_code)

@@ -9,6 +9,7 @@ from metashell.commands.framework.command_line import Word
 from metashell.errors import ExitCode, MetashellError, NoSuchPathError, PathError, UsageError
 from metashell.fs.escape import escape
 from metashell.fs.glob import Match, expand
+from metashell.fs.node import Directory
 from metashell.fs.path import resolve
 from metashell.fs.walk import Failed, refuse
 
@@ -57,17 +58,17 @@ class Targets:
         """Say what a path was meant to be; not of hundreds."""
         if isinstance(error, NoSuchPathError) and self._n_hints < _MOST_HINTS:
             self._n_hints += 1
-            hint = path_hint(self._context, error)
+            hint = path_hint(self._context.root, self._context.cwd, error)
             if hint is not None:
                 self._context.warn(escape(f"  hint: {hint}"))
 
 
-def path_hint(context: Context, error: NoSuchPathError) -> str | None:
+def path_hint(root: Directory, cwd: str, error: NoSuchPathError) -> str | None:
     """What a path that is not there was meant to be; None where nothing is near."""
     from metashell.commands.framework.command_line import quote
     from metashell.commands.framework.near import near_path
 
-    near = near_path(context.root, error.path, context.cwd)
+    near = near_path(root, error.path, cwd)
     return None if near is None else f"did you mean {quote(near)}?"
 
 

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Final
 from metashell.commands.framework.command import Completion, Context, Nowhere
 from metashell.commands.framework.command_line import complete_at
 from metashell.commands.framework.completion import complete_paths
+from metashell.commands.framework.targets import path_hint
 from metashell.dataclass import dataclass
-from metashell.errors import PathError
+from metashell.errors import NoSuchPathError, PathError
 from metashell.fs.node import Directory
 from metashell.fs.path import (
     decode_name,
@@ -88,10 +89,12 @@ def follow(scene: Scene, typed: str, cwd: str) -> PathTarget:
     path = typed if is_absolute(typed) else join(cwd, typed)
     try:
         return PathTarget(resolve(scene.root, path.rstrip("/") or "/").encoded())
-    except PathError:
+    except PathError as error:
         match = _WITH_OFFSET.fullmatch(path)
         topic = topic_path(scene, decode_name(typed))
         if match is None and topic is None:
+            if isinstance(error, NoSuchPathError):
+                error.hint = path_hint(scene.root, cwd, error)
             raise
     if match is None:
         assert topic is not None
