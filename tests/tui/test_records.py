@@ -582,6 +582,51 @@ def test_proposals() -> None:
     drive(test)
 
 
+def test_a_wrong_search_is_told_while_it_is_typed() -> None:
+    """Once its line is closed a message tells it, and the line of filters is as before."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        bar = driver.one(ChipBar)
+        for close in ("enter", "escape"):
+            await driver.press("slash", "left_square_bracket")
+            await driver.until(lambda: "not a regular" in bar.problem, "not told")
+            await driver.press(close)
+            await driver.until(lambda: not bar.problem, "still told")
+            assert "not a regular" not in driver.screen().splitlines()[bar.region.y]
+        (told,) = driver.told
+        assert told.startswith("--grep [: not a regular expression")
+        assert view.chips == []
+        driver.app.clear_notifications()
+        await driver.press("slash")
+        await driver.pilot.press("left_square_bracket", "enter")
+        await driver.settled()
+        assert [told] == driver.told
+        assert not bar.problem
+
+    drive(test)
+
+
+def test_keys_of_chips_are_offered_where_there_are_some() -> None:
+    """Without a filter there is nothing to remove or to change."""
+
+    async def test(driver: Driver) -> None:
+        view = await _open(driver)
+        driver.one(ChipBar).focus()
+        await driver.settled()
+        keys = ("del Remove", "⏎ Change")
+        assert not [key for key in keys if key in driver.screen().splitlines()[-1]]
+        await _chip(driver, "topic topic-027")
+        driver.one(ChipBar).focus()
+        await driver.settled()
+        assert all(key in driver.screen().splitlines()[-1] for key in keys)
+        await driver.press("delete")
+        assert view.chips == []
+        assert not [key for key in keys if key in driver.screen().splitlines()[-1]]
+
+    drive(test)
+
+
 def test_search() -> None:
     """The view's filter is a regular expression over the lines."""
 

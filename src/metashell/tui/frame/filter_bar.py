@@ -94,6 +94,7 @@ class FilterBar(Input):
         """Keep the filter where the user goes elsewhere."""
         if not self._has_ended:
             self._has_ended = True
+            self._view.keep_filter()
             self.remove()
 
     def _end(self) -> None:

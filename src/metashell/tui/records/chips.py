@@ -57,7 +57,7 @@ class ChipBar(AppPart, Widget, can_focus=True):
             self.index = index
 
     class Edited(Removed):
-        """A chip is to be changed; an index behind the last one: a new one is to be made."""
+        """A chip is to be changed."""
 
     def __init__(self, *, id: str | None = None) -> None:
         super().__init__(id=id)
@@ -74,6 +74,12 @@ class ChipBar(AppPart, Widget, can_focus=True):
         self.chips, self.problem = list(chips), problem
         self.current = min(self.current, max(len(chips) - 1, 0))
         self.refresh()
+        self.refresh_bindings()
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer to remove or change a chip where there is one."""
+        is_there = bool(self.chips) or action not in ("remove", "edit")
+        return is_there and super().check_action(action, parameters)
 
     def tell_hidden(self, n_hidden: int) -> None:
         """Say how many NoOpRecords the list leaves out."""
@@ -128,12 +134,11 @@ class ChipBar(AppPart, Widget, can_focus=True):
 
     def action_remove(self) -> None:
         """Remove the chip of the cursor."""
-        if self.chips:
-            self.post_message(self.Removed(self.current))
+        self.post_message(self.Removed(self.current))
 
     def action_edit(self) -> None:
         """Change the chip of the cursor."""
-        self.post_message(self.Edited(self.current if self.chips else 0))
+        self.post_message(self.Edited(self.current))
 
     def on_click(self, event: events.Click) -> None:
         """Remove the chip whose cross was hit, or change it."""

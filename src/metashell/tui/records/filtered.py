@@ -78,11 +78,11 @@ class FilteredRecords(View):
         """
 
     def _refilter(self, chips: Sequence[Chip], *, leads: bool = True) -> None:
-        """Show what matches these chips; wrong ones are told and do not hold.
+        """Show what matches these chips; wrong ones do not hold.
 
         Args:
             chips: All of them.
-            leads: Whether the next keys are for what matches.
+            leads: Whether the next keys are for what matches; what is wrong is then a message.
         """
         newest = self._newest
         if newest is None or self.reader is None:
@@ -94,7 +94,10 @@ class FilteredRecords(View):
             self._show_matches(leads=self._jobs["filter"].leads)
 
         def failed(error: MetashellError) -> None:
-            self.query_one(ChipBar).show(self.chips, error.message)
+            if self._jobs["filter"].leads:
+                self.explorer.tell(error.message, "error")
+            else:
+                self.query_one(ChipBar).show(self.chips, error.message)
 
         self._start(
             "filter", "filtering", lambda _: filter_of(context_of(newest), chips), done, failed,
@@ -141,7 +144,7 @@ class FilteredRecords(View):
     def on_chip_bar_edited(self, event: ChipBar.Edited) -> None:
         """Ask what to change a filter to."""
         event.stop()
-        self._ask_chip(event.index if event.index < len(self.chips) else None)
+        self._ask_chip(event.index)
 
     def action_clear(self) -> None:
         """Drop all filters."""
@@ -167,16 +170,23 @@ class FilteredRecords(View):
         self._typing = self.set_timer(_TYPING_S, self._grep)
 
     def keep_filter(self) -> None:
-        """Search at once: the next keys are for what is found."""
+        """Search at once: the next keys are for what is found. What is wrong stays no longer."""
         if self._typing is not None:
             self._typing.stop()
         self._grep()
+        bar = self.query_one(ChipBar)
+        if bar.problem and not self._goes_on("filter"):
+            self.explorer.tell(bar.problem, "error")
+        bar.show(self.chips)
         super().keep_filter()
 
     def _grep(self) -> None:
         """Search what was typed."""
         text, self._typing, self._typed = self._typed, None, None
-        if text is None or text == grep_of(self.chips):
+        if text is None:
+            return
+        if text == grep_of(self.chips):
+            self.query_one(ChipBar).show(self.chips)
             return
         kept = without(self.chips, GREP)
         self._refilter(with_chip(kept, Chip(GREP, text)) if text else kept, leads=False)
