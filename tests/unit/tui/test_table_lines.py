@@ -73,10 +73,11 @@ def test_scrolled(left: int, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("room", "expected"), [(12, " a  bc    42 "), (11, " a  bc    …"), (6, " a  bc"), (5, " a  …")]
+    ("room", "expected"),
+    [(12, " a  bc    42 "), (11, " a  bc    …"), (10, " a  bc    "), (6, " a  bc"), (5, " a  …")],
 )
 def test_a_text_that_goes_on_behind_what_is_seen(room: int, expected: str) -> None:
-    """Its last cell says so, also beside a scroll bar, and of a number that stands further on."""
+    """Its last cell says so, also beside a scroll bar; nothing does where none of it is seen."""
     cells = [cell("a"), cell("bc"), cell("42", to_the_right=True)]
     seen = drawn(cells, (1, 3, 3), n_fixed=1, width=13, room=room)[: len(expected)]
     assert expected == seen

@@ -178,7 +178,8 @@ def readable(
 def cut_column(
     cells: Sequence[Text], columns: Sequence[Column], *, n_fixed: int, left: int, room: int
 ) -> int | None:
-    """The column whose text goes on behind what is seen of the line; None where none does.
+    """The column whose text is seen in part and goes on behind what is seen of the line; None where
+    none does.
 
     Args:
         cells: The texts of the line.
@@ -192,9 +193,10 @@ def cut_column(
     for i, (cell, column) in enumerate(zip(cells[n_fixed:], columns[n_fixed:], strict=False)):
         start, end = end, end + column.render_width
         if end > room:
-            stop = end if cell.justify == "right" else start + cell_len(cell.plain) + BLANKS
-            is_begun = room - max(start, begin) > 1  # more is seen than the blank before it
-            return n_fixed + i if is_begun and min(stop, end) - 1 > room else None
+            length = cell_len(cell.plain.rstrip())
+            first = max(end - 1 - length, start + 1) if cell.justify == "right" else start + 1
+            is_seen = max(first, begin) < room < min(first + length, end - 1)
+            return n_fixed + i if is_seen else None
     return None
 
 
