@@ -19,7 +19,8 @@ from metashell.sources.source import Source
 from metashell.tui.rows.table import RowTable
 from metashell.tui.scene import Scene
 from metashell.tui.screens.command import CommandScreen
-from metashell.tui.views.health import HealthView, KindList, ProblemTable
+from metashell.tui.views.health import HealthView
+from metashell.tui.views.health_lists import KindList, ProblemTable
 from metashell.tui.views.health_text import HealthRows, ask_health
 from support.fixtures import DEMO, fixture
 from support.fleets import backups

@@ -10,7 +10,7 @@ from metashell.tui.records.pane import RecordPane
 from metashell.tui.rows.table import RowTable
 from metashell.tui.tree.tree import NodeTree
 from metashell.tui.views.brokers import LoadTable
-from metashell.tui.views.health import KindList
+from metashell.tui.views.health_lists import KindList
 from metashell.tui.views.quorum import EpochsTable
 from support.pilot import SMALL, Driver, drive
 

@@ -10,7 +10,7 @@ from metashell.tui.records.pane import RecordPane
 from metashell.tui.records.stream import RecordList
 from metashell.tui.rows.table import RowTable
 from metashell.tui.tree.tree import NodeTree
-from metashell.tui.views.health import KindList
+from metashell.tui.views.health_lists import KindList
 from support.fixtures import fixture
 from support.pilot import Driver, drive, session_on
 

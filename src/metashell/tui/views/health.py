@@ -13,24 +13,22 @@ from textual.binding import Binding
 from textual.containers import Container
 from textual.content import Content
 from textual.widgets import OptionList, Static
-from textual.widgets.option_list import Option
 
-from metashell.commands.health.rows import LEVELS, told_count
+from metashell.commands.health.rows import LEVELS
 from metashell.commands.rows.cell_text import plain
 from metashell.fs.path import cluster_path
 from metashell.tui.frame.taking_focus import take_focus
 from metashell.tui.jobs import READING_OLDER, Job
 from metashell.tui.moving import MOMENT
-from metashell.tui.part import AppPart
 from metashell.tui.rows.cells import rows_ahead
 from metashell.tui.rows.cluster_rows import applied_at
 from metashell.tui.rows.table import RowTable
 from metashell.tui.scene import Scene
 from metashell.tui.text import line
 from metashell.tui.view import View
+from metashell.tui.views.health_lists import KindList, ProblemTable
 from metashell.tui.views.health_text import (
     EVERY,
-    SYMBOLS,
     HealthRows,
     ask_health,
     ask_with_times,
@@ -45,7 +43,6 @@ if TYPE_CHECKING:
     from metashell.errors import MetashellError
     from metashell.tui.remembered import Remembered
 
-_STYLES: Final = dict(zip(LEVELS, ("$text-error", "$text-warning", ""), strict=True))
 _FIRST: Final = (
     "cluster", "subject", "problem", "partitions", "since_time", "why", "count", "severity",
 )  # fmt: skip
@@ -63,54 +60,6 @@ _OLDER: Final = "older"
 """Key of the job that reads older files."""
 _NO_NODE: Final = "this problem has no node"
 _NO_COMMAND: Final = "no row with a command is chosen"
-
-
-class KindList(AppPart, OptionList):
-    """The kinds of problems, the worst first."""
-
-    HELP = (
-        "Kinds of problems with the number of affected partitions, replicas or others. `●` is "
-        "critical, `▲` a warning, `·` a note. The arrows choose one, `enter` goes to its "
-        "rows."
-    )
-    BINDINGS: ClassVar = [
-        Binding("enter", "select", "Rows", id="health.rows", tooltip="go to the rows of the kind")
-    ]
-
-    def __init__(self) -> None:
-        super().__init__(id="health-kinds", markup=False, compact=True)
-        self.codes: list[str] = []
-        """Those that are listed, in order."""
-
-    @property
-    def code(self) -> str:
-        """The kind chosen; empty for all of them."""
-        at = self.highlighted
-        return EVERY if at is None or at >= len(self.codes) else self.codes[at]
-
-    def show(self, kinds: Sequence[Mapping[str, Any]]) -> None:
-        """List other kinds; the one chosen stays chosen while it is there."""
-        chosen = self.code
-        n_rows = sum(kind["subjects"] for kind in kinds)
-        options = [Option(line(f"all {n_rows:,} rows", "bold"))]
-        for level, problem, n in ((k["severity"], k["problem"], told_count(k)) for k in kinds):
-            symbol = Content.styled(SYMBOLS[level], _STYLES[level])
-            options.append(Option(Content.assemble(symbol, " ", line(f"{problem}  {n:,}"))))
-        self.codes = [EVERY, *(kind["problem"] for kind in kinds)]
-        with self.prevent(OptionList.OptionHighlighted):
-            self.set_options(options)
-            self.highlighted = self.codes.index(chosen) if chosen in self.codes else 0
-
-
-class ProblemTable(RowTable):
-    """Rows of problems; the cursor stays on its problem when there are others."""
-
-    STAYING: ClassVar = ("subject", "problem")
-    HELP = (
-        "The problems. `enter` goes to the node. `m` goes to it at the offset where the "
-        "problem began. `!` runs the command below, `i` copies it. `s` sorts by the column "
-        "of the cursor, `/` filters."
-    )
 
 
 class HealthBody(Container):

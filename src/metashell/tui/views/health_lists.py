@@ -1,0 +1,67 @@
+"""The lists of Health: the kinds of problems, and the rows of a kind."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, Final
+
+from textual.binding import Binding
+from textual.content import Content
+from textual.widgets import OptionList
+from textual.widgets.option_list import Option
+
+from metashell.commands.health.rows import LEVELS, told_count
+from metashell.tui.part import AppPart
+from metashell.tui.rows.table import RowTable
+from metashell.tui.text import line
+from metashell.tui.views.health_text import EVERY, SYMBOLS
+
+_STYLES: Final = dict(zip(LEVELS, ("$text-error", "$text-warning", ""), strict=True))
+
+
+class KindList(AppPart, OptionList):
+    """The kinds of problems, the worst first."""
+
+    HELP = (
+        "Kinds of problems with the number of affected partitions, replicas or others. `●` is "
+        "critical, `▲` a warning, `·` a note. The arrows choose one, `enter` goes to its "
+        "rows."
+    )
+    BINDINGS: ClassVar = [
+        Binding("enter", "select", "Rows", id="health.rows", tooltip="go to the rows of the kind")
+    ]
+
+    def __init__(self) -> None:
+        super().__init__(id="health-kinds", markup=False, compact=True)
+        self.codes: list[str] = []
+        """Those that are listed, in order."""
+
+    @property
+    def code(self) -> str:
+        """The kind chosen; empty for all of them."""
+        at = self.highlighted
+        return EVERY if at is None or at >= len(self.codes) else self.codes[at]
+
+    def show(self, kinds: Sequence[Mapping[str, Any]]) -> None:
+        """List other kinds; the one chosen stays chosen while it is there."""
+        chosen = self.code
+        n_rows = sum(kind["subjects"] for kind in kinds)
+        options = [Option(line(f"all {n_rows:,} rows", "bold"))]
+        for level, problem, n in ((k["severity"], k["problem"], told_count(k)) for k in kinds):
+            symbol = Content.styled(SYMBOLS[level], _STYLES[level])
+            options.append(Option(Content.assemble(symbol, " ", line(f"{problem}  {n:,}"))))
+        self.codes = [EVERY, *(kind["problem"] for kind in kinds)]
+        with self.prevent(OptionList.OptionHighlighted):
+            self.set_options(options)
+            self.highlighted = self.codes.index(chosen) if chosen in self.codes else 0
+
+
+class ProblemTable(RowTable):
+    """Rows of problems; the cursor stays on its problem when there are others."""
+
+    STAYING: ClassVar = ("subject", "problem")
+    HELP = (
+        "The problems. `enter` goes to the node. `m` goes to it at the offset where the "
+        "problem began. `!` runs the command below, `i` copies it. `s` sorts by the column "
+        "of the cursor, `/` filters."
+    )
