@@ -247,7 +247,8 @@ class Small:
                 if code in ("offline-partitions", "coordinator-offline"):
                     waits = [n for n in part.replicas if n in values["isr"]]
                     nodes = [n for n in waits if self._wrong(part, n)] or nodes
-                if code not in EFFECTS:
+                has_too_few = len(part.replicas) < self._least(topic, part)
+                if code not in EFFECTS or (code == "under-min-isr" and has_too_few):
                     nodes = []
                 names = {
                     f"{self._wrong(part, n)} broker {n}" for n in nodes if self._wrong(part, n)
