@@ -476,6 +476,10 @@ def test_go_to_completes_and_goes() -> None:
         assert "No such file or directory" in driver.screen()
         assert "No such file or directory  " in driver.screen()  # the hint is a line of its own
         assert "escape, then f finds a name" in driver.screen()
+        await driver.press("escape", "g")
+        await driver.type("1884")
+        await driver.press("enter")
+        assert "escape, then @ goes to an offset" in driver.screen()
         await driver.press("escape")
         assert driver.app.path == "/image/topics/byName"
 

@@ -143,9 +143,18 @@ class GoToScreen(Box[None]):
     def _failed(self, error: MetashellError) -> None:
         said = error.lines("")
         if isinstance(error, PathError) and error.hint is None:
-            find = self.explorer.session.keys.get("find", "f").partition(",")[0]
-            said = [*said, f"  hint: escape, then {find} finds a name in the whole tree"]
+            said = [*said, f"  hint: escape, then {self._other_way()}"]
         self.query_one(Hint).say("\n".join(said))
+
+    def _other_way(self) -> str:
+        """What the line may have been meant for."""
+        is_offset = self.line.value.strip().isdecimal()
+        name, key, does = (
+            ("time.at", "@", "goes to an offset")
+            if is_offset
+            else ("find", "f", "finds a name in the whole tree")
+        )
+        return f"{self.explorer.session.keys.get(name, key).partition(',')[0]} {does}"
 
     def action_leave(self) -> None:
         """Go nowhere."""
