@@ -242,6 +242,9 @@ def test_jumps_to_changes_of_the_node() -> None:
         await driver.press("right_curly_bracket")
         await driver.until(lambda: "no later change of" in lines(driver)[1], "not said")
         assert path == driver.app.path
+        # The path is on the screen, so rows beside the tree change nothing.
+        await driver.press("tab", "right_curly_bracket")
+        await driver.until(lambda: f"no later change of {path};" in lines(driver)[1], "not said")
 
     drive_on(test, "real-44-broker-down", size=WIDE)
 

@@ -60,6 +60,9 @@ class View(AppPart, Vertical):
     lists_records: ClassVar[bool] = False
     """Whether an offset that the user goes to is a record to be seen, and not only a state."""
 
+    shows_path: ClassVar[bool] = False
+    """Whether the current path is on the screen."""
+
     is_ready = False
     """Whether it shows the scene and has the focus since it came into sight: keys wait for that."""
 

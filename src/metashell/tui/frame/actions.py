@@ -108,12 +108,13 @@ class Actions(AppPart):
     def action_jump(self, what: str, by: int) -> None:
         """Move to the next (1) or previous (-1) change of the node, election, or fault.
 
-        The node is that of the row under the cursor, else the one looked at.
+        The node is the one of the current path; where that is not seen, that of the row or record
+        under the cursor.
         """
         timeline, view = self.explorer.timeline, self.explorer.view
         if timeline is None:
             return
-        if what == "node" and view is not None:
+        if what == "node" and view is not None and not view.shows_path:
             view.with_node(lambda path: timeline.jump(what, by, path))
         else:
             timeline.jump(what, by, self.explorer.path)

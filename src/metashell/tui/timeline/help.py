@@ -23,7 +23,8 @@ of offline partitions. `░` to `▓` is the number of under-replicated ones, if
 | left, right | a column; with shift or ctrl ten |
 | home, end | the oldest state; the newest, and follow it |
 | `[` `]` | the previous or next batch with a change |
-| `{` `}` | the previous or next change of the selected node or row, or below it |
+| `{` `}` | the previous or next change of the selected node, or below it; outside Explorer of the \
+row's node |
 | `<` `>` | the previous or next change of leader: of the selected topic or partition, else of the \
 quorum |
 | `,` `.` | the previous or next rise of offline or under-replicated partitions |

@@ -37,6 +37,7 @@ class ExplorerView(View):
         "The tree is on the left, the selected node on the right. `tab` changes sides. `i` jumps "
         "to a name in the tree. A click on a part of the path above goes there."
     )
+    shows_path = True
     BINDINGS: ClassVar = [
         Binding(
             "backspace",
