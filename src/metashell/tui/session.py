@@ -51,6 +51,15 @@ class ExplorerSession:
     look: Callable[[], None] = lambda: None
     """Finds what else there is to be said by now; called in a job."""
 
+    def key(self, name: str, usual: str) -> str:
+        """The first key that does something, as the user is told it.
+
+        Args:
+            name: Of what it does, as `keys` has it.
+            usual: The built-in key.
+        """
+        return self.keys.get(name, usual).partition(",")[0]
+
 
 def run(session: ExplorerSession) -> int:
     """Show the explorer until the user leaves.

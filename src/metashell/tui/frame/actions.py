@@ -46,7 +46,7 @@ class Actions(AppPart):
         elif isinstance(focused, RowTable):
             focused.action_copy_selection()
         elif app.screen.is_modal or app.view is None or not app.view.copy_under_cursor():
-            leave = app.session.keys.get("quit", "q").partition(",")[0]
+            leave = app.session.key("quit", "q")
             next_step = "escape closes this" if app.screen.is_modal else f"{leave} quits"
             app.tell(f"nothing runs and nothing is selected: {next_step}")
 

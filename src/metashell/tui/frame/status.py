@@ -165,9 +165,8 @@ class StatusLine(AppPart, Widget):
         if not noticed:
             return ""
         job = noticed[-1]
-        keys = self.explorer.session.keys
-        cancel = keys.get("cancel", "esc").partition(",")[0]
-        leave = keys.get("quit", "q").partition(",")[0]
+        session = self.explorer.session
+        cancel, leave = session.key("cancel", "esc"), session.key("quit", "q")
         return work_text(
             job.title,
             job.progress,

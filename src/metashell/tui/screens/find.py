@@ -328,7 +328,7 @@ class FindScreen(Box[None]):
 
     def _tell_start(self, start: str) -> None:
         """Say below which path the search is."""
-        key = self.explorer.session.keys.get("find.start", "ctrl+t").partition(",")[0]
+        key = self.explorer.session.key("find.start", "ctrl+t")
         where = f"below {_short_name(start)}: {key} everywhere" if start != "/" else "everywhere"
         self.query_one("#find-start", Label).update(f" find {where} ")
 

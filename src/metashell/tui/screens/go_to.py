@@ -148,13 +148,10 @@ class GoToScreen(Box[None]):
 
     def _other_way(self) -> str:
         """What the line may have been meant for."""
-        is_offset = self.line.value.strip().isdecimal()
-        name, key, does = (
-            ("time.at", "@", "goes to an offset")
-            if is_offset
-            else ("find", "f", "finds a name in the whole tree")
-        )
-        return f"{self.explorer.session.keys.get(name, key).partition(',')[0]} {does}"
+        session = self.explorer.session
+        if self.line.value.strip().isdecimal():
+            return f"{session.key('time.at', '@')} goes to an offset"
+        return f"{session.key('find', 'f')} finds a name in the whole tree"
 
     def action_leave(self) -> None:
         """Go nowhere."""

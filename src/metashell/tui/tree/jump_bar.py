@@ -72,7 +72,7 @@ class JumpBar(AppPart, Horizontal):
         event.stop()
         self._end()
         if self.has_class("-none"):
-            find = self.explorer.session.keys.get("find", "f").partition(",")[0]
+            find = self.explorer.session.key("find", "f")
             self.explorer.tell(f"no name here contains {event.value}: {find} finds names elsewhere")
 
     def action_move(self, by: int) -> None:

@@ -214,7 +214,7 @@ class ExplorerView(View):
     def action_widen(self) -> None:
         """Make the tree wider, or as it was; not where it, or the node, has the whole screen."""
         if self.screen.maximized is not None:
-            back = self.explorer.session.keys.get("maximise", "z").partition(",")[0]
+            back = self.explorer.session.key("maximise", "z")
             self.explorer.tell(f"one part has the whole screen: {back} takes that back")
             return
         self.toggle_class("-wide")
