@@ -37,7 +37,7 @@ _WORST_FIRST: Final = {
     UNREAD: None,
 }
 """States, in the words of `health` and of ``fleet --verify``, and the column that tells of each."""
-_COUNTED: Final = ("offline", "faults", "under_min_isr", "under_replicated", "fenced")
+_COUNTED: Final = tuple(name for name in _WORST_FIRST.values() if name not in (None, "error"))
 _STATE: Final = text(
     "state",
     "",
