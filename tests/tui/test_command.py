@@ -51,8 +51,9 @@ async def proposed(driver: Driver, text: str) -> Proposals:
     line = driver.one(CompletingInput)
     line.value = text
     line.cursor_position = len(text)
-    await driver.until(lambda: line.is_up_to_date and line.proposals.are_shown, "nothing proposed")
     await driver.settled()
+    assert line.is_up_to_date
+    assert line.proposals.are_shown
     return line.proposals
 
 
@@ -68,9 +69,7 @@ def test_completes() -> None:
         await proposed(driver, "ls /image/topics/by")
         await driver.press("down", "down", "enter")
         assert screen.line.value == "ls /image/topics/byName/"
-        await driver.until(
-            lambda: screen.line.is_up_to_date and screen.line.proposals.are_shown, "no names"
-        )
+        assert screen.line.proposals.are_shown
         await driver.press("escape")
         assert not screen.line.proposals.are_shown
         await driver.press("enter")
@@ -121,7 +120,7 @@ def test_a_difference_is_no_failure() -> None:
 
 
 def test_what_was_proposed_for_another_line() -> None:
-    """Until there is something for the line as it is now, nothing can be chosen."""
+    """Nothing of it can be chosen: keys wait for what is proposed for the line as it is now."""
     goes_on = Event()
 
     def slow(_scene: Scene, _line: str, _cancelled: Callable[[], bool]) -> Sequence[Completion]:
@@ -134,13 +133,14 @@ def test_what_was_proposed_for_another_line() -> None:
         screen.line._completer = slow
         screen.line.value = "ls /local"
         screen.line.cursor_position = len(screen.line.value)
-        await driver.settled()
+        await driver.until(lambda: driver.app.jobs.busy, "nothing asked")
         assert screen.line.proposals.are_shown
-        await driver.press("down")
+        for key in ("down", "enter"):
+            driver.app.post_message(Key(key, None))
+        await driver.until(lambda: driver.app.jobs.leading, "keys do not wait")
         assert screen.line.proposals.chosen is None
-        await driver.press("enter")
         goes_on.set()
-        await driver.until(lambda: screen.pane.text.lines, "no output")
+        await driver.settled()
         assert "version" in screen.pane.text.text
 
     drive(test)
@@ -158,13 +158,14 @@ def test_dismissed_while_asked() -> None:
         screen = await opened(driver)
         line = screen.line
         line._completer = slow
-        await driver.type("p")
+        await driver.pilot.press("p")
         line.dismiss_proposals()
         goes_on.set()
-        await driver.until(lambda: not line._is_asking, "no answer")
+        running = driver.app.jobs._running
+        await driver.until(lambda: all(job.key != "complete" for job in running), "no answer")
         assert not line.proposals.are_shown
         await driver.press("tab")
-        await driver.until(lambda: line.proposals.are_shown, "nothing proposed")
+        assert line.proposals.are_shown
 
     drive(test)
 
@@ -177,12 +178,11 @@ def test_tab_on_an_empty_line() -> None:
         line = screen.line
         for _ in range(2):
             await driver.press("tab")
-            await driver.until(lambda: line.proposals.are_shown, "nothing proposed")
+            assert line.proposals.are_shown
             commands = {item.display for item in line.proposals.items}
             assert {"acls", "ls", "partitions"} <= commands
             await driver.type("l")
             await driver.press("backspace")
-            await driver.settled()
             assert not line.proposals.are_shown
 
     drive(test)

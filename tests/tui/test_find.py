@@ -175,16 +175,13 @@ def test_completes_tests() -> None:
         line = driver.one(CompletingInput)
         line.value = "-under-m"
         line.cursor_position = len(line.value)
-        await driver.until(
-            lambda: line.is_up_to_date and line.proposals.are_shown, "nothing proposed"
-        )
+        await driver.settled()
+        assert line.proposals.are_shown
         await driver.press("tab")
         assert line.value == "-under-min-isr "
         line.value = "-e"
         line.cursor_position = 2
-        await driver.until(
-            lambda: line.is_up_to_date and line.proposals.are_shown, "nothing proposed"
-        )
+        await driver.settled()
         assert [item.text for item in line.proposals.items] == ["-elr"]
 
     drive(test)

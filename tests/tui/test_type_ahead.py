@@ -261,6 +261,13 @@ _PLACES: Final = {
     "what changed": ("comma", "equals_sign", "down", "down", "enter"),
     "a broker": ("5", "down", "enter", "left_square_bracket", "equals_sign"),
     "an epoch": ("4", "tab", "tab", "down", "enter", "1"),
+    "a proposal": ("g", *"/image/", "down", "enter"),
+    "a completed path": ("g", *"/image/top", "tab", *"byN", "tab", *"topic-003", "tab", "enter"),
+    "a completed command": (":", *"cd", "space", *"/image/to", "tab", *"byN", "tab", "enter"),
+    "a completed filter": (
+        "2", "a", *"top", "tab", *"topic-02", "down", "down", "enter", "enter", "home", "enter",
+    ),
+    "a completed test": ("f", *"-chang", "tab", *"3500", "down", "enter"),
     "neighbours": ("g", *"/image/topics/byName/topic-000", "enter", "R", "c", "enter"),
 }  # fmt: skip
 """What keys lead to, and keys that go on there."""

@@ -1,7 +1,8 @@
 """A line that is typed with the shell's completion, and remembers the lines before.
 
 What completion proposes is the commands' business; here is what keys do with it. The proposals are
-found in a job, one at a time: while that goes on only the newest line is remembered.
+found in a job, one at a time: while that goes on only the newest line is remembered. A key that is
+for proposals waits for them, and so do the keys behind it.
 """
 
 from __future__ import annotations
@@ -210,6 +211,8 @@ class CompletingInput(AppPart, Input):
 
     BEHIND: ClassVar[str] = " "
     """What ends a word."""
+    ASKS_WHEN_EMPTY: ClassVar[bool] = False
+    """Whether anything is proposed for an empty line before `tab` asks for it."""
 
     class Completed(Message):
         """Proposals for a line are there, and its command is imported."""
@@ -232,17 +235,24 @@ class CompletingInput(AppPart, Input):
         super().__init__(value, placeholder=placeholder, compact=True, select_on_focus=False, id=id)
         self._completer, self.proposals = completer, proposals
         self._history = history
-        self._is_asking = False
+        self._job: Job | None = None
         self._wanted: str | None = None
+        self._put_off: Callable[[], object] | None = None
+        """What a key does once the proposals are there."""
         self._shown_for: str | None = None
         self._quiet: str | None = None
         """A line for which nothing is to be proposed, unless it is asked for."""
 
     def on_mount(self) -> None:
         """Propose what may follow what stands there."""
-        if self.value:
-            self.cursor_position = len(self.value)
+        self.cursor_position = len(self.value)
+        if self.value or self.ASKS_WHEN_EMPTY:
             self._ask()
+
+    @property
+    def _is_asking(self) -> bool:
+        """Whether proposals are on their way."""
+        return self._job is not None and self._job in self.explorer.jobs.running
 
     @property
     def is_up_to_date(self) -> bool:
@@ -253,13 +263,14 @@ class CompletingInput(AppPart, Input):
 
     def on_input_changed(self, event: Input.Changed) -> None:
         """Look for proposals."""
+        self._put_off = None
         if event.value == self._quiet:
             self.dismiss_proposals()
             return
         self._quiet = None
         if self._history is not None:
             self._history.leave()
-        if not event.value:
+        if not event.value and not self.ASKS_WHEN_EMPTY:
             self.dismiss_proposals()
             return
         self._ask()
@@ -273,7 +284,7 @@ class CompletingInput(AppPart, Input):
         if self._is_asking:
             self._wanted = line
             return
-        self._is_asking, self._wanted = True, None
+        self._wanted = None
         completer = self._completer
 
         def work(job: Job) -> Sequence[Completion]:
@@ -285,17 +296,17 @@ class CompletingInput(AppPart, Input):
                     raise
                 return ()
 
-        self.explorer.jobs.start(
-            "", work, lambda found: self._found(line, found), owner=self, key="complete",
-            failed=lambda _: self._found(line, ()),
+        self._job = self.explorer.jobs.start(
+            "completing", work, lambda found: self._found(line, found), owner=self,
+            key="complete", failed=lambda _: self._found(line, ()),
+            leads=self._put_off is not None,
         )  # fmt: skip
 
     def _found(self, line: str, items: Sequence[Completion]) -> None:
-        self._is_asking = False
         if self._wanted is not None:
             self._ask()
             return
-        if line != self.value[: self.cursor_position] or self.value == self._quiet:
+        if line != self.value[: self.cursor_position]:
             return
         if len(items) == 1 and completed(line, items[0]).rstrip() == line:
             items = ()  # it stands there already
@@ -303,10 +314,14 @@ class CompletingInput(AppPart, Input):
         self.post_message(self.Completed(line))
         self.proposals.show(items)
         self._suggest()
+        put_off, self._put_off = self._put_off, None
+        if put_off is not None:
+            put_off()
 
     def dismiss_proposals(self) -> None:
         """Put the proposals away, and those on their way for the same line."""
-        self._wanted, self._quiet = None, self.value
+        self._wanted, self._quiet, self._put_off = None, self.value, None
+        self.explorer.jobs.cancel(self, "complete")
         self.proposals.show(())
         if not self.value:
             self.post_message(self.Completed(""))
@@ -322,19 +337,38 @@ class CompletingInput(AppPart, Input):
 
     # Keys.
 
+    def waits(self, action: Callable[[], object]) -> bool:
+        """Whether a key waits for proposals that are on their way.
+
+        Args:
+            action: What it does once they are there.
+        """
+        if not self._is_asking:
+            return False
+        self._put_off = action
+        self.explorer.jobs.lead(self, "complete")
+        return True
+
     def action_take(self) -> None:
-        """Take the proposal chosen, or what all have in common."""
-        items = self.proposals.items
-        if not items or not self.is_up_to_date:
+        """Take the proposal chosen, or what all have in common; ask for them if there are none."""
+        if not self._is_asking and not (self.proposals.are_shown and self.is_up_to_date):
             self._quiet = None
             self._ask()
+        if not self.waits(self._take):
+            self._take()
+
+    def _take(self) -> None:
+        items = self.proposals.items
+        if not items or not self.is_up_to_date:
             return
         line, rest = self.value[: self.cursor_position], self.value[self.cursor_position :]
         chosen = self.proposals.chosen
         self._put(taken_by_tab(line, rest, items, chosen, behind=self.BEHIND), rest)
 
     def take(self, item: Completion) -> None:
-        """Take a proposal."""
+        """Take a proposal, if it is for what stands there now."""
+        if not self.is_up_to_date:
+            return
         line, rest = self.value[: self.cursor_position], self.value[self.cursor_position :]
         self._put(completed(line, item, rest, behind=self.BEHIND), rest)
 
@@ -346,12 +380,15 @@ class CompletingInput(AppPart, Input):
         """Go to another proposal, or to another line entered before."""
         is_back = self._history is not None and self._history.is_back
         can_move = by > 0 or self.proposals.highlighted is not None
-        if self.proposals.are_shown and not is_back and can_move:
+        if can_move and not is_back:
             # Those for what stood there before can still be seen, and are not to be taken.
-            if self.is_up_to_date:
-                self.proposals.move(by)
-                self._suggest()
-            return
+            if self.waits(lambda: self.action_choose(by)):
+                return
+            if self.proposals.are_shown:
+                if self.is_up_to_date:
+                    self.proposals.move(by)
+                    self._suggest()
+                return
         if self._history is None:
             return
         line = self._history.back(self.value) if by < 0 else self._history.forward()

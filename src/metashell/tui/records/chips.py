@@ -13,12 +13,11 @@ from textual.content import Content
 from textual.message import Message
 from textual.widget import Widget
 from textual.widgets import Input, Label, OptionList
-from textual.widgets.option_list import Option
 
 from metashell.commands.framework.command import Completion
 from metashell.errors import MetashellError
 from metashell.fs.escape import escape
-from metashell.tui.asking.completing import completed, taken_by_tab
+from metashell.tui.asking.completing import CompletingInput, Proposals
 from metashell.tui.frame.box import Box
 from metashell.tui.frame.key_bar import KeyBar
 from metashell.tui.part import AppPart
@@ -27,7 +26,6 @@ from metashell.tui.text import line
 
 _REMOVE = "×"
 _MOST_SHOWN = 40
-_PROPOSED = 50
 
 
 class ChipBar(AppPart, Widget, can_focus=True):
@@ -157,6 +155,17 @@ def _shown(chip: Chip) -> str:
     return text if len(text) <= _MOST_SHOWN else text[: _MOST_SHOWN - 1] + "…"
 
 
+class _FilterLine(CompletingInput):
+    """The line: an empty one gets the names of all filters."""
+
+    BINDINGS: ClassVar = [
+        Binding("tab", "take", "Complete", id="filter-prompt.complete"),
+        Binding("down", "choose(1)", "Next", show=False, id="filter-prompt.next"),
+        Binding("up", "choose(-1)", "Previous", show=False, id="filter-prompt.previous"),
+    ]
+    ASKS_WHEN_EMPTY = True
+
+
 class ChipPrompt(Box[Chip | None]):
     """A line in which a filter is typed, with what ``log`` proposes.
 
@@ -173,11 +182,6 @@ class ChipPrompt(Box[Chip | None]):
     )
     BINDINGS: ClassVar = [
         Binding("escape", "leave", "Cancel", id="filter-prompt.leave"),
-        Binding("tab", "take", "Complete", priority=True, id="filter-prompt.complete"),
-        Binding(
-            "up", "choose(-1)", "Previous", show=False, priority=True, id="filter-prompt.previous"
-        ),
-        Binding("down", "choose(1)", "Next", show=False, priority=True, id="filter-prompt.next"),
     ]
     DEFAULT_CSS = """
     ChipPrompt { align: center top; }
@@ -186,8 +190,7 @@ class ChipPrompt(Box[Chip | None]):
     ChipPrompt Label { width: 1fr; color: $text-muted; }
     ChipPrompt #chip-problem { color: $text-error; text-style: bold; display: none; }
     ChipPrompt #chip-problem.-wrong { display: block; }
-    ChipPrompt OptionList { height: auto; max-height: 12; border: none; padding: 0;
-        background: $surface; }
+    ChipPrompt Proposals { max-height: 12; background: $surface; }
     """
 
     def __init__(
@@ -198,82 +201,44 @@ class ChipPrompt(Box[Chip | None]):
     ) -> None:
         super().__init__()
         self._typed, self._check, self._complete = typed, check, complete
-        self._proposed: list[Completion] = []
 
     def compose(self) -> ComposeResult:
         """The line, what is wrong, and the proposals."""
+        proposals = Proposals()
         with Vertical():
             yield Label("filter records: an option of `log` with its value", markup=False)
-            yield Input(self._typed, placeholder="topic orders*", compact=True)
+            yield _FilterLine(
+                lambda _scene, typed, _cancelled: self._complete(typed),
+                proposals,
+                value=self._typed,
+                placeholder="topic orders*",
+            )
             yield Label("", id="chip-problem", markup=False)
-            proposals = OptionList(markup=False, compact=True)
-            proposals.can_focus = False
             yield proposals
         yield KeyBar()
 
     def on_mount(self) -> None:
-        """Begin to propose."""
-        self.query_one(Input).focus()
-        self._propose(self._typed)
-
-    def on_input_changed(self, event: Input.Changed) -> None:
-        """Propose for what is typed now."""
-        event.stop()
-        self._tell("")
-        self._propose(event.value)
-
-    def _propose(self, typed: str) -> None:
-        def done(found: list[Completion]) -> None:
-            self._proposed = found[:_PROPOSED]
-            proposals = self.query_one(OptionList)
-            proposals.clear_options()
-            proposals.add_options(
-                Option(
-                    Content.assemble(f"{escape(one.display):<14}", (f" {one.meta}", "$text-muted"))
-                )
-                for one in self._proposed
-            )
-
-        self.explorer.jobs.start(
-            "completing", lambda _: self._complete(typed), done, owner=self, key="complete"
-        )
-
-    def action_choose(self, by: int) -> None:
-        """Go through the proposals."""
-        proposals = self.query_one(OptionList)
-        if self._proposed:
-            at = proposals.highlighted
-            first = 0 if by > 0 else -1
-            proposals.highlighted = (first if at is None else at + by) % len(self._proposed)
+        """Begin to type."""
+        self.line.focus()
 
     @property
-    def _chosen(self) -> Completion | None:
-        """The proposal that was gone to with the arrows."""
-        at = self.query_one(OptionList).highlighted
-        return None if at is None or at >= len(self._proposed) else self._proposed[at]
+    def line(self) -> CompletingInput:
+        """Where the filter is typed."""
+        return self.query_one(CompletingInput)
 
-    def action_take(self) -> None:
-        """Complete the word."""
-        if self._proposed:
-            typed = self.query_one(Input).value
-            self._put(taken_by_tab(typed, "", self._proposed, self._chosen, behind=" "))
+    def on_input_changed(self, event: Input.Changed) -> None:
+        """What was wrong may not be any more."""
+        event.stop()
+        self._tell("")
 
     def on_option_list_option_selected(self, event: OptionList.OptionSelected) -> None:
-        """Complete the word with what was clicked on."""
+        """Take the proposal that was clicked on."""
         event.stop()
-        self._put(completed(self.query_one(Input).value, self._proposed[event.option_index]))
-
-    def _put(self, text: str) -> None:
-        typed = self.query_one(Input)
-        typed.value = text
-        typed.cursor_position = len(text)
+        self.line.take(self.line.proposals.items[event.option_index])
 
     def on_input_submitted(self, event: Input.Submitted) -> None:
-        """Take the proposal that was chosen; else check what is typed, and leave with it."""
+        """Check what is typed, and leave with it."""
         event.stop()
-        if self._chosen is not None:
-            self.action_take()
-            return
         try:
             chip = chip_of(event.value)
         except MetashellError as error:

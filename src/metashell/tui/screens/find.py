@@ -396,6 +396,8 @@ class _FindLine(CompletingInput):
 
     def action_take(self) -> None:
         """Take a proposal; without one, search elsewhere."""
+        if self.waits(self.action_take):
+            return
         if self.proposals.are_shown:
             super().action_take()
         elif isinstance(self.screen, FindScreen):
@@ -403,6 +405,8 @@ class _FindLine(CompletingInput):
 
     def action_choose(self, by: int) -> None:
         """Go to another proposal, or to the results."""
+        if by > 0 and self.waits(lambda: self.action_choose(by)):
+            return
         if self.proposals.are_shown:
             super().action_choose(by)
         elif by > 0 and isinstance(self.screen, FindScreen):
