@@ -86,7 +86,9 @@ def test_keys() -> None:
         assert "topic-02" == table.row["name"]  # type: ignore[index]
         assert ["topic-00", "topic-01", "topic-02"] == screen.moved
         assert ["topic-02"] == screen.chosen
-        await driver.press("s")
+        await driver.press("end", "s")
+        assert "topic-29" == table.row["name"]  # type: ignore[index]
+        assert (0, 0) == (table.cursor_row, table.scroll_offset.y)
         assert ("partitions", True) == table.sorted_by
         await driver.press("s")
         assert ("partitions", False) == table.sorted_by

@@ -44,11 +44,11 @@ class RowTable(ColumnTable):
     HELP = (
         "A table. `↑` `↓` go through the rows, `←` `→` choose a column. `enter` or a "
         "double click opens the node of the row.\n\n"
-        "`s` sorts by the chosen column, which is underlined. Numbers and times begin with the "
-        "largest, coloured words with the worst. `s` again reverses the order, a third time takes "
-        "it back. A click on a header does the same. A capital letter sorts by the column that "
-        "begins with it. `c` chooses the columns, `/` filters, `x` exports, `Y` copies the row. "
-        "`ctrl+c` copies it too, unless a job runs.\n\n"
+        "`s` sorts by the chosen column, which is underlined, and goes to the first row. Numbers "
+        "and times begin with the largest, coloured words with the worst. `s` again reverses the "
+        "order, a third time takes it back. A click on a header does the same. A capital letter "
+        "sorts by the column that begins with it. `c` chooses the columns, `/` filters, `x` "
+        "exports, `Y` copies the row. `ctrl+c` copies it too, unless a job runs.\n\n"
         "`•` marks rows and cells that changed since the previous stop."
     )
     BEGINS_FIRST: ClassVar[bool] = False
@@ -125,6 +125,8 @@ class RowTable(ColumnTable):
         """Those of the lines that are being drawn."""
         self._is_moved = False
         """Whether the user moved the cursor."""
+        self._goes_up = False
+        """Whether the cursor is to go to the first row of the order that the user asked for."""
 
     def show(
         self,
@@ -293,7 +295,7 @@ class RowTable(ColumnTable):
     def _take_sort(self, sort: Sort | None) -> None:
         """Sort as the user wants it, here and in every such table."""
         assert self._given is not None
-        self._sort = sort
+        self._sort, self._goes_up = sort, True
         self.explorer.remembered.choose_sort(self._given[0].column_names, sort)
         self._arrange()
 
@@ -379,7 +381,8 @@ class RowTable(ColumnTable):
         """Show the rows given, in that order."""
         assert self._given is not None
         row = self._at if self._afresh else self.row
-        if self.BEGINS_FIRST and not self._is_moved:
+        goes_up, self._goes_up = self._goes_up, False
+        if goes_up or (self.BEGINS_FIRST and not self._is_moved):
             row = None
         line = self.cursor_row - int(self.scroll_y)
         name = self._cursor_name()
@@ -393,7 +396,7 @@ class RowTable(ColumnTable):
         show_filter(self, self._filter, self._rows.row_count, len(self.table))
         at = self._place(row)
         if at is None:
-            at = 0 if self._afresh else min(self.cursor_row, max(self.row_count - 1, 0))
+            at = 0 if self._afresh or goes_up else min(self.cursor_row, max(self.row_count - 1, 0))
         column = names.index(name) if name in names and not self._afresh else 0
         # Not a move of the user's, who is not to be taken there.
         self.set_reactive(DataTable.cursor_coordinate, Coordinate(at, column))
