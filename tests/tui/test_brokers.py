@@ -207,6 +207,20 @@ def test_loss_of_several() -> None:
     drive(test, small())
 
 
+def test_racks_say_what_is_picked() -> None:
+    """All of a rack, or how many of its brokers."""
+
+    async def test(driver: Driver) -> None:
+        await driver.look("brokers")
+        await driver.press("a", "r")
+        racks = dict(zip(column(driver, "rack"), column(driver, "picked"), strict=True))
+        assert sorted(racks.values()) == ["", "", "1 of 2"]
+        await driver.press("n", "home", "a", "a")
+        assert column(driver, "picked") == ["✓", "✓", ""]
+
+    drive(test, small())
+
+
 def test_enter_opens_the_broker() -> None:
     """One that is not registered has no node."""
 

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 PICKED: Final = "picked"
 DRAWN: Final = {"leaders_bar": "leaders", "replicas_bar": "replicas", PICKED: "broker"}
-RACK_DRAWN: Final = {"leaders_bar": "leaders", "replicas_bar": "replicas"}
+RACK_DRAWN: Final = {**DRAWN, PICKED: "rack"}
 _BROKER_COLUMNS: Final = (
     "broker", "state", "rack", "leaders", "leader_skew", "replicas", "replica_skew",
 )  # fmt: skip
@@ -110,10 +110,19 @@ def broker_rows(load: BrokerLoad, width: int, picked: Collection[int]) -> pa.Tab
     return table
 
 
-def rack_rows(load: BrokerLoad, width: int) -> pa.Table:
-    """Racks with bars."""
+def rack_rows(load: BrokerLoad, width: int, picked: Collection[int]) -> pa.Table:
+    """Racks with bars; with a column of marks, or of how many, where any broker is picked."""
     table = _ordered(load.racks, _RACK_COLUMNS)
-    return _with_bars(table, width, table["active"].to_pylist(), table["brokers"].to_pylist())
+    table = _with_bars(table, width, table["active"].to_pylist(), table["brokers"].to_pylist())
+    if picked:
+        marks = [_rack_mark(load.brokers_of(rack), picked) for rack in table["rack"].to_pylist()]
+        table = with_columns(table, (PICKED, "rack", marks))
+    return table
+
+
+def _rack_mark(brokers: Collection[int], picked: Collection[int]) -> str:
+    n = sum(broker in picked for broker in brokers)
+    return "✓" if n == len(brokers) else f"{n} of {len(brokers)}" if n else ""
 
 
 def _ordered(table: pa.Table, first: Sequence[str]) -> pa.Table:

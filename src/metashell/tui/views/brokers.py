@@ -232,7 +232,7 @@ class BrokersView(View):
         width = next(cells for least, cells in _BARS if self.size.width >= least)
         for table, rows, changed in (
             (self._brokers, broker_rows(load, width, self.picked), load.changed_brokers),
-            (self._racks, rack_rows(load, width), load.changed_racks),
+            (self._racks, rack_rows(load, width, self.picked), load.changed_racks),
         ):
             table.show(rows, changed.rows, changed=changed.cells)
 
@@ -345,7 +345,7 @@ class BrokersView(View):
         self.loss = loss
         text = "" if loss is None else loss.text()
         if loss is not None and self.listed is None and (loss.offline or loss.under):
-            text += " · w lists them"
+            text += f" · {self.explorer.session.key('brokers.without', 'w')} lists them"
         self.query_one(WhatIf).update(line(text))
 
     # What the user does.
@@ -368,7 +368,7 @@ class BrokersView(View):
         else:
             self.picked |= brokers
         self._draw()
-        if self.table.cursor_row + 1 < self.table.row_count and not self.by_rack:
+        if self.table.cursor_row + 1 < self.table.row_count:
             self.table.action_cursor_down()
         self._about()
 
