@@ -70,8 +70,10 @@ def test_completes() -> None:
         await driver.press("down", "down", "enter")
         assert screen.line.value == "ls /image/topics/byName/"
         assert screen.line.proposals.are_shown
+        assert "esc Hide" in driver.screen().splitlines()[-1]
         await driver.press("escape")
         assert not screen.line.proposals.are_shown
+        assert "esc Close" in driver.screen().splitlines()[-1]
         await driver.press("enter")
         await driver.until(lambda: screen.pane.text.lines, "no output")
         assert "topic-000" in screen.pane.text.text

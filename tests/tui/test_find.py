@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from metashell.fs.node import Directory
 from metashell.tui.asking.completing import CompletingInput
 from metashell.tui.asking.path_list import PathList
 from metashell.tui.screens.find import FindScreen
+from metashell.tui.tree.listing import walk
 from support.fixtures import fixture
 from support.pilot import Driver, drive, session_on
 
@@ -54,6 +56,28 @@ def test_topics_with_the_word_come_first() -> None:
         assert paths[0].startswith("/image/topics/byName/")
 
     drive(test)
+
+
+def test_each_topic_is_found_once() -> None:
+    """By its name; by its id where the search is below that, or finds nothing else."""
+
+    async def test(driver: Driver) -> None:
+        by_ids = walk(driver.scene.root, ("image", "topics", "byId"))
+        assert isinstance(by_ids, Directory)
+        screen = await find(driver, "-offline")
+        paths = screen.results.paths
+        assert len(paths) == 3
+        assert all(path.startswith("/image/topics/byName/") for path in paths)
+        topic_id = by_ids.names()[0]
+        await find(driver, topic_id)
+        by_id = f"/image/topics/byId/{topic_id}"
+        assert screen.results.paths == [by_id]
+        await driver.press("enter")
+        assert driver.app.path == by_id
+        screen = await find(driver, "0")
+        assert f"{by_id}/0" in screen.results.paths
+
+    drive(test, session_on(fixture("real-44-broker-down").input))
 
 
 def test_a_dash_begins_a_test() -> None:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _MOST_SHOWN: Final = 200
 _MOST_LINES: Final = 10_000
 
+HIDE: Final = Binding("escape", "hide", "Hide", id="line.hide", tooltip="hide the proposals")
+"""Offered by a line that stays open without proposals."""
+
 Completer = Callable[["Scene", str, Callable[[], bool]], Sequence[Completion]]
 """Proposes what may stand at the end of a line: (scene, line, whether nobody wants it any more)."""
 
@@ -312,7 +315,7 @@ class CompletingInput(AppPart, Input):
             items = ()  # it stands there already
         self._shown_for = line
         self.post_message(self.Completed(line))
-        self.proposals.show(items)
+        self._show(items)
         self._suggest()
         put_off, self._put_off = self._put_off, None
         if put_off is not None:
@@ -322,9 +325,13 @@ class CompletingInput(AppPart, Input):
         """Put the proposals away, and those on their way for the same line."""
         self._wanted, self._quiet, self._put_off = None, self.value, None
         self.explorer.jobs.cancel(self, "complete")
-        self.proposals.show(())
+        self._show(())
         if not self.value:
             self.post_message(self.Completed(""))
+
+    def _show(self, items: Sequence[Completion]) -> None:
+        self.proposals.show(items)
+        self.refresh_bindings()
 
     def _suggest(self) -> None:
         """Show in grey what `right` would take."""
@@ -375,6 +382,15 @@ class CompletingInput(AppPart, Input):
     def _put(self, line: str, rest: str) -> None:
         self.value = line + rest
         self.cursor_position = len(line)
+
+    def check_action(self, action: str, parameters: tuple[object, ...]) -> bool | None:
+        """Offer to hide proposals where there are some."""
+        is_there = action != "hide" or self.proposals.are_shown
+        return is_there and super().check_action(action, parameters)
+
+    def action_hide(self) -> None:
+        """Put the proposals away."""
+        self.dismiss_proposals()
 
     def action_choose(self, by: int) -> None:
         """Go to another proposal, or to another line entered before."""

@@ -21,7 +21,7 @@ from metashell.fs.escape import escape
 from metashell.fs.node import Directory
 from metashell.fs.path import resolve
 from metashell.places.uri import holds_credentials
-from metashell.tui.asking.completing import CompletingInput, EnteredLines, Proposals
+from metashell.tui.asking.completing import HIDE, CompletingInput, EnteredLines, Proposals
 from metashell.tui.asking.output_lines import Stream
 from metashell.tui.asking.output_pane import OutputPane, path_of, why_no_node
 from metashell.tui.asking.results import CommandResult, FollowedResult
@@ -51,6 +51,8 @@ _BACK_HERE: Final = "keys are for what is above; : begins another command"
 
 class _CommandLine(CompletingInput):
     """The line, which is there already where `:` is typed to get to it."""
+
+    BINDINGS: ClassVar = [HIDE]
 
     def watch_has_focus(self, has_focus: bool) -> None:
         """Say what can be typed here, or how to get here."""
@@ -282,10 +284,8 @@ class CommandScreen(Box[None]):
         self.line.focus()
 
     def action_leave(self) -> None:
-        """Put the proposals away, end what runs, drop the filter, or close the line."""
-        if self.line.proposals.are_shown:
-            self.line.dismiss_proposals()
-        elif self._job is not None and self._job in self.explorer.jobs.running:
+        """End what runs, drop the filter, or close the line."""
+        if self._job is not None and self._job in self.explorer.jobs.running:
             title = self._job.title
             self._job.cancel()
             self.pane.note([escape(f"cancelled: {title}")])

@@ -16,7 +16,7 @@ from metashell.commands.framework.command_line import Word, complete_at, quote, 
 from metashell.errors import MetashellError, PathError, UsageError
 from metashell.fs.escape import escape
 from metashell.fs.path import encode_path, resolve
-from metashell.tui.asking.completing import CompletingInput, Proposals
+from metashell.tui.asking.completing import HIDE, CompletingInput, Proposals
 from metashell.tui.asking.output_lines import MOST_LINES, Stream
 from metashell.tui.asking.path_list import PathList
 from metashell.tui.asking.typed_path import topic_path
@@ -34,6 +34,8 @@ _REST_S: Final = 0.2
 """How long nothing is typed before a search begins."""
 _MOST_NAMED: Final = 18
 """Columns of a searched name that a line has room for, with what else there is."""
+_BY_ID: Final = "/image/topics/byId/"
+"""Part of the paths that are there a second time, below the topic's name."""
 _ACTIONS: Final = frozenset(("-exec", "-print", "-print0", "-printf", "-count"))
 _BEGINS: Final = ("-", "!", "(")
 
@@ -118,6 +120,35 @@ def _nothing_found(text: str) -> str:
     return f"no name contains '{names}' · tests: -offline · values: :grep TEXT"
 
 
+class _Once:
+    """Passes on where a search finds something; what is below a topic's id only without others.
+
+    Args:
+        write: Takes text.
+    """
+
+    def __init__(self, write: Callable[[str], None]) -> None:
+        self._write = write
+        self._begun = ""
+        self._passed = False
+        self._by_id: list[str] = []
+
+    def write(self, text: str) -> None:
+        """Take some text, a path a line."""
+        *lines, self._begun = f"{self._begun}{text}".split("\n")
+        others = [path for path in lines if _BY_ID not in path]
+        if len(others) < len(lines) and not self._passed and len(self._by_id) <= MOST_LINES:
+            self._by_id += [path for path in lines if _BY_ID in path]
+        if others:
+            self._passed = True
+            self._write("\n".join([*others, ""]))
+
+    def finish(self) -> None:
+        """Pass on what is below ids where nothing else was found."""
+        if self._by_id and not self._passed:
+            self._write("\n".join([*self._by_id, ""]))
+
+
 def _find(
     scene: Scene, text: str, start: str, job: Job, show: Callable[[Job, list[str]], None]
 ) -> tuple[CommandAnswer | None, int]:
@@ -144,7 +175,10 @@ def _find(
         of_topics = topics_words(scene, text, start)
         if of_topics is not None:
             ask(scene, of_topics, cancelled=job.cancelled, on_text=stream.write)
-        answer = ask(scene, words, cancelled=job.cancelled, on_text=stream.write)
+        once = _Once(stream.write)
+        write = stream.write if _BY_ID in f"{start}/" else once.write
+        answer = ask(scene, words, cancelled=job.cancelled, on_text=write)
+        once.finish()
     except KeyboardInterrupt:
         if stream.is_full:
             return None, stream.count
@@ -341,11 +375,8 @@ class FindScreen(Box[None]):
         self._search()
 
     def action_leave(self) -> None:
-        """Put the proposals away, end the search, or go back."""
-        typed = self.line
-        if typed.proposals.are_shown:
-            typed.dismiss_proposals()
-        elif self._cancel():
+        """End the search, or go back."""
+        if self._cancel():
             self._tell(f"{len(self.results.paths):,} found; cancelled")
         else:
             self.dismiss()
@@ -392,6 +423,7 @@ class _FindLine(CompletingInput):
 
     BINDINGS: ClassVar = [
         Binding("down", "choose(1)", "Results", id="find.results"),
+        HIDE,
     ]
 
     def action_take(self) -> None:
