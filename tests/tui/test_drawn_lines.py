@@ -90,3 +90,22 @@ def test_a_border_is_no_line_of_the_tree() -> None:
         assert "filter qu: 1 of " in picture(tree)[-1].text
 
     drive(test, size=(80, 40))
+
+
+def test_what_is_cut_and_marked_is_seen_beside_the_scroll_bar() -> None:
+    """The bar is drawn over the widget: a line ends before it."""
+
+    async def test(driver: Driver) -> None:
+        tree = driver.one(NodeTree)
+        driver.app.go("/image/topics/byId")
+        await driver.settled()
+        await driver.press("right", "down")
+        assert tree.show_vertical_scrollbar
+        assert tree.line is not None
+        tree._marks._take({tree.line.key: True})
+        left = tree.scrollable_content_region.width
+        ends = {line[left - 3 : left] for line in driver.screen().splitlines() if "│ ├" in line}
+        assert len(ends) > 2
+        assert {end[-1] for end in ends} == {"•", "…"}
+
+    drive(test, size=LOW)

@@ -49,7 +49,7 @@ def _look_of(widget: Widget) -> Hashable:
     """All that the lines of a widget depend on, but for what they show: sizes and styles."""
     styles = widget.styles
     return (
-        (widget.region.size, widget.size, styles.padding),
+        (widget.region.size, widget.size, widget.scrollable_content_region.size, styles.padding),
         (widget.background_colors, widget.rich_style, widget.opacity, styles.tint),
         (styles.border, styles.outline, styles.hatch if styles.has_rule("hatch") else None),
         tuple(map(widget.get_component_rich_style, sorted(widget.COMPONENT_CLASSES))),

@@ -491,8 +491,9 @@ class NodeTree(AppPart, ScrollView, can_focus=True):
 
     def render_line(self, y: int) -> Strip:
         """Draw a line of the screen."""
-        width, base = self.size.width, self.rich_style
-        shown = self._shown_in(y)
+        # A line that is too long ends before the scroll bar, which is drawn over the widget.
+        width = self.scrollable_content_region.width or self.size.width
+        base, shown = self.rich_style, self._shown_in(y)
         if isinstance(shown, str):
             note = over_widget(self, "node-tree--note")
             return Strip([Segment(shown, base + note)]).adjust_cell_length(width, base)
